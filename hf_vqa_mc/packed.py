@@ -1,0 +1,57 @@
+"""Files as they come from elsewhere: plain, or packed with gzip, xz or zip; nothing is unpacked to disk."""
+
+import gzip
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from hf_vqa_mc.errors import InputError
+
+_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, struct.error, gzip.BadGzipFile)
+
+
+@contextmanager
+def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
+    """The content of a file, unpacked on the way if its first bytes say that it is packed.
+
+    Args:
+        path: the file.
+        member: which file of a zip; without it a zip must hold one file.
+
+    Raises:
+        InputError: it cannot be read, is a damaged or truncated archive, is encrypted, or is a zip with several files.
+    """
+    place = str(path) if member is None else f"{member} in {path}"
+    try:
+        with path.open("rb") as raw:
+            start = raw.read(6)
+            raw.seek(0)
+            if member is not None or start.startswith(b"PK\x03\x04"):
+                with zipfile.ZipFile(raw) as archive, archive.open(member or _only_member(archive, path)) as file:
+                    yield file
+            elif start.startswith(b"\x1f\x8b"):
+                with gzip.GzipFile(fileobj=raw) as file:
+                    yield cast("IO[bytes]", file)
+            elif start == b"\xfd7zXZ\x00":
+                with lzma.open(raw) as file:
+                    yield file
+            else:
+                yield raw
+    # RuntimeError and NotImplementedError: zipfile's words for a password and for a method it does not know
+    except (*_DAMAGE, NotImplementedError, RuntimeError) as error:
+        raise InputError(f"{place}: the archive cannot be unpacked, is it complete? ({error})") from error
+    except OSError as error:
+        raise InputError(f"{place}: cannot be read ({error.strerror or error})") from error
+
+
+def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
+    names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+    if len(names) != 1:
+        found = ", ".join(names) or "nothing"
+        raise InputError(f"{path}: expected a zip with one file, found {found}; unpack it and name one of them")
+    return names[0]

@@ -1,0 +1,120 @@
+"""The nouns that cross rooms: the triplet table, the multiple-choice row and the kinds of its choices."""
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hf_vqa_mc.errors import InputError
+
+if TYPE_CHECKING:
+    from datasets import Features
+
+SPLITS = ("train", "validation", "test")
+
+
+class ChoiceKind(IntEnum):
+    """Which set a choice of a multiple-choice row comes from."""
+
+    TARGET = 0
+    """the correct answer"""
+    ORIG = 1
+    """a decoy published with the source"""
+    IOU = 2
+    """image only unresolvable: the target of another question on the same image"""
+    QOU = 3
+    """question only unresolvable: the target of a similar question"""
+    RANDOM = 4
+    """a target drawn at random"""
+
+
+CHOICE_KINDS = tuple(kind.name.lower() for kind in ChoiceKind)
+
+TRIPLETS = pa.schema(
+    [
+        ("question_id", pa.string()),  # unique in the dataset
+        ("image_id", pa.string()),
+        ("split", pa.string()),  # one of SPLITS
+        ("question", pa.string()),
+        ("target", pa.string()),  # as published
+        ("answers", pa.list_(pa.string())),  # all human answers, else [target]
+        ("orig_decoys", pa.list_(pa.string())),  # as published; empty where the source has none
+        ("question_type", pa.string()),
+        ("answer_type", pa.string()),
+        ("image_file", pa.string()),  # the publisher's file name of the image, "" if unknown
+    ]
+)
+
+RELEASED_DECOYS = pa.schema([("iou_decoys", pa.list_(pa.string())), ("qou_decoys", pa.list_(pa.string()))])
+"""Two more columns of a triplet table read with the decoys that the authors released."""
+
+
+def check_triplets(triplets: pa.Table, place: str) -> pa.Table:
+    """The same table, if it is one: the schema, known splits, no empty text, no question_id twice.
+
+    Args:
+        triplets: a table with the columns of ``TRIPLETS`` and, optionally, of ``RELEASED_DECOYS``.
+        place: where it comes from, for the message.
+
+    Raises:
+        InputError: naming the place, the record, the field and what was expected.
+    """
+    expected = list(TRIPLETS) + [field for field in RELEASED_DECOYS if field.name in triplets.column_names]
+    if list(triplets.schema) != expected:
+        raise InputError(f"{place}: columns {triplets.schema.names} do not match {[f.name for f in expected]}")
+    if not triplets.num_rows:
+        raise InputError(f"{place}: no questions at all")
+    seen: dict[str, int] = {}
+    columns = [triplets[name].to_pylist() for name in ("question_id", "image_id", "split", "question", "target")]
+    for position, (question_id, image_id, split, question, target) in enumerate(zip(*columns, strict=True)):
+        where = f"{place}, record {position} (question_id {question_id!r})"
+        if not question_id or not image_id:
+            raise InputError(f"{where}: question_id and image_id must not be empty")
+        if seen.setdefault(question_id, position) != position:
+            raise InputError(f"{where}: question_id occurs already in record {seen[question_id]}; it must be unique")
+        if split not in SPLITS:
+            raise InputError(f"{where}: split is {split!r}, expected one of {', '.join(SPLITS)}")
+        if not question or not question.strip():
+            raise InputError(f"{where}: question is empty")
+        if not target or not target.strip():
+            raise InputError(f"{where}: target is empty")
+    return triplets
+
+
+def multiple_choice_features() -> "Features":
+    """The columns of every ``<source>_<variant>`` config, as ``load_dataset`` gives them."""
+    import datasets
+    from datasets import ClassLabel, Features, Value
+
+    List = getattr(datasets, "List", datasets.Sequence)  # as datasets 3 calls it
+    return Features(
+        {
+            "question_id": Value("string"),
+            "image_id": Value("string"),
+            "question": Value("string"),
+            "choices": List(Value("string")),
+            "label": Value("int64"),
+            "choice_kinds": List(ClassLabel(names=list(CHOICE_KINDS))),
+            "choice_fallback": List(Value("bool")),
+            "answers": List(Value("string")),
+            "question_type": Value("string"),
+            "answer_type": Value("string"),
+        }
+    )
+
+
+MULTIPLE_CHOICE = pa.schema(
+    [
+        ("question_id", pa.string()),
+        ("image_id", pa.string()),
+        ("question", pa.string()),
+        ("choices", pa.list_(pa.string())),  # shuffled, as published
+        ("label", pa.int64()),  # index of the target in choices
+        ("choice_kinds", pa.list_(pa.int64())),  # ChoiceKind
+        ("choice_fallback", pa.list_(pa.bool_())),  # stands in for a decoy of its kind that could not be found
+        ("answers", pa.list_(pa.string())),
+        ("question_type", pa.string()),
+        ("answer_type", pa.string()),
+    ]
+)
+"""The same as an Arrow schema, for the rooms that do without ``datasets``."""

@@ -1,0 +1,58 @@
+"""What tests of several rooms share: where the real data is, and some of it unpacked."""
+
+import lzma
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+_REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real files in their publishers' formats."""
+    if not _REAL_DATA.is_dir():
+        pytest.skip(f"no real data: neither VQA_MC_REAL_DATA nor {_REAL_DATA} is a folder")
+    return _REAL_DATA
+
+
+@pytest.fixture(scope="session")
+def real_cocoqa(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """COCO-QA unpacked: a folder that holds train/ and test/."""
+    folder = tmp_path_factory.mktemp("cocoqa")
+    with zipfile.ZipFile(real_data / "cocoqa" / "cocoqa-2015-05-17.zip") as archive:
+        archive.extractall(folder)
+    return next(folder.rglob("train")).parent
+
+
+@pytest.fixture(scope="session")
+def real_glove(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """GloVe 6B, 100 numbers a word, the 33,054 words of these datasets, unpacked."""
+    path = tmp_path_factory.mktemp("glove") / "glove.6B.100d.subset.txt"
+    with lzma.open(real_data / "word_vectors" / f"{path.name}.xz") as packed, path.open("wb") as plain:
+        shutil.copyfileobj(packed, plain)
+    return path
+
+
+@pytest.fixture(scope="session")
+def nltk_wordnet(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for NLTK_DATA with WordNet 3.0; nltk.corpus.wordnet finds it from here on."""
+    import nltk
+
+    folder = tmp_path_factory.mktemp("nltk_data")
+    with zipfile.ZipFile(real_data / "wordnet" / "wordnet.zip") as archive:
+        archive.extractall(folder / "corpora")
+    nltk.data.path.insert(0, str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def datasets3() -> Path:
+    """A folder that, first on PYTHONPATH, makes ``import datasets`` give datasets 3 (``.ci/run`` makes one)."""
+    folder = os.environ.get("VQA_MC_DATASETS3")
+    if not folder:
+        pytest.skip("VQA_MC_DATASETS3 names no folder with datasets 3 (.ci/run says how one is made)")
+    return Path(folder)
