@@ -1,0 +1,1 @@
+"""Text normalisation, word vectors and WordNet similarity; knows nothing of VQA."""

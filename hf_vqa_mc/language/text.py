@@ -1,0 +1,45 @@
+"""Text for comparing and embedding; what a dataset stores is never changed by it."""
+
+import unicodedata
+
+import regex  # unlike re it knows the combining marks that words of many scripts are made of
+
+SMALL_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+"""Integers in [0, 10] become words before embedding (Chao et al. 2018, Supplement A.1)."""
+
+# A word is a run of letters, marks and digits; a single hyphen or apostrophe inside belongs to it ("t-shirt", "don't").
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:[-'’][\p{L}\p{M}\p{N}]+)*")
+_JOINT = regex.compile(r"[-'’\s]+")
+_AS_WORD = {str(number): word for number, word in enumerate(SMALL_NUMBERS)}
+
+
+def words(text: str) -> list[str]:
+    """The words of a text: lower case, no punctuation, no possessive 's, integers 0 to 10 spelt out.
+
+    >>> words("The man's 2 T-shirts, please!")
+    ['the', 'man', 'two', 't-shirts', 'please']
+    """
+    found = _WORD.findall(unicodedata.normalize("NFC", text).lower())
+    plain = [word[:-2] if word.endswith(("'s", "’s")) else word for word in found]
+    return [_AS_WORD.get(word, word) for word in plain]
+
+
+def comparable(text: str) -> str:
+    """What two texts must share to count as the same text: their words; a text without words stands for itself.
+
+    >>> comparable("  A train. ") == comparable("a Train")
+    True
+    >>> comparable("?!")
+    '?!'
+    """
+    return " ".join(words(text)) or unicodedata.normalize("NFC", text).lower().strip()
+
+
+def squeezed(text: str) -> str:
+    """The comparable text without spaces, hyphens and apostrophes: "pony tail" and "ponytail" become one.
+
+    >>> squeezed("Pony tail") == squeezed("pony-tail") == "ponytail"
+    True
+    """
+    comparable_text = comparable(text)
+    return _JOINT.sub("", comparable_text) or comparable_text
