@@ -1,0 +1,76 @@
+"""COCO-QA: questions with answers of one word, made from COCO's captions; four text files a split."""
+
+import pyarrow as pa
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.files import Files
+from hf_vqa_mc.sources.source import RemoteFile, Source
+from hf_vqa_mc.sources.table import in_split_order, triplet_table
+from hf_vqa_mc.sources.vqa import COCO_IMAGES
+
+PARTS = ("questions", "answers", "img_ids", "types")
+TYPES = {"0": "object", "1": "number", "2": "color", "3": "location"}
+IMAGE_SUBSETS = {"train": "train2014", "test": "val2014"}
+"""COCO's subsets: all of the 46,293 and 22,879 image ids are also ids of VQA's images of that subset."""
+
+
+def read(files: Files) -> pa.Table:
+    """The triplets of both splits; a question's id is its split and line, counted from 0."""
+    return in_split_order([_read_split(files, split, subset) for split, subset in IMAGE_SUBSETS.items()])
+
+
+def _read_split(files: Files, split: str, subset: str) -> pa.Table:
+    found = {part: files.find(f"{split}/{part}.txt") for part in PARTS}
+    lines = {part: file.read_lines() for part, file in found.items()}
+    counts = {part: len(some) for part, some in lines.items()}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{count:,} in {part}.txt" for part, count in counts.items())
+        raise InputError(f"{found['questions'].place}: expected as many lines in all four files, found {listed}")
+    for part, expected in (("questions", "a question"), ("answers", "an answer")):
+        for number, line in enumerate(lines[part], start=1):
+            if not line or line.isspace():
+                raise InputError(f"{found[part].place}, line {number}: expected {expected}, found nothing")
+    for number, line in enumerate(lines["img_ids"], start=1):
+        if not (line.isascii() and line.isdigit() and len(line) <= 12):
+            raise InputError(
+                f"{found['img_ids'].place}, line {number}: expected the number of a COCO image, found {line[:60]!r}"
+            )
+    for number, line in enumerate(lines["types"], start=1):
+        if line not in TYPES:
+            known = ", ".join(f"{key} ({name})" for key, name in TYPES.items())
+            raise InputError(f"{found['types'].place}, line {number}: expected one of {known}, found {line[:60]!r}")
+    return triplet_table(
+        question_id=[f"{split}-{row}" for row in range(counts["questions"])],
+        image_id=lines["img_ids"],
+        split=[split] * counts["questions"],
+        question=lines["questions"],
+        target=lines["answers"],
+        question_type=[TYPES[line] for line in lines["types"]],
+        image_file=[f"COCO_{subset}_{int(line):012d}.jpg" for line in lines["img_ids"]],
+    )
+
+
+COCOQA = Source(
+    name="cocoqa",
+    title="COCO-QA",
+    description="Questions on objects, numbers, colours and locations, made by a program from the captions of COCO "
+    "images, with answers of one word; no choices are published.",
+    homepage="https://www.cs.toronto.edu/~mren/research/imageqa/data/cocoqa/",
+    licence="not stated by the publisher; made from COCO's captions, which are CC-BY-4.0",
+    citation="""@inproceedings{ren2015exploring,
+  title={Exploring Models and Data for Image Question Answering},
+  author={Ren, Mengye and Kiros, Ryan and Zemel, Richard S.},
+  booktitle={Advances in Neural Information Processing Systems},
+  pages={2953--2961},
+  year={2015}
+}""",
+    read=read,
+    image_hint=COCO_IMAGES,
+    expected_counts={"train": 78_736, "test": 38_948},
+    downloads=(
+        RemoteFile(
+            url="http://www.cs.toronto.edu/~mren/imageqa/data/cocoqa/cocoqa-2015-05-17.zip",
+            holds=tuple(f"{split}/{part}.txt" for split in IMAGE_SUBSETS for part in PARTS),
+        ),
+    ),
+)

@@ -1,0 +1,201 @@
+"""Publishers' files over the network: fetched once into the cache of ``datasets``, resumed where they broke off."""
+
+import hashlib
+import time
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.files import PublishedFile, check_members, member_names, members_named
+from hf_vqa_mc.sources.source import RemoteFile
+
+if TYPE_CHECKING:
+    from datasets import DownloadConfig
+
+TRIES = 5
+"""Tries in a row that bring nothing before a download is given up."""
+PAUSE = 1.0
+"""Seconds between tries."""
+TIMEOUT = 30.0
+"""Seconds without an answer after which a try has failed."""
+
+OK, PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE = 200, 206, 416
+PASSING_STATUS = (408, 429, 500, 502, 503, 504)
+
+
+class Downloads:
+    """The files of an address table, each fetched when it is first asked for."""
+
+    def __init__(self, table: Sequence[RemoteFile], config: "DownloadConfig | None" = None) -> None:
+        """config: where the cache is, and whether to fetch anew; by default the user's cache."""
+        self._table = table
+        self._config = config
+        self._paths: dict[RemoteFile, Path] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether the table has a file of this name."""
+        return any(name in remote.holds for remote in self._table)
+
+    def find(self, name: str) -> PublishedFile:
+        """The file of this name, fetched if need be.
+
+        Raises:
+            InputError: it is not in the table, cannot be fetched, or is not what its publisher published.
+        """
+        remote = next((remote for remote in self._table if name in remote.holds), None)
+        if remote is None:
+            raise InputError(f"{name}: no address is known to download it from; name its folder with --data-dir")
+        if remote not in self._paths:
+            self._paths[remote] = fetch(remote, self._config)
+        path = self._paths[remote]
+        if not zipfile.is_zipfile(path):
+            return PublishedFile(name, path)
+        members = member_names(path)
+        check_members(path, members)
+        found = members_named(members, name)
+        if len(found) != 1:
+            raise InputError(f"{path} ({remote.name}): expected one {name} in it, found {len(found)}")
+        return PublishedFile(name, path, found[0])
+
+
+def fetch(remote: RemoteFile, config: "DownloadConfig | None" = None) -> Path:
+    """The file in the cache of ``datasets``; only what is not yet there is fetched.
+
+    ``DownloadManager`` owns the cache and hands out the path, but begins a broken download from its first byte again
+    (and the Hub's ``http_get`` up to 10 MB before the break). So the file is put into its place before, with the Hub's
+    HTTP session.
+
+    Raises:
+        InputError: naming the file, what went wrong, and how to go on without the network.
+    """
+    from datasets import DownloadConfig, DownloadManager
+    from datasets import config as defaults
+    from datasets.utils.file_utils import hash_url_to_filename
+    from filelock import FileLock
+
+    config = DownloadConfig() if config is None else config.copy()
+    config.use_etag = False  # else it asks the server at each use, and an offline machine could not use what it has
+    cache = Path(config.cache_dir or defaults.DOWNLOADED_DATASETS_PATH)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{cache}: cannot be made for downloads ({error.strerror}); set HF_DATASETS_CACHE") from error
+    target = cache / hash_url_to_filename(remote.url, etag=None)
+    with FileLock(f"{target}.lock"):
+        if config.force_download or not target.exists():
+            _fetch_to(target, remote, quiet=config.disable_tqdm)
+    config.force_download = False
+    return Path(DownloadManager(download_config=config).download(remote.url))
+
+
+def _fetch_to(target: Path, remote: RemoteFile, quiet: bool) -> None:
+    partial = target.with_name(f"{target.name}.partial")
+    partial.touch()
+    try:
+        _fetch_patiently(partial, remote, quiet)
+    except Exception as error:  # each library and version below has exceptions of its own
+        kept = f" {partial.stat().st_size:,} bytes have arrived and are kept; the next try goes on from there."
+        if not partial.stat().st_size:
+            partial.unlink()
+            kept = ""
+        raise InputError(f"{_failed(remote)} ({_brief(error)}).{kept}{_by_hand(remote)}") from error
+    problem = _difference(partial, remote)
+    if problem:
+        partial.unlink()
+        raise InputError(f"{_failed(remote)}: {problem}. It was deleted; try again.{_by_hand(remote)}")
+    partial.replace(target)
+
+
+def _fetch_patiently(partial: Path, remote: RemoteFile, quiet: bool) -> None:
+    """Fetches what the file lacks; goes on where the connection breaks, until several tries in a row bring nothing."""
+    vain = 0
+    while True:
+        before = partial.stat().st_size
+        try:
+            _fetch_rest(partial, remote, quiet)
+        except _RefusedError:
+            raise
+        except Exception:
+            vain = 0 if partial.stat().st_size > before else vain + 1
+            if vain == TRIES:
+                raise
+            time.sleep(PAUSE)
+        else:
+            return
+
+
+def _fetch_rest(partial: Path, remote: RemoteFile, quiet: bool) -> None:
+    """One request for what the file lacks; each piece is written as it arrives, so none is fetched twice."""
+    from datasets.utils import tqdm
+    from huggingface_hub import get_session
+
+    with partial.open("ab") as file:
+        size = file.tell()
+        # As it is: what a server packs for the way cannot be continued in the middle.
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={size}-"} if size else {})
+        with get_session().stream(
+            "GET", remote.url, headers=headers, follow_redirects=True, timeout=TIMEOUT
+        ) as response:
+            if response.status_code == RANGE_NOT_SATISFIABLE and size:
+                whole = response.headers.get("Content-Range") == f"bytes */{size}"
+                if whole and _difference(partial, remote) is None:
+                    return
+                file.truncate(0)
+                raise ConnectionError("the server has another file than the one that was begun")
+            if response.status_code in PASSING_STATUS:
+                raise ConnectionError(f"the server answers {response.status_code}")
+            if response.status_code not in (OK, PARTIAL_CONTENT):
+                raise _RefusedError(f"the server answers {response.status_code} {response.reason_phrase}")
+            if response.status_code == PARTIAL_CONTENT and not _goes_on(response.headers, size):
+                file.truncate(0)
+                raise ConnectionError("the server sent another part of the file than was asked for")
+            if response.status_code == OK:  # from the first byte on, asked or not
+                file.truncate(0)
+                size = 0
+            total = size + int(response.headers.get("Content-Length", 0)) or None
+            with tqdm(desc=remote.name, total=total, initial=size, unit="B", unit_scale=True, disable=quiet) as bar:
+                for piece in response.iter_bytes():
+                    file.write(piece)
+                    bar.update(len(piece))
+
+
+def _goes_on(headers: Mapping[str, str], size: int) -> bool:
+    return headers.get("Content-Range", "").startswith(f"bytes {size}-")
+
+
+class _RefusedError(Exception):
+    """The server answered, and asking again would not help."""
+
+
+def _difference(path: Path, remote: RemoteFile) -> str | None:
+    """How a file differs from what its publisher published, or None."""
+    size = path.stat().st_size
+    if remote.size is not None and size != remote.size:
+        return f"expected {remote.size:,} bytes, found {size:,}"
+    if remote.sha256 is not None:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        return None if found == remote.sha256 else f"expected the SHA-256 {remote.sha256}, found {found}"
+    if remote.name.endswith(".zip"):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                bad = archive.testzip()
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+            return f"expected a zip file, found something else or a damaged one ({error})"
+        return None if bad is None else f"its member {bad} is damaged"
+    return None
+
+
+def _failed(remote: RemoteFile) -> str:
+    return f"{remote.name} could not be downloaded from {remote.url}"
+
+
+def _brief(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
+
+
+def _by_hand(remote: RemoteFile) -> str:
+    return f" Or get {remote.name} in another way, put it into a folder as it is, and name that with --data-dir."

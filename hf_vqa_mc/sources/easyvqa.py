@@ -1,0 +1,77 @@
+"""easy-VQA: questions on single coloured shapes; questions and images come with the PyPI package easy-vqa."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.sources.files import Files
+from hf_vqa_mc.sources.records import Records, read_records, shown
+from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.table import in_split_order, triplet_table
+
+FIELDS = ("question", "answer", "image_id")
+
+
+def package_folder() -> Path:
+    """Where the installed package keeps its data; ``image_file`` is relative to it.
+
+    Raises:
+        MissingExtra: the package is not installed.
+    """
+    spec = find_spec("easy_vqa")  # does not import it
+    if spec is None or spec.origin is None:
+        raise MissingExtra("easy-vqa", "demo")
+    return Path(spec.origin).parent / "data"
+
+
+def read(files: Files) -> pa.Table:
+    """The triplets of both splits; questions and images are numbered from 0 in each, so ids begin with the split."""
+    parts = []
+    for split in ("train", "test"):
+        first = 0
+        file = files.find(f"{split}/questions.json")
+        for rows in read_records(file, None):
+            records = Records([_named(row, rows.place(at)) for at, row in enumerate(rows.rows)], rows.place)
+            images = records.whole_numbers("image_id")
+            parts.append(
+                triplet_table(
+                    question_id=[f"{split}-{row}" for row in range(first, first + len(records))],
+                    image_id=[f"{split}-{image}" for image in images],
+                    split=[split] * len(records),
+                    question=records.filled_texts("question"),
+                    target=records.filled_texts("answer"),
+                    image_file=[f"{split}/images/{image}.png" for image in images],
+                )
+            )
+            first += len(records)
+    return in_split_order(parts)
+
+
+def _named(row: object, place: str) -> dict[str, Any]:
+    if not isinstance(row, list) or len(row) != len(FIELDS):
+        raise InputError(f"{place}: expected a list of {', '.join(FIELDS)}, found {shown(row)}")
+    return dict(zip(FIELDS, row, strict=True))
+
+
+EASYVQA = Source(
+    name="easyvqa",
+    title="easy-VQA",
+    description="Questions on 5,000 images of one coloured shape each, made by a program; small enough to try "
+    "everything on.",
+    homepage="https://github.com/vzhou842/easy-VQA",
+    licence="MIT",
+    citation="""@misc{zhou2019easyvqa,
+  title={easy-VQA: an easy Visual Question Answering dataset},
+  author={Zhou, Victor},
+  howpublished={https://github.com/vzhou842/easy-VQA},
+  year={2019}
+}""",
+    read=read,
+    image_hint="They come with the package: pip install easy-vqa.",
+    expected_counts={"train": 38_575, "test": 9_673},
+    default_word_vectors="corpus",  # its vocabulary is 27 words or so; nobody should download gigabytes for it
+    default_folder=package_folder,
+)

@@ -1,0 +1,244 @@
+"""Finding and opening publishers' files as they are: plain, .gz, .xz or inside a .zip; nothing is unpacked to disk."""
+
+import gzip
+import lzma
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Protocol, cast
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.source import RemoteFile
+
+DEPTH = 2
+"""How many folders below the data folder a file is looked for."""
+
+_PACKED = ("", ".gz", ".xz")
+_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, struct.error, NotImplementedError, RuntimeError)
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A file of a publisher, wherever it lies."""
+
+    name: str
+    """as the publisher calls it"""
+    path: Path
+    """the file on this machine that is it or holds it"""
+    member: str | None = None
+    """its name in the zip file ``path``"""
+
+    @property
+    def place(self) -> str:
+        """The file's name for messages."""
+        return f"{self.path}" if self.member is None else f"{self.member} in {self.path}"
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """The file's content, unpacked on the way.
+
+        Raises:
+            InputError: it cannot be read, or is a damaged or truncated archive.
+        """
+        try:
+            with self.path.open("rb") as raw:
+                start = raw.read(6)
+                raw.seek(0)
+                if self.member is not None:
+                    with zipfile.ZipFile(raw) as archive, archive.open(self.member) as stream:
+                        yield stream
+                elif start.startswith(b"\x1f\x8b"):
+                    with gzip.GzipFile(fileobj=raw) as unzipped:
+                        yield cast("IO[bytes]", unzipped)
+                elif start == b"\xfd7zXZ\x00":
+                    with lzma.open(raw) as stream:
+                        yield stream
+                else:
+                    yield raw
+        except (*_DAMAGE, gzip.BadGzipFile) as error:
+            raise _damaged(self.place, error) from error
+        except OSError as error:
+            raise InputError(f"{self.place}: cannot be read ({error.strerror or error})") from error
+
+    def read_lines(self) -> list[str]:
+        """The lines of a text file in UTF-8, without their ends.
+
+        Raises:
+            InputError: as ``open``; the file is not UTF-8.
+        """
+        with self.open() as stream:
+            content = stream.read()
+        try:
+            lines = content.decode("utf-8-sig").split("\n")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            found = f"0x{content[error.start]:02x}"
+            raise InputError(f"{self.place}, line {line}: expected UTF-8 text, found the byte {found}") from None
+        if not lines[-1]:
+            lines.pop()  # what follows the last line's end
+        return [line.removesuffix("\r") for line in lines]
+
+
+class Files(Protocol):
+    """What a reader reads from."""
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+
+    def find(self, name: str) -> PublishedFile:
+        """The file of this name, such as ``question_answers.json`` or ``train/questions.txt``.
+
+        Raises:
+            InputError: there is none; the message says where to get it.
+        """
+
+
+class Folder:
+    """Files in a folder, up to two folders below it, plain or packed, and inside zip files."""
+
+    def __init__(self, path: Path, downloads: Sequence[RemoteFile] = ()) -> None:
+        """downloads: where the files can be had, for the message about a missing one."""
+        if not path.is_dir():
+            raise InputError(f"{path}: expected a folder with the publisher's files, found no such folder")
+        if not os.access(path, os.R_OK | os.X_OK):
+            raise InputError(f"{path}: cannot be read (permission denied)")
+        self.path = path
+        self._downloads = downloads
+        self._found: dict[str, PublishedFile | None] = {}
+        self._unreadable: dict[Path, str] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+        return self._locate(name) is not None
+
+    def find(self, name: str) -> PublishedFile:
+        """The file of this name; of several the one nearest to the top, plain before packed.
+
+        Raises:
+            InputError: there is none, or two in equal places, or its zip file is damaged or unsafe.
+        """
+        file = self._locate(name)
+        if file is None:
+            raise InputError(self._missing(name))
+        return file
+
+    def _locate(self, name: str) -> PublishedFile | None:
+        if name not in self._found:
+            self._found[name] = self._search(name)
+        return self._found[name]
+
+    def _search(self, name: str) -> PublishedFile | None:
+        for folders in self._levels:
+            for suffix in _PACKED:
+                paths = [folder / (name + suffix) for folder in folders]
+                plain = [PublishedFile(name, path) for path in paths if path.is_file()]
+                if plain:
+                    return _only(plain)
+            zipped = [
+                PublishedFile(name, path, member)
+                for path in self._zips
+                if path.parent in folders
+                for member in members_named(self._zips[path], name)
+            ]
+            if zipped:
+                file = _only(zipped)
+                check_members(file.path, self._zips[file.path])
+                return file
+        return None
+
+    @cached_property
+    def _levels(self) -> list[list[Path]]:
+        """The folder itself, the folders in it, and those in them."""
+        levels = [[self.path]]
+        for _ in range(DEPTH):
+            levels.append([Path(entry.path) for folder in levels[-1] for entry in _entries(folder) if entry.is_dir()])
+        return levels
+
+    @cached_property
+    def _zips(self) -> dict[Path, list[str]]:
+        """The names in each zip file; zip files that cannot be read are remembered for the message."""
+        names = {}
+        for folder in (folder for level in self._levels for folder in level):
+            for path in [Path(entry.path) for entry in _entries(folder) if entry.name.endswith(".zip")]:
+                if path.is_file():
+                    try:
+                        names[path] = member_names(path)
+                    except InputError as error:
+                        self._unreadable[path] = str(error)
+        return names
+
+    def _missing(self, name: str) -> str:
+        remotes = [remote for remote in self._downloads if name in remote.holds]
+        broken = [self._unreadable[path] for path in self._unreadable if path.name in {r.name for r in remotes}]
+        if broken:
+            return broken[0]
+        where = "".join(f" Download {remote.name} from {remote.url} and put it there as it is." for remote in remotes)
+        others = "".join(f" Not read: {error}." for error in list(self._unreadable.values())[:3])
+        return (
+            f"{self.path}: no {name} in this folder or up to {DEPTH} folders below it, plain, as .gz or .xz, or in a "
+            f".zip.{where}{others}"
+        )
+
+
+def member_names(path: Path) -> list[str]:
+    """The names of the files in a zip file.
+
+    Raises:
+        InputError: the zip file is damaged or truncated, or encrypted.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+    except (*_DAMAGE, ValueError) as error:
+        raise _damaged(str(path), error) from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    return [info.filename for info in infos if not info.is_dir()]
+
+
+def members_named(members: Sequence[str], name: str) -> list[str]:
+    """Those members of a zip file that are the file of this name, in whatever folder of it."""
+    return [
+        member
+        for member in members
+        if f"/{member}".endswith(f"/{name}") and not member.startswith("__MACOSX/")  # where macOS puts its notes
+    ]
+
+
+def check_members(path: Path, members: Sequence[str]) -> None:
+    """Refuses a zip file with members outside its own folder: no publisher packs such, so it is not theirs.
+
+    Raises:
+        InputError: naming the member.
+    """
+    for member in members:
+        parts = member.replace("\\", "/").split("/")
+        if not parts[0] or ".." in parts or ":" in parts[0]:
+            raise InputError(f"{path}: refused, its member {member!r} points outside the archive")
+
+
+def _only(files: list[PublishedFile]) -> PublishedFile:
+    if len(files) > 1:
+        listed = " and ".join(file.place for file in files[:3])
+        raise InputError(
+            f"{files[0].name} is there {len(files)} times: {listed}; expected one, name a folder with one"
+        )
+    return files[0]
+
+
+def _entries(folder: Path) -> list["os.DirEntry[str]"]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:  # somebody else's folder below the data folder, which itself was checked
+        return []
+
+
+def _damaged(place: str, error: Exception) -> InputError:
+    return InputError(f"{place}: the archive is damaged or truncated ({error}); delete it and download it again")

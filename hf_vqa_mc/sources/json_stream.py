@@ -1,0 +1,174 @@
+"""Reading the long list of a json file piece by piece, so that a file of a gigabyte never lies in memory whole."""
+
+import codecs
+import json
+from collections.abc import Iterator
+from typing import IO, Any
+
+from hf_vqa_mc.errors import InputError
+
+CHUNK = 1 << 20
+"""Bytes read at a time; records are some hundred to some ten thousand characters long."""
+BATCH = 1 << 16
+"""Characters of records handed on at a time; many more at once are slower, for Python's collector walks over them."""
+
+_SPACE = " \t\n\r"
+_IN_NUMBER = "0123456789+-.eE"
+# A value cut by the end of a chunk fails at most this many characters before it ("-Infinity", "\\uXXXX"), or as a
+# string without an end; any other failure is the file's.
+_CUT = 16
+
+
+def list_items(stream: IO[bytes], place: str, key: str | None) -> Iterator[list[Any]]:
+    """The items of a json file's list, in batches.
+
+    Args:
+        stream: the file; UTF-8.
+        place: the file's name, for messages.
+        key: the field of the file's object that holds the list, or None where the file is the list.
+
+    Yields:
+        The items of ``BATCH`` characters or a few more at a time, in order.
+
+    Raises:
+        InputError: the file is not json, is truncated, or does not hold such a list exactly once.
+    """
+    text = _Text(stream, place)
+    if key is None:
+        if text.peek() != "[":
+            raise InputError(f"{place}: expected a json list, found {text.glimpse()}")
+        yield from text.items("the list")
+    else:
+        if text.peek() != "{":
+            raise InputError(f"{place}: expected a json object with a list {key!r}, found {text.glimpse()}")
+        yield from _field_items(text, key)
+    if text.peek():
+        raise InputError(f"{place}: expected nothing after the end of the json, found {text.glimpse()}")
+
+
+def _field_items(text: "_Text", key: str) -> Iterator[list[Any]]:
+    fields: list[str] = []
+    text.take("{")
+    while text.peek() != "}":
+        if fields:
+            text.take(",")
+        if text.peek() != '"':
+            raise InputError(f"{text.place}: expected a field's name in quotes, found {text.glimpse()}")
+        field = str(text.value("a field's name"))
+        text.take(":")
+        if field != key:
+            text.value(f"field {field!r}")
+        elif field in fields:
+            raise InputError(f"{text.place}: field {field!r} occurs twice")
+        elif text.peek() != "[":
+            raise InputError(f"{text.place}: field {field!r}: expected a list, found {text.glimpse()}")
+        else:
+            yield from text.items(f"the list {field!r}")
+        fields.append(field)
+    text.take("}")
+    if key not in fields:
+        listed = ", ".join(repr(field[:40]) for field in fields[:20]) or "none"
+        raise InputError(f"{text.place}: expected a field {key!r}, found the fields {listed}")
+
+
+class _Text:
+    """Json text of which only a window is in memory."""
+
+    def __init__(self, stream: IO[bytes], place: str) -> None:
+        self.place = place
+        self._stream = stream
+        self._read_in = 0  # bytes
+        self._characters = codecs.getincrementaldecoder("utf-8-sig")()
+        self._decode = json.JSONDecoder().raw_decode
+        self._window = ""
+        self._at = 0  # in the window
+        self._passed = 0  # characters before the window
+        self._ended = False
+
+    def peek(self) -> str:
+        """The next character that is not space, or "" at the end of the file."""
+        while True:
+            while self._at < len(self._window):
+                if self._window[self._at] not in _SPACE:
+                    return self._window[self._at]
+                self._at += 1
+            if self._ended:
+                return ""
+            self._read_on(CHUNK)
+
+    def take(self, mark: str) -> None:
+        """Steps over a punctuation mark."""
+        found = self.peek()
+        if not found:
+            raise self._truncated(f"expected {mark!r}")
+        if found != mark:
+            raise self._malformed(f"expected {mark!r}, found {self.glimpse()}")
+        self._at += 1
+
+    def items(self, what: str) -> Iterator[list[Any]]:
+        """The items of the list that begins here, in batches."""
+        self.take("[")
+        batch: list[Any] = []
+        count, begin = 0, self._passed + self._at
+        while (found := self.peek()) != "]":
+            if not found:
+                raise self._truncated(f"it ends in {what} after {count} records")
+            if count:
+                self.take(",")
+            batch.append(self.value(f"{what} after {count} records"))
+            count += 1
+            if self._passed + self._at - begin >= BATCH:
+                yield batch
+                batch, begin = [], self._passed + self._at
+        self.take("]")
+        if batch:
+            yield batch
+
+    def value(self, what: str) -> Any:  # noqa: ANN401 (any json value)
+        """The json value that begins here; what: where that is, for the message."""
+        size = CHUNK
+        self.peek()
+        while True:
+            try:
+                value, end = self._decode(self._window, self._at)
+            except json.JSONDecodeError as error:
+                filled = len(self._window.rstrip(_SPACE))
+                endless = "Unterminated string" in error.msg
+                if self._ended and (endless or error.pos >= filled or self._window[error.pos :].strip().isalpha()):
+                    raise self._truncated(f"it ends in the middle of {what}") from None
+                if self._ended or not (endless or error.pos > filled - _CUT):
+                    self._at = min(error.pos, len(self._window))
+                    raise self._malformed(f"{error.msg} in {what}") from None
+            except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists in lists
+                raise self._malformed(f"{error} in {what}") from None
+            else:
+                following = self._window[end : end + 1]
+                if self._ended or (following and following not in _IN_NUMBER):  # "1." may become 1.5 in the next chunk
+                    self._at = end
+                    return value
+            self._read_on(size)
+            size *= 2  # so that a value longer than the window costs no more than twice its length to read
+
+    def glimpse(self) -> str:
+        """What stands here, for messages."""
+        return repr(self._window[self._at : self._at + 30]) if self.peek() else "the end of the file"
+
+    def _read_on(self, size: int) -> None:
+        content = self._stream.read(size)
+        try:
+            more = self._characters.decode(content, final=not content)
+        except UnicodeDecodeError as error:
+            start = self._read_in + len(content) - len(error.object) + error.start
+            found = f"0x{error.object[error.start]:02x}"
+            raise InputError(f"{self.place}: expected UTF-8 text, found {found} as byte {start:,}") from None
+        self._read_in += len(content)
+        self._passed += self._at
+        self._window = self._window[self._at :] + more
+        self._at = 0
+        self._ended = not content
+
+    def _truncated(self, what: str) -> InputError:
+        return InputError(f"{self.place}: the json is truncated ({what}); download the file again")
+
+    def _malformed(self, what: str) -> InputError:
+        return InputError(f"{self.place}: not json at character {self._passed + self._at:,}: {what}")

@@ -1,0 +1,145 @@
+"""qaVG: the questions of Visual Genome, divided as the paper divides them: by image, around Visual7W's split.
+
+Which images went where was not published with the paper. What it says (Chao et al. 2018, section 5.1: 50/20/30%, each
+part a superset of Visual7W's) fixes the images that Visual7W has; the others are dealt out in the order of a hash of
+their id, so that the same files always give the same split. Without Visual7W's split this could not be done, and a
+split that ignored it would leak Visual7W's test images into training: one of its files is needed.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from itertools import chain, islice
+
+import pyarrow as pa
+
+from hf_vqa_mc.errors import CountMismatch, InputError
+from hf_vqa_mc.schema import SPLITS
+from hf_vqa_mc.sources import visual7w
+from hf_vqa_mc.sources.files import Files
+from hf_vqa_mc.sources.records import Records, read_records
+from hf_vqa_mc.sources.source import RemoteFile, Source
+from hf_vqa_mc.sources.table import in_split_order, triplet_table
+
+QUESTIONS = "question_answers.json"
+PERCENT = {"train": 50, "validation": 20, "test": 30}
+"""of the images that have questions; Chao et al. 2018, section 5.1"""
+
+
+def read(files: Files) -> pa.Table:
+    """The triplets of question_answers.json, divided around the split of dataset_v7w_telling.json.
+
+    Visual7W_decoys.zip, which lists the same images, stands in for the latter where that is not there.
+
+    Raises:
+        InputError: a file is missing or malformed, or an image is listed twice.
+    """
+    visual7w_splits = visual7w.read_image_splits(files)
+    place = files.find(QUESTIONS).place
+    parts = [_columns(images) for images in read_records(files.find(QUESTIONS), None)]
+    image_ids = list(dict.fromkeys(chain.from_iterable(ids for ids, _ in parts)))
+    if len(image_ids) < sum(len(ids) for ids, _ in parts):
+        raise InputError(f"{place}: image {_first_repeated(ids for ids, _ in parts)} is listed twice")
+    lacking = visual7w_splits.keys() - set(image_ids)
+    if lacking:
+        warnings.warn(
+            CountMismatch(
+                f"qavg: {place} has no questions on {len(lacking):,} of Visual7W's {len(visual7w_splits):,} images "
+                f"(such as {min(lacking)}); each part holds Visual7W's only but for these"
+            ),
+            stacklevel=2,
+        )
+    splits = split_images(image_ids, visual7w_splits)
+    table = pa.concat_tables(columns for _, columns in parts).combine_chunks()
+    names = table["image_id"].to_pylist()
+    return in_split_order(
+        [
+            triplet_table(
+                question_id=table["question_id"].chunk(0),
+                image_id=table["image_id"].chunk(0),
+                split=[splits[name] for name in names],
+                question=table["question"].chunk(0),
+                target=table["target"].chunk(0),
+                image_file=[f"{name}.jpg" for name in names],
+            )
+        ]
+    )
+
+
+def split_images(image_ids: Sequence[str], fixed: Mapping[str, str]) -> dict[str, str]:
+    """The split of each image: 50/20/30% of them, rounded.
+
+    Args:
+        image_ids: all images, each once.
+        fixed: the split of some of them. Should those be more than a part's share (in a small sample), the part is
+            larger by as many and the last ones smaller.
+    """
+    splits = {image_id: fixed[image_id] for image_id in image_ids if image_id in fixed}
+    free = iter(sorted((name for name in image_ids if name not in splits), key=_hash))
+    ends = {"train": PERCENT["train"], "validation": PERCENT["train"] + PERCENT["validation"], "test": 100}
+    begin = 0
+    taken = list(splits.values())
+    for split in SPLITS:
+        end = (len(image_ids) * ends[split] + 50) // 100
+        wanted = end - begin - taken.count(split)
+        splits.update(dict.fromkeys(islice(free, max(wanted, 0)), split))
+        begin = end
+    return splits
+
+
+def _hash(image_id: str) -> str:
+    return sha256(f"qavg {image_id}".encode()).hexdigest()
+
+
+def _columns(images: Records) -> tuple[list[str], pa.Table]:
+    """The images that have questions, and these questions."""
+    pairs = images.nested("qas")
+    lengths = [len(row["qas"]) for row in images.rows]
+    ids = images.ids("id")
+    image_ids = list(chain.from_iterable([name] * length for name, length in zip(ids, lengths, strict=True)))
+    pairs.check_same("image_id", image_ids, "the id of the image it is listed under")
+    columns = {
+        "question_id": pairs.ids("qa_id"),
+        "image_id": image_ids,
+        "question": pairs.filled_texts("question"),
+        "target": pairs.filled_texts("answer"),
+    }
+    asked = [name for name, length in zip(ids, lengths, strict=True) if length]
+    return asked, pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+
+
+def _first_repeated(parts: Iterable[list[str]]) -> str:
+    names = list(chain.from_iterable(parts))
+    return next(name for name, times in Counter(names).items() if times > 1)
+
+
+QAVG = Source(
+    name="qavg",
+    title="qaVG (Visual Genome)",
+    description="Questions and answers that people wrote freely about images of Visual Genome and regions of them, "
+    "divided by image into 50/20/30%, each part a superset of Visual7W's; no choices are published.",
+    homepage="https://homes.cs.washington.edu/~ranjay/visualgenome/",
+    licence="CC-BY-4.0",
+    citation="""@article{krishna2017visual,
+  title={Visual Genome: Connecting Language and Vision Using Crowdsourced Dense Image Annotations},
+  author={Krishna, Ranjay and Zhu, Yuke and Groth, Oliver and Johnson, Justin and Hata, Kenji and Kravitz, Joshua and
+          Chen, Stephanie and Kalantidis, Yannis and Li, Li-Jia and Shamma, David A. and Bernstein, Michael S. and
+          Fei-Fei, Li},
+  journal={International Journal of Computer Vision},
+  volume={123},
+  pages={32--73},
+  year={2017}
+}""",
+    read=read,
+    image_hint="images.zip and images2.zip from https://cs.stanford.edu/people/rak248/VG_100K_2/images.zip and "
+    "https://cs.stanford.edu/people/rak248/VG_100K_2/images2.zip, <image id>.jpg.",
+    expected_total=1_445_322,  # Chao et al. 2018, section 5.1; which of them fall into which part depends on the split
+    downloads=(
+        RemoteFile(
+            url="https://homes.cs.washington.edu/~ranjay/visualgenome/data/dataset/question_answers.json.zip",
+            holds=(QUESTIONS,),
+        ),
+        visual7w.TELLING_ZIP,
+    ),
+)

@@ -1,0 +1,171 @@
+"""Typed columns of json records; whatever is not as its publisher describes it is named with its place."""
+
+import reprlib
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Any, TypeVar
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.files import PublishedFile
+from hf_vqa_mc.sources.json_stream import list_items
+
+LARGEST = 999_999_999_999
+"""The largest number that COCO's file names have room for; no publisher's ids come near."""
+
+_Value = TypeVar("_Value")
+
+
+def read_records(file: PublishedFile, key: str | None) -> Iterator["Records"]:
+    """The records of a json file's list, some thousand at a time.
+
+    Args:
+        file: the publisher's file.
+        key: the field that holds the list, or None where the file is the list.
+
+    Raises:
+        InputError: as ``list_items``; also where there is no record at all.
+    """
+    first = 0
+    with file.open() as stream:
+        for rows in list_items(stream, file.place, key):
+            yield Records(rows, _places(f"{file.place}, {key or 'record'}", first))
+            first += len(rows)
+    if not first:
+        raise InputError(f"{file.place}: expected records in the list{f' {key!r}' if key else ''}, found none")
+
+
+def _places(name: str, first: int) -> Callable[[int], str]:
+    return lambda position: f"{name}[{first + position}]"
+
+
+class Records:
+    """Some records of a list: a column of each field, checked at once; the culprit is looked for only if one fails."""
+
+    def __init__(self, rows: Sequence[Any], place: Callable[[int], str]) -> None:
+        """Rows as json gave them, and where each of them stands, for messages."""
+        self.rows = rows
+        self.place = place
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.rows)
+
+    def column(self, field: str) -> list[Any]:
+        """The field's values, of whatever type."""
+        try:
+            return [row[field] for row in self.rows]
+        except (KeyError, TypeError, IndexError):
+            for position, row in enumerate(self.rows):
+                if not isinstance(row, dict):
+                    raise InputError(f"{self.place(position)}: expected a json object, found {shown(row)}") from None
+                if field not in row:
+                    listed = ", ".join(map(repr, list(row)[:20])) or "none"
+                    raise InputError(
+                        f"{self.place(position)}, field {field!r}: it is missing; the record's fields are {listed}"
+                    ) from None
+            raise
+
+    def texts(self, field: str) -> list[str]:
+        """The field's values, which must be text."""
+        values = self.column(field)
+        _check_texts(values, lambda position: f"{self.place(position)}, field {field!r}")
+        return values
+
+    def filled_texts(self, field: str) -> list[str]:
+        """The field's values, which must be text that is more than spaces."""
+        values = self.texts(field)
+        for position, value in enumerate(values):
+            if not value or value.isspace():
+                raise self.unexpected(position, field, "text", value)
+        return values
+
+    def ids(self, field: str) -> list[str]:
+        """The field's values as text; they must be whole numbers or text that is not empty."""
+        values = self.column(field)
+        if set(map(type, values)) <= {int}:
+            return [str(value) for value in values]
+        for position, value in enumerate(values):
+            if type(value) is not int and not (type(value) is str and value and value.isprintable()):
+                raise self.unexpected(position, field, "a whole number (or text)", value)
+        return [str(value) for value in values]
+
+    def whole_numbers(self, field: str) -> list[int]:
+        """The field's values, which must be whole numbers from 0 on, of any sensible size."""
+        values = self.column(field)
+        if not set(map(type, values)) <= {int} or (values and not 0 <= min(values) <= max(values) <= LARGEST):
+            for position, value in enumerate(values):
+                if type(value) is not int or not 0 <= value <= LARGEST:
+                    raise self.unexpected(position, field, "a whole number from 0 on", value)
+        return values
+
+    def named(self, field: str, meanings: Mapping[str, _Value]) -> list[_Value]:
+        """What the field's values mean; each must be one of the names that the publisher uses."""
+        values = self.column(field)
+        for position, value in enumerate(values):
+            if not isinstance(value, Hashable) or value not in meanings:
+                raise self.unexpected(position, field, f"one of {', '.join(map(repr, meanings))}", value)
+        return [meanings[value] for value in values]
+
+    def lists(self, field: str, length: int | None = None) -> list[list[Any]]:
+        """The field's values, which must be lists (of so many items)."""
+        values = self.column(field)
+        for position, value in enumerate(values):
+            if type(value) is not list:
+                raise self.unexpected(position, field, "a list", value)
+            if length is not None and len(value) != length:
+                raise InputError(
+                    f"{self.place(position)}, field {field!r}: expected {length} items, found {len(value)}"
+                )
+        return values
+
+    def text_lists(self, field: str, length: int) -> list[list[str]]:
+        """The field's values, which must be lists of so many texts."""
+        values = self.lists(field, length)
+        _check_texts(
+            list(chain.from_iterable(values)),
+            lambda position: f"{self.place(position // length)}, field {field!r}, item {position % length}",
+        )
+        return values
+
+    def nested(self, field: str, length: int | None = None) -> "Records":
+        """The records of the lists in a field, one list after the other."""
+        lists = self.lists(field, length)
+        ends = list(accumulate(map(len, lists)))
+
+        def place(position: int) -> str:
+            outer = bisect_right(ends, position)
+            return f"{self.place(outer)}.{field}[{position - (ends[outer] - len(lists[outer]))}]"
+
+        return Records(list(chain.from_iterable(lists)), place)
+
+    def check_same(self, field: str, expected: Sequence[str], what: str) -> None:
+        """The field's ids must be the given ones; what: where those come from."""
+        found = self.ids(field)
+        if found != list(expected):
+            position = next(at for at, (one, other) in enumerate(zip(found, expected, strict=True)) if one != other)
+            raise self.unexpected(position, field, f"{expected[position]} as {what}", self.rows[position][field])
+
+    def unexpected(self, position: int, field: str, expected: str, found: object) -> InputError:
+        """The error for a value that is not what was expected."""
+        return InputError(f"{self.place(position)}, field {field!r}: expected {expected}, found {shown(found)}")
+
+
+def shown(value: object) -> str:
+    """A value in a message: never longer than a line."""
+    return reprlib.repr(value)[:100]
+
+
+def _check_texts(values: list[Any], place: Callable[[int], str]) -> None:
+    if not set(map(type, values)) <= {str}:
+        position = next(position for position, value in enumerate(values) if type(value) is not str)
+        raise InputError(f"{place(position)}: expected text, found {shown(values[position])}")
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:  # json can spell half of a surrogate pair, which no file can store
+        for position, value in enumerate(values):
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise InputError(f"{place(position)}: expected Unicode text, found {shown(value)}") from None
+        raise

@@ -1,0 +1,231 @@
+"""Downloads on loopback: fetched once, resumed where they broke off, checked, and refused with a way out."""
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from random import Random
+
+import pytest
+from datasets import DownloadConfig, DownloadManager
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources import SOURCES, Source, download, read_triplets
+from hf_vqa_mc.sources.download import Downloads, fetch
+from hf_vqa_mc.sources.source import RemoteFile
+from tests.sources import fixtures
+from tests.sources.loopback import Publisher, serving
+
+pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+
+
+def _archive(name: str, size: int, seed: int = 0) -> bytes:
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(name), Random(seed).randbytes(size))
+    return packed.getvalue()
+
+
+CONTENT = _archive("data.json", 300_000)
+
+
+@pytest.fixture
+def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
+    """A server that offers ``/data.zip``; tries follow each other at once."""
+    monkeypatch.setattr(download, "PAUSE", 0.0)
+    with serving(Publisher({"/data.zip": CONTENT})) as publisher:
+        yield publisher
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> DownloadConfig:
+    return DownloadConfig(cache_dir=tmp_path / "cache", disable_tqdm=True)
+
+
+def _remote(publisher: Publisher, **known: object) -> RemoteFile:
+    return RemoteFile(f"{publisher.address}/data.zip", ("data.json",), **known)  # type: ignore[arg-type]
+
+
+def test_a_file_is_fetched_once(publisher: Publisher, cache: DownloadConfig) -> None:
+    sha256 = hashlib.sha256(CONTENT).hexdigest()
+    first = fetch(_remote(publisher, sha256=sha256, size=len(CONTENT)), cache)
+    again = fetch(_remote(publisher, sha256=sha256, size=len(CONTENT)), cache)
+    assert first == again
+    assert first.read_bytes() == CONTENT
+    assert publisher.requests == [("/data.zip", None)]
+
+
+def test_what_is_fetched_is_in_the_cache_of_datasets(publisher: Publisher, cache: DownloadConfig) -> None:
+    path = fetch(_remote(publisher), cache)
+    cache.use_etag = False
+    assert DownloadManager(download_config=cache).download(f"{publisher.address}/data.zip") == str(path)
+    assert len(publisher.requests) == 1
+
+
+def test_a_connection_cut_in_the_middle_is_taken_up_where_it_broke(
+    publisher: Publisher, cache: DownloadConfig
+) -> None:
+    publisher.cuts = [70_000, 50_000, 0, 1]
+    assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
+    assert [wanted for _, wanted in publisher.requests] == [
+        None,
+        "bytes=70000-",
+        "bytes=120000-",
+        "bytes=120000-",
+        "bytes=120001-",
+    ]
+    assert publisher.sent == len(CONTENT)
+
+
+def test_an_interrupted_download_goes_on_in_the_next_run(publisher: Publisher, cache: DownloadConfig) -> None:
+    publisher.cuts = [70_000] + [0] * download.TRIES
+    with pytest.raises(InputError, match="70,000 bytes have arrived and are kept; the next try goes on from there"):
+        fetch(_remote(publisher), cache)
+    asked = len(publisher.requests)
+    assert asked == 1 + download.TRIES
+    assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
+    assert publisher.requests[asked:] == [("/data.zip", "bytes=70000-")]
+    assert publisher.sent == len(CONTENT)
+
+
+def test_a_server_without_ranges_sends_the_whole_file_again(publisher: Publisher, cache: DownloadConfig) -> None:
+    publisher.knows_ranges = False
+    publisher.cuts = [70_000]
+    assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
+    assert publisher.sent == 70_000 + len(CONTENT)
+
+
+def test_a_server_that_sends_another_part_than_was_asked_for_is_asked_for_the_whole(
+    publisher: Publisher, cache: DownloadConfig
+) -> None:
+    publisher.miscounts = True
+    publisher.cuts = [70_000]
+    assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
+    assert [wanted for _, wanted in publisher.requests] == [None, "bytes=70000-", None]
+
+
+@pytest.mark.parametrize("kept", [CONTENT, CONTENT + b"more", b"\x00" * len(CONTENT)])
+def test_a_whole_or_another_file_left_behind_does_no_harm(
+    kept: bytes, publisher: Publisher, cache: DownloadConfig
+) -> None:
+    path = fetch(_remote(publisher), cache)
+    path.rename(f"{path}.partial").write_bytes(kept)
+    asked = len(publisher.requests)
+    assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
+    assert publisher.requests[asked] == ("/data.zip", f"bytes={len(kept)}-")
+    assert len(publisher.requests) - asked == (1 if kept == CONTENT else 2)
+
+
+def test_a_file_that_changed_between_two_tries_is_not_stuck_together(
+    publisher: Publisher, cache: DownloadConfig
+) -> None:
+    publisher.cuts = [70_000] + [0] * download.TRIES
+    with pytest.raises(InputError):
+        fetch(_remote(publisher), cache)
+    publisher.files["/data.zip"] = changed = _archive("data.json", 200_000, seed=1)
+    with pytest.raises(
+        InputError, match=r"expected a zip file, found .* a damaged one|its member data\.json is damaged"
+    ):
+        fetch(_remote(publisher), cache)
+    assert fetch(_remote(publisher), cache).read_bytes() == changed
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ({"sha256": "0" * 64}, "expected the SHA-256 0000.*, found [0-9a-f]{64}"),
+        ({"size": 12}, r"expected 12 bytes, found 3\d\d,\d\d\d"),
+    ],
+)
+def test_a_file_that_is_not_the_published_one_is_refused_and_deleted(
+    known: dict[str, object], message: str, publisher: Publisher, cache: DownloadConfig
+) -> None:
+    with pytest.raises(InputError, match=f"data.zip could not be downloaded from http.*: {message}. It was deleted"):
+        fetch(_remote(publisher, **known), cache)
+    assert [path.suffix for path in Path(cache.cache_dir).iterdir()] in ([], [".lock"])
+
+
+def test_a_page_in_the_place_of_an_archive_is_refused(publisher: Publisher, cache: DownloadConfig) -> None:
+    publisher.files["/data.zip"] = b"<html>This page has moved.</html>"
+    with pytest.raises(InputError, match="expected a zip file, found something else"):
+        fetch(_remote(publisher), cache)
+    publisher.files["/data.zip"] = CONTENT
+    assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
+
+
+def test_a_file_that_the_server_lacks_is_asked_for_once_and_named(publisher: Publisher, cache: DownloadConfig) -> None:
+    publisher.files.clear()
+    way_out = "Or get data.zip in another way, put it into a folder as it is, and name that with --data-dir"
+    with pytest.raises(InputError, match=f"data.zip could not be .*the server answers 404 Not Found.*{way_out}"):
+        fetch(_remote(publisher), cache)
+    assert len(publisher.requests) == 1
+    assert not list(Path(cache.cache_dir).glob("*.partial"))
+
+
+def test_without_a_network_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, cache: DownloadConfig) -> None:
+    monkeypatch.setattr(download, "PAUSE", 0.0)
+    with serving(Publisher()) as gone:
+        pass
+    with pytest.raises(InputError, match=r"refused.*put it into a folder as it is, and name that with --data-dir"):
+        fetch(_remote(gone), cache)
+
+
+def test_force_download_fetches_anew(publisher: Publisher, cache: DownloadConfig) -> None:
+    fetch(_remote(publisher), cache)
+    cache.force_download = True
+    assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
+    assert [wanted for _, wanted in publisher.requests] == [None, None]
+    assert cache.force_download
+
+
+@pytest.mark.parametrize("name", ["visual7w", "vqa", "cocoqa", "qavg"])
+def test_a_source_reads_the_same_from_downloads_as_from_a_folder(
+    name: str, tmp_path: Path, cache: DownloadConfig, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "plain"
+    fixtures.write_vqa(folder)
+    fixtures.write_cocoqa(folder)
+    fixtures.write_visual_genome(folder)
+    fixtures.write_visual7w_decoys(folder)
+    with zipfile.ZipFile(folder / "Visual7W_decoys.zip") as archive:
+        archive.extractall(folder)
+    _move_to(publisher, SOURCES[name], folder, monkeypatch)
+    released = SOURCES[name].has_released_decoys
+    found = read_triplets(name, released_decoys=released, download_config=cache)
+    assert found.equals(read_triplets(name, folder, released_decoys=released))
+    asked = len(publisher.requests)
+    assert asked == len(SOURCES[name].downloads)
+    read_triplets(name, released_decoys=released, download_config=cache)
+    assert len(publisher.requests) == asked
+
+
+def test_released_decoys_are_fetched_only_if_asked_for(
+    tmp_path: Path, cache: DownloadConfig, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixtures.write_visual7w(tmp_path)
+    fixtures.write_visual7w_decoys(tmp_path)
+    _move_to(publisher, SOURCES["visual7w"], tmp_path, monkeypatch)
+    read_triplets("visual7w", download_config=cache)
+    assert [path for path, _ in publisher.requests] == ["/dataset_v7w_telling.zip"]
+
+
+def test_a_name_without_an_address_is_refused() -> None:
+    with pytest.raises(InputError, match=r"x\.json: no address is known to download it from"):
+        Downloads(()).find("x.json")
+
+
+def _move_to(publisher: Publisher, source: Source, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the publisher offer the source's archives, packed from a folder, and the source look for them there."""
+    table = []
+    for remote in source.downloads:
+        packed = BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            for name in remote.holds:
+                if (folder / name).exists() or (folder / "Visual7W_decoys" / name).exists():
+                    found = folder / name if (folder / name).exists() else folder / "Visual7W_decoys" / name
+                    archive.write(found, f"some folder/{name}")
+        publisher.files[f"/{remote.name}"] = packed.getvalue()
+        table.append(RemoteFile(f"{publisher.address}/{remote.name}", remote.holds))
+    moved = {**vars(source), "downloads": tuple(table)}
+    monkeypatch.setitem(SOURCES, source.name, Source(**moved))

@@ -1,0 +1,109 @@
+"""Reading a list piece by piece gives what json.loads gives, for any list and any size of the pieces."""
+
+import io
+import json
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources import json_stream
+from hf_vqa_mc.sources.json_stream import list_items
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def _items(content: bytes, key: str | None = None) -> list[Any]:
+    return [item for batch in list_items(io.BytesIO(content), "x.json", key) for item in batch]
+
+
+@given(st.lists(VALUES, max_size=8), st.integers(1, 12), st.booleans(), st.sampled_from([None, 1, 24]))
+@settings(max_examples=300)
+def test_a_list_is_read_as_json_reads_it(items: list[Any], chunk: int, ascii_only: bool, indent: int | None) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_stream, "CHUNK", chunk)
+        patch.setattr(json_stream, "BATCH", 1 + chunk % 3)
+        assert _items(json.dumps(items, ensure_ascii=ascii_only, indent=indent).encode()) == items
+
+
+@given(VALUES, st.lists(VALUES, max_size=5), VALUES, st.integers(1, 12))
+def test_the_list_of_a_field_is_found_between_others(before: Any, items: list[Any], after: Any, chunk: int) -> None:
+    content = json.dumps({"info": before, "items": items, "license": {"items": after}}).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_stream, "CHUNK", chunk)
+        assert _items(content, "items") == items
+
+
+@given(st.lists(VALUES, min_size=1, max_size=5), st.data())
+def test_a_truncated_file_is_refused_wherever_it_ends(items: list[Any], data: st.DataObject) -> None:
+    content = json.dumps({"items": items}).encode()
+    end = data.draw(st.integers(0, len(content) - 1))
+    with pytest.raises(InputError, match=r"^x\.json: "):
+        _items(content[:end], "items")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"items": [1, 2', "truncated .it ends in the list 'items' after 2 records.; download the file again"),
+        (b'{"items": [1, {"a": "b', "truncated .it ends in the middle of the list 'items' after 1 records"),
+        (b'{"items": [1, tru', "truncated .it ends in the middle of the list 'items' after 1 records"),
+        (b'{"items": [1]', "truncated"),
+        (b'{"items": [1 2]}', "not json at character 13: expected ',', found '2"),
+        (b'{"items": [1, nix]}', "not json at character 14: Expecting value in the list 'items' after 1 records"),
+        (b'{"items": [1,]}', "not json at character 13"),
+        (b'{"items": [1]} {}', "expected nothing after the end of the json, found '{}'"),
+        (b'{"items": [1], "items": [2]}', "field 'items' occurs twice"),
+        (b"{items: []}", "expected a field's name in quotes, found 'items"),
+        (b"", "expected a json object with a list 'items', found the end of the file"),
+        (b"[1, 2]", "expected a json object with a list 'items', found '.1, 2.'"),
+        (b"<html>", "expected a json object with a list 'items', found '<html>'"),
+        (b'{"items": ["\xff"]}', "expected UTF-8 text, found 0xff as byte 12"),
+        (b'{"items": ["\xc3', "expected UTF-8 text, found 0xc3 as byte 12"),
+        (b'{"items": [' + b"1" * 5000 + b"]}", "Exceeds the limit"),
+        (b'{"items": [' + b"[" * 100_000, "recursion"),
+    ],
+)
+def test_what_is_not_json_is_named_with_its_place(content: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        _items(content, "items")
+
+
+def test_a_malformed_record_is_found_before_the_rest_of_the_file_is_read() -> None:
+    stream = io.BytesIO(b'[{"a" 1}, ' + b'{"a": 1}, ' * 1_000_000 + b"]")
+    with pytest.raises(InputError, match="not json at character 6"):
+        list(list_items(stream, "x.json", None))
+    assert stream.tell() <= json_stream.CHUNK
+
+
+def test_records_longer_than_a_piece_are_read() -> None:
+    items = ["x" * (3 * json_stream.CHUNK), 1]
+    assert _items(json.dumps(items).encode()) == items
+
+
+def test_a_very_long_record_is_not_scanned_again_at_every_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_stream, "CHUNK", 10)
+    reads = []
+
+    class Counted(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            reads.append(size)
+            return super().read(size)
+
+    assert next(list_items(Counted(json.dumps(["x" * 100_000]).encode()), "x.json", None)) == ["x" * 100_000]
+    assert len(reads) < 20
+
+
+def test_only_a_window_of_the_file_is_in_memory() -> None:
+    record = json.dumps({"question": "what is this", "choices": ["a", "b"]})
+    content = f"[{', '.join([record] * 200_000)}]".encode()
+    largest = max(sum(map(sys.getsizeof, batch)) for batch in list_items(io.BytesIO(content), "x.json", None))
+    assert len(content) > 10_000_000
+    assert largest < 1_000_000
