@@ -1,0 +1,54 @@
+"""The parameters of the method, with the paper's values as defaults."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from hf_vqa_mc.errors import InputError, unknown_name
+
+WupBoundary = Literal["reject", "accept"]
+Pool = Literal["dataset", "split"]
+Combine = Literal["distinct", "paper"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How decoys are made (Chao et al. 2018; sections beside each).
+
+    Raises:
+        InputError: a value is out of its range; names it.
+    """
+
+    decoys_per_set: int = 3
+    """K, the decoys of an IoU or QoU set (Sect. 5.1)"""
+    n_similar: int = 10_000
+    """N, how many of the most similar triplets QoU decoys are looked for in (Sect. 4.1)"""
+    n_random: int = 6
+    """random decoys of a row (Supplement G)"""
+    wup_threshold: float = 0.9
+    """decoys this similar to the target, or to one another, are turned away (Sect. 4.1)"""
+    wup_boundary: WupBoundary = "reject"
+    """a similarity of exactly the threshold: the paper's text rejects it, the authors' released decoys accept it"""
+    pool: Pool = "dataset"
+    """where decoys come from: the entire dataset (Sect. 4.1) or the triplet's own split"""
+    combine: Combine = "distinct"
+    """a text that two sets of a row share: replaced by the later set's next candidate, or kept as in the paper"""
+    filter_fallback: bool = True
+    """whether fall-backs must pass the WUP filters (the paper is silent; the authors' probably did not)"""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Checks the ranges."""
+        for name in ("decoys_per_set", "n_similar", "n_random"):
+            if not _is_whole(getattr(self, name)) or getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)!r}; expected a whole number from 1")
+        if not _is_whole(self.seed):
+            raise InputError(f"seed is {self.seed!r}; expected a whole number")
+        if isinstance(self.wup_threshold, bool) or not 0.0 <= self.wup_threshold <= 1.0:
+            raise InputError(f"wup_threshold is {self.wup_threshold!r}; expected a number from 0 to 1")
+        for name, choices in (("wup_boundary", WupBoundary), ("pool", Pool), ("combine", Combine)):
+            if getattr(self, name) not in get_args(choices):
+                raise unknown_name(name, str(getattr(self, name)), get_args(choices))
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
