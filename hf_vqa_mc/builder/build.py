@@ -1,0 +1,125 @@
+"""A whole build, from the publishers' files to the dataset folder."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.builder.folder import write_folder
+from hf_vqa_mc.builder.image_files import find_images
+from hf_vqa_mc.builder.ingredients import GENERATED, check_names, gather
+from hf_vqa_mc.builder.inventory import read_inventory
+from hf_vqa_mc.builder.place import check_output
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources import find_source
+from hf_vqa_mc.variants import Settings, build_variants
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Build:
+    """What a build made."""
+
+    output: Path
+    """the dataset folder"""
+    source: str
+    configs: Mapping[str, Any]
+    """the source's configs, as in the folder's statistics.json"""
+    default: str
+    """the folder's default config"""
+    removed: tuple[str, ...]
+    """configs of the source that were there before and are no more"""
+
+
+def build_dataset(
+    source: str,
+    *,
+    data_dir: str | Path | None = None,
+    output: str | Path = "vqa_mc",
+    variants: Sequence[str] | None = None,
+    word_vectors: str | None = None,
+    decoys: str = GENERATED,
+    settings: Settings | None = None,
+    images: str | Path | None = None,
+    embed_images: bool = False,
+    workers: int | None = None,
+    progress: Progress = lambda step, done, total: None,
+) -> Build:
+    """Build a source's variants into a dataset folder, as ``vqa-mc build`` does.
+
+    Args:
+        source: name of the source, such as ``visual7w``.
+        data_dir: the folder with the publisher's files as downloaded; fetched where none is given.
+        output: the folder to make or to add to; its name is what ``load_dataset`` is given.
+        variants: names such as ``iou_qou``; by default all that the source can have.
+        word_vectors: a vector file, a name of gensim-data, or ``corpus``; needed for QoU decoys.
+        decoys: ``generated``, or ``released`` for those that the authors of the paper released.
+        settings: the method's parameters; by default the paper's.
+        images: the folder with the image files; adds the config ``<source>_images``.
+        embed_images: write each row's image into the row instead.
+        workers: threads; at most, and by default, one a core. The result does not depend on it.
+        progress: told (step, done, total).
+
+    Raises:
+        InputError: something given cannot be used; nothing was written.
+        OSError: the output cannot be written (disk full, no permission); nothing was left behind.
+    """
+    place, files = Path(output), None if images is None else Path(images)
+    check_names(source, variants, decoys)
+    check_output(place.absolute().resolve())
+    if embed_images and files is None:
+        raise InputError("--embed-images needs --images DIR, the folder with the image files")
+    if files is not None and not files.is_dir():
+        raise InputError(f"images {files}: no such folder")
+    use_threads(workers)
+    folder = None if data_dir is None else Path(data_dir)
+    made = gather(source, folder, variants, word_vectors, decoys, settings or Settings(), progress)
+    found = None if files is None else find_images(made.triplets, files, progress)
+    before = read_inventory(place) or {"sources": {}}
+    inventory = write_folder(
+        place,
+        source,
+        build_variants(made.triplets, made.names, made.vectors, made.settings, progress),
+        about=about_source(source),
+        made_with=made.made_with(_version(), decoys),
+        images=found,
+        embed_images=embed_images,
+        progress=progress,
+    )
+    configs = inventory["sources"][source]["configs"]
+    gone = before["sources"].get(source, {"configs": {}})["configs"].keys() - configs.keys()
+    return Build(place.absolute(), source, configs, inventory["default"], tuple(sorted(gone)))
+
+
+def about_source(name: str) -> dict[str, str]:
+    """What a dataset card says of a source."""
+    source = find_source(name)
+    return {
+        key: getattr(source, key) for key in ("title", "description", "homepage", "licence", "citation", "image_hint")
+    }
+
+
+def use_threads(workers: int | None) -> None:
+    """Let the kernels run on so many threads, at most one a core.
+
+    Raises:
+        InputError: fewer than one.
+    """
+    if workers is None:
+        return
+    if workers < 1:
+        raise InputError(f"--workers {workers}: expected 1 or more")
+    import numba
+
+    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined,unused-ignore]
+    numba.set_num_threads(min(workers, most))
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("hf_vqa_mc")
+    except PackageNotFoundError:
+        return "(not installed: run from its source)"

@@ -1,0 +1,200 @@
+"""The page of a dataset card: what the folder holds, how it was made, and what its numbers say."""
+
+from typing import Any
+
+from hf_vqa_mc.builder.card_statistics import statistics_text
+from hf_vqa_mc.builder.inventory import IMAGES, PREFERRED, Inventory, configs_of
+from hf_vqa_mc.schema import CHOICE_KINDS, SPLITS
+
+PAPER = """@inproceedings{chao2018being,
+  title     = {Being Negative but Constructively: Lessons Learnt from Creating Better Visual Question Answering
+               Datasets},
+  author    = {Chao, Wei-Lun and Hu, Hexiang and Sha, Fei},
+  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
+               Linguistics: Human Language Technologies},
+  year      = {2018}
+}"""
+
+WHAT_IT_IS = """\
+Questions about images, each with the correct answer and **decoys made so that no shortcut finds it**. In most
+multiple-choice VQA datasets a machine that sees only the answers, or the answers and one of question and image, does
+far better than chance, because the decoys give themselves away. Chao, Hu and Sha (NAACL 2018) make them anew from the
+dataset's own answers:
+
+- **IoU**, image only unresolvable: correct answers to *other questions about the same image*. They all fit the image;
+  one has to read the question.
+- **QoU**, question only unresolvable: correct answers to *similar questions about other images*. They all fit the
+  question; one has to look at the image.
+
+Both are correct answers elsewhere, so their frequencies say nothing either (neutrality). A decoy that means what the
+target means, or another decoy of its set, is turned away.
+"""
+
+COLUMNS = """\
+| column | type | meaning |
+|---|---|---|
+| question_id, image_id, question | string | |
+| choices | list of string | shuffled, as published |
+| label | int64 | index of the correct answer in `choices` |
+| choice_kinds | list of class label | which set each choice is of: {kinds} |
+| choice_fallback | list of bool | it stands in for a decoy of its kind that could not be found |
+| answers | list of string | the human answers, for consensus scoring |
+| question_type, answer_type | string | as the source gives them, else "" |
+"""
+
+VARIANTS = {
+    "orig": "the decoys published with the source",
+    "iou": "3 IoU decoys",
+    "qou": "3 QoU decoys",
+    "iou_qou": "3 IoU and 3 QoU decoys",
+    "all": "the published decoys, 3 IoU and 3 QoU decoys",
+    "random_uniform": "6 answers drawn evenly from the different ones",
+    "random_frequency": "6 answers drawn as often as they are given",
+    "orig_random_uniform": "the published decoys and 6 evenly drawn answers",
+    "orig_random_frequency": "the published decoys and 6 answers drawn by frequency",
+}
+
+
+def card_text(inventory: Inventory) -> str:
+    """The whole page, in Markdown."""
+    sources = inventory["sources"]
+    titles = ", ".join(entry["about"]["title"] for entry in sources.values())
+    parts = [
+        f"# VQA-MC: {titles}, remedied",
+        WHAT_IT_IS,
+        _loading(inventory),
+        "## Configs",
+        _config_table(inventory),
+        _variants_named(inventory),
+        "## Columns",
+        COLUMNS.format(kinds=", ".join(CHOICE_KINDS)),
+        *(_source_text(name, entry) for name, entry in sources.items()),
+        "## Licence and citation",
+        _licences(sources),
+        "If you use this dataset, please cite the paper whose method made it, and the sources:",
+        "\n\n".join(f"```bibtex\n{text.strip()}\n```" for text in _citations(sources)),
+        "*Written by vqa-mc build; every figure above is in `statistics.json`.*\n",
+    ]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def example_text(example: dict[str, Any]) -> str:
+    """A question as people see it, its choices with their kinds."""
+    lines = [f"> **{_plain(example['question'])}** (image {example['image_id']}, {example['split']})", ">"]
+    for position, choice in enumerate(example["choices"]):
+        kind = CHOICE_KINDS[example["choice_kinds"][position]]
+        kind = "**target**" if position == example["label"] else kind
+        kind += ", fall-back" if example["choice_fallback"][position] else ""
+        lines.append(f"> {position}. {_plain(choice)} ({kind})")
+    return "\n".join(lines)
+
+
+def percent(share: float) -> str:
+    """A share in [0, 1] as text."""
+    return f"{100 * share:.1f}%"
+
+
+def measured_split(statistics: dict[str, Any]) -> str | None:
+    """The split whose prior rule the tables show: test, else validation, else train."""
+    return next((split for split in reversed(SPLITS) if split in statistics.get("prior_rule", {})), None)
+
+
+def _loading(inventory: Inventory) -> str:
+    default = inventory["default"]
+    lines = [
+        "```python",
+        "from datasets import load_dataset",
+        "",
+        f'ds = load_dataset("vqa_mc", "{default}")  # from the folder that holds this one, else "NAMESPACE/vqa_mc"',
+    ]
+    with_images = [name for name in inventory["sources"] if f"{name}_{IMAGES}" in configs_of(inventory)]
+    if with_images:
+        lines += ["", "import hf_vqa_mc", f"ds = hf_vqa_mc.with_images(ds)  # images of: {', '.join(with_images)}"]
+    return "\n".join([*lines, "```"])
+
+
+def _config_table(inventory: Inventory) -> str:
+    lines = [
+        "| config | train | validation | test | choices | prior rule | chance |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for name, config in configs_of(inventory).items():
+        if config["variant"] == IMAGES:
+            continue
+        rows = [f"{config['splits'][s]['rows']:,}" if s in config["splits"] else "" for s in SPLITS]
+        split = measured_split(config["statistics"])
+        prior = config["statistics"]["prior_rule"][split] if split else {}
+        figures = [percent(prior[key]) if key in prior else "" for key in ("accuracy", "chance")]
+        shown = f"`{name}`" + (" (default)" if name == inventory["default"] else "")
+        lines.append(f"| {' | '.join([shown, *rows, choices_text(config['statistics']), *figures])} |")
+    for name, config in configs_of(inventory).items():
+        if config["variant"] == IMAGES:
+            lines.append(f"\n`{name}`: {config['splits'][IMAGES]['rows']:,} images, each once (image_id, image).")
+    note = (
+        "*Prior rule*: choosing the answer that is most often correct, relative to how often it is a choice, in the "
+        "training split (eq. 2 of the paper), without looking at image or question; on the test split, else on the "
+        "validation split. The nearer to *chance*, the less the answers alone give away."
+    )
+    return "\n".join([*lines, "", note])
+
+
+def choices_text(statistics: dict[str, Any]) -> str:
+    """How many choices a row has: "7", or "3 to 7"."""
+    sizes = sorted({int(size) for split in statistics["choices_per_row"].values() for size in split})
+    return f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+
+
+def _variants_named(inventory: Inventory) -> str:
+    named = {config["variant"] for config in configs_of(inventory).values()}
+    return "\n".join(f"- `{name}`: the target and {text}" for name, text in VARIANTS.items() if name in named)
+
+
+def _source_text(name: str, entry: dict[str, Any]) -> str:
+    about, configs = entry["about"], entry["configs"]
+    asked = {config: c for config, c in configs.items() if c["variant"] != IMAGES}
+    longest = max(asked.values(), key=lambda config: len(config["example"]["choices"]), default=None)
+    shown = asked.get(f"{name}_{PREFERRED}") or longest
+    parts = [f"## {about['title']} (`{name}`)", f"{about['description']} [{about['homepage']}]({about['homepage']})"]
+    if shown:
+        parts += [example_text(shown["example"])]
+    parts += ["### How it was made", _making(name, entry), "### What the numbers say", statistics_text(asked)]
+    if f"{name}_{IMAGES}" not in configs and not any(config["embedded_images"] for config in asked.values()):
+        parts += [f"Images: {about['image_hint']} `vqa-mc build {name} --images DIR` adds them."]
+    return "\n\n".join(parts)
+
+
+def _making(name: str, entry: dict[str, Any]) -> str:
+    made = entry["made_with"]
+    vectors = made["word_vectors"]
+    lines = [
+        f"hf_vqa_mc {made['version']}, {made['triplets']:,} questions, {made['decoys']} decoys. "
+        + (
+            f"Similar questions by the word vectors *{vectors['name']}* ({vectors['dim']} numbers a word, "
+            f"sha256 `{vectors['sha256']}`)."
+            if vectors
+            else "No word vectors were needed."
+        ),
+        "",
+        "| setting | value |",
+        "|---|---|",
+        *(f"| {setting} | {value} |" for setting, value in made["settings"].items()),
+        "",
+        "The same files, vectors, settings and version give the same bytes.",
+    ]
+    return "\n".join(lines)
+
+
+def _licences(sources: dict[str, Any]) -> str:
+    about = [entry["about"] for entry in sources.values()]
+    return "\n".join(f"- {source['title']} (questions and answers): {source['licence']}" for source in about)
+
+
+def _citations(sources: dict[str, Any]) -> list[str]:
+    return [PAPER, *dict.fromkeys(entry["about"]["citation"] for entry in sources.values())]
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    for sign in "\\`*_[]<>|#":
+        text = text.replace(sign, f"\\{sign}")
+    return " ".join(text.split())

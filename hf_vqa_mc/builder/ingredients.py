@@ -1,0 +1,134 @@
+"""What a build starts from: known names, a source's triplets and the word vectors, checked before any work."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.language.text import words
+from hf_vqa_mc.language.word_vectors import CORPUS, WordVectors, load_word_vectors
+from hf_vqa_mc.sources import find_source, read_triplets
+from hf_vqa_mc.variants import RECIPES, Settings, variants_of
+
+if TYPE_CHECKING:
+    from datasets import DownloadConfig
+
+GENERATED, RELEASED = "generated", "released"
+DECOYS = {
+    GENERATED: "made here, by the paper's method",
+    RELEASED: "the IoU and QoU decoys that the paper's authors released (Visual7W)",
+}
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What ``variants.build_variants`` is given."""
+
+    triplets: pa.Table
+    names: tuple[str, ...]
+    """the variants to make"""
+    vectors: WordVectors | None
+    settings: Settings
+
+    def made_with(self, version: str, decoys: str) -> dict[str, Any]:
+        """The settings and versions that the dataset card tells; nothing of this machine."""
+        vectors = self.vectors
+        named = {"name": vectors.name, "sha256": vectors.sha256, "dim": vectors.dim} if vectors else None
+        return {
+            "version": version,
+            "decoys": decoys,
+            "triplets": self.triplets.num_rows,
+            "word_vectors": named,
+            "settings": asdict(self.settings),
+        }
+
+
+def check_names(source: str, variants: Sequence[str] | None, decoys: str) -> None:
+    """Nothing, if all of these are known.
+
+    Raises:
+        InputError: naming the first that is not, and the nearest that is.
+    """
+    find_source(source)
+    if decoys not in DECOYS:
+        raise unknown_name("kind of decoys", decoys, DECOYS)
+    if decoys == RELEASED and not find_source(source).has_released_decoys:
+        raise InputError(f"{source}: the authors released no decoys for it; leave --decoys at {GENERATED}")
+    if variants is not None and not variants:
+        raise InputError(f"no variants named; known: {', '.join(RECIPES)}")
+    for variant in variants or ():
+        if variant not in RECIPES:
+            raise unknown_name("variant", variant, RECIPES)
+        if variants is not None and list(variants).count(variant) > 1:
+            raise InputError(f"variant {variant!r} is named twice")
+
+
+def gather(
+    source: str,
+    data_dir: Path | None,
+    variants: Sequence[str] | None,
+    word_vectors: str | None,
+    decoys: str,
+    settings: Settings,
+    progress: Progress = lambda step, done, total: None,
+    download_config: "DownloadConfig | None" = None,
+) -> Ingredients:
+    """Read what a build needs.
+
+    Args:
+        source: name of the source.
+        data_dir: the folder with the publisher's files; downloaded where it is None.
+        variants: names of the variants; None for all that the source can have.
+        word_vectors: as ``language.word_vectors.load_word_vectors`` takes it; only needed where QoU decoys are made.
+        decoys: ``generated`` or ``released``.
+        settings: those of the variants.
+        progress: told (step, done, total).
+        download_config: where downloads are kept; by default the user's cache.
+
+    Raises:
+        InputError: an unknown name, files that cannot be used, a variant that the source cannot have, or no word
+            vectors named where they are needed.
+    """
+    check_names(source, variants, decoys)
+    wanted = word_vectors or find_source(source).default_word_vectors
+    similar = decoys == GENERATED and (variants is None or any("qou" in RECIPES[name].sets for name in variants))
+    vectors = None
+    if similar and wanted is None:
+        raise InputError(
+            f"{source}: QoU decoys need word vectors; name them with --word-vectors: a word2vec, GloVe or .kv file, "
+            "a name of gensim-data (the paper's: word2vec-google-news-300), or "
+            f"{CORPUS!r} to train them on the dataset's own text"
+        )
+    if similar and wanted is not None and wanted != CORPUS:  # first, as it needs nothing else: a wrong path shows soon
+        progress("reading word vectors", 0, 1)
+        vectors = load_word_vectors(wanted)
+        progress("reading word vectors", 1, 1)
+    progress("reading questions", 0, 1)
+    triplets = read_triplets(source, data_dir, released_decoys=decoys == RELEASED, download_config=download_config)
+    progress("reading questions", 1, 1)
+    names = _possible(source, triplets, variants)
+    if similar and wanted == CORPUS:
+        progress("training word vectors", 0, 1)
+        vectors = load_word_vectors(CORPUS, partial(_sentences, triplets), settings.seed)
+        progress("training word vectors", 1, 1)
+    return Ingredients(triplets, names, vectors, settings)
+
+
+def _possible(source: str, triplets: pa.Table, variants: Sequence[str] | None) -> tuple[str, ...]:
+    possible = variants_of(triplets)
+    for name in variants or ():
+        if name not in possible:
+            raise InputError(f"{source} cannot have the variant {name!r} (it can have: {', '.join(possible)})")
+    return tuple(variants or possible)
+
+
+def _sentences(triplets: pa.Table) -> Iterator[list[str]]:
+    """The dataset's own text: each question with its answer."""
+    texts = zip(triplets["question"].to_pylist(), triplets["target"].to_pylist(), strict=True)
+    return ([*words(question), *words(target)] for question, target in texts)

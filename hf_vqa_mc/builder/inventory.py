@@ -1,0 +1,85 @@
+"""``statistics.json``: what a built folder holds and how it was made, for people, programs and the next build.
+
+::
+
+    {"written_by": "hf_vqa_mc", "layout": 1, "default": "cocoqa_iou_qou",
+     "sources": {"cocoqa": {"about": {title, description, homepage, licence, citation, image_hint},
+                            "made_with": {version, decoys, settings, word_vectors, triplets, embedded_images},
+                            "configs": {"cocoqa_iou": {...}, "cocoqa_images": {...}}}}}
+
+A config holds ``variant``, ``splits`` (rows and Arrow bytes), ``files`` (with their sha256), ``file_bytes``, and, but
+for images, ``statistics`` and ``example`` (a row).
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.errors import InputError
+
+INVENTORY = "statistics.json"
+WRITTEN_BY = "hf_vqa_mc"
+LAYOUT = 1
+"""Changes when an older version could no longer add to a folder."""
+IMAGES = "images"
+"""The variant that is no variant: the images themselves, in the config ``<source>_images``."""
+PREFERRED = "iou_qou"
+"""The variant that a folder's default config is of, where it has it; the paper's main one."""
+
+Inventory = dict[str, Any]
+
+
+def read_inventory(folder: Path) -> Inventory | None:
+    """What a built folder says of itself; None if it is not one of ours.
+
+    Raises:
+        InputError: a newer version wrote it.
+    """
+    try:
+        inventory = json.loads((folder / INVENTORY).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(inventory, dict) or inventory.get("written_by") != WRITTEN_BY:
+        return None
+    if inventory.get("layout", 0) > LAYOUT:
+        raise InputError(f"{folder}: a newer hf_vqa_mc wrote this folder; upgrade with pip install -U hf_vqa_mc")
+    return inventory
+
+
+def write_inventory(folder: Path, inventory: Inventory) -> None:
+    """Write ``statistics.json``, the same content in the same bytes."""
+    text = json.dumps(inventory, indent=1, ensure_ascii=False, sort_keys=True)
+    (folder / INVENTORY).write_text(text + "\n", "utf-8")
+
+
+def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> Inventory:
+    """What the folder holds once a source was built: its own configs replaced, the images and other sources kept.
+
+    Args:
+        old: what it holds now.
+        source: name of the source.
+        entry: its ``about``, ``made_with`` and ``configs``.
+    """
+    sources = dict(old["sources"]) if old else {}
+    before = sources.get(source, {"configs": {}})["configs"]
+    images = f"{source}_{IMAGES}"
+    kept = {images: before[images]} if images in before else {}
+    sources[source] = {**entry, "configs": {**kept, **entry["configs"]}}
+    inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": sources}
+    return {**inventory, "default": _default(inventory, (old or {}).get("default"), source)}
+
+
+def configs_of(inventory: Inventory) -> dict[str, dict[str, Any]]:
+    """All configs, sorted by name."""
+    found = {name: config for entry in inventory["sources"].values() for name, config in entry["configs"].items()}
+    return dict(sorted(found.items()))
+
+
+def _default(inventory: Inventory, before: str | None, source: str) -> str:
+    """The config that ``load_dataset`` takes where none is named: as before, else the source's preferred one."""
+    if before in configs_of(inventory):
+        return str(before)
+    configs = inventory["sources"][source]["configs"]
+    asked = [name for name, config in configs.items() if config["variant"] != IMAGES]
+    preferred = f"{source}_{PREFERRED}"
+    return preferred if preferred in configs else min(asked or configs)

@@ -1,0 +1,116 @@
+"""Rows to parquet files: the same rows give the same bytes."""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    from datasets import Features
+
+SHARD_BYTES = 500_000_000
+"""A file holds about this much (of Arrow data), as ``push_to_hub`` makes them."""
+GROUP_BYTES = 30_000_000
+GROUP_ROWS = 10_000
+"""A row group is what a streaming reader fetches at a time and what shuffling buffers."""
+
+
+@dataclass
+class WrittenSplit:
+    """What ``datasets`` wants to know of a split, and what tells its content from another's."""
+
+    rows: int
+    num_bytes: int = 0
+    """of the Arrow tables"""
+    files: dict[str, str] = field(default_factory=dict)
+    """file name to sha256"""
+    file_bytes: int = 0
+
+    def __iadd__(self, file: Path) -> "WrittenSplit":
+        """With one more file."""
+        with file.open("rb") as content:
+            self.files[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
+        self.file_bytes += file.stat().st_size
+        return self
+
+
+def write_split(
+    folder: Path,
+    split: str,
+    features: "Features",
+    n_rows: int,
+    total_bytes: int,
+    rows: Callable[[int, int], pa.Table],
+    *,
+    group_rows: int = GROUP_ROWS,
+    wrote: Callable[[int], None] = lambda n: None,
+) -> WrittenSplit:
+    """Write ``<split>-00000-of-0000N.parquet``, as many files as the size asks for.
+
+    Args:
+        folder: where they go; made if it is missing.
+        split: its name.
+        features: the columns; stored in the files, so that each can be read alone.
+        n_rows: how many rows there are, at least 1.
+        total_bytes: about how much Arrow data they are.
+        rows: the rows from a position up to another, in the columns of ``features``; called in order.
+        group_rows: the most rows in a row group.
+        wrote: told after each row group how many rows it held.
+    """
+    schema = readable_by_all(features.arrow_schema)
+    shards = max(1, math.ceil(total_bytes / SHARD_BYTES))
+    per_shard = math.ceil(n_rows / shards)
+    per_group = max(1, min(group_rows, GROUP_BYTES * n_rows // max(total_bytes, 1)))
+    written = WrittenSplit(n_rows)
+    folder.mkdir(parents=True, exist_ok=True)
+    starts = range(0, n_rows, per_shard)
+    for number, start in enumerate(starts):
+        path = folder / f"{split}-{number:05d}-of-{len(starts):05d}.parquet"
+        stop = min(start + per_shard, n_rows)
+        with path.open("wb") as file, pq.ParquetWriter(file, schema, **_options(schema)) as writer:
+            for position in range(start, stop, per_group):
+                table = rows(position, min(position + per_group, stop)).cast(schema)
+                writer.write_table(table, row_group_size=per_group)
+                written.num_bytes += table.nbytes
+                wrote(table.num_rows)
+        written += path
+    return written
+
+
+def readable_by_all(schema: pa.Schema) -> pa.Schema:
+    """The schema with its lists called by their older name, which datasets 2, 3, 4 and 5 all read."""
+    stored = json.loads(schema.metadata[b"huggingface"])
+    return schema.with_metadata({"huggingface": json.dumps(_with_sequences(stored))})
+
+
+def _with_sequences(stored: Any) -> Any:  # noqa: ANN401  any JSON
+    if not isinstance(stored, dict):
+        return stored
+    return {
+        key: "Sequence" if (key, value) == ("_type", "List") else _with_sequences(value)
+        for key, value in stored.items()
+    }
+
+
+def _options(schema: pa.Schema) -> dict[str, Any]:
+    """Zstandard for text; image files are compressed already, and a dictionary of them would only be in the way."""
+    images = [f.name for f in schema if pa.types.is_struct(f.type)]
+    text = [f.name for f in schema if f.name not in images]
+    leaves = [f"{name}.{leaf}" for name in images for leaf in ("bytes", "path")]
+    compression = dict.fromkeys([*leaves], "NONE")
+    return {
+        "compression": {**{_leaf(schema.field(name)): "ZSTD" for name in text}, **compression},
+        "use_dictionary": [_leaf(schema.field(name)) for name in text],
+        "use_content_defined_chunking": True,  # on the Hub a changed dataset shares most chunks with the old one
+        "write_page_index": True,
+    }
+
+
+def _leaf(column: pa.Field) -> str:
+    return f"{column.name}.list.element" if pa.types.is_list(column.type) else str(column.name)

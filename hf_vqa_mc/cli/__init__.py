@@ -1,0 +1,82 @@
+"""``vqa-mc``: one verb a file; what a verb needs is imported when it runs."""
+
+import sys
+import warnings
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, TextIO
+
+import typer
+
+from hf_vqa_mc.cli.build import build
+from hf_vqa_mc.errors import InputError, MissingExtra
+
+OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes: done; the machine's fault (disk, network); the input's fault; Ctrl-C."""
+
+app = typer.Typer(
+    name="vqa-mc",
+    help="Multiple-choice VQA that cannot be gamed: rebuild datasets so that no shortcut solves them.",
+    epilog="Example: vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def vqa_mc() -> None:
+    """A group of commands, also while it has only one."""
+
+
+def verb(function: Callable[..., None]) -> Callable[..., None]:
+    """Makes a function a command whose errors are one line on stderr and an exit code, never a traceback."""
+
+    @wraps(function)
+    def told(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  whatever the verb takes
+        with warnings.catch_warnings():
+            warnings.showwarning = _one_line
+            code = _exit_code(partial(function, *arguments, **options))
+        if code != OK:
+            raise typer.Exit(code)
+
+    app.command()(told)
+    return function
+
+
+def main() -> None:
+    """Run ``vqa-mc``."""
+    app()
+
+
+def _exit_code(run: Callable[[], None]) -> int:
+    try:
+        run()
+    except (InputError, MissingExtra) as error:
+        return _say(str(error), INPUT)
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        return _say((error.strerror or str(error) or type(error).__name__) + place, ENVIRONMENT)
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    return OK
+
+
+def _say(message: str, code: int) -> int:
+    print(f"vqa-mc: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201  this is the command line
+    return code
+
+
+def _one_line(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"vqa-mc: warning: {message}", file=sys.stderr)  # noqa: T201
+
+
+verb(build)

@@ -1,0 +1,217 @@
+"""``vqa-mc build``: what it prints, how it ends, and that nothing is left when it fails."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+from typer.testing import CliRunner
+
+import hf_vqa_mc.cli
+from hf_vqa_mc.cli import app, main
+from hf_vqa_mc.cli.build import next_steps
+from hf_vqa_mc.errors import CountMismatch, MissingExtra
+from hf_vqa_mc.sources import SOURCES
+from tests.builder import raw_files
+
+pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        raw_files.glove(folder / "glove.txt", raw_files.cocoqa(folder / "cocoqa"))
+    return folder
+
+
+@pytest.fixture
+def vqa_mc(monkeypatch, capsys, inputs, tmp_path):
+    """Runs a command line; exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def vqa_mc(*arguments):
+        monkeypatch.setattr(sys, "argv", ["vqa-mc", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return (end.value.code or 0, *capsys.readouterr())
+
+    return vqa_mc
+
+
+@pytest.fixture
+def build(vqa_mc, inputs):
+    def build(*options):
+        return vqa_mc(
+            "build", "cocoqa", "--data-dir", inputs / "cocoqa", "--word-vectors", inputs / "glove.txt", *options
+        )
+
+    return build
+
+
+def test_it_tells_what_was_built_and_what_to_type_next(build, tmp_path):
+    code, out, err = build("--variants", "iou, iou_qou")
+    assert code == 0, err
+    assert "cocoqa_iou_qou" in out
+    assert "chance" in out
+    assert f"Everything lies in {tmp_path}/vqa_mc" in out
+    assert f"cd {tmp_path}" in out
+    assert 'load_dataset("vqa_mc", "cocoqa_iou_qou")' in out
+    assert "From elsewhere it asks the Hugging Face Hub" in out
+    assert "writing cocoqa_iou_qou" in err
+
+
+def test_what_it_says_to_type_next_works(build, tmp_path):
+    _, out, _ = build("--variants", "iou")
+    commands = [line.strip() for line in out.splitlines() if line.startswith("  ")]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
+    environment["PATH"] = f"{os.path.dirname(sys.executable)}:{environment['PATH']}"  # noqa: PTH120
+    done = subprocess.run(["sh", "-ec", "\n".join(commands)], env=environment, capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    assert "num_rows" in done.stdout
+
+
+def test_json_is_all_that_goes_to_stdout(build):
+    code, out, err = build("--variants", "iou", "--json", "--seed", "3")
+    assert code == 0, err
+    told = json.loads(out)
+    assert told["default"] == "cocoqa_iou"
+    assert set(told["configs"]) == {"cocoqa_iou"}
+    assert told["configs"]["cocoqa_iou"]["splits"]["test"]["rows"] > 0
+
+
+def test_configs_that_are_gone_are_told(build):
+    build("--variants", "iou,random_uniform")
+    code, out, _ = build("--variants", "iou")
+    assert code == 0
+    assert "No longer there, as this build did not make them: cocoqa_random_uniform" in out
+
+
+def test_a_wrong_name_is_one_line_and_exit_code_2(vqa_mc, build, tmp_path):
+    code, out, err = vqa_mc("build", "coco")
+    assert (code, out) == (2, "")
+    assert err.splitlines() == [line for line in err.splitlines() if line.startswith("vqa-mc: unknown source 'coco'")]
+    code, _, err = build("--variants", "iou,qoo")
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert "unknown variant 'qoo': did you mean 'qou'?" in err
+    code, _, err = build("--pool", "datasets")
+    assert code == 2
+    assert err.startswith("vqa-mc: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_option_is_exit_code_2(build):
+    code, _, err = build("--seeds", "1")
+    assert code == 2
+    assert "--seed" in err
+    assert build("--seed", "one")[0] == 2
+
+
+def test_a_folder_of_someone_else_is_refused(build, tmp_path):
+    (tmp_path / "vqa_mc").mkdir()
+    (tmp_path / "vqa_mc" / "mine").write_text("")
+    code, _, err = build()
+    assert code == 2
+    assert "is a folder that vqa-mc build did not write" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["vqa_mc"]
+
+
+ENDINGS = {
+    "a full disk": (OSError(errno.ENOSPC, "cannot write x: no space left"), 1, "cannot write x: no space left"),
+    "no network": (ConnectionError("cannot reach example.org"), 1, "cannot reach example.org"),
+    "no such file": (FileNotFoundError(errno.ENOENT, "No such file", "x.txt"), 1, "No such file (x.txt)"),
+    "a missing extra": (
+        MissingExtra("easy-vqa", "demo"),
+        2,
+        'easy-vqa is not installed: pip install "hf_vqa_mc[demo]"',
+    ),
+    "Ctrl-C": (KeyboardInterrupt(), 130, "interrupted"),
+}
+
+
+@pytest.mark.parametrize(("error", "code", "message"), ENDINGS.values(), ids=ENDINGS)
+def test_each_ending_has_its_exit_code_and_line(build, monkeypatch, error, code, message):
+    def failing(*_, **__):
+        raise error
+
+    monkeypatch.setattr("hf_vqa_mc.builder.build.build_dataset", failing)
+    ended, out, err = build()
+    assert (ended, out) == (code, "")
+    assert err == f"vqa-mc: {message}\n"
+
+
+def test_ctrl_c_leaves_nothing(inputs, tmp_path):
+    code = """
+import sys, time
+import hf_vqa_mc.builder.folder as folder
+def slow(*_, **__):
+    print("working", flush=True)
+    time.sleep(60)
+folder._write_variant = slow
+from hf_vqa_mc.cli import main
+main()
+"""
+    arguments = ["build", "cocoqa", "--data-dir", str(inputs / "cocoqa"), "--variants", "iou"]
+    command = [sys.executable, "-c", code, *arguments]
+    environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "working\n"
+        assert any(path.name.endswith(".partial") for path in tmp_path.iterdir())
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "vqa-mc: interrupted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_count_that_differs_is_a_warning_in_one_line(build):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CountMismatch)
+        _, _, err = build("--variants", "iou")
+    warned = [line for line in err.splitlines() if line.startswith("vqa-mc: warning: ")]
+    assert len(warned) == 1
+    assert "cocoqa does not have the published number of questions" in warned[0]
+
+
+def test_help_names_every_source_and_has_an_example():
+    done = CliRunner().invoke(app, ["build", "-h"], env={"COLUMNS": "200", "TERM": "dumb"})
+    assert done.exit_code == 0
+    for name in SOURCES:
+        assert name in done.output
+    assert "Example: vqa-mc build" in done.output
+    done = CliRunner().invoke(app, ["-h"], env={"COLUMNS": "200"})
+    assert "build" in done.output
+    assert "Example: vqa-mc build" in done.output
+
+
+def test_every_parameter_of_the_method_has_its_default_in_the_help():
+    import inspect
+    from dataclasses import fields
+
+    from hf_vqa_mc.cli.build import build as command
+    from hf_vqa_mc.variants import Settings
+
+    parameters = inspect.signature(command).parameters
+    for field in fields(Settings):
+        assert parameters[field.name].default == field.default
+
+
+def test_next_steps_name_the_folder_from_which_it_is_found(tmp_path):
+    text = next_steps(tmp_path / "vqa_mc", "cocoqa_iou")
+    assert f"only from {tmp_path}." in text
+    assert f'load_dataset("{tmp_path}/vqa_mc", "cocoqa_iou")' in text
+
+
+def test_the_program_is_the_one_that_pyproject_names():
+    assert hf_vqa_mc.cli.main is main
