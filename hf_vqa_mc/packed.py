@@ -12,7 +12,18 @@ from typing import IO, cast
 
 from hf_vqa_mc.errors import InputError
 
-_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, struct.error, gzip.BadGzipFile)
+# RuntimeError and NotImplementedError: zipfile's words for a password and for a method it does not know
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    struct.error,
+    gzip.BadGzipFile,
+    NotImplementedError,
+    RuntimeError,
+)
+"""What the standard library raises for an archive that cannot be unpacked."""
 
 
 @contextmanager
@@ -42,11 +53,15 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
                     yield file
             else:
                 yield raw
-    # RuntimeError and NotImplementedError: zipfile's words for a password and for a method it does not know
-    except (*_DAMAGE, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{place}: the archive cannot be unpacked, is it complete? ({error})") from error
+    except DAMAGE as error:
+        raise damaged(place, error) from error
     except OSError as error:
         raise InputError(f"{place}: cannot be read ({error.strerror or error})") from error
+
+
+def damaged(place: str, error: Exception) -> InputError:
+    """The error for an archive that cannot be unpacked."""
+    return InputError(f"{place}: the archive is damaged or truncated ({error}); delete it and download it again")
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:

@@ -44,14 +44,14 @@ COLUMNS = """\
 
 VARIANTS = {
     "orig": "the decoys published with the source",
-    "iou": "3 IoU decoys",
-    "qou": "3 QoU decoys",
-    "iou_qou": "3 IoU and 3 QoU decoys",
-    "all": "the published decoys, 3 IoU and 3 QoU decoys",
-    "random_uniform": "6 answers drawn evenly from the different ones",
-    "random_frequency": "6 answers drawn as often as they are given",
-    "orig_random_uniform": "the published decoys and 6 evenly drawn answers",
-    "orig_random_frequency": "the published decoys and 6 answers drawn by frequency",
+    "iou": "IoU decoys",
+    "qou": "QoU decoys",
+    "iou_qou": "IoU and QoU decoys",
+    "all": "the published decoys, IoU and QoU decoys",
+    "random_uniform": "answers drawn evenly from the different ones",
+    "random_frequency": "answers drawn as often as they are given",
+    "orig_random_uniform": "the published decoys and evenly drawn answers",
+    "orig_random_frequency": "the published decoys and answers drawn by frequency",
 }
 
 

@@ -7,7 +7,7 @@ import regex  # unlike re it knows the combining marks that words of many script
 SMALL_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 """Integers in [0, 10] become words before embedding (Chao et al. 2018, Supplement A.1)."""
 
-# A word is a run of letters, marks and digits; a single hyphen or apostrophe inside belongs to it ("t-shirt", "don't").
+# A word is a run of letters, marks and digits; one hyphen or apostrophe within belongs to it ("t-shirt", "don't").
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:[-'’][\p{L}\p{M}\p{N}]+)*")
 _JOINT = regex.compile(r"[-'’\s]+")
 _AS_WORD = {str(number): word for number, word in enumerate(SMALL_NUMBERS)}

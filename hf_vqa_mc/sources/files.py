@@ -1,26 +1,22 @@
 """Finding and opening publishers' files as they are: plain, .gz, .xz or inside a .zip; nothing is unpacked to disk."""
 
-import gzip
-import lzma
 import os
-import struct
 import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import IO, Protocol
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.packed import DAMAGE, damaged, unpacked
 from hf_vqa_mc.sources.source import RemoteFile
 
 DEPTH = 2
 """How many folders below the data folder a file is looked for."""
 
 _PACKED = ("", ".gz", ".xz")
-_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, struct.error, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -39,32 +35,13 @@ class PublishedFile:
         """The file's name for messages."""
         return f"{self.path}" if self.member is None else f"{self.member} in {self.path}"
 
-    @contextmanager
-    def open(self) -> Iterator[IO[bytes]]:
+    def open(self) -> AbstractContextManager[IO[bytes]]:
         """The file's content, unpacked on the way.
 
         Raises:
             InputError: it cannot be read, or is a damaged or truncated archive.
         """
-        try:
-            with self.path.open("rb") as raw:
-                start = raw.read(6)
-                raw.seek(0)
-                if self.member is not None:
-                    with zipfile.ZipFile(raw) as archive, archive.open(self.member) as stream:
-                        yield stream
-                elif start.startswith(b"\x1f\x8b"):
-                    with gzip.GzipFile(fileobj=raw) as unzipped:
-                        yield cast("IO[bytes]", unzipped)
-                elif start == b"\xfd7zXZ\x00":
-                    with lzma.open(raw) as stream:
-                        yield stream
-                else:
-                    yield raw
-        except (*_DAMAGE, gzip.BadGzipFile) as error:
-            raise _damaged(self.place, error) from error
-        except OSError as error:
-            raise InputError(f"{self.place}: cannot be read ({error.strerror or error})") from error
+        return unpacked(self.path, self.member)
 
     def read_lines(self) -> list[str]:
         """The lines of a text file in UTF-8, without their ends.
@@ -195,8 +172,8 @@ def member_names(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
-    except (*_DAMAGE, ValueError) as error:
-        raise _damaged(str(path), error) from error
+    except (*DAMAGE, ValueError) as error:
+        raise damaged(str(path), error) from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
     return [info.filename for info in infos if not info.is_dir()]
@@ -238,7 +215,3 @@ def _entries(folder: Path) -> list["os.DirEntry[str]"]:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError:  # somebody else's folder below the data folder, which itself was checked
         return []
-
-
-def _damaged(place: str, error: Exception) -> InputError:
-    return InputError(f"{place}: the archive is damaged or truncated ({error}); delete it and download it again")
