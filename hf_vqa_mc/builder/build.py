@@ -67,6 +67,7 @@ def build_dataset(
     """
     place, files = Path(output), None if images is None else Path(images)
     check_names(source, variants, decoys)
+    check_folder_name(place.absolute().name)
     check_output(place.absolute().resolve())
     if embed_images and files is None:
         raise InputError("--embed-images needs --images DIR, the folder with the image files")
@@ -98,6 +99,21 @@ def about_source(name: str) -> dict[str, str]:
     return {
         key: getattr(source, key) for key in ("title", "description", "homepage", "licence", "citation", "image_hint")
     }
+
+
+def check_folder_name(name: str) -> None:
+    """Nothing, if ``load_dataset`` takes a name for a folder's.
+
+    Raises:
+        InputError: it is one of those that stand for something else everywhere, such as ``csv``.
+    """
+    from datasets import packaged_modules
+
+    taken = getattr(packaged_modules, "_PACKAGED_DATASETS_MODULES", {}).keys() - {"vqa_mc"}  # ours, once registered
+    if name in taken:
+        raise InputError(
+            f"output {name}: load_dataset({name!r}, ...) would not look for a folder; name it vqa_mc, say"
+        )
 
 
 def use_threads(workers: int | None) -> None:

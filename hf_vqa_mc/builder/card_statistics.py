@@ -27,7 +27,7 @@ def statistics_text(configs: dict[str, Any]) -> str:
     Args:
         configs: config name to its entry in the inventory, without images.
     """
-    found = {name: config["statistics"] for name, config in configs.items()}
+    found = {name: config["statistics"] for name, config in sorted(configs.items())}
     parts = [
         *_fallbacks(found),
         *_fewer_choices(found),
@@ -39,19 +39,28 @@ def statistics_text(configs: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _per_set(found: dict[str, Any], key: str) -> dict[str, Any]:
-    """A set's figures, from the smallest config that has it (they are the same in each)."""
-    figures: dict[str, Any] = {}
-    for statistics in sorted(found.values(), key=lambda s: len(s.get(key, {}))):
+def _per_set(found: dict[str, Any], key: str) -> dict[tuple[str, str], Any]:
+    """The figures of each set on its own, and those that differ as it must differ from the other sets of a config.
+
+    Returns:
+        (set, config) to figures; the config is "" for a set on its own.
+    """
+    figures: dict[tuple[str, str], Any] = {}
+    for config, statistics in sorted(found.items(), key=lambda item: len(item[1].get(key, {}))):
         for name, value in statistics.get(key, {}).items():
-            figures.setdefault(name, value)
+            if figures.setdefault((name, ""), value) != value:
+                figures[name, config] = value
     return figures
+
+
+def _called(name: str, config: str) -> str:
+    return SETS.get(name, name) + (f" in `{config}`" if config else "")
 
 
 def _fallbacks(found: dict[str, Any]) -> list[str]:
     sentences = []
-    for name, figures in _per_set(found, "fallbacks").items():
-        called = SETS.get(name, name)
+    for (name, config), figures in _per_set(found, "fallbacks").items():
+        kind, called = SETS.get(name, name), _called(name, config)
         choices, fallback, missing = (figures[key] for key in ("choices", "fallback", "missing"))
         if not fallback and not missing:
             sentences.append(f"**{called}**: there is a decoy of this kind in each of the {choices:,} places.")
@@ -60,12 +69,12 @@ def _fallbacks(found: dict[str, Any]) -> list[str]:
         why = ", ".join(f"{reason}: {count:,}" for reason, count in figures["why"].items() if count)
         text = (
             f"**{called}**: of {choices:,} decoys, {fallback:,} ({share:.1%}) are fall-backs, random answers that "
-            f"stand in where no {called} decoy was left" + (f" ({why})." if why else ".")
+            f"stand in where no {kind} decoy was left" + (f" ({why})." if why else ".")
         )
         if missing:
             text += f" {missing:,} are missing altogether."
         if share >= MOSTLY:
-            text += f" **So what is measured with these {called} decoys alone is mostly the fall-back.**"
+            text += f" **So what is measured with these {kind} decoys alone is mostly the fall-back.**"
         sentences.append(text)
     return sentences
 
@@ -86,7 +95,8 @@ def _fewer_choices(found: dict[str, Any]) -> list[str]:
 
 
 def _turned_away(found: dict[str, Any]) -> list[str]:
-    figures = {name: reasons for name, reasons in _per_set(found, "turned_away").items() if sum(reasons.values())}
+    counted = _per_set(found, "turned_away")
+    figures = {_called(*which): reasons for which, reasons in counted.items() if sum(reasons.values())}
     if not figures:
         return []
     reasons = [reason for reason in FILTERS if any(figures[name].get(reason) for name in figures)]
@@ -94,7 +104,7 @@ def _turned_away(found: dict[str, Any]) -> list[str]:
     lines = [
         "How many candidates the filters turned away:",
         "",
-        f"| | {' | '.join(SETS.get(name, name) for name in figures)} |",
+        f"| | {' | '.join(figures)} |",
         f"|---|{'--:|' * len(figures)}",
         *(
             f"| {FILTERS.get(reason, reason)} | {' | '.join(f'{figures[n].get(reason, 0):,}' for n in figures)} |"
@@ -111,7 +121,8 @@ def _repeated(found: dict[str, Any]) -> list[str]:
         if figures.get("rows"):
             sentences.append(
                 f"`{name}`: in {figures['rows']:,} rows the sets made on their own shared a text "
-                f"({figures['texts']:,} texts); {figures['replaced']:,} of them were replaced by the next candidate."
+                f"({figures['texts']:,} texts); {figures['replaced']:,} of them were replaced by the later set's next "
+                "candidate, else by a fall-back."
             )
     return sentences
 

@@ -36,6 +36,7 @@ class VqaMcConfig(datasets.BuilderConfig):  # type: ignore[misc]
     wup_boundary: str = Settings.wup_boundary
     pool: str = Settings.pool
     combine: str = Settings.combine
+    ties: str = Settings.ties
     filter_fallback: bool = Settings.filter_fallback
     seed: int = Settings.seed
 

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 import typer
 
 from hf_vqa_mc.cli.build import build
+from hf_vqa_mc.cli.quickstart import quickstart
 from hf_vqa_mc.errors import InputError, MissingExtra
 
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -79,4 +80,5 @@ def _one_line(
     print(f"vqa-mc: warning: {message}", file=sys.stderr)  # noqa: T201
 
 
+verb(quickstart)
 verb(build)

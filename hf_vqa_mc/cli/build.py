@@ -1,6 +1,7 @@
 """``vqa-mc build``: annotation files to a dataset folder."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -9,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from hf_vqa_mc.builder import Build
-    from hf_vqa_mc.variants.settings import Combine, Pool, WupBoundary
+    from hf_vqa_mc.variants.settings import Combine, Pool, Ties, WupBoundary
 
 METHOD, IMAGES, RUNNING = "The method", "Images", "Running"
 
@@ -56,6 +57,10 @@ def build(
     combine: Annotated[
         str, typer.Option(help="Repeated texts across sets: distinct, or paper (kept).", rich_help_panel=METHOD)
     ] = "distinct",
+    ties: Annotated[
+        str,
+        typer.Option(help="Equally similar questions: by position, or random starts.", rich_help_panel=METHOD),
+    ] = "position",
     filter_fallback: Annotated[
         bool, typer.Option(help="Also hold fall-back decoys to the WUP threshold.", rich_help_panel=METHOD)
     ] = True,
@@ -95,6 +100,7 @@ def build(
         wup_boundary=cast("WupBoundary", wup_boundary),
         pool=cast("Pool", pool),
         combine=cast("Combine", combine),
+        ties=cast("Ties", ties),
         filter_fallback=filter_fallback,
         seed=seed,
     )
@@ -167,7 +173,7 @@ def next_steps(output: Path, config: str) -> str:
         [
             f"Everything lies in {output}; its README.md tells how it was made and what the numbers say.",
             "",
-            f"  cd {output.parent}",
+            f"  cd {shlex.quote(str(output.parent))}",
             f"""  python -c 'from datasets import load_dataset; print(load_dataset("{output.name}", "{config}"))'""",
             "",
             f'load_dataset("{output.name}", ...) finds it only from {output.parent}. From elsewhere it asks the '

@@ -2,7 +2,7 @@
 
 Who sees the question but not the image cannot tell which of them is meant. The targets of the N most similar triplets
 are offered one after the other until K pass the filters. Few are needed as a rule, so the neighbours are searched in
-rounds: first the triplets with the same words, then the 16 most similar bags of words, then more for those left over.
+rounds: first the triplets with the same words, then the 12 most similar bags of words, then more for those left over.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import FilterTables
+from hf_vqa_mc.decoys.chance import below, draw, purpose_hash
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, start_over, wants_more
 from hf_vqa_mc.decoys.question_groups import NO_GROUP, QuestionGroups
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
 from hf_vqa_mc.decoys.workers import over_ranges
 
-_ROUNDS = (16, 64, 512)
+_ROUNDS = (12, 64, 512)
 """How many neighbouring groups are searched for before the last round, which takes N of them."""
 _GROUPS_AT_A_GO = 64
 
@@ -30,6 +31,7 @@ def take_question_decoys(
     tables: FilterTables,
     n_similar: int,
     progress: Callable[[int], None],
+    ties_seed: int | None = None,
 ) -> None:
     """Fills the sets of the triplets of a pool with targets of the pool's triplets that have similar questions.
 
@@ -41,6 +43,9 @@ def take_question_decoys(
         tables: what the filters look up.
         n_similar: N, how many similar triplets are offered at the most.
         progress: called with how many triplets are done.
+        ties_seed: triplets with equally similar questions are offered in the order of the dataset, or, with a seed, in
+            that order from a random place on, each triplet's own. In the order of the dataset all repetitions of a
+            question get the same decoys, and who knows the question can tell them from the other answers.
     """
     if not groups.size:
         return
@@ -50,7 +55,8 @@ def take_question_decoys(
     everyone = np.arange(groups.size, dtype=np.int32)
     nobody = Neighbours(np.empty((groups.size, 0), np.int32), np.empty((groups.size, 0)))
     step = max(_GROUPS_AT_A_GO, groups.size // 64)
-    context = (members, groups.member_starts, short, triplets, tables, n_similar)
+    chance = None if ties_seed is None else purpose_hash(ties_seed, "qou ties")
+    context = (members, groups.member_starts, short, triplets, tables, n_similar, chance)
     over_ranges(_walk, groups.size, step, decoys, everyone, nobody, *context, False)
     index = SimilarQuestions(groups)
     rounds = sorted({min(k, n_similar, groups.size - 1) for k in (*_ROUNDS, n_similar)} - {0})
@@ -77,6 +83,7 @@ def _walk(
     triplets: Triplets,
     tables: FilterTables,
     n_similar: int,
+    chance: np.uint64 | None,
     last: bool,
 ) -> None:
     """Offers the members of a query's own group and of its neighbours to all members of the group that are short."""
@@ -93,7 +100,9 @@ def _walk(
             if not short[triplet]:
                 continue
             start_over(decoys, triplet)
-            alike = members[member_starts[own] : member_starts[own + 1]]
+            alike = _from_a_place(
+                members[member_starts[own] : member_starts[own + 1]], chance, triplets.hashes[triplet]
+            )
             n_taken = offer_targets(decoys, triplet, alike, triplets, walk, 0, tables, n_similar)
             start = 0
             while start < usable and wants_more(decoys, triplet, n_similar):
@@ -101,9 +110,19 @@ def _walk(
                 while end < usable and cosines[end] == cosines[start]:
                     end += 1
                 alike = _members_in_order(found.groups[place, start:end], members, member_starts)
+                alike = _from_a_place(alike, chance, triplets.hashes[triplet])
                 n_taken = offer_targets(decoys, triplet, alike, triplets, walk, n_taken, tables, n_similar)
                 start = end
             short[triplet] = wants_more(decoys, triplet, n_similar)
+
+
+@njit(cache=True)
+def _from_a_place(alike: NDArray[np.int64], chance: np.uint64 | None, triplet_hash: np.uint64) -> NDArray[np.int64]:
+    """The same, or from a random place on and then from the first."""
+    if chance is None:
+        return alike
+    place = below(draw(chance, triplet_hash, len(alike)), len(alike))
+    return np.concatenate((alike[place:], alike[:place]))
 
 
 @njit(cache=True)

@@ -5,7 +5,7 @@ by |sum of w|. So a query needs one number q.w for each word of the vocabulary, 
 additions. Three things make these cheap:
 
 - bags of words are walked in sorted order as a trie: what a bag shares with the one before is not added again;
-- 128 queries go together, one lane each, in 16-bit integers, which is what vector units are best at;
+- 256 queries go together, one lane each, in 16-bit integers, which is what vector units are best at;
 - integers only rule out: their rounding error is bounded (half a unit a word), and whoever might be among the best is
   scored in float64, in a fixed order of additions, so that the result depends on neither machine nor threads.
 """
@@ -22,9 +22,9 @@ from hf_vqa_mc.decoys.question_groups import QuestionGroups
 from hf_vqa_mc.decoys.workers import over_ranges
 from hf_vqa_mc.language.wu_palmer import reading, reading_inline
 
-LANES = 128
+LANES = 256
 """Queries that are answered in one walk over the trie."""
-_BATCHES = 8
+_BATCHES = 4
 """Walks whose word scores are computed at a go."""
 _SEGMENT = 4096
 """Groups after which the trie starts anew, so that a walk can begin where its queries are."""
@@ -32,6 +32,8 @@ _FULL_SCALE = 30_000.0
 """The 16-bit integer that stands for the length of the longest sum of word vectors."""
 _OUTLIER = 4.0
 """Sums of vectors longer than so many times the median are always scored in float64; they would need all 16 bits."""
+_WIDEST_MARGIN = 300.0
+"""So are bags whose rounding error may be larger, in units of the integers: of very many or of very long words."""
 
 
 class Neighbours(NamedTuple):
@@ -48,7 +50,7 @@ class _Trie(NamedTuple):
     words: NDArray[np.int32]  # the words that are not
     word_starts: NDArray[np.int64]  # (groups + 1,)
     lengths: NDArray[np.int16]  # (groups,): of the sum of vectors, rounded down
-    margins: NDArray[np.int16]  # (groups,): the largest rounding error of a score, negative
+    margins: NDArray[np.int16]  # (groups,): the largest rounding error of half a score, negative
     depth: int
 
 
@@ -59,7 +61,8 @@ class SimilarQuestions:
         """Makes the trie."""
         longest = _OUTLIER * float(np.median(groups.lengths))
         usual = (groups.lengths <= longest) & (groups.lengths > 0)
-        self._scale = _FULL_SCALE / float(groups.lengths[usual].max(initial=np.finfo(np.float32).tiny))
+        largest = float(groups.lengths[usual].max(initial=0.0))
+        self._scale = _FULL_SCALE / largest if largest else 0.0
         self._groups = groups
         self._trie = _make_trie(groups, usual, self._scale)
 
@@ -89,8 +92,13 @@ def _make_trie(groups: QuestionGroups, usual: NDArray[np.bool_], scale: float) -
     sizes = np.diff(groups.bag_starts)
     shared = _shared_beginnings(groups.bags, groups.bag_starts)
     is_tail = np.arange(len(groups.bags)) - np.repeat(groups.bag_starts[:-1], sizes) >= np.repeat(shared, sizes)
-    # half a unit for each word, and some for the rounding of lengths and thresholds
-    margins = np.where(usual, -np.minimum(sizes // 2 + 6, 2000), np.iinfo(np.int16).min)
+    # half a unit for each word, what products of float32 vectors may lose (Higham 2002, Sect. 3.1; felt where long
+    # words cancel out), and some for the rounding of lengths and thresholds
+    word_lengths = np.linalg.norm(groups.vectors.astype(np.float64), axis=1)
+    of_bag = np.add.reduceat(word_lengths[groups.bags], groups.bag_starts[:-1])
+    errors = sizes / 2 + of_bag * scale * (groups.vectors.shape[1] + 2) * 2.0**-24 + 4
+    usual = usual & (errors <= _WIDEST_MARGIN)
+    margins = np.where(usual, -np.ceil((np.minimum(errors, _WIDEST_MARGIN) + 1) / 2), np.iinfo(np.int16).min)
     return _Trie(
         shared=shared,
         words=groups.bags[is_tail],
@@ -200,7 +208,11 @@ def _scan(
     first: NDArray[np.int32],
     cosines: NDArray[np.float64],
 ) -> None:
-    """Walks the trie from one group to another; indexes are unsigned so that the loops over lanes become vectors."""
+    """Walks the trie from one group to another.
+
+    For the loops over lanes to become vector instructions, indexes are unsigned, and of a product of two 16-bit
+    integers the upper half is kept: half the sum that a threshold asks of a group.
+    """
     lanes = uintp(LANES)
     flags = np.zeros(LANES, np.uint8)
     for group in range(start, end):
@@ -215,12 +227,12 @@ def _scan(
         margin = np.int16(trie.margins[group])
         reached = np.int16(0)
         for lane in range(LANES):
-            needed = np.int16(np.int16((length * np.int32(thresholds[uintp(lane)])) >> 16) << 1)
-            reached |= np.int16(sums[row + uintp(lane)] >= np.int16(needed + margin))
+            needed = np.int16((length * np.int32(thresholds[uintp(lane)])) >> 16)
+            reached |= np.int16((sums[row + uintp(lane)] >> 1) >= np.int16(needed + margin))
         if reached:
             for lane in range(LANES):
-                needed = np.int16(np.int16((length * np.int32(thresholds[uintp(lane)])) >> 16) << 1)
-                flags[uintp(lane)] = np.uint8(sums[row + uintp(lane)] >= np.int16(needed + margin))
+                needed = np.int16((length * np.int32(thresholds[uintp(lane)])) >> 16)
+                flags[uintp(lane)] = np.uint8((sums[row + uintp(lane)] >> 1) >= np.int16(needed + margin))
             _consider(group, flags, queries, directions, first_question[group], first, cosines, thresholds)
 
 

@@ -35,9 +35,28 @@ class PriorRule:
 
     def accuracy(self, keys: NDArray[np.int32]) -> float:
         """The share of rows where it picks the target, in [0, 1]; of choices that tie each is picked as often."""
-        scores = np.where(keys == MISSING, -1.0, self.likelihood[keys])
-        best = scores == scores.max(axis=1, keepdims=True)
-        return float(np.mean(best[:, 0] / best.sum(axis=1)))
+        return float(np.mean(target_picked(self.likelihood[keys], keys)))
+
+
+def decoys_per_row(keys: NDArray[np.int32]) -> int:
+    """K of eq. 2: how many decoys stand beside the target in (rows, places) text keys; the median, at least 1."""
+    return max(int(np.median((keys[:, 1:] != MISSING).sum(axis=1))), 1)
+
+
+def target_picked(likelihood: NDArray[np.float64], keys: NDArray[np.int32]) -> NDArray[np.float64]:
+    """How often the most likely choice of each row is the target.
+
+    Args:
+        likelihood: (rows, places), in [0, 1]; any value where there is no choice.
+        keys: (rows, places) text keys, the target first, MISSING where there is no choice.
+
+    Returns:
+        float64 (rows,), in [0, 1]: of choices that tie for the most likely each is picked as often.
+    """
+    scores = np.where(keys == MISSING, -1.0, likelihood)
+    best = scores == scores.max(axis=1, keepdims=True)
+    picked: NDArray[np.float64] = best[:, 0] / best.sum(axis=1)
+    return picked
 
 
 def chance(keys: NDArray[np.int32]) -> float:

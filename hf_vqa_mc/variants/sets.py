@@ -136,7 +136,8 @@ def _take(
             def tell(done: int, before: int = before) -> None:
                 progress(step, before + done, material.size)
 
-            take_question_decoys(decoys, pool, groups, material.triplets, tables, settings.n_similar, tell)
+            ties_seed = settings.seed if settings.ties == "random" else None
+            take_question_decoys(decoys, pool, groups, material.triplets, tables, settings.n_similar, tell, ties_seed)
         else:
             by_frequency = name == "random_frequency"
             take_random_decoys(decoys, pool, material.triplets, material.candidates, settings.seed, by_frequency)

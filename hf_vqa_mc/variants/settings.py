@@ -8,6 +8,7 @@ from hf_vqa_mc.errors import InputError, unknown_name
 WupBoundary = Literal["reject", "accept"]
 Pool = Literal["dataset", "split"]
 Combine = Literal["distinct", "paper"]
+Ties = Literal["position", "random"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class Settings:
     """where decoys come from: the entire dataset (Sect. 4.1) or the triplet's own split"""
     combine: Combine = "distinct"
     """a text that two sets of a row share: replaced by the later set's next candidate, or kept as in the paper"""
+    ties: Ties = "position"
+    """equally similar questions: offered in the order of the dataset (the paper is silent), or from a random place on,
+    so that the repetitions of a question get different decoys"""
     filter_fallback: bool = True
     """whether fall-backs must pass the WUP filters (the paper is silent; the authors' probably did not)"""
     seed: int = 0
@@ -43,9 +47,12 @@ class Settings:
                 raise InputError(f"{name} is {getattr(self, name)!r}; expected a whole number from 1")
         if not _is_whole(self.seed):
             raise InputError(f"seed is {self.seed!r}; expected a whole number")
-        if isinstance(self.wup_threshold, bool) or not 0.0 <= self.wup_threshold <= 1.0:
+        threshold = self.wup_threshold
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0.0 <= threshold <= 1.0:
             raise InputError(f"wup_threshold is {self.wup_threshold!r}; expected a number from 0 to 1")
-        for name, choices in (("wup_boundary", WupBoundary), ("pool", Pool), ("combine", Combine)):
+        if not isinstance(self.filter_fallback, bool):
+            raise InputError(f"filter_fallback is {self.filter_fallback!r}; expected True or False")
+        for name, choices in (("wup_boundary", WupBoundary), ("pool", Pool), ("combine", Combine), ("ties", Ties)):
             if getattr(self, name) not in get_args(choices):
                 raise unknown_name(name, str(getattr(self, name)), get_args(choices))
 

@@ -10,7 +10,7 @@ from hf_vqa_mc.language.text import words
 from hf_vqa_mc.language.wordnet import wordnet_covers
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.variants.material import Material
-from hf_vqa_mc.variants.prior_rule import PriorRule, chance
+from hf_vqa_mc.variants.prior_rule import PriorRule, chance, decoys_per_row
 from hf_vqa_mc.variants.recipes import SET_KINDS, Recipe
 from hf_vqa_mc.variants.rows import Choices
 from hf_vqa_mc.variants.sets import ALONE, MadeSet, View
@@ -102,8 +102,7 @@ def _prior_rule(
     if "train" not in splits:
         return {}
     train = choices.keys[splits["train"]]
-    decoys_per_row = int(np.median((train[:, 1:] != MISSING).sum(axis=1)))
-    rule = PriorRule.learn(train, len(material.candidates.key_texts), max(decoys_per_row, 1))
+    rule = PriorRule.learn(train, len(material.candidates.key_texts), decoys_per_row(train))
     return {
         split: {"accuracy": rule.accuracy(choices.keys[rows]), "chance": chance(choices.keys[rows])}
         for split, rows in splits.items()

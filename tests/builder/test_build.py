@@ -203,3 +203,9 @@ def test_threads_are_set_as_asked(monkeypatch):
         assert numba.get_num_threads() == 1
     finally:
         numba.set_num_threads(before)
+
+
+def test_a_name_that_means_no_folder_to_load_dataset_is_refused(build, tmp_path):
+    with pytest.raises(InputError, match=r"output csv: load_dataset\('csv', ...\) would not look for a folder"):
+        build(output=tmp_path / "csv")
+    assert not (tmp_path / "csv").exists()

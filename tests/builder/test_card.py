@@ -88,6 +88,19 @@ def test_a_set_of_mostly_fall_backs_is_said_to_measure_them():
     assert "measured with" not in statistics_text(configs)
 
 
+def test_a_set_that_differs_beside_another_is_told_of_twice():
+    configs = {f"made_{name}": {"statistics": statistics(name, {"test": 100})} for name in ("iou_qou", "iou", "qou")}
+    assert " in `made_iou_qou`" not in statistics_text(configs)
+    configs["made_iou_qou"]["statistics"]["fallbacks"]["qou"]["fallback"] = 150
+    configs["made_iou_qou"]["statistics"]["turned_away"]["qou"] = {"same_text": 9, "repeats_other_set": 8}
+    text = statistics_text(configs)
+    assert "**QoU**: there is a decoy of this kind in each of the 300 places." in text
+    assert "**QoU in `made_iou_qou`**: of 300 decoys, 150 (50.0%) are fall-backs" in text
+    assert "measured with these QoU decoys alone is mostly the fall-back" in text
+    assert "| | IoU | QoU | QoU in `made_iou_qou` |" in text
+    assert "| already a decoy of the other set | 0 | 0 | 8 |" in text
+
+
 def test_the_statistics_are_told_in_sentences():
     figures = statistics("iou_qou", {"train": 90, "test": 10})
     figures["choices_per_row"]["test"] = {"7": 8, "6": 2}

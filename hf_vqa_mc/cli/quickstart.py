@@ -1,0 +1,188 @@
+"""``vqa-mc quickstart``: all of it on a small real dataset, offline, to see it work."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hf_vqa_mc.cli.build import RUNNING, next_steps
+
+if TYPE_CHECKING:
+    import numpy as np
+    from datasets import DatasetDict
+    from numpy.typing import NDArray
+    from pyarrow import Table
+
+    from hf_vqa_mc.builder import Build
+    from hf_vqa_mc.cli.progress import Progress
+
+SOURCE, SHOWN = "easyvqa", "easyvqa_iou_qou"
+
+RULES = (
+    "Answers alone: the choice that is most often right for how often it is offered in the training split (the prior "
+    "rule, eq. 2 of Chao et al. 2018). Question + answers: the same, counted among the questions that begin with the "
+    "same words. The nearer to chance, the more one has to look."
+)
+
+Figures = dict[str, Any]
+"""Of a config's test split: ``choices`` a row, ``rows``, and the accuracies ``chance``, ``answer_prior`` and
+``question_answer_prior`` in [0, 1]; the last four also of the questions answered ``yes_no`` and of the ``other``."""
+
+
+def quickstart(
+    output: Annotated[Path, typer.Option(help="Dataset folder to make, or to add easy-VQA to.")] = Path("vqa_mc"),
+    seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Threads; one a core at most, and by default.", rich_help_panel=RUNNING, show_default=False),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Tell the figures as JSON.", rich_help_panel=RUNNING)
+    ] = False,
+) -> None:
+    """Build easy-VQA's variants, load them back, and see what can be had without looking at an image.
+
+    Example: vqa-mc quickstart --output vqa_mc
+
+    The 48,248 questions and 5,000 images come with the package easy-vqa; no network is needed.
+    """
+    from hf_vqa_mc.builder.build import build_dataset
+    from hf_vqa_mc.cli.progress import steps_on_stderr
+    from hf_vqa_mc.sources.easyvqa import package_folder
+    from hf_vqa_mc.variants import Settings
+
+    settings, package = Settings(seed=seed), package_folder()
+    with steps_on_stderr() as progress:
+        built = build_dataset(
+            SOURCE, output=output, settings=settings, images=package, workers=workers, progress=progress
+        )
+        figures = measure(load_back(built, progress), progress)
+    if as_json:
+        told = {"output": str(built.output), "load_from": str(built.output.parent), "configs": figures}
+        sys.stdout.write(json.dumps(told, indent=1) + "\n")
+    else:
+        show(built, figures)
+
+
+def load_back(built: "Build", progress: "Progress") -> "dict[str, DatasetDict]":
+    """The configs with questions, read as users read them: ``load_dataset("vqa_mc", CONFIG)`` beside the folder."""
+    from datasets import load_dataset
+
+    names = [name for name, config in built.configs.items() if "statistics" in config]
+    loaded = {}
+    with contextlib.chdir(built.output.parent), _no_bars_of_datasets():
+        for name in names:
+            loaded[name] = load_dataset(built.output.name, name)
+            progress("loading back", len(loaded), len(names))
+    return loaded
+
+
+def measure(loaded: "Mapping[str, DatasetDict]", progress: "Progress") -> dict[str, Figures]:
+    """What blind rules learn from the training split of each config and reach on its test split."""
+    figures = {}
+    for name, config in loaded.items():
+        figures[name] = _figures(config["train"].with_format("arrow")[:], config["test"].with_format("arrow")[:])
+        progress("counting what shortcuts reach", len(figures), len(loaded))
+    return figures
+
+
+def _figures(train: "Table", test: "Table") -> Figures:
+    import numpy as np
+
+    from hf_vqa_mc.audit import answer_prior, number_rows, question_answer_prior
+    from hf_vqa_mc.language.text import comparable
+    from hf_vqa_mc.sources.vqa import YES_NO
+
+    rows = number_rows({"train": train, "test": test})
+    choices, labels = test["choices"].to_pylist(), test["label"].to_pylist()
+    sizes = np.array([len(texts) for texts in choices])
+    columns = {
+        "chance": 1 / sizes,
+        "answer_prior": answer_prior(rows["train"], rows["test"]),
+        "question_answer_prior": question_answer_prior(rows["train"], rows["test"]),
+    }
+    yes_no = np.array([comparable(texts[label]) in YES_NO for texts, label in zip(choices, labels, strict=True)])
+
+    def of(some: "NDArray[np.bool_]") -> Figures:
+        return {"rows": int(some.sum()), **{name: float(column[some].mean()) for name, column in columns.items()}}
+
+    return {
+        "choices": sorted({int(size) for size in sizes}),
+        **of(np.ones(len(sizes), np.bool_)),
+        "yes_no": of(yes_no),
+        "other": of(~yes_no),
+    }
+
+
+def show(built: "Build", figures: Mapping[str, Figures]) -> None:
+    """What shortcuts reach, for people: a table, what it says, where everything lies and what to type next."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from hf_vqa_mc.builder.card_text import percent
+
+    table = Table(title=f"Right without a look at the image, of {figures[SHOWN]['rows']:,} test questions")
+    table.add_column("config", no_wrap=True, min_width=max(map(len, figures)))
+    for heading in ("choices", "chance", "answers\nalone", "question\n+ answers", "without\nyes/no"):
+        table.add_column(heading, justify="right")
+    for name, found in figures.items():
+        shares = [found[key] for key in ("chance", "answer_prior", "question_answer_prior")]
+        sizes = " or ".join(map(str, found["choices"]))
+        table.add_row(name, sizes, *map(percent, [*shares, found["other"]["question_answer_prior"]]))
+    console = Console()
+    console.print(table)
+    for prose in (RULES, what_it_says(figures)):
+        console.print(f"\n{prose}", markup=False, highlight=False)
+    for steps in (next_steps(built.output, SHOWN), more_steps(built.output)):
+        console.print(f"\n{steps}", markup=False, highlight=False, soft_wrap=True)
+
+
+def what_it_says(figures: Mapping[str, Figures]) -> str:
+    """The table in two sentences."""
+    shown, iou, qou = (figures[f"{SOURCE}_{variant}"] for variant in ("iou_qou", "iou", "qou"))
+    known = min(found["yes_no"]["question_answer_prior"] for found in figures.values())
+    read = [f"{found['other']['question_answer_prior']:.0%}" for found in (iou, qou)]
+    share = shown["yes_no"]["rows"] / shown["rows"]
+    return (
+        f"{share:.0%} of these questions are answered yes or no, and their wording alone gives {known:.0%} of those "
+        "answers away, which no decoy can mend; the last column leaves them out, and there who reads the question "
+        f"knows the answer among IoU decoys ({read[0]}), but less often among QoU decoys ({read[1]}). "
+        f"That is above chance ({qou['other']['chance']:.0%}) because easy-VQA has few answers: the third QoU decoy "
+        "of a question about the shape cannot be a shape, and questions that are worded alike take the same few "
+        "colours for decoys, which gives the other colours away (--ties random, an option of build, gives them different ones)."
+    )
+
+
+def more_steps(output: Path) -> str:
+    """What to type after the first steps."""
+    from hf_vqa_mc.sources import find_source
+
+    name = output.name
+    return f"""\
+A row with its image:
+
+  python -c 'import hf_vqa_mc, datasets; ds = datasets.load_dataset("{name}", "{SHOWN}", split="test"); \
+print(hf_vqa_mc.with_images(ds)[0])'
+
+Then the same from real questions, such as COCO-QA's ({find_source("cocoqa").homepage}), into the same folder:
+
+  vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt"""
+
+
+@contextlib.contextmanager
+def _no_bars_of_datasets() -> Iterator[None]:
+    """Our bars on stderr, not two kinds of them at once."""
+    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()

@@ -1,0 +1,62 @@
+"""What can be imported from the package, and how little is loaded for it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import hf_vqa_mc
+
+HEAVY = ("torch", "datasets", "transformers", "gensim", "numba", "numpy", "pyarrow", "nltk", "evaluate", "PIL")
+
+
+def loaded_by(code: str) -> set[str]:
+    """The heavy packages that a fresh Python has loaded after this code."""
+    report = f"\nimport json, sys; print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code + report], check=True, capture_output=True, text=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def commands() -> list[str]:
+    """Every command of vqa-mc, "" for vqa-mc itself."""
+    import typer
+
+    from hf_vqa_mc.cli import app
+
+    return ["", *typer.main.get_group(app).commands]
+
+
+def test_all_is_what_can_be_imported():
+    assert sorted(hf_vqa_mc.__all__) == hf_vqa_mc.__all__
+    for name in hf_vqa_mc.__all__:
+        assert getattr(hf_vqa_mc, name).__name__ == name
+    assert set(hf_vqa_mc.__all__) <= set(dir(hf_vqa_mc))
+    public = {name for name in vars(hf_vqa_mc) if not name.startswith("_")}
+    lazy_machinery = {"import_module", "TYPE_CHECKING"}
+    submodules = {name for name in public if f"hf_vqa_mc.{name}" in sys.modules}
+    assert public - lazy_machinery - submodules <= set(hf_vqa_mc.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'hf_vqa_mc' has no attribute 'VqaMcc'"):
+        _ = hf_vqa_mc.VqaMcc
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert loaded_by("import hf_vqa_mc; hf_vqa_mc.InputError") == set()
+
+
+@pytest.mark.parametrize("command", commands())
+def test_help_loads_nothing_heavy(command):
+    arguments = [*command.split(), "-h"]
+    code = f"""
+import sys
+sys.argv = ["vqa-mc", *{arguments!r}]
+from hf_vqa_mc.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+    assert loaded_by(code) == set()
