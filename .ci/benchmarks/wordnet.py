@@ -170,7 +170,12 @@ def difference_row(reader: "WordNetCorpusReader") -> Row:
     found = score_pairs(tokens, starts, places, word_scores(vocabulary, 0.0))
     with nltk_that_keeps_things(reader) as synsets:
         expected = [max(nltk_wup(synsets, a, b), nltk_wup(synsets, b, a)) for a, b in pairs]
-    return (f"of {N_WORD_PAIRS:,} random word pairs differ from NLTK", float((found != expected).sum()), "pairs", "<= 0")
+    return (
+        f"of {N_WORD_PAIRS:,} random word pairs differ from NLTK",
+        float((found != expected).sum()),
+        "pairs",
+        "<= 0",
+    )
 
 
 @njit

@@ -153,7 +153,7 @@ def what_it_says(figures: Mapping[str, Figures]) -> str:
         f"knows the answer among IoU decoys ({read[0]}), but less often among QoU decoys ({read[1]}). "
         f"That is above chance ({qou['other']['chance']:.0%}) because easy-VQA has few answers: the third QoU decoy "
         "of a question about the shape cannot be a shape, and questions that are worded alike take the same few "
-        "colours for decoys, which gives the other colours away (--ties random, an option of build, gives them different ones)."
+        "colours for decoys, which gives the other colours away (build's --ties random gives them different ones)."
     )
 
 
