@@ -38,13 +38,19 @@ def below(bits: np.uint64, size: int) -> int:
 
 
 @njit(cache=True)
+def order_keys(start: int | np.uint64, first: int | np.uint64, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """What a random order of things with these hashes is sorted by, uint64 (things,)."""
+    keys = np.empty(len(hashes), np.uint64)
+    for i in range(len(hashes)):
+        keys[i] = draw(start, first, hashes[i])
+    return keys
+
+
+@njit(cache=True)
 def shuffled(start: int | np.uint64, first: int | np.uint64, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     """A random order of things with these hashes; adding a thing leaves the order of the others as it is.
 
     Returns:
         Places in ``hashes``, int64 (things,).
     """
-    keys = np.empty(len(hashes), np.uint64)
-    for i in range(len(hashes)):
-        keys[i] = draw(start, first, hashes[i])
-    return np.argsort(keys, kind="mergesort")
+    return np.argsort(order_keys(start, first, hashes), kind="mergesort")

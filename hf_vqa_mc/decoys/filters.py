@@ -30,7 +30,6 @@ class Reason(IntEnum):
 
 
 REASONS = tuple(reason.name.lower() for reason in Reason)
-_N_REASONS = len(REASONS)
 ACCEPTED = -1
 
 _SAME_TEXT, _CONTAINS, _WUP_TARGET, _WUP_TAKEN = (int(reason) for reason in list(Reason)[:4])

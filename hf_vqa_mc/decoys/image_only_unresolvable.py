@@ -8,11 +8,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import FilterTables, starts
-from hf_vqa_mc.decoys.chance import purpose_hash, shuffled
-from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets
+from hf_vqa_mc.decoys.chance import order_keys, purpose_hash
+from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, wants_more
 from hf_vqa_mc.decoys.workers import over_ranges
 
 _IMAGES_AT_A_GO = 512
+_SORTED_FIRST = 256
+_LAST_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 def take_image_decoys(
@@ -51,5 +53,26 @@ def _walk(
         members = by_image[image_starts[image] : image_starts[image + 1]]
         hashes = triplets.hashes[members]
         for triplet in members:
-            others = members[shuffled(chance, triplets.hashes[triplet], hashes)]
-            offer_targets(decoys, triplet, others, triplets, walk, 0, tables, len(others))
+            keys = order_keys(chance, triplets.hashes[triplet], hashes)
+            n_taken, low, high = 0, np.uint64(0), _first_keys(len(members))
+            while wants_more(decoys, triplet, len(members)):
+                others = _between(low, high, keys, members)
+                n_taken = offer_targets(decoys, triplet, others, triplets, walk, n_taken, tables, len(members))
+                if high == _LAST_KEY:
+                    break
+                low, high = high, _LAST_KEY
+
+
+@njit(cache=True)
+def _first_keys(size: int) -> np.uint64:
+    """Below which some _SORTED_FIRST of so many random keys lie: few images have more, and sorting all takes long."""
+    return _LAST_KEY if size <= _SORTED_FIRST else _LAST_KEY // np.uint64(size) * np.uint64(_SORTED_FIRST)
+
+
+@njit(cache=True)
+def _between(
+    low: np.uint64, high: np.uint64, keys: NDArray[np.uint64], members: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The members whose keys lie in [low, high), or up to the last key, in the order of their keys."""
+    there = np.flatnonzero((keys >= low) & ((keys < high) | (high == _LAST_KEY)))
+    return members[there[np.argsort(keys[there], kind="mergesort")]]

@@ -100,9 +100,8 @@ def _walk(
             if not short[triplet]:
                 continue
             start_over(decoys, triplet)
-            alike = _from_a_place(
-                members[member_starts[own] : member_starts[own + 1]], chance, triplets.hashes[triplet]
-            )
+            alike = members[member_starts[own] : member_starts[own + 1]]
+            alike = _from_a_place(alike, n_similar, chance, triplets.hashes[triplet])
             n_taken = offer_targets(decoys, triplet, alike, triplets, walk, 0, tables, n_similar)
             start = 0
             while start < usable and wants_more(decoys, triplet, n_similar):
@@ -110,19 +109,22 @@ def _walk(
                 while end < usable and cosines[end] == cosines[start]:
                     end += 1
                 alike = _members_in_order(found.groups[place, start:end], members, member_starts)
-                alike = _from_a_place(alike, chance, triplets.hashes[triplet])
+                alike = _from_a_place(alike, n_similar, chance, triplets.hashes[triplet])
                 n_taken = offer_targets(decoys, triplet, alike, triplets, walk, n_taken, tables, n_similar)
                 start = end
             short[triplet] = wants_more(decoys, triplet, n_similar)
 
 
 @njit(cache=True)
-def _from_a_place(alike: NDArray[np.int64], chance: np.uint64 | None, triplet_hash: np.uint64) -> NDArray[np.int64]:
-    """The same, or from a random place on and then from the first."""
+def _from_a_place(
+    alike: NDArray[np.int64], n_similar: int, chance: np.uint64 | None, triplet_hash: np.uint64
+) -> NDArray[np.int64]:
+    """The same, or from a random place on and then from the first, as many as can be considered and one."""
     if chance is None:
         return alike
     place = below(draw(chance, triplet_hash, len(alike)), len(alike))
-    return np.concatenate((alike[place:], alike[:place]))
+    some = min(len(alike), n_similar + 1)
+    return np.concatenate((alike[place : place + some], alike[: max(0, some - (len(alike) - place))]))
 
 
 @njit(cache=True)
