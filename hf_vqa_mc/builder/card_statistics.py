@@ -130,17 +130,20 @@ def _repeated(found: dict[str, Any]) -> list[str]:
 def _neutrality(found: dict[str, Any]) -> list[str]:
     lines = [
         f"| `{name}` | {figures['unique_targets']:,} | {figures['as_target_mean']:.1f} | "
-        f"{figures['as_decoy_mean']:.1f} | {figures['as_decoy_chance']:.1f} | {figures['never_a_decoy']:,} |"
+        f"{figures['as_decoy_mean']:.1f} | {figures['as_decoy_chance']:.1f} | {figures['never_a_decoy']:,} | "
+        f"{figures['distance']:.2f} |"
         for name, figures in ((name, s["neutrality"]) for name, s in found.items() if s.get("neutrality"))
     ]
     if not lines:
         return []
     head = [
         "Neutrality, in the training split: how often each of the different correct answers is correct and how often "
-        "it is a decoy, on average, and how often it would be a decoy if all decoys were correct answers elsewhere:",
+        "it is a decoy, on average, and how often it would be a decoy if all decoys were correct answers elsewhere. "
+        "The distance is between the shares of all texts among correct answers and among decoys: 0 is neutral, 1 "
+        "if no correct answer is ever a decoy.",
         "",
-        "| config | correct answers | correct | a decoy | a decoy, if neutral | never a decoy |",
-        "|---|--:|--:|--:|--:|--:|",
+        "| config | correct answers | correct | a decoy | a decoy, if neutral | never a decoy | distance |",
+        "|---|--:|--:|--:|--:|--:|--:|",
     ]
     return ["\n".join([*head, *lines])]
 

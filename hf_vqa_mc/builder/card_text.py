@@ -16,18 +16,18 @@ PAPER = """@inproceedings{chao2018being,
 }"""
 
 WHAT_IT_IS = """\
-Questions about images, each with the correct answer and **decoys made so that no shortcut finds it**. In most
-multiple-choice VQA datasets a machine that sees only the answers, or the answers and one of question and image, does
-far better than chance, because the decoys give themselves away. Chao, Hu and Sha (NAACL 2018) make them anew from the
-dataset's own answers:
+Questions about images, each with the correct answer and **decoys made so that shortcuts lead to it less often**. In
+most multiple-choice VQA datasets a machine that sees only the answers, or the answers and one of question and image,
+does far better than chance, because the decoys give themselves away. Chao, Hu and Sha (NAACL 2018) make them anew from
+the dataset's own answers; how far that goes here, the tables below say:
 
 - **IoU**, image only unresolvable: correct answers to *other questions about the same image*. They all fit the image;
   one has to read the question.
 - **QoU**, question only unresolvable: correct answers to *similar questions about other images*. They all fit the
   question; one has to look at the image.
 
-Both are correct answers elsewhere, so their frequencies say nothing either (neutrality). A decoy that means what the
-target means, or another decoy of its set, is turned away.
+Both are correct answers elsewhere, so that having been seen as one tells less (neutrality). A decoy that means what
+the target means, or another decoy of its set, is turned away.
 """
 
 COLUMNS = """\
@@ -109,7 +109,10 @@ def _loading(inventory: Inventory) -> str:
     ]
     with_images = [name for name in inventory["sources"] if f"{name}_{IMAGES}" in configs_of(inventory)]
     if with_images:
-        lines += ["", "import hf_vqa_mc", f"ds = hf_vqa_mc.with_images(ds)  # images of: {', '.join(with_images)}"]
+        own = inventory["sources"][with_images[0]]["configs"]
+        asked = sorted(name for name, config in own.items() if config["variant"] != IMAGES)
+        shown = default if default in asked else asked[0]
+        lines += ["", "import hf_vqa_mc", f'ds = hf_vqa_mc.with_images(load_dataset("vqa_mc", "{shown}"))']
     return "\n".join([*lines, "```"])
 
 

@@ -146,4 +146,7 @@ def _reading_error(path: Path) -> str:
 def _refuse(what: str, directory: Path, wrong: list[str], total: int) -> None:
     if wrong:
         more = f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
-        raise InputError(f"images {directory}: {len(wrong)} of {total} {what}: {'; '.join(wrong[:NAMED])}{more}")
+        raise InputError(
+            f"images {directory}: {len(wrong)} of {total} {what}: {'; '.join(wrong[:NAMED])}{more}. Expected the "
+            "publisher's image files under their own names, each once, in that folder or below it"
+        )

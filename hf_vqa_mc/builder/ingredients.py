@@ -12,6 +12,7 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.language.text import words
 from hf_vqa_mc.language.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.sources import find_source, read_triplets
+from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.variants import RECIPES, Settings, variants_of
 
 if TYPE_CHECKING:
@@ -96,12 +97,15 @@ def gather(
             vectors named where they are needed.
     """
     check_names(source, variants, decoys)
+    if data_dir is not None:
+        Folder(data_dir.expanduser(), find_source(source).downloads)  # checks that there is one, before the long reads
     wanted = word_vectors or find_source(source).default_word_vectors
     similar = decoys == GENERATED and (variants is None or any("qou" in RECIPES[name].sets for name in variants))
     vectors = None
     if similar and wanted is None:
         raise InputError(
-            f"{source}: QoU decoys need word vectors; name them with --word-vectors: a word2vec, GloVe or .kv file, "
+            f"{source}: QoU decoys need word vectors; name them (--word-vectors, or word_vectors= in Python): a "
+            "word2vec, GloVe or .kv file, "
             "a name of gensim-data (the paper's: word2vec-google-news-300), or "
             f"{CORPUS!r} to train them on the dataset's own text"
         )

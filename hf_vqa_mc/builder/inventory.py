@@ -76,8 +76,11 @@ def configs_of(inventory: Inventory) -> dict[str, dict[str, Any]]:
 
 
 def _default(inventory: Inventory, before: str | None, source: str) -> str:
-    """The config that ``load_dataset`` takes where none is named: as before, else the source's preferred one."""
-    if before in configs_of(inventory):
+    """The config that ``load_dataset`` takes where none is named: as before, else the source's preferred one.
+
+    Another than a preferred one is given up as soon as there is one.
+    """
+    if before in configs_of(inventory) and (before or "").endswith(f"_{PREFERRED}"):
         return str(before)
     configs = inventory["sources"][source]["configs"]
     asked = [name for name, config in configs.items() if config["variant"] != IMAGES]

@@ -158,6 +158,8 @@ def _link_or_copy(path: str | Path, to: str | Path) -> None:
 def _locked(output: Path) -> Iterator[None]:
     """Alone with the output; the lock file is removed while it is held, so that none stays behind."""
     path = output.parent / f".{output.name}.lock"
+    with tempfile.TemporaryFile(dir=output.parent):  # where nothing can be written FileLock may wait for ever
+        pass
     with FileLock(path):
         try:
             yield

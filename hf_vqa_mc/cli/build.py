@@ -164,7 +164,9 @@ def show(built: "Build") -> None:
     console.print(table)
     if built.removed:
         console.print(f"No longer there, as this build did not make them: {', '.join(built.removed)}")
-    console.print(next_steps(built.output, built.default), markup=False, highlight=False, soft_wrap=True)
+    asked = [name for name, config in built.configs.items() if "statistics" in config]
+    shown = next((name for name in asked if name.endswith("_iou_qou")), asked[0])
+    console.print(next_steps(built.output, shown), markup=False, highlight=False, soft_wrap=True)
 
 
 def next_steps(output: Path, config: str) -> str:

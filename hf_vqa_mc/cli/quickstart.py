@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.builder import Build
     from hf_vqa_mc.cli.progress import Progress
+    from hf_vqa_mc.variants.settings import Ties
 
 SOURCE, SHOWN = "easyvqa", "easyvqa_iou_qou"
 
@@ -36,6 +37,9 @@ Figures = dict[str, Any]
 def quickstart(
     output: Annotated[Path, typer.Option(help="Dataset folder to make, or to add easy-VQA to.")] = Path("vqa_mc"),
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
+    ties: Annotated[
+        str, typer.Option(help="As in vqa-mc build: equally similar questions by position, or random starts.")
+    ] = "position",
     workers: Annotated[
         int | None,
         typer.Option(help="Threads; one a core at most, and by default.", rich_help_panel=RUNNING, show_default=False),
@@ -55,7 +59,7 @@ def quickstart(
     from hf_vqa_mc.sources.easyvqa import package_folder
     from hf_vqa_mc.variants import Settings
 
-    settings, package = Settings(seed=seed), package_folder()
+    settings, package = Settings(seed=seed, ties=cast("Ties", ties)), package_folder()
     with steps_on_stderr() as progress:
         built = build_dataset(
             SOURCE, output=output, settings=settings, images=package, workers=workers, progress=progress
@@ -65,7 +69,7 @@ def quickstart(
         told = {"output": str(built.output), "load_from": str(built.output.parent), "configs": figures}
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
     else:
-        show(built, figures)
+        show(built, figures, settings.ties)
 
 
 def load_back(built: "Build", progress: "Progress") -> "dict[str, DatasetDict]":
@@ -118,7 +122,7 @@ def _figures(train: "Table", test: "Table") -> Figures:
     }
 
 
-def show(built: "Build", figures: Mapping[str, Figures]) -> None:
+def show(built: "Build", figures: Mapping[str, Figures], ties: "Ties") -> None:
     """What shortcuts reach, for people: a table, what it says, where everything lies and what to type next."""
     from rich.console import Console
     from rich.table import Table
@@ -135,14 +139,18 @@ def show(built: "Build", figures: Mapping[str, Figures]) -> None:
         table.add_row(name, sizes, *map(percent, [*shares, found["other"]["question_answer_prior"]]))
     console = Console()
     console.print(table)
-    for prose in (RULES, what_it_says(figures)):
+    for prose in (RULES, what_it_says(figures, ties)):
         console.print(f"\n{prose}", markup=False, highlight=False)
     for steps in (next_steps(built.output, SHOWN), more_steps(built.output)):
         console.print(f"\n{steps}", markup=False, highlight=False, soft_wrap=True)
 
 
-def what_it_says(figures: Mapping[str, Figures]) -> str:
+def what_it_says(figures: Mapping[str, Figures], ties: "Ties") -> str:
     """The table in two sentences."""
+    repeated = (
+        ", and questions that are worded alike take the same few colours for decoys, which gives the other colours "
+        "away (--ties random gives them different ones)"
+    )
     shown, iou, qou = (figures[f"{SOURCE}_{variant}"] for variant in ("iou_qou", "iou", "qou"))
     known = min(found["yes_no"]["question_answer_prior"] for found in figures.values())
     read = [f"{found['other']['question_answer_prior']:.0%}" for found in (iou, qou)]
@@ -152,8 +160,7 @@ def what_it_says(figures: Mapping[str, Figures]) -> str:
         "answers away, which no decoy can mend; the last column leaves them out, and there who reads the question "
         f"knows the answer among IoU decoys ({read[0]}), but less often among QoU decoys ({read[1]}). "
         f"That is above chance ({qou['other']['chance']:.0%}) because easy-VQA has few answers: the third QoU decoy "
-        "of a question about the shape cannot be a shape, and questions that are worded alike take the same few "
-        "colours for decoys, which gives the other colours away (build's --ties random gives them different ones)."
+        f"of a question about the shape cannot be a shape{repeated if ties == 'position' else ''}."
     )
 
 

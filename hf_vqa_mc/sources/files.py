@@ -82,7 +82,10 @@ class Folder:
     def __init__(self, path: Path, downloads: Sequence[RemoteFile] = ()) -> None:
         """downloads: where the files can be had, for the message about a missing one."""
         if not path.is_dir():
-            raise InputError(f"{path}: expected a folder with the publisher's files, found no such folder")
+            found = "is a file; name the folder that it lies in" if path.exists() else "does not exist"
+            names = ", ".join(remote.name for remote in downloads)
+            where = f" (as downloaded: {names})" if names else ""
+            raise InputError(f"data folder {path} {found}. Expected a folder with the publisher's files{where}")
         if not os.access(path, os.R_OK | os.X_OK):
             raise InputError(f"{path}: cannot be read (permission denied)")
         self.path = path

@@ -72,16 +72,22 @@ def _shared_texts(sets: list[NDArray[np.int32]]) -> NDArray[np.int64]:
 
 
 def _neutrality(keys: NDArray[np.int32], n_keys: int) -> dict[str, Any]:
-    """How often the training split's targets are used as decoys there (Sect. 3.2), against chance."""
+    """How often the training split's targets are used as decoys there (Sect. 3.2), against chance.
+
+    ``distance``, ours, is the total variation between how often texts are targets and how often they are decoys: 0 if
+    each is as often one as the other, 1 if no target is ever a decoy.
+    """
     targets = np.unique(keys[:, 0])
     decoys = keys[:, 1:]
     as_decoy = np.bincount(decoys[decoys != MISSING], minlength=n_keys)
+    as_target = np.bincount(keys[:, 0], minlength=n_keys)
     return {
         "unique_targets": len(targets),
         "as_target_mean": len(keys) / len(targets),
         "as_decoy_mean": float(as_decoy[targets].mean()),
         "as_decoy_chance": float(as_decoy.sum() / len(targets)),
         "never_a_decoy": int(np.count_nonzero(as_decoy[targets] == 0)),
+        "distance": float(np.abs(as_target / as_target.sum() - as_decoy / max(as_decoy.sum(), 1)).sum() / 2),
     }
 
 

@@ -95,7 +95,7 @@ def statistics(name: str, splits: dict[str, int]) -> dict[str, Any]:
         },
         "repeated_across_sets": {"rows": 5, "texts": 6, "replaced": 6} if len(sets) == 2 else {},
         "neutrality": {"unique_targets": 12, "as_target_mean": 5.0, "as_decoy_mean": 14.5, "as_decoy_chance": 15.0,
-                       "never_a_decoy": 1},
+                       "never_a_decoy": 1, "distance": 0.25},
         "wordnet_coverage": {"triplets": total, "covered": total - 2, "share": (total - 2) / total},
         "prior_rule": {"test": {"accuracy": 0.266, "chance": 1 / (1 + 3 * len(sets))}} if "test" in splits else {},
     }  # fmt: skip

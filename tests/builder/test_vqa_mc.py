@@ -126,7 +126,7 @@ def test_an_unknown_config_suggests_the_nearest(builder):
 
 
 def test_wrong_input_is_our_error_and_not_wrapped(builder, tmp_path):
-    with pytest.raises(InputError, match="expected a folder with the publisher's files"):
+    with pytest.raises(InputError, match="Expected a folder with the publisher's files"):
         builder(data_dir=str(tmp_path / "nowhere")).download_and_prepare()
     with pytest.raises(InputError, match="give data_dir, not data_files"):
         builder(data_files={"train": "x"})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.question_groups import NO_GROUP, group_questions
-from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
+from hf_vqa_mc.decoys.similar_questions import _SEGMENT, SimilarQuestions
 from hf_vqa_mc.language.text import words
 from hf_vqa_mc.language.word_vectors import WordVectors, load_word_vectors
 from tests.decoys.literal_method import TIE
@@ -66,10 +66,17 @@ def test_neighbours_are_those_of_brute_force(n: int, k: int) -> None:
     by_force.check(min(k, by_force.groups.size - 1))
 
 
-def test_more_groups_than_a_segment_of_the_trie_holds_and_few_queries_out_of_them() -> None:
+@pytest.mark.parametrize("where", ["beyond the first segment", "everywhere"])
+def test_more_groups_than_a_segment_of_the_trie_holds_and_few_queries_out_of_them(where: str) -> None:
+    """Queries of one segment have it searched first, without what the segments before it have added up."""
     by_force = BruteForce(made_up_questions(list(PLAIN), 9_000, longest=5), word_vectors(PLAIN))
-    chance = np.random.default_rng(0)
-    by_force.check(64, np.sort(chance.choice(by_force.groups.size, 150, replace=False)).astype(np.int32))
+    size = by_force.groups.size
+    assert size > 1.3 * _SEGMENT
+    some = np.arange(_SEGMENT, _SEGMENT + 128)
+    if where == "everywhere":
+        some = np.sort(np.random.default_rng(0).choice(size, 150, replace=False))
+    for k in (1, 64):  # with one neighbour the search rules groups out from the second on
+        by_force.check(k, some.astype(np.int32))
 
 
 NUMBERS = st.floats(-4, 4, width=32).map(lambda number: round(number, 3))

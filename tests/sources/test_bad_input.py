@@ -178,7 +178,7 @@ def test_a_missing_file_is_named_with_the_address_it_is_had_from(name: str, tmp_
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere: expected a folder with the publisher's files"):
+    with pytest.raises(InputError, match=r"nowhere does not exist\. Expected a folder with the publisher's files"):
         read_triplets("vqa", tmp_path / "nowhere")
 
 

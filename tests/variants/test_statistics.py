@@ -86,6 +86,13 @@ def check_neutrality(variant: Variant) -> None:
         "as_decoy_mean": pytest.approx(sum(decoys[key] for key in targets) / len(targets)),
         "as_decoy_chance": pytest.approx(sum(decoys.values()) / len(targets)),
         "never_a_decoy": sum(decoys[key] == 0 for key in targets),
+        "distance": pytest.approx(
+            sum(
+                abs(targets[key] / len(rows) - decoys[key] / max(decoys.total(), 1))
+                for key in targets.keys() | decoys.keys()
+            )
+            / 2
+        ),
     }
 
 
