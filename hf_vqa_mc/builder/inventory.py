@@ -41,9 +41,20 @@ def read_inventory(folder: Path) -> Inventory | None:
         return None
     if not isinstance(inventory, dict) or inventory.get("written_by") != WRITTEN_BY:
         return None
-    if inventory.get("layout", 0) > LAYOUT:
+    layout = inventory.get("layout")
+    if isinstance(layout, int) and layout > LAYOUT:
         raise InputError(f"{folder}: a newer hf_vqa_mc wrote this folder; upgrade with pip install -U hf_vqa_mc")
-    return inventory
+    return inventory if _is_whole(inventory) else None
+
+
+def _is_whole(inventory: Inventory) -> bool:
+    """Whether it has the layout that we write, whatever the figures."""
+    sources = inventory.get("sources")
+    return (
+        isinstance(inventory.get("layout"), int)
+        and isinstance(sources, dict)
+        and all(isinstance(entry, dict) and isinstance(entry.get("configs"), dict) for entry in sources.values())
+    )
 
 
 def write_inventory(folder: Path, inventory: Inventory) -> None:

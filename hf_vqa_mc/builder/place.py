@@ -36,6 +36,10 @@ def check_output(output: Path) -> None:
         raise InputError(f"output {output}: there is no folder {output.parent}; create it first")
     if not output.exists() and not output.is_symlink():
         return
+    if output == Path.cwd().resolve():
+        raise InputError(f"output {output} is the folder you are in, which a build would replace; name one in it")
+    if output.is_mount():
+        raise InputError(f"output {output} is a mount point, which cannot be replaced; name a folder in it")
     if not output.is_dir():
         raise InputError(f"output {output} exists and is not a folder; name another")
     if any(output.iterdir()) and read_inventory(output) is None:

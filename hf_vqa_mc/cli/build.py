@@ -162,11 +162,29 @@ def show(built: "Build") -> None:
         table.add_row(name, *rows, choices_text(config["statistics"]), *figures)
     console = Console()
     console.print(table)
+    for remark in remarks(built):
+        console.print(remark, markup=False, highlight=False, soft_wrap=True)
     if built.removed:
         console.print(f"No longer there, as this build did not make them: {', '.join(built.removed)}")
     asked = [name for name, config in built.configs.items() if "statistics" in config]
     shown = next((name for name in asked if name.endswith("_iou_qou")), asked[0])
     console.print(next_steps(built.output, shown), markup=False, highlight=False, soft_wrap=True)
+
+
+def remarks(built: "Build") -> list[str]:
+    """What one should know of the configs before using them: sets that are mostly fall-backs, missing decoys."""
+    from hf_vqa_mc.builder.card_text import percent
+
+    found = []
+    for name, config in built.configs.items():
+        for kind, figures in config.get("statistics", {}).get("fallbacks", {}).items():
+            if figures["fallback"] > figures["choices"] / 2:
+                share = percent(figures["fallback"] / figures["choices"])
+                found.append(f"{name}: {share} of its {kind} decoys are fall-backs; it mostly measures these.")
+            if figures["missing"]:
+                share = percent(figures["missing"] / figures["choices"])
+                found.append(f"{name}: {share} of its {kind} decoys are missing; these rows have fewer choices.")
+    return found
 
 
 def next_steps(output: Path, config: str) -> str:

@@ -4,8 +4,10 @@ import hashlib
 from collections.abc import Iterable
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 from numpy.typing import NDArray
+
+from hf_vqa_mc.compiled import njit
 
 
 def text_hashes(texts: Iterable[str]) -> NDArray[np.uint64]:

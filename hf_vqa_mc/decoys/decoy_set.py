@@ -8,9 +8,9 @@ walk over the candidates, so the decoys that need no replacing are the same in e
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, FilterTables
 from hf_vqa_mc.decoys.filters import ACCEPTED, REASONS, Reason, reason_against
 from hf_vqa_mc.language.wu_palmer import reading, reading_inline

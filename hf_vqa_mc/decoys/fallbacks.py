@@ -4,9 +4,9 @@ Random ones of the triplet's published decoys, then random ones of the targets m
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import FilterTables
 from hf_vqa_mc.decoys.chance import purpose_hash, shuffled
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, stand_in

@@ -4,9 +4,9 @@ Who sees the image but not the question cannot tell which of them is meant.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import FilterTables, starts
 from hf_vqa_mc.decoys.chance import order_keys, purpose_hash
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, wants_more

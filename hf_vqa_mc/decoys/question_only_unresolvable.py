@@ -8,9 +8,9 @@ rounds: first the triplets with the same words, then the 12 most similar bags of
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import FilterTables
 from hf_vqa_mc.decoys.chance import below, draw, purpose_hash
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, start_over, wants_more

@@ -4,9 +4,9 @@ Chao et al. 2018, Supplement G: (A) drawn uniformly from the unique correct answ
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import Candidates, FilterTables
 from hf_vqa_mc.decoys.chance import below, draw, purpose_hash
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, wants_more

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uintp
+from numba import uintp
 from numpy.typing import NDArray
 
+from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.decoys.question_groups import QuestionGroups
 from hf_vqa_mc.decoys.workers import over_ranges

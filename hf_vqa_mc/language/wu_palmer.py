@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hf_vqa_mc.compiled import njit
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 _NO_REFERENCES: dict[str, Any] = {"_nrt": False}

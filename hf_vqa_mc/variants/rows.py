@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
+from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.chance import draw, purpose_hash
 from hf_vqa_mc.schema import MULTIPLE_CHOICE, SPLITS, ChoiceKind

@@ -10,6 +10,8 @@ Pool = Literal["dataset", "split"]
 Combine = Literal["distinct", "paper"]
 Ties = Literal["position", "random"]
 
+_MOST_DECOYS, _MOST_SIMILAR = 1_000, 2**31 - 1
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -43,8 +45,9 @@ class Settings:
     def __post_init__(self) -> None:
         """Checks the ranges."""
         for name in ("decoys_per_set", "n_similar", "n_random"):
-            if not _is_whole(getattr(self, name)) or getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)!r}; expected a whole number from 1")
+            most = _MOST_SIMILAR if name == "n_similar" else _MOST_DECOYS
+            if not _is_whole(getattr(self, name)) or not 1 <= getattr(self, name) <= most:
+                raise InputError(f"{name} is {getattr(self, name)!r}; expected a whole number from 1 to {most:,}")
         if not _is_whole(self.seed):
             raise InputError(f"seed is {self.seed!r}; expected a whole number")
         threshold = self.wup_threshold

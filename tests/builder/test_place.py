@@ -325,3 +325,18 @@ def test_a_place_that_is_never_published_leaves_nothing(output):
         assert unused.tree.is_dir()
     assert beside(output) == []
     assert not output.exists()
+
+
+def test_the_working_directory_is_no_output(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="the folder you are in"):
+        check_output(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"written_by": "hf_vqa_mc"}', '{"written_by": "hf_vqa_mc", "layout": 1, "sources": []}']
+)
+def test_a_damaged_inventory_is_not_ours(tmp_path, text):
+    (tmp_path / INVENTORY).write_text(text)
+    with pytest.raises(InputError, match="did not write"):
+        check_output(tmp_path)
