@@ -7,7 +7,7 @@ USE = """
 from numba.core import caching
 
 for locator in caching.CacheImpl._locator_classes:  # as for who can write neither beside the package nor at home
-    if locator is not caching._UserProvidedCacheLocator:
+    if "UserProvided" not in locator.__name__:
         locator.from_function = classmethod(lambda cls, *arguments: None)
 
 from hf_vqa_mc.language.similarity import wup

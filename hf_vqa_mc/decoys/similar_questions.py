@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import uintp
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import starts
@@ -26,7 +27,7 @@ from hf_vqa_mc.language.wu_palmer import reading, reading_inline
 LANES = 256
 """Queries that are answered in one walk over the trie."""
 _BATCHES = 4
-"""Walks whose word scores are computed at a go."""
+"""Walks whose results are handed on at a go."""
 _SEGMENT = 4096
 """Groups after which the trie starts anew, so that a walk can begin where its queries are."""
 _FULL_SCALE = 30_000.0
@@ -65,6 +66,7 @@ class SimilarQuestions:
         largest = float(groups.lengths[usual].max(initial=0.0))
         self._scale = _FULL_SCALE / largest if largest else 0.0
         self._groups = groups
+        self._libraries = ThreadpoolController()
         self._trie = _make_trie(groups, usual, self._scale)
 
     def nearest(self, queries: NDArray[np.int32], k: int) -> Iterator[tuple[NDArray[np.int32], Neighbours]]:
@@ -81,12 +83,26 @@ class SimilarQuestions:
         for start in range(0, len(queries), LANES * _BATCHES):
             chunk = queries[start : start + LANES * _BATCHES]
             padded = np.resize(chunk, -(-len(chunk) // LANES) * LANES)
-            word_scores = groups.vectors @ (groups.directions[padded] * self._scale).T.astype(np.float32)
             first = np.full((len(padded), k), np.iinfo(np.int32).max, np.int32)
             cosines = np.full((len(padded), k), -np.inf)
-            arguments = (padded, word_scores, self._trie, groups.directions, groups.first, first, cosines)
-            over_ranges(_search, len(padded) // LANES, 1, *arguments)
+            # each of our threads multiplies for itself: those of the library would go on spinning beside ours
+            with self._libraries.limit(limits=1, user_api="blas"):
+                over_ranges(self._answer, len(padded) // LANES, 1, padded, first, cosines)
             yield chunk, Neighbours(groups.of_question[first[: len(chunk)]], cosines[: len(chunk)])
+
+    def _answer(
+        self,
+        first_batch: int,
+        last_batch: int,
+        queries: NDArray[np.int32],
+        first: NDArray[np.int32],
+        cosines: NDArray[np.float64],
+    ) -> None:
+        """Answers some batches of LANES queries."""
+        groups, lanes = self._groups, slice(first_batch * LANES, last_batch * LANES)
+        word_scores = groups.vectors @ (groups.directions[queries[lanes]] * self._scale).T.astype(np.float32)
+        found = (first[lanes], cosines[lanes])
+        _search(queries[lanes], word_scores, self._trie, groups.directions, groups.first, *found)
 
 
 def _make_trie(groups: QuestionGroups, usual: NDArray[np.bool_], scale: float) -> _Trie:
@@ -239,8 +255,6 @@ def _scan(
 
 @njit(cache=True, nogil=True)
 def _search(
-    first_batch: int,
-    last_batch: int,
     all_queries: NDArray[np.int32],
     all_word_scores: NDArray[np.float32],
     trie: _Trie,
@@ -252,7 +266,7 @@ def _search(
     """Finds the neighbours of LANES queries at a time: the first questions of their groups and the cosines."""
     n_groups = len(trie.shared)
     n_segments = (n_groups + _SEGMENT - 1) // _SEGMENT
-    for batch in range(first_batch, last_batch):
+    for batch in range(len(all_queries) // LANES):
         lane0, lane1 = batch * LANES, (batch + 1) * LANES
         queries, first, cosines = all_queries[lane0:lane1], all_first[lane0:lane1], all_cosines[lane0:lane1]
         word_scores = np.empty(len(all_word_scores) * LANES, np.int16)
