@@ -1,4 +1,4 @@
-"""Multiple-choice visual question answering that cannot be gamed.
+"""Multiple-choice visual question answering that is harder to game.
 
 The public names are imported when they are asked for: ``import hf_vqa_mc`` loads neither torch nor datasets.
 """

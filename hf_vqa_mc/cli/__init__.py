@@ -17,7 +17,7 @@ OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
 
 app = typer.Typer(
     name="vqa-mc",
-    help="Multiple-choice VQA that cannot be gamed: rebuild datasets so that no shortcut solves them.",
+    help="Multiple-choice VQA that is harder to game: rebuild datasets with decoys that shut shortcuts out.",
     epilog="Example: vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
