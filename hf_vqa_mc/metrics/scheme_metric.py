@@ -1,0 +1,141 @@
+"""What makes an ``evaluate`` metric of a scoring function.
+
+``evaluate`` keeps the rows of all processes in Arrow files and has no optional columns: it would cast 1.7 to 1, lose
+the difference between records, and take question types only on one process. So every row is kept as JSON text, its
+optional columns beside it, and comes out of the files as it went in.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import evaluate
+from datasets import Features, Value
+
+from hf_vqa_mc.errors import InputError
+
+_STORED = Features({"predictions": Value("string"), "references": Value("string")})
+
+Columns = dict[str, list[Any]]
+
+
+class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
+    """A scoring function as an ``evaluate`` metric; `add`, `add_batch` and `compute` also take its optional columns."""
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    """the optional columns, one value a question; whatever else `compute` is given goes to the function as it is"""
+    ragged: ClassVar[bool] = False
+    """whether predictions and references may be of different length, as where they are joined by question id"""
+    filelocks: list[Any] | None
+    file_paths: list[str] | None
+
+    @abstractmethod
+    def score(self, predictions: list[Any], references: list[Any], **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
+        """What the scoring function makes of all rows."""
+
+    def add(self, *, prediction: Any = None, reference: Any = None, **columns: Any) -> None:  # noqa: ANN401
+        """Adds one question: its prediction, its reference and any optional columns, each under the column's name."""
+        row = {"predictions": prediction, "references": reference, **columns}  # evaluate.combine says predictions
+        self.add_batch(**{name: [value] for name, value in row.items() if value is not None})
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:  # noqa: ANN401
+        """Adds questions: predictions, references and any optional columns."""
+        if unknown := sorted(set(columns) - set(self.columns)):
+            raise InputError(f"{self.name} takes no column {', '.join(unknown)}; it takes {', '.join(self.columns)}")
+        answered, asked = _listed("predictions", predictions), _listed("references", references)
+        beside = {name: _listed(name, column) for name, column in columns.items() if column is not None}
+        lengths = {name: len(column) for name, column in {"references": asked, **beside}.items()}
+        if not self.ragged:
+            lengths["predictions"] = len(answered)
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
+            raise InputError(f"{told}: expected one of each a question")
+        super().add_batch(**_stored(answered, asked, beside))
+
+    def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401
+        """Scores all rows added so far and these; None on processes other than the first.
+
+        The optional columns belong to the rows given with them; without predictions and references, to all rows.
+        """
+        if predictions is not None or references is not None:
+            columns = {name: options.pop(name) for name in self.columns if name in options}
+            self.add_batch(predictions=predictions, references=references, **columns)
+        try:
+            found: dict[str, Any] | None = super().compute(**options)
+        except Exception:
+            self._forget()
+            raise
+        return found
+
+    def _compute(self, *, predictions: Sequence[str], references: Sequence[str], **options: Any) -> dict[str, Any]:  # noqa: ANN401
+        columns = _unstored(predictions, references)
+        for name in columns.keys() & options.keys():
+            raise InputError(f"{name} was given with the rows and again to compute(); expected one of the two")
+        return dict(self.score(**columns, **options))
+
+    def _infer_feature_from_batch(self, batch: object) -> Features:
+        return _STORED
+
+    def _infer_feature_from_example(self, example: object) -> Features:
+        return _STORED
+
+    def _feature_names(self) -> list[str]:
+        return list(_STORED)
+
+    def _forget(self) -> None:
+        """Lets go of the files of rows that could not be scored, so that the metric can be used again."""
+        self.data = self.writer = self.buf_writer = None
+        for lock, path in zip(self.filelocks or [], self.file_paths or [], strict=False):
+            Path(path).unlink(missing_ok=True)
+            lock.release()
+        self.filelocks = self.file_paths = None
+
+
+def _listed(name: str, column: Any) -> list[Any]:  # noqa: ANN401
+    if column is None or isinstance(column, str | bytes | Mapping) or not hasattr(column, "__len__"):
+        raise InputError(f"{name} is {type(column).__name__}, expected a list with one value a question")
+    return list(column.tolist()) if hasattr(column, "tolist") else list(column)
+
+
+def _stored(predictions: list[Any], references: list[Any], beside: Columns) -> dict[str, list[str | None]]:
+    """The rows as text, the optional columns with the references; the shorter of ragged columns filled with nulls."""
+    answered = [_text(value, "predictions", row) for row, value in enumerate(predictions)]
+    asked = [
+        _text([value, {name: column[row] for name, column in beside.items()}], "references", row)
+        for row, value in enumerate(references)
+    ]
+    rows = max(len(answered), len(asked))
+    return {
+        "predictions": [*answered, *[None] * (rows - len(answered))],
+        "references": [*asked, *[None] * (rows - len(asked))],
+    }
+
+
+def _unstored(predictions: Sequence[str | None], references: Sequence[str | None]) -> Columns:
+    """The columns that `_stored` was given, of all batches."""
+    asked = [json.loads(text) for text in references if text is not None]
+    columns: Columns = {
+        "predictions": [json.loads(text) for text in predictions if text is not None],
+        "references": [reference for reference, _ in asked],
+    }
+    names = {name for _, beside in asked for name in beside}
+    for row, (_, beside) in enumerate(asked):
+        if missing := sorted(names - set(beside)):
+            raise InputError(f"row {row}: no {missing[0]}, which other rows have; expected it with all or none")
+    return {**columns, **{name: [beside[name] for _, beside in asked] for name in sorted(names)}}
+
+
+def _text(value: object, field: str, row: int) -> str:
+    try:
+        return json.dumps(value, allow_nan=False, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"row {row} of this batch: {field} cannot be kept: {error}") from None
+
+
+def _plain(value: object) -> object:
+    """What Python would call the numbers and arrays of numpy and torch."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is neither text, number, list nor record")

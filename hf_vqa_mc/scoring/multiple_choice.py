@@ -1,0 +1,158 @@
+"""Accuracy of picking the target: Visual7W, COCO-QA, qaVG and every other source with one right answer."""
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.schema import CHOICE_KINDS
+from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
+from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+
+
+class McAccuracy(TypedDict):
+    """Fractions in [0, 1]; None where what it takes was not given."""
+
+    accuracy: float
+    stderr: float | None
+    chance: float | None
+    """accuracy of picking a choice at random"""
+    per_question_type: dict[str, float] | None
+    chosen_kinds: dict[str, float] | None
+    """share of the questions for which a choice of this kind (target, orig, iou, qou, random) was picked"""
+    offered_kinds: dict[str, float] | None
+    """the same of one who picks at random"""
+    per_question: list[float] | None
+
+
+def mc_accuracy(
+    predictions: Column,
+    references: Column,
+    *,
+    choices: Sequence[Sequence[str]] | None = None,
+    question_types: Column | None = None,
+    image_ids: Column | None = None,
+    choice_kinds: Sequence[Sequence[int | str]] | None = None,
+    question_ids: Column | None = None,
+    per_question: bool = False,
+) -> McAccuracy:
+    """How often the target is picked, over the questions asked, and which decoys are picked instead.
+
+    Text stands for the choice that is the same after ``lower()``, as in Visual7W's toolkit; that program divides by
+    the questions *answered*, while here a missing prediction is an error.
+
+    Args:
+        predictions: place of the picked choice, from 0, or its text.
+        references: place of the target.
+        choices: each question's choices; needed where predictions are text.
+        question_types: for `per_question_type`.
+        image_ids: by which the standard error is clustered.
+        choice_kinds: for `chosen_kinds`; names, or numbers as in the dataset's column.
+        question_ids: what errors call the questions.
+        per_question: also give each question's score.
+
+    Raises:
+        InputError: names the question and the field.
+
+    >>> result = mc_accuracy([1, "Red"], [1, 0], choices=[["cat", "dog"], ["blue", "red"]])
+    >>> result["accuracy"], result["chance"]
+    (0.5, 0.5)
+    """
+    asked = Questions(
+        question_ids,
+        predictions=predictions,
+        references=references,
+        choices=choices,
+        question_types=question_types,
+        image_ids=image_ids,
+        choice_kinds=choice_kinds,
+    )
+    sizes = _sizes(asked)
+    targets = [_place(asked, row, "references", sizes) for row in range(asked.count)]
+    picked = [_picked(asked, row, targets[row], sizes) for row in range(asked.count)]
+    right = np.array(picked) == np.array(targets)
+    scores = right.astype(np.float64)
+    chosen, offered = _kinds(asked, picked, sizes)
+    return {
+        "accuracy": float(scores.mean()),
+        "stderr": standard_error(scores, asked.groups("image_ids")),
+        "chance": None if sizes is None else float((1.0 / sizes).mean()),
+        "per_question_type": mean_by(scores, asked.groups("question_types")),
+        "chosen_kinds": chosen,
+        "offered_kinds": offered,
+        "per_question": scores.tolist() if per_question else None,
+    }
+
+
+def _sizes(asked: Questions) -> NDArray[np.int64] | None:
+    """How many choices each question has, int64 (questions,); None if nothing tells."""
+    counted: dict[str, NDArray[np.int64]] = {}
+    for name, expected in (("choices", "a list of text"), ("choice_kinds", "a list of kinds")):
+        if name not in asked:
+            continue
+        for row, values in enumerate(asked[name]):
+            if not isinstance(values, list | tuple) or not values:
+                raise asked.wrong(row, name, f"{expected}, at least one")
+            if name == "choices" and not all(isinstance(value, str) for value in values):
+                raise asked.wrong(row, name, expected)
+        counted[name] = np.array([len(values) for values in asked[name]])
+    if len(counted) == 2:
+        for row in np.flatnonzero(counted["choices"] != counted["choice_kinds"])[:1]:
+            raise asked.wrong(int(row), "choice_kinds", f"one for each of its {counted['choices'][row]} choices")
+    return next(iter(counted.values()), None)
+
+
+def _place(asked: Questions, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
+    value = asked[field][row]
+    if not is_whole(value) or value < 0 or (sizes is not None and value >= sizes[row]):
+        places = (
+            "a choice's place, from 0 on" if sizes is None else f"a place among its {sizes[row]} choices, from 0 on"
+        )
+        raise asked.wrong(row, field, places)
+    return int(value)
+
+
+def _picked(asked: Questions, row: int, target: int, sizes: NDArray[np.int64] | None) -> int:
+    """The place of the picked choice; of choices that differ in case only the target, as they all are right."""
+    prediction = asked["predictions"][row]
+    if not isinstance(prediction, str):
+        return _place(asked, row, "predictions", sizes)
+    if "choices" not in asked:
+        raise InputError(f"{asked.where(row)}: predictions is text; to compare it, choices are needed")
+    texts = [text.lower() for text in asked["choices"][row]]
+    wanted = prediction.lower()
+    if wanted not in texts:
+        raise asked.wrong(row, "predictions", f"one of its choices {asked['choices'][row]}")
+    return target if texts[target] == wanted else texts.index(wanted)
+
+
+def _kinds(
+    asked: Questions, picked: list[int], sizes: NDArray[np.int64] | None
+) -> tuple[dict[str, float] | None, dict[str, float] | None]:
+    if "choice_kinds" not in asked or sizes is None:
+        return None, None
+    chosen: dict[str, float] = {}
+    offered: dict[str, float] = {}
+    for row, kinds in enumerate(asked["choice_kinds"]):
+        names = [_kind_name(asked, row, kind) for kind in kinds]
+        for name in names:
+            offered[name] = offered.get(name, 0.0) + 1 / sizes[row]
+        chosen[names[picked[row]]] = chosen.get(names[picked[row]], 0.0) + 1
+    return (
+        {name: chosen.get(name, 0.0) / asked.count for name in sorted(offered, key=_kind_order)},
+        {name: float(offered[name]) / asked.count for name in sorted(offered, key=_kind_order)},
+    )
+
+
+def _kind_name(asked: Questions, row: int, kind: object) -> str:
+    if isinstance(kind, str):
+        return kind
+    if isinstance(kind, int) and is_whole(kind) and 0 <= kind < len(CHOICE_KINDS):
+        return CHOICE_KINDS[kind]
+    raise asked.wrong(row, "choice_kinds", f"names, or numbers of {', '.join(CHOICE_KINDS)}")
+
+
+def _kind_order(name: str) -> tuple[int, str]:
+    return (CHOICE_KINDS.index(name) if name in CHOICE_KINDS else len(CHOICE_KINDS), name)

@@ -1,0 +1,51 @@
+"""Means of scores and how sure one may be of them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None = None) -> float | None:
+    """The standard error of a mean of scores; questions on one image may go right or wrong together.
+
+    With deviations d from the mean, summed within each of G clusters::
+
+        sqrt(G / (G - 1) * sum over clusters of (sum of d)^2) / n
+
+    Without clusters each score is its own, which gives the usual sample standard deviation / sqrt(n).
+    Source: Miller 2024, Adding Error Bars to Evals (arXiv 2411.00640), section 2.2, with the factor G / (G - 1) added.
+
+    Args:
+        scores: float64 (n,).
+        clusters: what is clustered, such as image ids, one a score.
+
+    Returns:
+        In the unit of the scores; None for a single cluster, of which nothing can be said.
+
+    >>> standard_error(np.array([1.0, 0.0, 1.0, 0.0])) == np.std([1, 0, 1, 0], ddof=1) / 2
+    True
+    >>> standard_error(np.array([1.0, 1.0, 0.0, 0.0]), ["a", "a", "b", "b"])
+    0.5
+    """
+    deviations = scores - scores.mean()
+    if clusters is not None:
+        _, cluster = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
+        deviations = np.bincount(cluster, deviations)
+    n_clusters = len(deviations)
+    if n_clusters < 2:
+        return None
+    return float(np.sqrt(n_clusters / (n_clusters - 1) * (deviations**2).sum()) / len(scores))
+
+
+def mean_by(scores: NDArray[np.float64], groups: Sequence[str] | None) -> dict[str, float] | None:
+    """The mean score of each group, groups in the order of their names; None without groups.
+
+    >>> mean_by(np.array([1.0, 0.0, 1.0]), ["what", "what", "how"])
+    {'how': 1.0, 'what': 0.5}
+    """
+    if groups is None:
+        return None
+    names, group = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
+    means = np.bincount(group, scores) / np.bincount(group)
+    return dict(zip(names.tolist(), means.tolist(), strict=True))

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
+
+ROW = st.integers(2, 6).flatmap(
+    lambda n: st.tuples(
+        st.integers(0, n - 1),
+        st.integers(0, n - 1),
+        st.lists(st.sampled_from(["a", "A", "b", "ß", "SS", "x y", "İ"]), min_size=n, max_size=n),
+        st.sampled_from(["what", "how many"]),
+    )
+)
+
+
+@given(st.lists(ROW, min_size=1, max_size=30))
+def test_equals_counting_by_hand(rows):
+    picked, targets, choices, types = (list(column) for column in zip(*rows, strict=True))
+    by_place = mc_accuracy(picked, targets, choices=choices, question_types=types, per_question=True)
+    scores = [float(p == t) for p, t in zip(picked, targets, strict=True)]
+    assert by_place["per_question"] == scores
+    assert by_place["accuracy"] == pytest.approx(sum(scores) / len(scores), abs=1e-12)
+    assert by_place["chance"] == pytest.approx(sum(1 / len(c) for c in choices) / len(choices), abs=1e-12)
+    for name, accuracy in by_place["per_question_type"].items():
+        of_type = [score for score, kind in zip(scores, types, strict=True) if kind == name]
+        assert accuracy == pytest.approx(sum(of_type) / len(of_type), abs=1e-12)
+
+    texts = [c[p] for c, p in zip(choices, picked, strict=True)]
+    by_text = mc_accuracy(texts, targets, choices=choices, per_question=True)
+    assert by_text["per_question"] == [
+        float(str(text).lower() == str(c[t]).lower()) for text, c, t in zip(texts, choices, targets, strict=True)
+    ]
+
+
+def test_tells_which_decoys_are_picked_and_which_would_be_at_random():
+    result = mc_accuracy([0, 1, 2, 2], [0, 0, 0, 0], choice_kinds=[["target", "iou", "qou"]] * 3 + [[0, 2, 3]])
+    assert result["chosen_kinds"] == {"target": 0.25, "iou": 0.25, "qou": 0.5}
+    assert result["offered_kinds"] == pytest.approx({"target": 1 / 3, "iou": 1 / 3, "qou": 1 / 3})
+
+
+def test_clusters_the_standard_error_by_image():
+    alone = mc_accuracy([0, 0, 1, 1], [0, 0, 0, 0])["stderr"]
+    together = mc_accuracy([0, 0, 1, 1], [0, 0, 0, 0], image_ids=["a", "a", 7, 7])["stderr"]
+    assert alone == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
+    assert together == pytest.approx(0.5)
+    assert mc_accuracy([0, 1], [0, 0], image_ids=[1, 1])["stderr"] is None
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "options", "message"),
+    [
+        ([], [], {}, "no questions at all"),
+        ([1], [1, 2], {}, "1 predictions, 2 references"),
+        ([True], [1], {}, "row 0: predictions is True"),
+        ([float("nan")], [1], {}, "row 0: predictions is nan"),
+        ([1.0], [1], {}, "row 0: predictions is 1.0"),
+        ([None], [1], {"question_ids": ["q7"]}, "question 'q7': predictions is None"),
+        ([-1], [1], {}, "predictions is -1, expected a choice's place"),
+        ([2], [1], {"choices": [["a", "b"]]}, "predictions is 2, expected a place among its 2 choices"),
+        ([0], [2], {"choices": [["a", "b"]]}, "references is 2"),
+        (["a"], [0], {}, "choices are needed"),
+        (["c"], [0], {"choices": [["a", "b"]]}, r"predictions is 'c', expected one of its choices \['a', 'b'\]"),
+        ([0], [0], {"choices": [["a", 3]]}, "choices is .*, expected a list of text"),
+        ([0], [0], {"choices": ["ab"]}, "choices is 'ab', expected a list of text"),
+        ([0], [0], {"choices": [[]]}, "at least one"),
+        ([0], [0], {"choices": [["a", "b"]], "choice_kinds": [["target"]]}, "one for each of its 2 choices"),
+        ([0], [0], {"choice_kinds": [[9]]}, "choice_kinds is"),
+        ([0], [0], {"image_ids": [None]}, "image_ids is None"),
+        ([0], [0], {"question_types": [0.5]}, "question_types is 0.5"),
+        ("ab", [0], {}, "predictions is str, expected a list"),
+    ],
+)
+def test_names_question_and_field(predictions, references, options, message):
+    with pytest.raises(InputError, match=message):
+        mc_accuracy(predictions, references, **options)
