@@ -12,16 +12,20 @@ if TYPE_CHECKING:
     from hf_vqa_mc.builder import with_images as with_images
     from hf_vqa_mc.errors import InputError as InputError
     from hf_vqa_mc.errors import MissingExtra as MissingExtra
+    from hf_vqa_mc.metrics import load_metric as load_metric
+    from hf_vqa_mc.version import __version__ as __version__
 
 _HOMES = {
     "InputError": "hf_vqa_mc.errors",
     "MissingExtra": "hf_vqa_mc.errors",
     "VqaMc": "hf_vqa_mc.builder",
+    "__version__": "hf_vqa_mc.version",
+    "load_metric": "hf_vqa_mc.metrics",
     "register": "hf_vqa_mc.builder",
     "with_images": "hf_vqa_mc.builder",
 }
 
-__all__ = ["InputError", "MissingExtra", "VqaMc", "register", "with_images"]
+__all__ = ["InputError", "MissingExtra", "VqaMc", "__version__", "load_metric", "register", "with_images"]
 
 
 def __getattr__(name: str) -> object:

@@ -30,7 +30,7 @@ def commands() -> list[str]:
 def test_all_is_what_can_be_imported():
     assert sorted(hf_vqa_mc.__all__) == hf_vqa_mc.__all__
     for name in hf_vqa_mc.__all__:
-        assert getattr(hf_vqa_mc, name).__name__ == name
+        assert getattr(getattr(hf_vqa_mc, name), "__name__", name) == name
     assert set(hf_vqa_mc.__all__) <= set(dir(hf_vqa_mc))
     public = {name for name in vars(hf_vqa_mc) if not name.startswith("_")}
     lazy_machinery = {"import_module", "TYPE_CHECKING"}
@@ -45,6 +45,14 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_importing_the_package_loads_nothing_heavy():
     assert loaded_by("import hf_vqa_mc; hf_vqa_mc.InputError") == set()
+
+
+def test_the_version_is_that_of_the_installed_package():
+    from importlib.metadata import version
+
+    assert hf_vqa_mc.__version__ == version("hf_vqa_mc")
+    told = subprocess.run([sys.executable, "-m", "hf_vqa_mc", "--version"], check=True, capture_output=True, text=True)
+    assert told.stdout == f"vqa-mc {hf_vqa_mc.__version__}\n"
 
 
 @pytest.mark.parametrize("command", commands())

@@ -13,6 +13,7 @@ from hf_vqa_mc.builder.place import check_output
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import find_source
 from hf_vqa_mc.variants import Settings, build_variants
+from hf_vqa_mc.version import __version__
 
 Progress = Callable[[str, int, int], None]
 
@@ -83,7 +84,7 @@ def build_dataset(
         source,
         build_variants(made.triplets, made.names, made.vectors, made.settings, progress),
         about=about_source(source),
-        made_with=made.made_with(_version(), decoys),
+        made_with=made.made_with(__version__, decoys),
         images=found,
         embed_images=embed_images,
         progress=progress,
@@ -130,12 +131,3 @@ def use_threads(workers: int | None) -> None:
 
     most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined,unused-ignore]
     numba.set_num_threads(min(workers, most))
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("hf_vqa_mc")
-    except PackageNotFoundError:
-        return "(not installed: run from its source)"

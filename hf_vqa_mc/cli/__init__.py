@@ -4,7 +4,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -26,9 +26,21 @@ app = typer.Typer(
 )
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from hf_vqa_mc.version import __version__
+
+        print(f"vqa-mc {__version__}")  # noqa: T201
+        raise typer.Exit
+
+
 @app.callback()
-def vqa_mc() -> None:
-    """A group of commands, also while it has only one."""
+def vqa_mc(
+    version: Annotated[
+        bool, typer.Option("--version", help="Tell the version and exit.", callback=_tell_version, is_eager=True)
+    ] = False,
+) -> None:
+    """The options of vqa-mc itself."""
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:

@@ -177,13 +177,13 @@ def _views(names: list[str], decoys: DecoySet, missing: list[dict[str, int]]) ->
 def _why_missing(decoys: DecoySet) -> list[dict[str, int]]:
     """For how many places of each view no decoy of the kind was found, by reason."""
     size = decoys.picks.shape[2]
-    none, few = decoys.considered == 0, decoys.considered < size
+    none, lacking = decoys.considered == 0, np.maximum(size - decoys.considered, 0)
     places = size - decoys.found
     return [
         {
             "no candidates": int(missing[none].sum()),
-            "fewer candidates than places": int(missing[few & ~none].sum()),
-            "turned away by the filters": int(missing[~few].sum()),
+            "fewer candidates than places": int(np.minimum(missing, lacking)[~none].sum()),
+            "turned away by the filters": int(np.maximum(missing - lacking, 0)[~none].sum()),
         }
         for missing in places.T
     ]

@@ -275,11 +275,11 @@ class LiteralMethod:
         totals = {name: Counter[str]() for name in SETS[variant] if name != "orig"}
         for row in self.made(variant):
             for name, walk in row.walks.items():
-                size = self.size(name)
-                why = "turned away by the filters"
-                if walk.n_candidates < size:
-                    why = "fewer candidates than places" if walk.n_candidates else "no candidates"
-                totals[name][why] += size - len(walk.taken)
+                for place in range(len(walk.taken), self.size(name)):
+                    why = "turned away by the filters"
+                    if place >= walk.n_candidates:
+                        why = "fewer candidates than places" if walk.n_candidates else "no candidates"
+                    totals[name][why] += 1
         return totals
 
 
