@@ -1,4 +1,4 @@
-"""The schemes of ``scoring`` as ``evaluate`` metrics: one folder each, with its card, ready to be pushed as a Space."""
+"""The schemes of ``scoring`` as ``evaluate`` metrics: one folder each, with its card, ready to be a Space."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

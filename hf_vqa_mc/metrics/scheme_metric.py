@@ -22,7 +22,7 @@ Columns = dict[str, list[Any]]
 
 
 class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
-    """A scoring function as an ``evaluate`` metric; `add`, `add_batch` and `compute` also take its optional columns."""
+    """A scoring function as an ``evaluate`` metric; `add`, `add_batch` and `compute` take its optional columns."""
 
     columns: ClassVar[tuple[str, ...]] = ()
     """the optional columns, one value a question; whatever else `compute` is given goes to the function as it is"""

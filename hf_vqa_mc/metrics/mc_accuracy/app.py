@@ -1,8 +1,5 @@
-"""The Space's page: a table to try the metric on."""
+"""The page of this Space."""
 
-from pathlib import Path
+from hf_vqa_mc.metrics.space import launch
 
-import evaluate
-from evaluate.utils import launch_gradio_widget
-
-launch_gradio_widget(evaluate.load(str(Path(__file__).with_name("mc_accuracy.py"))))
+launch("mc_accuracy")

@@ -1,0 +1,198 @@
+import doctest
+import json
+import os
+import re
+import subprocess
+import sys
+from ast import literal_eval
+from pathlib import Path
+
+import evaluate
+import numpy as np
+import pytest
+import yaml
+
+import hf_vqa_mc
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.metrics import METRICS, metric_folder
+from tests.metrics.space import serving_spaces
+
+OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9", "HF_EVALUATE_OFFLINE": "1"}
+
+ONE_LINE_EACH = """
+import hf_vqa_mc
+from hf_vqa_mc.metrics import METRICS
+print(*(hf_vqa_mc.load_metric(name).name for name in METRICS))
+"""
+
+SHARES = """
+import sys
+import hf_vqa_mc
+process, cache = int(sys.argv[1]), sys.argv[2]
+metric = hf_vqa_mc.load_metric(
+    "mc_accuracy", num_process=2, process_id=process, experiment_id="shares", cache_dir=cache, timeout=60
+)
+rows = [(0, 0, "what"), (1, 0, "how"), (2, 2, "what"), (1, 1, "why"), (0, 1, "how")]
+for picked, target, kind in rows[process::2]:
+    metric.add(prediction=picked, reference=target, question_types=kind)
+print(metric.compute(per_question=True))
+"""
+
+FROM_THE_HUB = """
+import json
+import evaluate
+metric = evaluate.load("benchmakers/mc_accuracy")
+print(json.dumps(metric.compute(predictions=[1, 0], references=[1, 1])["accuracy"]))
+"""
+
+
+def run(code: str, home: Path, *arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "HF_HOME": str(home), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().splitlines()[-1]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """Rows and copies of modules go where the test may write."""
+    monkeypatch.setattr(evaluate.config, "HF_METRICS_CACHE", str(tmp_path / "metrics"))
+    return tmp_path
+
+
+def test_there_is_a_folder_for_each_metric_and_no_other():
+    folders = {path.parent.name for path in metric_folder(METRICS[0]).parent.glob("*/README.md")}
+    assert folders == set(METRICS)
+
+
+def test_all_load_with_one_line_and_without_a_network(tmp_path):
+    assert run(ONE_LINE_EACH, tmp_path, **OFFLINE).split() == list(METRICS)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_card_holds_a_worked_example_that_works(name):
+    text = (metric_folder(name) / "README.md").read_text()
+    example = doctest.DocTestParser().get_doctest(_code(text), {}, f"{name}/README.md", None, 0)
+    assert any(f'load_metric("{name}")' in step.source for step in example.examples)
+    assert any(step.want for step in example.examples)
+    results = doctest.DocTestRunner().run(example)
+    assert results.failed == 0
+
+
+def _code(card: str) -> str:
+    return "\n".join(re.findall(r"```python\n(.*?)```", card, re.DOTALL))
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_folder_is_a_space(name):
+    folder = metric_folder(name)
+    head = yaml.safe_load((folder / "README.md").read_text().split("---")[1])
+    assert head["sdk"] == "gradio"
+    assert {"evaluate", "metric"} <= set(head["tags"])
+    assert f'launch("{name}")' in (folder / head["app_file"]).read_text()
+    assert (folder / "requirements.txt").read_text().split() == ["hf_vqa_mc"]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_card_names_every_column_and_every_result(name):
+    metric, card = hf_vqa_mc.load_metric(name), (metric_folder(name) / "README.md").read_text()
+    for column in metric.columns:
+        assert f"`{column}`" in card
+        assert column in metric.inputs_description
+
+
+def test_an_unknown_metric_is_an_error_that_suggests_the_nearest():
+    with pytest.raises(InputError, match="unknown metric 'vqa_acuracy': did you mean 'vqa_accuracy'"):
+        hf_vqa_mc.load_metric("vqa_acuracy")
+
+
+def test_batches_and_single_rows_add_up_with_their_columns():
+    metric = hf_vqa_mc.load_metric("mc_accuracy")
+    metric.add_batch(predictions=np.array([1, 0]), references=[1, 1], question_types=["what", "how"])
+    metric.add(prediction=2, reference=2, question_types="how")
+    assert metric.compute()["per_question_type"] == {"how": 0.5, "what": 1.0}
+    assert metric.compute(predictions=[0], references=[0])["accuracy"] == 1.0  # nothing is left of the rows before
+
+
+def test_columns_of_some_rows_only_are_an_error():
+    metric = hf_vqa_mc.load_metric("mc_accuracy")
+    metric.add_batch(predictions=[1], references=[1], question_types=["what"])
+    metric.add_batch(predictions=[1], references=[1])
+    with pytest.raises(InputError, match="row 1: no question_types, which other rows have"):
+        metric.compute()
+
+
+def test_columns_may_come_with_compute_for_all_rows():
+    metric = hf_vqa_mc.load_metric("mc_accuracy")
+    metric.add_batch(predictions=[1, 0], references=[1, 1])
+    assert metric.compute(question_types=["what", "how"])["per_question_type"] == {"how": 0.0, "what": 1.0}
+    metric.add_batch(predictions=[1], references=[1], question_types=["what"])
+    with pytest.raises(InputError, match="question_types was given with the rows and again to compute"):
+        metric.compute(question_types=["what"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"predictions": [], "references": []}, "no questions at all"),
+        ({"predictions": [1, 2], "references": [1]}, "1 references, 2 predictions"),
+        ({"predictions": [1], "references": [1], "question_types": []}, "1 references, 0 question_types"),
+        ({"predictions": [1.7], "references": [1]}, "row 0: predictions is 1.7"),
+        ({"predictions": [True], "references": [1]}, "row 0: predictions is True"),
+        ({"predictions": [float("nan")], "references": [1]}, "row 0 of this batch: predictions cannot be kept"),
+        ({"predictions": [b"a"], "references": [1]}, "bytes is neither text, number, list nor record"),
+        ({"predictions": [1]}, "references is NoneType, expected a list"),
+        ({"predictions": "a", "references": "b"}, "predictions is str, expected a list"),
+    ],
+)
+def test_what_evaluate_would_cast_is_an_error_and_the_metric_still_works(rows, message, cache):
+    metric = hf_vqa_mc.load_metric("mc_accuracy")
+    with pytest.raises(InputError, match=message):
+        metric.compute(**rows)
+    assert metric.compute(predictions=[1, 0], references=[1, 1])["accuracy"] == 0.5
+    assert not list(cache.rglob("*.arrow"))
+
+
+def test_unknown_columns_are_an_error():
+    with pytest.raises(InputError, match="mc_accuracy takes no column answer_types; it takes choices"):
+        hf_vqa_mc.load_metric("mc_accuracy").add_batch(predictions=[1], references=[1], answer_types=["a"])
+
+
+def test_metrics_combine():
+    pair = evaluate.combine({name: hf_vqa_mc.load_metric("mc_accuracy") for name in ("first", "second")})
+    pair.add(prediction=1, reference=1)
+    pair.add_batch(predictions=[0, 2], references=[1, 2])
+    assert pair.compute()["second_accuracy"] == pytest.approx(2 / 3)
+    both = evaluate.combine([hf_vqa_mc.load_metric("wups"), hf_vqa_mc.load_metric("vqa_accuracy")])
+    assert set(both.evaluation_module_names) == {"wups", "vqa_accuracy"}
+
+
+def test_two_processes_score_the_rows_of_both(tmp_path):
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", SHARES, str(process), str(tmp_path / "shared")],
+            env={**os.environ, "HF_HOME": str(tmp_path / "home")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for process in (0, 1)
+    ]
+    told = [process.communicate(timeout=120) for process in started]
+    assert [process.returncode for process in started] == [0, 0], told
+    result = literal_eval(told[0][0].strip().splitlines()[-1])
+    assert result["per_question"] == [1.0, 1.0, 0.0, 0.0, 1.0]  # the rows of process 0, then those of process 1
+    assert result["per_question_type"] == {"how": 0.0, "what": 1.0, "why": 1.0}
+    assert told[1][0].strip().splitlines()[-1] == "None"
+
+
+def test_a_folder_pushed_as_a_space_works_from_there_and_offline_from_the_cache(tmp_path):
+    with serving_spaces("benchmakers") as (address, asked):
+        assert json.loads(run(FROM_THE_HUB, tmp_path, HF_ENDPOINT=address)) == 0.5
+        assert any(path.endswith("/resolve/main/mc_accuracy.py") for path in asked)
+    assert json.loads(run(FROM_THE_HUB, tmp_path, HF_ENDPOINT=address)) == 0.5
