@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.language.near_words import with_near_words
 from hf_vqa_mc.language.wordnet import load_wordnet
-from hf_vqa_mc.language.wu_palmer import WordScores, directed_score, phrase_score
+from hf_vqa_mc.language.wu_palmer import WordScores, directed_score, exact_word_score, phrase_score
 
-__all__ = ["WordScores", "phrase_score", "phrase_wup", "word_scores", "wup"]
+__all__ = ["WordScores", "exact_word_score", "phrase_score", "phrase_wup", "word_scores", "wup"]
 
 NEAR_TABLE_FROM = 0.8
 """From this threshold on all pairs are tabled: 2d/(2d + s) >= 0.8 leaves the few with path lengths s <= d/2."""
@@ -51,13 +51,14 @@ def _numbered(phrase: Sequence[str], other: Sequence[str]) -> tuple[NDArray[np.i
     return np.array([numbers[word] for word in (*phrase, *other)], np.int32), word_scores(list(numbers), 0.0)
 
 
-def word_scores(vocabulary: Sequence[str], threshold: float) -> WordScores:
+def word_scores(vocabulary: Sequence[str], threshold: float, *, nouns_only: bool = False) -> WordScores:
     """The similarity of any two words of a vocabulary, as far as it matters for phrases that score `threshold`.
 
     Args:
         vocabulary: Different words; a word's number is its place.
         threshold: In [0, 1]. `phrase_score` is exact for all scores from here on. From 0.8 on it looks word pairs
             up (milliseconds to prepare), below it scores them as it goes (some hundred times slower).
+        nouns_only: Whether a word has its noun synsets alone, as in WUPS; a mere adjective has none then.
 
     Raises:
         InputError: The threshold is not a number in [0, 1].
@@ -67,17 +68,17 @@ def word_scores(vocabulary: Sequence[str], threshold: float) -> WordScores:
         raise InputError(f"the WUP threshold must be a number from 0 to 1, not {threshold!r}")
     if len(set(vocabulary)) != len(vocabulary):
         raise ValueError("vocabulary: a word comes twice; expected different words")
-    exact = _exact_scores(vocabulary)
+    exact = _exact_scores(vocabulary, nouns_only)
     return exact if threshold < NEAR_TABLE_FROM else with_near_words(exact, threshold)
 
 
-def _exact_scores(vocabulary: Sequence[str]) -> WordScores:
+def _exact_scores(vocabulary: Sequence[str], nouns_only: bool) -> WordScores:
     """For scoring any pair by its synsets."""
     wordnet = load_wordnet()
     senses: list[int] = []
     sense_starts = [0]
     for word in vocabulary:
-        senses += wordnet.senses(word)
+        senses += wordnet.senses(word, nouns_only=nouns_only)
         sense_starts.append(len(senses))
     return WordScores(
         near_starts=np.empty(0, np.int32),

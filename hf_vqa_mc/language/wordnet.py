@@ -76,19 +76,22 @@ class WordNet:
     ancestors: NDArray[np.int32]  # (all rows, one after the other)
     distances: NDArray[np.uint8]  # links on the shortest path to the ancestor, over any common ancestor
 
-    def senses(self, word: str) -> list[int]:
+    def senses(self, word: str, *, nouns_only: bool = False) -> list[int]:
         """What `synsets` returns, as a list."""
         form = word.lower()
-        return self.nouns.senses(form) + self.adjectives.senses(form)
+        nouns = self.nouns.senses(form)
+        return nouns if nouns_only else nouns + self.adjectives.senses(form)
 
-    def synsets(self, word: str) -> NDArray[np.int32]:
+    def synsets(self, word: str, *, nouns_only: bool = False) -> NDArray[np.int32]:
         """The ids, int32 (n,), of the synsets NLTK gives: wn.synsets(word, "n") + wn.synsets(word, "a").
+
+        With `nouns_only` the first of the two.
 
         >>> wordnet = load_wordnet()
         >>> set(wordnet.synsets("mouse")) <= set(wordnet.synsets("Mice"))
         True
         """
-        return np.array(self.senses(word), np.int32)
+        return np.array(self.senses(word, nouns_only=nouns_only), np.int32)
 
 
 def wordnet_covers(words: Sequence[str]) -> bool:

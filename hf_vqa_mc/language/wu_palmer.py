@@ -106,7 +106,7 @@ def _all_near(
 @reading
 def _word_score(word: int, other: int, scores: WordScores) -> float:
     if scores.near_starts.size == 0:
-        return _exact_word_score(word, other, scores)
+        return exact_word_score(word, other, scores)
     low, high = scores.near_starts[word], scores.near_starts[word + 1]
     while high - low > 8:  # a cache line or so is quicker read through than halved
         middle = (low + high) // 2
@@ -121,7 +121,8 @@ def _word_score(word: int, other: int, scores: WordScores) -> float:
 
 
 @reading
-def _exact_word_score(word: int, other: int, scores: WordScores) -> float:
+def exact_word_score(word: int, other: int, scores: WordScores) -> float:
+    """Eq. 3 for two word numbers, to be called in kernels; exact whatever the threshold `scores` were made for."""
     if scores.sense_starts[word] == scores.sense_starts[word + 1]:
         return 1.0 if word == other else 0.0
     best = 0.0

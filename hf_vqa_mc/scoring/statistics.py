@@ -30,8 +30,7 @@ def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None =
     """
     deviations = scores - scores.mean()
     if clusters is not None:
-        _, cluster = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
-        deviations = np.bincount(cluster, deviations)
+        deviations = np.bincount(numbered(clusters)[1], deviations)
     n_clusters = len(deviations)
     if n_clusters < 2:
         return None
@@ -46,6 +45,17 @@ def mean_by(scores: NDArray[np.float64], groups: Sequence[str] | None) -> dict[s
     """
     if groups is None:
         return None
-    names, group = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
+    names, group = numbered(groups)
     means = np.bincount(group, scores) / np.bincount(group)
-    return dict(zip(names.tolist(), means.tolist(), strict=True))
+    return dict(zip(names, means.tolist(), strict=True))
+
+
+def numbered(values: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """The different values in order, and each value's place among them.
+
+    >>> numbered(["b", "a", "b"])
+    (['a', 'b'], array([1, 0, 1]))
+    """
+    names = sorted(set(values))
+    places = {name: place for place, name in enumerate(names)}
+    return names, np.fromiter(map(places.__getitem__, values), np.int64, len(values))

@@ -164,6 +164,20 @@ def test_adjectives_meet_at_the_root_that_nltk_makes_up(nltk_wup):
     assert 0 < wup("abundant", "poodle") == wup("poodle", "abundant") == nltk_wup("poodle", "abundant") < 0.2
 
 
+def test_a_word_can_be_left_with_its_nouns_alone(reader):
+    vocabulary = ["black", "dark", "big", "dog"]
+    both, nouns = (
+        all_word_scores(4, word_scores(vocabulary, 0.0, nouns_only=nouns_only)) for nouns_only in (False, True)
+    )
+    of_nouns = [s.wup_similarity(o) for s in reader.synsets("black", "n") for o in reader.synsets("dark", "n")]
+    assert both[0, 1] == 1.0
+    assert nouns[0, 1] == max(of_nouns) < 1.0
+    assert both[2, 3] > 0.0
+    assert nouns[2].tolist() == nouns[:, 2].tolist() == [0.0, 0.0, 1.0, 0.0], "big is no noun"
+    table = all_word_scores(4, word_scores(vocabulary, 0.9, nouns_only=True))
+    np.testing.assert_array_equal(table, np.where(nouns >= 0.9, nouns, 0.0))
+
+
 def plain_phrase_wup(phrase: Sequence[str], other: Sequence[str]) -> float:
     """Eq. 4 as DESIGN writes it out."""
     if not phrase or not other:

@@ -99,8 +99,18 @@ def test_every_word_has_the_synsets_that_nltk_gives_it(reader, ranked, real_glov
     endings = ("", "s", "es", "ies", "men", "er", "est")
     inflected = [lemma[: len(lemma) - cut] + ending for lemma in lemmas[::11] for ending in endings for cut in (0, 1)]
     for word in [*plain, *lemmas, *irregular, *inflected, *map(str.upper, plain[::50]), "", "s", "er", "ice cream"]:
-        expected = [ids[synset.name()] for pos in ("n", "a") for synset in reader.synsets(word, pos)]
-        assert wordnet.synsets(word).tolist() == expected, word
+        nouns, adjectives = ([ids[synset.name()] for synset in reader.synsets(word, pos)] for pos in ("n", "a"))
+        assert wordnet.synsets(word).tolist() == nouns + adjectives, word
+        assert wordnet.synsets(word, nouns_only=True).tolist() == nouns, word
+
+
+def test_every_noun_lemma_has_the_synsets_that_nltk_gives_it(reader, ranked):
+    ids = {synset.name(): number for number, synset in enumerate(ranked)}
+    senses = load_wordnet().nouns.senses
+    lemmas = list(reader.all_lemma_names("n"))
+    assert len(lemmas) == 117_798
+    for lemma in lemmas:
+        assert senses(lemma) == [ids[synset.name()] for synset in reader.synsets(lemma, "n")], lemma
 
 
 @pytest.mark.parametrize(

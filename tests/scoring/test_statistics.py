@@ -41,3 +41,8 @@ def test_a_single_score_has_no_standard_error():
 def test_means_come_by_the_names_of_the_groups():
     assert list(mean_by(np.array([0.0, 1.0, 1.0]), ["b", "a", "b"]).items()) == [("a", 1.0), ("b", 0.5)]
     assert mean_by(np.array([1.0]), None) is None
+
+
+def test_names_that_differ_in_what_cannot_be_seen_are_different():
+    assert mean_by(np.array([0.0, 1.0]), ["a", "a\0"]) == {"a": 0.0, "a\0": 1.0}
+    assert standard_error(np.array([0.0, 1.0]), ["a", "a\0"]) == 0.5

@@ -1,0 +1,128 @@
+"""Counter-examples of Goyal et al. 2017: is the image people picked among the first k of a model's order?"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
+from hf_vqa_mc.scoring.statistics import standard_error
+
+KS = (1, 5)
+"""Recall@5 is the paper's measure (section 5); it picks among the 24 nearest neighbours of the question's image."""
+
+Recalls = dict[str, float]
+
+
+def counterexample_recall(
+    predictions: Column,
+    references: Column,
+    *,
+    ks: Sequence[int] = KS,
+    distances: Column | None = None,
+    image_ids: Column | None = None,
+    question_ids: Column | None = None,
+    per_question: bool = False,
+) -> dict[str, Any]:
+    """How often the picked candidate is among the k of highest score, beside what chance and nearness would reach.
+
+    Of candidates with equal scores the earlier one comes first. The paper's baseline of a VQA model is scored like any
+    other model, by giving its scores as predictions.
+
+    Args:
+        predictions: each question's scores, one finite number a candidate; higher is better.
+        references: place of the picked candidate, from 0.
+        ks: whole numbers from 1 on, none above a question's number of candidates.
+        distances: each question's distances from its image, one a candidate, for ``distance``.
+        image_ids: by which the standard errors are clustered.
+        question_ids: what errors call the questions.
+        per_question: also give each question's scores.
+
+    Returns:
+        Fractions in [0, 1]: ``recall@1``, ``recall@5`` (one for each of ks); the same keys under ``stderr`` (None for
+        a single cluster), ``random`` (candidates in any order, which takes no draws: k of n), ``distance`` (nearest
+        first, of equally near ones the earlier; None without distances) and ``per_question`` (lists; None unless asked
+        for).
+
+    Raises:
+        InputError: names the question and the field.
+
+    >>> result = counterexample_recall([[0.1, 0.9, 0.5], [0.3, 0.2, 0.1]], [1, 2], ks=(1, 2))
+    >>> result["recall@1"], result["recall@2"], round(result["random"]["recall@1"], 3)
+    (0.5, 0.5, 0.333)
+    """
+    names = {f"recall@{k}": k for k in _checked(ks)}
+    asked = Questions(
+        question_ids, predictions=predictions, references=references, distances=distances, image_ids=image_ids
+    )
+    scores = [_numbers(asked, row, "predictions") for row in range(asked.count)]
+    sizes = np.array([len(of_row) for of_row in scores])
+    picked = [_picked(asked, row, int(sizes[row]), names) for row in range(asked.count)]
+    ranks = _ranks(scores, picked)
+    hits = {name: (ranks < k).astype(np.float64) for name, k in names.items()}
+    images = asked.groups("image_ids")
+    return {
+        **{name: float(hit.mean()) for name, hit in hits.items()},
+        "stderr": {name: standard_error(hit, images) for name, hit in hits.items()},
+        "random": {name: float((k / sizes).mean()) for name, k in names.items()},
+        "distance": _distance(asked, sizes, picked, names),
+        "per_question": {name: hit.tolist() for name, hit in hits.items()} if per_question else None,
+    }
+
+
+def _checked(ks: Sequence[int]) -> list[int]:
+    if isinstance(ks, str | int | float) or not hasattr(ks, "__len__"):
+        raise InputError(f"ks is {ks!r}, expected a list of whole numbers from 1 on")
+    for k in ks:
+        if not is_whole(k) or k < 1:
+            raise InputError(f"ks: {k!r}, expected a whole number from 1 on")
+    return [int(k) for k in ks]
+
+
+def _numbers(asked: Questions, row: int, field: str) -> list[float]:
+    """A question's numbers, one a candidate."""
+    found = asked[field][row]
+    values = found.tolist() if hasattr(found, "tolist") else found
+    if not isinstance(values, list | tuple) or not values or not all(_is_finite(value) for value in values):
+        raise asked.wrong(row, field, "a list of finite numbers, one a candidate")
+    return list(values)
+
+
+def _is_finite(value: object) -> bool:
+    return is_whole(value) or (isinstance(value, float | np.floating) and math.isfinite(value))
+
+
+def _picked(asked: Questions, row: int, size: int, ks: dict[str, int]) -> int:
+    """The place of the picked candidate among enough of them."""
+    place = asked["references"][row]
+    if not is_whole(place) or not 0 <= place < size:
+        raise asked.wrong(row, "references", f"a place among its {size} candidates, from 0 on")
+    if ks and max(ks.values()) > size:
+        raise InputError(f"{asked.where(row)}: predictions has {size} candidates, too few for k = {max(ks.values())}")
+    return int(place)
+
+
+def _ranks(scores: Sequence[Sequence[float]], picked: Sequence[int]) -> NDArray[np.int64]:
+    """How many candidates come before the picked one: int64 (questions,)."""
+    ranks = []
+    for of_row, place in zip(scores, picked, strict=True):
+        higher = sum(score > of_row[place] for score in of_row)
+        ranks.append(higher + list(of_row[:place]).count(of_row[place]))
+    return np.array(ranks, np.int64)
+
+
+def _distance(asked: Questions, sizes: NDArray[np.int64], picked: Sequence[int], ks: dict[str, int]) -> Recalls | None:
+    """What the order by distance reaches."""
+    if "distances" not in asked:
+        return None
+    nearness = []
+    for row in range(asked.count):
+        distances = _numbers(asked, row, "distances")
+        if len(distances) != sizes[row]:
+            raise asked.wrong(row, "distances", f"one for each of its {sizes[row]} candidates")
+        nearness.append([-distance for distance in distances])
+    ranks = _ranks(nearness, picked)
+    return {name: float((ranks < k).mean()) for name, k in ks.items()}

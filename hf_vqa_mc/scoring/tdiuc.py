@@ -1,0 +1,194 @@
+"""TDIUC's mean per type (MPT) of Kafle and Kanan 2017: every question type counts the same, however frequent."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Literal, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.scoring.questions import Column, Questions
+from hf_vqa_mc.scoring.statistics import numbered, standard_error
+
+UnknownGold = Literal["merge", "keep"]
+"""How right answers outside the vocabulary count among a type's answers: as one, or each for itself."""
+
+UNKNOWN_GOLD = ("merge", "keep")
+Gold = str | tuple[str | None]
+"""A right answer; one outside the vocabulary is a tuple, which equals no prediction."""
+ABSURD = "absurd"
+"""TDIUC's name for the type of questions that make no sense for their image."""
+EPSILON = 1e-10
+"""What the authors' program adds to each type's percentage, so that a type at 0 has a harmonic mean."""
+TAIL_BELOW = 1000
+"""An answer seen fewer times than this is in TDIUC-Tail."""
+
+
+class TdiucMpt(TypedDict):
+    """Fractions in [0, 1], but means of types may exceed 1 by EPSILON percent; None where what it takes is missing."""
+
+    accuracy: float
+    """over all questions"""
+    stderr: float | None
+    """of the accuracy"""
+    arithmetic_mpt: float
+    harmonic_mpt: float
+    arithmetic_nmpt: float
+    """of per_type_normalized, as the next"""
+    harmonic_nmpt: float
+    per_type: dict[str, float]
+    per_type_normalized: dict[str, float]
+    """mean over the type's different right answers of the accuracy on the questions with that answer"""
+    n_per_type: dict[str, int]
+    accuracy_absurd_elsewhere: float | None
+    per_question: list[float] | None
+
+
+def tdiuc_mpt(
+    predictions: Column,
+    references: Column,
+    question_types: Column,
+    *,
+    answer_vocabulary: Collection[str] | None = None,
+    unknown_gold: UnknownGold = "merge",
+    absurd_questions: Column | None = None,
+    image_ids: Column | None = None,
+    question_ids: Column | None = None,
+    per_question: bool = False,
+) -> TdiucMpt:
+    """Accuracy by question type, and its arithmetic and harmonic means over types, plain and normalised by answer.
+
+    An answer is right if it is the same text. Means are made as in the authors' program: of percentages, each 1e-10
+    larger than it is; types come in the order of their names.
+
+    Args:
+        predictions: text.
+        references: the right answer, text.
+        question_types: names.
+        answer_vocabulary: the answers a model can give. A right answer outside it counts as not answered; a
+            prediction outside it is an error, as in the authors' program.
+        unknown_gold: "merge" to count all of a type's right answers outside the vocabulary as one answer, as the
+            authors' program does; "keep" to count each for itself. Matters for the normalised means only.
+        absurd_questions: for ``accuracy_absurd_elsewhere``: whether this real question is, word for word, asked
+            absurdly of another image (``asked_absurdly`` tells).
+        image_ids: by which the standard error is clustered.
+        question_ids: what errors call the questions.
+        per_question: also give each question's score.
+
+    Raises:
+        InputError: names the question and the field.
+
+    >>> result = tdiuc_mpt(["two", "two", "red"], ["two", "one", "red"], ["counting", "counting", "color"])
+    >>> result["per_type"]
+    {'color': 1.0, 'counting': 0.5}
+    >>> round(result["arithmetic_mpt"], 3), round(result["harmonic_mpt"], 3)
+    (0.75, 0.667)
+    """
+    if unknown_gold not in UNKNOWN_GOLD:
+        raise unknown_name("unknown_gold", str(unknown_gold), UNKNOWN_GOLD)
+    asked = Questions(
+        question_ids,
+        predictions=predictions,
+        references=references,
+        question_types=question_types,
+        absurd_questions=absurd_questions,
+        image_ids=image_ids,
+    )
+    answers = asked.texts("predictions")
+    golds: Sequence[Gold] = asked.texts("references")
+    if answer_vocabulary is not None:
+        golds = _within(asked, answer_vocabulary, unknown_gold)
+    scores = np.array([answer == gold for answer, gold in zip(answers, golds, strict=True)], np.float64)
+    names, types = numbered(asked.groups("question_types") or [])
+    counts = np.bincount(types)
+    per_type = np.bincount(types, scores) / counts
+    normalized = _normalized(scores, types, golds)
+    arithmetic_mpt, harmonic_mpt = _means(per_type)
+    arithmetic_nmpt, harmonic_nmpt = _means(normalized)
+    return {
+        "accuracy": float(scores.mean()),
+        "stderr": standard_error(scores, asked.groups("image_ids")),
+        "arithmetic_mpt": arithmetic_mpt,
+        "harmonic_mpt": harmonic_mpt,
+        "arithmetic_nmpt": arithmetic_nmpt,
+        "harmonic_nmpt": harmonic_nmpt,
+        "per_type": dict(zip(names, per_type.tolist(), strict=True)),
+        "per_type_normalized": dict(zip(names, normalized.tolist(), strict=True)),
+        "n_per_type": dict(zip(names, counts.tolist(), strict=True)),
+        "accuracy_absurd_elsewhere": _absurd_elsewhere(asked, scores),
+        "per_question": scores.tolist() if per_question else None,
+    }
+
+
+def asked_absurdly(questions: Column, question_types: Column) -> list[bool]:
+    """Which real questions are, word for word, absurd questions of other images: ``absurd_questions`` of a whole set.
+
+    Raises:
+        InputError: names the question and the field.
+
+    >>> asked_absurdly(["What color is the cat?"] * 2 + ["Is it day?"], ["color", "absurd", "scene_recognition"])
+    [True, False, False]
+    """
+    asked = Questions(questions=questions, question_types=question_types)
+    texts, types = asked.texts("questions"), asked.groups("question_types") or []
+    absurd = {text for text, kind in zip(texts, types, strict=True) if kind == ABSURD}
+    return [kind != ABSURD and text in absurd for text, kind in zip(texts, types, strict=True)]
+
+
+def in_tail(references: Column, fewer_than: int = TAIL_BELOW) -> list[bool]:
+    """Which questions of a whole set make up TDIUC-Tail: those whose right answer is seen fewer than 1000 times.
+
+    Raises:
+        InputError: names the question and the field.
+
+    >>> in_tail(["yes", "yes", "no"], fewer_than=2)
+    [False, False, True]
+    """
+    golds = Questions(references=references).texts("references")
+    seen = Counter(golds)
+    return [seen[gold] < fewer_than for gold in golds]
+
+
+def _within(asked: Questions, answer_vocabulary: Collection[str], unknown_gold: UnknownGold) -> list[Gold]:
+    """The right answers; all those outside the vocabulary are the same, or each is its own."""
+    if isinstance(answer_vocabulary, str | bytes) or not hasattr(answer_vocabulary, "__len__"):
+        raise InputError(f"answer_vocabulary is {type(answer_vocabulary).__name__}, expected a list of text")
+    for answer in answer_vocabulary:
+        if not isinstance(answer, str):
+            raise InputError(f"answer_vocabulary: {answer!r}, expected text")
+    known = frozenset(answer_vocabulary)
+    for row in (row for row, answer in enumerate(asked["predictions"]) if answer not in known):
+        raise asked.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
+    return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in asked["references"]]
+
+
+def _normalized(scores: NDArray[np.float64], types: NDArray[np.int64], golds: Sequence[Gold]) -> NDArray[np.float64]:
+    """For each type the mean, over its different right answers, of the answer's accuracy: float64 (types,)."""
+    places: dict[Gold, int] = {}
+    answers = np.array([places.setdefault(gold, len(places)) for gold in golds], np.int64)
+    pairs, pair_of_question = np.unique(types * len(places) + answers, return_inverse=True)
+    per_answer = np.bincount(pair_of_question, scores) / np.bincount(pair_of_question)
+    type_of_pair = pairs // len(places)
+    means: NDArray[np.float64] = np.bincount(type_of_pair, per_answer) / np.bincount(type_of_pair)
+    return means
+
+
+def _means(accuracies: NDArray[np.float64]) -> tuple[float, float]:
+    """The arithmetic and the harmonic mean, through percentages that are EPSILON larger."""
+    percentages = 100 * accuracies + EPSILON
+    return float(percentages.mean()) / 100, float(len(percentages) / (1 / percentages).sum()) / 100
+
+
+def _absurd_elsewhere(asked: Questions, scores: NDArray[np.float64]) -> float | None:
+    """The accuracy on the real questions that are asked absurdly elsewhere; None if there are none."""
+    if "absurd_questions" not in asked:
+        return None
+    flags, types = asked["absurd_questions"], asked["question_types"]
+    for row, (flag, kind) in enumerate(zip(flags, types, strict=True)):
+        if not isinstance(flag, bool | np.bool_):
+            raise asked.wrong(row, "absurd_questions", "True or False")
+        if flag and kind == ABSURD:
+            raise asked.wrong(row, "absurd_questions", "False: only a real question can be asked absurdly elsewhere")
+    chosen = scores[np.array(flags, np.bool_)]
+    return float(chosen.mean()) if len(chosen) else None

@@ -1,0 +1,138 @@
+"""WUPS of Malinowski and Fritz 2014: answers as sets of nouns, near misses counted by Wu-Palmer similarity."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.language.similarity import WordScores, exact_word_score, word_scores
+from hf_vqa_mc.language.wu_palmer import reading
+from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
+from hf_vqa_mc.scoring.statistics import standard_error
+
+THRESHOLDS = (0.9, 0.0)
+"""Those that the paper reports."""
+BELOW_THRESHOLD = 0.1
+"""What a similarity below the threshold is multiplied by."""
+
+
+def wups(
+    predictions: Column,
+    references: Column,
+    *,
+    thresholds: Sequence[float] = THRESHOLDS,
+    image_ids: Column | None = None,
+    question_ids: Column | None = None,
+    per_question: bool = False,
+) -> dict[str, Any]:
+    """How near the answers are in WordNet, and how often they are the same set of items.
+
+    An answer's items stand between commas. With m(x, y) of two items, a question scores the smaller of two products:
+    over the prediction's items the best m(item, one of the reference's), over the reference's the best m(item, one of
+    the prediction's). m is 1 for equal text; else it is the largest Wu-Palmer similarity of their noun synsets in
+    WordNet 3.0, times 0.1 if it is below the threshold, and 0 where one of them has none. It is NLTK's to the bit,
+    hence not always symmetric.
+
+    Args:
+        predictions: text.
+        references: text.
+        thresholds: numbers in [0, 1]; each has its own result. The official threshold -1 is ``accuracy``.
+        image_ids: by which the standard errors are clustered.
+        question_ids: what errors call the questions.
+        per_question: also give each question's scores.
+
+    Returns:
+        Fractions in [0, 1]: ``wups@0.9``, ``wups@0.0`` (one a threshold) and ``accuracy``; under ``stderr`` and
+        ``per_question`` the same keys with standard errors (None for a single cluster) and lists of scores
+        (``per_question`` is None unless asked for).
+
+    Raises:
+        InputError: names the question and the field.
+
+    >>> result = wups(["dog", "cat, mat"], ["cat", "mat,cat"])
+    >>> result["accuracy"], round(result["wups@0.9"], 3), round(result["wups@0.0"], 3)
+    (0.5, 0.543, 0.929)
+    """
+    bounds = _checked(thresholds)
+    asked = Questions(question_ids, predictions=predictions, references=references, image_ids=image_ids)
+    answered, expected = asked.texts("predictions"), asked.texts("references")
+    scores = _scores(answered, expected, np.array(bounds, np.float64))
+    images = asked.groups("image_ids")
+    names = [*(f"wups@{bound}" for bound in bounds), "accuracy"]
+    columns = dict(zip(names, scores, strict=True))
+    return {
+        **{name: float(column.mean()) for name, column in columns.items()},
+        "stderr": {name: standard_error(column, images) for name, column in columns.items()},
+        "per_question": {name: column.tolist() for name, column in columns.items()} if per_question else None,
+    }
+
+
+def _checked(thresholds: Sequence[float]) -> list[float]:
+    if isinstance(thresholds, str | int | float) or not hasattr(thresholds, "__len__"):
+        raise InputError(f"thresholds is {thresholds!r}, expected a list of numbers from 0 to 1")
+    for threshold in thresholds:
+        number = is_whole(threshold) or isinstance(threshold, float | np.floating)
+        if not number or not 0 <= threshold <= 1:
+            hint = "; the official threshold -1 is what accuracy gives" if threshold == -1 else ""
+            raise InputError(f"thresholds: {threshold!r}, expected a number from 0 to 1{hint}")
+    return [float(threshold) for threshold in thresholds]
+
+
+def _scores(
+    predictions: Sequence[str], references: Sequence[str], thresholds: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Each question's score under each threshold, then by equality: float64 (thresholds + 1, questions)."""
+    numbers: dict[str, int] = {}
+    answered = np.array([numbers.setdefault(text, len(numbers)) for text in predictions])
+    expected = np.array([numbers.setdefault(text, len(numbers)) for text in references])
+    pairs, pair_of_question = np.unique(answered * len(numbers) + expected, return_inverse=True)
+    left, right = pairs // len(numbers), pairs % len(numbers)
+
+    vocabulary: dict[str, int] = {}
+    items = [[vocabulary.setdefault(item.strip(), len(vocabulary)) for item in text.split(",")] for text in numbers]
+    flat = np.array([item for of_text in items for item in of_text], np.int32)
+    starts = np.cumsum([0, *map(len, items)])
+    words = word_scores(list(vocabulary), 0.0, nouns_only=True)
+    forth, back = np.ones((2, len(pairs), len(thresholds) + 1))
+    _multiply_memberships(flat, starts, left, right, thresholds, words, forth)
+    _multiply_memberships(flat, starts, right, left, thresholds, words, back)
+    scores: NDArray[np.float64] = np.minimum(forth, back)[pair_of_question].T
+    return scores
+
+
+@reading
+def _multiply_memberships(
+    items: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    texts: NDArray[np.int64],
+    others: NDArray[np.int64],
+    thresholds: NDArray[np.float64],
+    words: WordScores,
+    products: NDArray[np.float64],
+) -> None:
+    """Multiplies each row of `products` by how far each item of a text is among those of another.
+
+    The best similarity is the best under any threshold, as a larger one never becomes the smaller below a threshold.
+
+    Args:
+        items: the items of all texts, one text after the other, as places in the vocabulary.
+        starts: (texts + 1,): where each text's items start.
+        texts: (pairs,): whose items are looked for,
+        others: (pairs,): and among whose.
+        thresholds: (thresholds,)
+        words: the similarities of the vocabulary.
+        products: (pairs, thresholds + 1): a column for each threshold, and one for equality.
+    """
+    for pair in range(len(texts)):
+        for i in range(starts[texts[pair]], starts[texts[pair] + 1]):
+            best, same = 0.0, 0.0
+            for j in range(starts[others[pair]], starts[others[pair] + 1]):
+                if items[i] == items[j]:
+                    best, same = 1.0, 1.0
+                    break
+                best = max(best, exact_word_score(items[i], items[j], words))
+            for n in range(len(thresholds)):
+                products[pair, n] *= best if best >= thresholds[n] else best * BELOW_THRESHOLD
+            products[pair, len(thresholds)] *= same

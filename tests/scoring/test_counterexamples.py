@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.counterexamples import counterexample_recall
+from hf_vqa_mc.scoring.statistics import standard_error
+from tests.scoring.literal_counterexamples import literal_recall
+
+NUMBER = st.sampled_from([-1, 0, 0.0, -0.0, 0.5, 1, 2**53, 2**53 + 1]) | st.floats(
+    allow_nan=False, allow_infinity=False
+)
+ROW = st.integers(3, 8).flatmap(
+    lambda n: st.tuples(
+        st.lists(NUMBER, min_size=n, max_size=n),
+        st.lists(NUMBER, min_size=n, max_size=n),
+        st.integers(0, n - 1),
+        st.sampled_from("abc"),
+    )
+)
+
+
+@given(st.lists(ROW, min_size=1, max_size=20), st.sets(st.integers(1, 3), min_size=1))
+def test_equals_sorting_by_hand(rows, ks):
+    scores, distances, picked, images = (list(column) for column in zip(*rows, strict=True))
+    result = counterexample_recall(
+        scores, picked, ks=sorted(ks), distances=distances, image_ids=images, per_question=True
+    )
+    for k in ks:
+        name = f"recall@{k}"
+        hits = [literal_recall(of_row, place, k) for of_row, place in zip(scores, picked, strict=True)]
+        near = [literal_recall([-d for d in ds], place, k) for ds, place in zip(distances, picked, strict=True)]
+        assert result["per_question"][name] == hits
+        assert result[name] == pytest.approx(sum(hits) / len(hits), abs=1e-12)
+        assert result["stderr"][name] == standard_error(np.array(hits), images)
+        assert result["distance"][name] == pytest.approx(sum(near) / len(near), abs=1e-12)
+        assert result["random"][name] == pytest.approx(sum(k / len(s) for s in scores) / len(scores), abs=1e-12)
+
+
+def test_reports_recall_at_1_and_5_of_24_neighbours_with_what_chance_reaches():
+    result = counterexample_recall([list(range(24))] * 2, [23, 19])
+    assert (result["recall@1"], result["recall@5"]) == (0.5, 1.0)
+    assert result["random"] == {"recall@1": 1 / 24, "recall@5": 5 / 24}
+    assert result["distance"] is None
+    assert result["per_question"] is None
+
+
+def test_of_equal_scores_the_earlier_candidate_is_first():
+    assert counterexample_recall([[1, 1]], [0], ks=[1])["recall@1"] == 1.0
+    assert counterexample_recall([[1, 1]], [1], ks=[1])["recall@1"] == 0.0
+    assert counterexample_recall([[0.0, -0.0]], [1], ks=[1])["recall@1"] == 0.0
+
+
+def test_of_equally_near_candidates_the_earlier_is_first_and_the_nearest_before_them():
+    def nearest(distances, picked):
+        return counterexample_recall([[0, 0, 0]], [picked], ks=[1], distances=[distances])["distance"]["recall@1"]
+
+    assert nearest([2, 1, 1], 1) == 1.0
+    assert nearest([2, 1, 1], 2) == nearest([2, 1, 1], 0) == 0.0
+
+
+def test_what_chance_reaches_is_the_mean_over_questions_with_their_own_numbers_of_candidates():
+    assert counterexample_recall([[1, 2], [1, 2, 3, 4]], [0, 0], ks=[1])["random"]["recall@1"] == (1 / 2 + 1 / 4) / 2
+
+
+def test_clusters_the_standard_errors_by_image():
+    alone = counterexample_recall([[1, 0]] * 4, [0, 0, 1, 1], ks=[1])["stderr"]["recall@1"]
+    together = counterexample_recall([[1, 0]] * 4, [0, 0, 1, 1], ks=[1], image_ids=["a", "a", 7, 7])["stderr"]
+    assert alone == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
+    assert together == {"recall@1": pytest.approx(0.5)}
+
+
+def test_takes_arrays():
+    scores = np.array([[0.1, 0.9], [0.2, 0.1]], np.float32)
+    assert counterexample_recall(scores, np.array([1, 1]), ks=np.array([1]))["recall@1"] == 0.5
+    assert counterexample_recall(list(scores), np.array([1, 1]), ks=[1], distances=list(scores))["recall@1"] == 0.5
+    assert counterexample_recall([list(scores[0])], [1], ks=[1])["recall@1"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "options", "message"),
+    [
+        ([], [], {}, "no questions at all"),
+        ([[1, 2]], [0, 1], {}, "1 predictions, 2 references"),
+        ([[1, 2, 3, 4]], [0], {"question_ids": [7]}, "question 7: predictions has 4 candidates, too few for k = 5"),
+        ([[1, 2]] * 2, [0, 2], {"ks": [1]}, "row 1: references is 2, expected a place among its 2 candidates"),
+        ([[1, 2]], [-1], {"ks": [1]}, "references is -1"),
+        ([[1, 2]], [True], {"ks": [1]}, "references is True"),
+        ([[1, 2]], ["0"], {"ks": [1]}, "references is '0'"),
+        ([[1, 2]], [None], {"ks": [1]}, "references is None"),
+        ([[1, 2]], [0.0], {"ks": [1]}, "references is 0.0"),
+        (
+            [[1, float("nan")]],
+            [0],
+            {"ks": [1]},
+            r"row 0: predictions is \[1, nan\], expected a list of finite",
+        ),
+        ([[1, float("inf")]], [0], {"ks": [1]}, "predictions is .*, expected a list of finite numbers"),
+        ([[1, True]], [0], {"ks": [1]}, "predictions is"),
+        ([[1, None]], [0], {"ks": [1]}, "predictions is"),
+        ([[1, "2"]], [0], {"ks": [1]}, "predictions is"),
+        ([[]], [0], {"ks": [1]}, "predictions is"),
+        ([1], [0], {"ks": [1]}, "predictions is 1, expected a list"),
+        (["12"], [0], {"ks": [1]}, "predictions is '12', expected a list"),
+        ([[1, 2]], [0], {"ks": [0]}, "ks: 0, expected a whole number from 1 on"),
+        ([[1, 2]], [0], {"ks": [True]}, "ks: True"),
+        ([[1, 2]], [0], {"ks": [1.0]}, r"ks: 1\.0"),
+        ([[1, 2]], [0], {"ks": 1}, "ks is 1, expected a list"),
+        ([[1, 2]], [0], {"ks": "1"}, "ks is '1', expected a list"),
+        ([[1, 2]], [0], {"ks": [1], "distances": [[1, 2, 3]]}, "distances is .*, expected one for each of its 2"),
+        ([[1, 2]], [0], {"ks": [1], "distances": [[1, None]]}, "distances is .*, expected a list of finite numbers"),
+        ([[1, 2]], [0], {"ks": [1], "distances": []}, "0 distances"),
+        ([[1, 2]], [0], {"ks": [1], "image_ids": [None]}, "image_ids is None"),
+    ],
+)
+def test_names_question_and_field(predictions, references, options, message):
+    with pytest.raises(InputError, match=message):
+        counterexample_recall(predictions, references, **options)

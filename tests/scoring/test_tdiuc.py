@@ -1,0 +1,160 @@
+import csv
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.tdiuc import asked_absurdly, in_tail, tdiuc_mpt
+from tests.scoring.literal_tdiuc import literal_tdiuc
+
+TEXT = st.sampled_from(["yes", "Yes", "no", "two", "a\0", "a", "", "None"]) | st.text(max_size=2)
+ROW = st.tuples(TEXT, TEXT, st.sampled_from(["color", "counting", "absurd"]), st.booleans())
+MEANS = ("accuracy", "arithmetic_mpt", "harmonic_mpt", "arithmetic_nmpt", "harmonic_nmpt")
+
+
+@given(st.lists(ROW, min_size=1, max_size=30), st.booleans(), st.sampled_from(["merge", "keep"]))
+def test_equals_looping_by_hand(rows, with_vocabulary, unknown_gold):
+    references, types = [row[1] for row in rows], [row[2] for row in rows]
+    predictions = [reference if right else prediction for prediction, reference, _, right in rows]
+    vocabulary = predictions if with_vocabulary else None
+    result = tdiuc_mpt(predictions, references, types, answer_vocabulary=vocabulary, unknown_gold=unknown_gold)
+    expected = literal_tdiuc(predictions, references, types, vocabulary, unknown_gold)
+    for name in MEANS:
+        assert result[name] == pytest.approx(expected[name], abs=1e-12), name
+
+
+def test_equals_looping_by_hand_over_tdiucs_answer_key(real_data):
+    with (real_data / "tdiuc" / "sample_answerkey.csv").open(encoding="utf-8", newline="") as file:
+        answers = [row[0] for row in csv.reader(file)]
+    draw = Random(0)
+    references = draw.choices([*answers[:200], "no such answer", "nor this"], k=3_000)
+    types = draw.choices(["absurd", "color", "counting", "sport_recognition"], [8, 4, 2, 1], k=3_000)
+    predictions = [gold if gold in answers and draw.random() < 0.5 else draw.choice(answers) for gold in references]
+    for unknown_gold in ("merge", "keep"):
+        result = tdiuc_mpt(predictions, references, types, answer_vocabulary=answers, unknown_gold=unknown_gold)
+        expected = literal_tdiuc(predictions, references, types, answers, unknown_gold)
+        assert {name: result[name] for name in MEANS} == pytest.approx(expected, abs=1e-12)
+
+
+def test_every_type_counts_the_same_however_many_questions_it_has():
+    result = tdiuc_mpt(["a"] * 10, ["a"] * 9 + ["b"], ["often"] * 9 + ["rare"])
+    assert result["accuracy"] == 0.9
+    assert result["arithmetic_mpt"] == pytest.approx(0.5)
+    assert list(result["per_type"].items()) == [("often", 1.0), ("rare", 0.0)]
+    assert result["n_per_type"] == {"often": 9, "rare": 1}
+
+
+def test_a_type_at_zero_drives_the_harmonic_mean_to_nothing():
+    result = tdiuc_mpt(["a", "a"], ["a", "b"], ["x", "y"])
+    assert result["harmonic_mpt"] == pytest.approx(2e-12, rel=1e-6)
+    assert result["harmonic_mpt"] > 0
+
+
+def test_means_are_of_percentages_that_are_a_ten_billionth_too_large():
+    result = tdiuc_mpt(["a"], ["a"], ["x"])
+    assert result["accuracy"] == result["per_type"]["x"] == 1.0
+    assert result["arithmetic_mpt"] == (100 + 1e-10) / 100 > 1
+    assert tdiuc_mpt(["a"], ["b"], ["x"])["arithmetic_mpt"] == 1e-10 / 100
+
+
+def test_every_right_answer_of_a_type_counts_the_same_in_the_normalised_means():
+    result = tdiuc_mpt(["yes"] * 4, ["yes", "yes", "yes", "no"], ["x"] * 4)
+    assert result["per_type"] == {"x": 0.75}
+    assert result["per_type_normalized"] == {"x": 0.5}
+    assert result["arithmetic_nmpt"] == pytest.approx(0.5)
+
+
+def test_an_answer_counts_anew_in_each_type():
+    result = tdiuc_mpt(["a", "b", "a"], ["a", "a", "c"], ["x", "y", "y"])
+    assert result["per_type_normalized"] == {"x": 1.0, "y": 0.0}
+
+
+def test_right_answers_outside_the_vocabulary_count_as_one_answer_or_each_for_itself():
+    asked = (["a", "a", "a"], ["a", "far", "out"], ["x"] * 3)
+    assert tdiuc_mpt(*asked, answer_vocabulary=["a"])["per_type_normalized"] == {"x": 1 / 2}
+    merged = tdiuc_mpt(*asked, answer_vocabulary=["a"], unknown_gold="merge")
+    kept = tdiuc_mpt(*asked, answer_vocabulary=["a"], unknown_gold="keep")
+    assert merged["per_type_normalized"] == {"x": 1 / 2}
+    assert kept["per_type_normalized"] == {"x": 1 / 3}
+    assert merged["per_type"] == kept["per_type"] == {"x": 1 / 3}
+
+
+def test_answers_are_right_only_if_they_are_the_same_text():
+    assert tdiuc_mpt(["Yes", "yes ", "yes"], ["yes"] * 3, ["x"] * 3, per_question=True)["per_question"] == [0, 0, 1]
+
+
+def test_types_come_in_the_order_of_their_names():
+    result = tdiuc_mpt(["a"] * 3, ["a"] * 3, ["utility_affordance", "absurd", "color"])
+    assert list(result["per_type"]) == list(result["n_per_type"]) == ["absurd", "color", "utility_affordance"]
+
+
+def test_real_questions_asked_absurdly_elsewhere_have_an_accuracy_of_their_own():
+    questions = ["What color is the cat?", "What color is the cat?", "what color is the cat?", "Is it day?"]
+    types = ["color", "absurd", "color", "scene_recognition"]
+    flags = asked_absurdly(questions, types)
+    assert flags == [True, False, False, False]
+    result = tdiuc_mpt(["red", "no", "red", "yes"], ["red", "none", "blue", "no"], types, absurd_questions=flags)
+    assert result["accuracy_absurd_elsewhere"] == 1.0
+
+
+def test_without_questions_asked_absurdly_elsewhere_there_is_no_accuracy_on_them():
+    assert tdiuc_mpt(["a"], ["b"], ["x"])["accuracy_absurd_elsewhere"] is None
+    assert tdiuc_mpt(["a"], ["b"], ["x"], absurd_questions=[False])["accuracy_absurd_elsewhere"] is None
+    assert tdiuc_mpt(["a"], ["b"], ["x"], absurd_questions=np.array([True]))["accuracy_absurd_elsewhere"] == 0.0
+
+
+def test_the_tail_is_made_of_answers_seen_fewer_than_a_thousand_times():
+    answers = ["often"] * 1000 + ["rare"] * 999
+    assert in_tail(answers) == [False] * 1000 + [True] * 999
+
+
+def test_clusters_the_standard_error_of_the_accuracy_by_image():
+    asked = (["a"] * 4, ["a", "a", "b", "b"], ["x", "y", "x", "y"])
+    assert tdiuc_mpt(*asked)["stderr"] == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
+    assert tdiuc_mpt(*asked, image_ids=["a", "a", 7, 7])["stderr"] == pytest.approx(0.5)
+    assert tdiuc_mpt(*asked, image_ids=[1] * 4)["stderr"] is None
+    assert tdiuc_mpt(*asked)["per_question"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([], [], []), {}, "no questions at all"),
+        ((["a"], ["a"], []), {}, "1 predictions, 1 references, 0 question_types"),
+        (([1], ["a"], ["x"]), {}, "row 0: predictions is 1, expected text"),
+        ((["a"], [None], ["x"]), {"question_ids": [7]}, "question 7: references is None, expected text"),
+        ((["a"], [float("nan")], ["x"]), {}, "references is nan"),
+        ((["a"], ["a"], [None]), {}, "question_types is None"),
+        ((["a"], ["a"], [True]), {}, "question_types is True"),
+        ((["a"], ["a"], "x"), {}, "question_types is str, expected a list"),
+        ((["b"], ["a"], ["x"]), {"answer_vocabulary": ["a"]}, "predictions is 'b', expected one of the 1 answers"),
+        ((["a"], ["a"], ["x"]), {"answer_vocabulary": ["a", 1]}, "answer_vocabulary: 1, expected text"),
+        ((["a"], ["a"], ["x"]), {"answer_vocabulary": "abc"}, "answer_vocabulary is str"),
+        ((["a"], ["a"], ["x"]), {"answer_vocabulary": 3}, "answer_vocabulary is int"),
+        ((["a"], ["a"], ["x"]), {"unknown_gold": "megre"}, "unknown unknown_gold 'megre': did you mean 'merge'"),
+        ((["a"], ["a"], ["x"]), {"unknown_gold": None}, "unknown unknown_gold 'None'"),
+        ((["a"], ["a"], ["x"]), {"absurd_questions": [1]}, "absurd_questions is 1, expected True or False"),
+        ((["a"], ["a"], ["x"]), {"absurd_questions": [None]}, "absurd_questions is None"),
+        ((["a"], ["a"], ["absurd"]), {"absurd_questions": [True]}, "only a real question"),
+        ((["a"], ["a"], ["x"]), {"image_ids": [0.5]}, "image_ids is 0.5"),
+    ],
+)
+def test_names_question_and_field(arguments, options, message):
+    with pytest.raises(InputError, match=message):
+        tdiuc_mpt(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("questions", "types", "message"),
+    [
+        ([], [], "no questions at all"),
+        ([1], ["x"], "questions is 1, expected text"),
+        (["a"], [None], "question_types"),
+    ],
+)
+def test_the_finder_of_absurd_questions_names_question_and_field(questions, types, message):
+    with pytest.raises(InputError, match=message):
+        asked_absurdly(questions, types)

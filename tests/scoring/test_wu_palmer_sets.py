@@ -1,0 +1,166 @@
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.language.make_tables import open_wordnet
+from hf_vqa_mc.language.similarity import wup
+from hf_vqa_mc.scoring.wu_palmer_sets import wups
+from tests.scoring.literal_wups import Similarity, literal_wups
+
+ITEMS = (
+    "cat dog dogs Mice mouse lady woman paris london two three black white red crimson abator zzz with hot_dog "
+    "addict admirer _ 's 401-k"
+).split()
+ITEM = st.sampled_from([*ITEMS, "hot dog", "", "İ", "ß"]) | st.text(max_size=4)
+ANSWER = st.lists(
+    st.tuples(st.sampled_from(["", " ", "\t", "\u3000"]), ITEM).map("".join), min_size=1, max_size=4
+).map(",".join)
+THRESHOLDS = st.lists(st.sampled_from([0, 0.0, 0.5, 0.9, 1]) | st.floats(0, 1), max_size=3, unique=True)
+
+
+def score(prediction: str, reference: str, threshold: float = 0.0) -> float:
+    return wups([prediction], [reference], thresholds=[threshold])[f"wups@{float(threshold)}"]
+
+
+def accuracy(prediction: str, reference: str) -> float:
+    return wups([prediction], [reference])["accuracy"]
+
+
+@pytest.fixture(scope="module")
+def reader(nltk_wordnet: Path) -> Any:
+    """NLTK's WordNetCorpusReader."""
+    return open_wordnet(nltk_wordnet)
+
+
+@pytest.fixture(scope="module")
+def similarity(reader: Any) -> Similarity:
+    """NLTK's WUP of texts over their noun synsets."""
+
+    @cache
+    def largest(text: str, other: str) -> float | None:
+        pairs = [(s, o) for s in reader.synsets(text, pos="n") for o in reader.synsets(other, pos="n")]
+        return max((s.wup_similarity(o) for s, o in pairs), default=None)
+
+    return largest
+
+
+@settings(deadline=None)
+@given(rows=st.lists(st.tuples(ANSWER, ANSWER), min_size=1, max_size=12), thresholds=THRESHOLDS)
+def test_equals_malinowskis_measure_on_nltk(similarity, rows, thresholds):
+    predictions, references = (list(column) for column in zip(*rows, strict=True))
+    result = wups(predictions, references, thresholds=thresholds, per_question=True)
+    for name, threshold in [*((f"wups@{float(t)}", t) for t in thresholds), ("accuracy", -1)]:
+        expected = [literal_wups(p, r, threshold, similarity) for p, r in rows]
+        assert result["per_question"][name] == expected, name
+        assert result[name] == pytest.approx(sum(expected) / len(expected), abs=1e-12)
+
+
+def test_equals_malinowskis_measure_on_cocoqas_answers(similarity, real_cocoqa):
+    answers = [answer for path in sorted(real_cocoqa.rglob("answers.txt")) for answer in path.read_text().split("\n")]
+    draw = Random(0)
+    rows = [(draw.choice(answers), draw.choice(answers)) for _ in range(300)]
+    result = wups([p for p, _ in rows], [r for _, r in rows], per_question=True)["per_question"]
+    for name, threshold in [("wups@0.9", 0.9), ("wups@0.0", 0.0), ("accuracy", -1)]:
+        assert result[name] == [literal_wups(p, r, threshold, similarity) for p, r in rows]
+
+
+def test_reports_thresholds_09_and_00_and_equality():
+    result = wups(["cat"], ["dog"])
+    assert list(result) == ["wups@0.9", "wups@0.0", "accuracy", "stderr", "per_question"]
+    assert result["wups@0.0"] == pytest.approx(0.857142857)
+    assert result["wups@0.9"] == result["wups@0.0"] * 0.1
+    assert result["accuracy"] == 0.0
+    assert result["per_question"] is None
+
+
+def test_a_similarity_at_the_threshold_is_not_below_it():
+    assert score("two", "three", 0.9) == score("two", "three", 0.0) == 0.9
+    assert score("two", "three", np.nextafter(0.9, 1)) == pytest.approx(0.09)
+
+
+def test_equal_text_scores_one_even_without_synsets_and_where_wordnet_finds_less():
+    assert score("zzz", "zzz", 1.0) == 1.0
+    assert score("abator", "abator", 1.0) == 1.0
+    assert score("abator", "Abator") == 0.75, "or the word's own similarity is no longer NLTK's"
+
+
+def test_what_has_no_noun_synset_scores_nothing():
+    assert score("zzz", "dog") == score("dog", "zzz") == 0.0
+    assert score("scarce", "abundant") == 0.0, "they are adjectives"
+
+
+def test_only_noun_synsets_count_where_a_word_has_others_too(similarity):
+    assert score("black", "dark") == similarity("black", "dark") < wup("black", "dark") == 1.0
+
+
+def test_a_text_is_looked_up_whole_with_its_words_joined_by_underscores():
+    assert score("hot_dog", "frankfurter") == 1.0
+    assert score("hot dog", "frankfurter") == score("hot dog", "hot_dog") == 0.0
+    assert score("hot dog", "hot dog") == 1.0
+
+
+def test_case_and_inflection_matter_to_equality_but_not_to_similarity():
+    assert score("Mice", "mouse", 0.9) == 1.0
+    assert accuracy("Mice", "mouse") == accuracy("Dog", "dog") == 0.0
+
+
+def test_two_empty_answers_score_one():
+    assert score("", "") == score("  ", "\t") == accuracy("", " ") == 1.0
+    assert score("", "dog") == accuracy("", "dog") == 0.0
+    assert score("dog,", "dog") == 0.0, "the empty item is in no set"
+    assert score("dog,", ",dog") == 1.0
+
+
+def test_items_are_stripped_and_their_order_and_repetition_do_not_matter_to_equality():
+    assert accuracy(" chair,table , chair", "table,chair") == 1.0
+    assert accuracy("chair,table", "chair") == 0.0
+
+
+def test_the_smaller_of_both_products_counts():
+    one = score("cat", "dog")
+    assert score("dog,cat", "dog") == score("dog", "dog,cat") == one
+    assert score("cat,cat", "dog") == one * one
+
+
+def test_the_item_that_is_looked_for_comes_first_as_nltks_similarity_is_not_symmetric():
+    assert score("addict,admirer", "admirer") == score("addict", "admirer") < 0.71
+    assert score("addict,admirer", "addict") == 0.9
+
+
+def test_clusters_the_standard_errors_by_image():
+    asked = (["a", "a", "b", "b"], ["a"] * 4)
+    assert wups(*asked, thresholds=[])["stderr"] == {"accuracy": pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)}
+    clustered = wups(["zz", "zz", "yy", "yy"], ["zz"] * 4, image_ids=["a", "a", 7, 7])["stderr"]
+    assert clustered == pytest.approx({"wups@0.9": 0.5, "wups@0.0": 0.5, "accuracy": 0.5})
+    assert set(wups(*asked, image_ids=[1] * 4)["stderr"].values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "options", "message"),
+    [
+        ([], [], {}, "no questions at all"),
+        (["a"], ["a", "b"], {}, "1 predictions, 2 references"),
+        ([1], ["a"], {}, "row 0: predictions is 1, expected text"),
+        (["a"], [None], {"question_ids": ["q7"]}, "question 'q7': references is None, expected text"),
+        (["a"], [float("nan")], {}, "references is nan"),
+        ([["a"]], ["a"], {}, r"predictions is \['a'\], expected text"),
+        ("a", ["a"], {}, "predictions is str, expected a list"),
+        (["a"], ["a"], {"thresholds": [-1]}, "the official threshold -1 is what accuracy gives"),
+        (["a"], ["a"], {"thresholds": [1.5]}, r"thresholds: 1\.5, expected a number from 0 to 1"),
+        (["a"], ["a"], {"thresholds": [float("nan")]}, "thresholds: nan"),
+        (["a"], ["a"], {"thresholds": [True]}, "thresholds: True"),
+        (["a"], ["a"], {"thresholds": ["0.9"]}, "thresholds: '0.9'"),
+        (["a"], ["a"], {"thresholds": 0.9}, r"thresholds is 0\.9, expected a list"),
+        (["a"], ["a"], {"image_ids": [None]}, "image_ids is None"),
+    ],
+)
+def test_names_question_and_field(predictions, references, options, message):
+    with pytest.raises(InputError, match=message):
+        wups(predictions, references, **options)
