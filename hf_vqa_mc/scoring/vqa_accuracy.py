@@ -1,0 +1,217 @@
+"""Consensus accuracy of VQA v1 and v2: how many of ten annotators gave the same answer."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import chain, count
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.questions import Column, Questions
+from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
+
+ENOUGH = 3
+"""an answer is right when as many of the other annotators gave it"""
+
+Protocol = Literal["2021", "2017"]
+
+
+class Forms(NamedTuple):
+    """What a protocol makes of the two sides before it compares them."""
+
+    agreed_answer: Callable[[str], str]
+    """of an annotator's answer; where all are the same in this form, the annotators agree"""
+    answer: Callable[[str], str]
+    """of an annotator's answer where they do not agree"""
+    agreed_prediction: Callable[[str], str]
+    prediction: Callable[[str], str]
+
+
+FORMS = {
+    "2021": Forms(tidied, normalised, tidied, normalised),
+    "2017": Forms(str, without_punctuation, normalised, normalised),
+}
+
+
+class VqaAccuracy(TypedDict):
+    """Fractions in [0, 1]; None where what it takes was not given."""
+
+    accuracy: float
+    stderr: float | None
+    per_question_type: dict[str, float] | None
+    per_answer_type: dict[str, float] | None
+    per_question: list[float] | None
+
+
+def vqa_accuracy(
+    predictions: Column,
+    references: Column,
+    *,
+    question_types: Column | None = None,
+    answer_types: Column | None = None,
+    image_ids: Column | None = None,
+    choices: Sequence[Sequence[str]] | None = None,
+    protocol: Protocol = "2021",
+    question_ids: Column | None = None,
+    per_question: bool = True,
+) -> VqaAccuracy:
+    """Mean over the annotators of min(1, matches among the other annotators / 3), as the official program gives it.
+
+    That program rounds to percent with two digits; this does not round.
+
+    Args:
+        predictions: text.
+        references: each question's answers, usually ten: text, each of an annotator of its own, or records with
+            ``answer``. As in the official program, records that are equal as a whole once their answers are
+            normalised are not each other's "other annotators"; a different ``answer_id`` in each rules that out.
+        question_types: for `per_question_type`.
+        answer_types: for `per_answer_type`.
+        image_ids: by which the standard error is clustered.
+        choices: each question's choices; a prediction that is not among them, as given, is an error.
+        protocol: the official program of 2021 or that of 2017, which normalise differently.
+        question_ids: what errors call the questions.
+        per_question: also give each question's score.
+
+    Raises:
+        InputError: names the question and the field.
+
+    >>> answers = ["red"] * 2 + ["dark red"] * 8
+    >>> vqa_accuracy(["red", "Dark-red."], [answers, answers])["per_question"]
+    [0.6, 1.0]
+    """
+    asked = Questions(
+        question_ids,
+        predictions=predictions,
+        references=references,
+        choices=choices,
+        question_types=question_types,
+        answer_types=answer_types,
+        image_ids=image_ids,
+    )
+    _check_choices(asked)
+    scores = consensus(asked, protocol)
+    return {
+        "accuracy": float(scores.mean()),
+        "stderr": standard_error(scores, asked.groups("image_ids")),
+        "per_question_type": mean_by(scores, asked.groups("question_types")),
+        "per_answer_type": mean_by(scores, asked.groups("answer_types")),
+        "per_question": scores.tolist() if per_question else None,
+    }
+
+
+def consensus(asked: Questions, protocol: Protocol) -> NDArray[np.float64]:
+    """Each question's consensus accuracy, float64 (questions,) in [0, 1].
+
+    Args:
+        asked: with the columns predictions and references.
+        protocol: a name of ``FORMS``.
+
+    Raises:
+        InputError: names the question and the field.
+    """
+    if protocol not in tuple(FORMS):
+        raise InputError(f"protocol is {protocol!r}, expected {' or '.join(map(repr, FORMS))}")
+    forms, numbers = FORMS[protocol], _numbers()
+    answers = _answer_texts(asked)
+    agreed_answers, free_answers = _numbered(answers, forms.agreed_answer, forms.answer, numbers)
+    agreed_predictions, free_predictions = _numbered(
+        asked.texts("predictions"), forms.agreed_prediction, forms.prediction, numbers
+    )
+    sizes = np.array([len(listed) for listed in asked["references"]])
+    starts = np.cumsum(sizes) - sizes
+    agreed = np.minimum.reduceat(agreed_answers, starts) == np.maximum.reduceat(agreed_answers, starts)
+    answered = np.where(np.repeat(agreed, sizes), agreed_answers, free_answers)
+    right = answered == np.repeat(np.where(agreed, agreed_predictions, free_predictions), sizes)
+    matches = np.add.reduceat(right, starts, dtype=np.int64)
+    others = np.repeat(matches, sizes) - right * _twins(asked, right, starts, matches)
+    return np.add.reduceat(np.minimum(others / ENOUGH, 1.0), starts) / sizes
+
+
+def _answer_texts(asked: Questions) -> list[str]:
+    """The answers of all questions one after another, without what is beside them in records."""
+    for row, listed in enumerate(asked["references"]):
+        if not isinstance(listed, list | tuple) or not listed:
+            raise asked.wrong(row, "references", "a list of answers, at least one")
+    questions = asked["references"]
+    try:
+        if isinstance(questions[0][0], dict):
+            answers = [record["answer"] for records in questions for record in records]
+        else:
+            answers = list(chain.from_iterable(questions))
+    except (KeyError, TypeError):  # a record without answer, or text among records
+        answers = []
+    if set(map(type, answers)) != {str}:
+        answers = [text for row in range(asked.count) for text in _texts_of_any_kind(asked, row)]
+    return answers
+
+
+_answer_id = itemgetter("answer_id")
+
+
+def _texts_of_any_kind(asked: Questions, row: int) -> list[str]:
+    """A question's answers where questions differ in kind, or one is at fault."""
+    answers = asked["references"][row]
+    if all(isinstance(answer, dict) for answer in answers):
+        answers = [answer.get("answer") for answer in answers]
+    if not all(isinstance(text, str) for text in answers):
+        raise asked.wrong(row, "references", "a list of text, or of records with text in answer")
+    return list(answers)
+
+
+def _numbers() -> dict[str, int]:
+    """Numbers texts from 0 as it is asked for them."""
+    return defaultdict(count().__next__)
+
+
+def _numbered(
+    texts: list[str], agreed: Callable[[str], str], free: Callable[[str], str], numbers: dict[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two forms of the texts, equal number for equal text, int64 (texts,) each; a text is looked at once."""
+    places = _numbers()
+    place = np.fromiter(map(places.__getitem__, texts), np.int64, len(texts))
+    of_agreed = np.array([numbers[agreed(text)] for text in places])
+    of_free = np.array([numbers[free(text)] for text in places])
+    return of_agreed[place], of_free[place]
+
+
+def _twins(
+    asked: Questions, right: NDArray[np.bool_], starts: NDArray[np.int64], matches: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How many records each matching one equals, itself among them, int64 (answers,); 1 where answers are text.
+
+    Matching answers are all the same, so the rest of the records decides.
+    """
+    twins = np.ones(len(right), np.int64)
+    for row in np.flatnonzero(matches > 1).tolist():
+        records = asked["references"][row]
+        if isinstance(records[0], dict) and not _told_apart(records):
+            places = starts[row] + np.flatnonzero(right[starts[row] : starts[row] + len(records)])
+            rests = [{**records[place - starts[row]], "answer": ""} for place in places]
+            try:
+                twins[places] = [rests.count(rest) for rest in rests]
+            except ValueError:  # what NumPy says where arrays are asked whether they are equal
+                raise asked.wrong(row, "references", "records of plain values, no arrays") from None
+    return twins
+
+
+def _told_apart(records: Sequence[dict[str, Any]]) -> bool:
+    """Whether a question's records all have an answer_id of their own; the quick way to see that none are equal."""
+    try:
+        return len(set(map(_answer_id, records))) == len(records)
+    except (KeyError, TypeError):
+        return False
+
+
+def _check_choices(asked: Questions) -> None:
+    """Sees that a prediction is one of its question's choices, where there are any."""
+    if "choices" not in asked:
+        return
+    for row, (prediction, texts) in enumerate(zip(asked.texts("predictions"), asked["choices"], strict=True)):
+        if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
+            raise asked.wrong(row, "choices", "a list of text, at least one")
+        if prediction not in texts:
+            raise asked.wrong(row, "predictions", f"one of its choices {texts}")

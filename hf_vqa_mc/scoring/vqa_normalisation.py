@@ -1,0 +1,94 @@
+"""What the official VQA program makes of an answer before it compares it, quirks included.
+
+Equal to that program as run by Python 3: digits and white space are those of Unicode.
+"""
+
+import re
+
+PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
+"""what is taken out; all other marks, Unicode's among them, stay"""
+PERIODS = 32
+"""as many periods go at most: the official call passes ``re.UNICODE``, which is 32, where the count belongs"""
+ARTICLES = {"a", "an", "the"}
+NUMBERS = {
+    "none": "0",
+    **{word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten".split())},
+}
+
+_ANY_PUNCTUATION = re.compile(f"[{re.escape(PUNCTUATION)}]")
+_COMMA_IN_NUMBER = re.compile(r"\d,\d")
+_PERIOD = re.compile(r"\.(?!\d)")
+
+_STEMS = {
+    "n't": "ai are ca could did does do had has have is might must need ought sha should was were wo would",
+    "'ve": "could might must not should they we what where who would you",
+    "n't've": "could had might should would",
+    "'d": "he how it someone something there they where who you",
+    "'d've": "he it she somebody someone something there they we who y'all you",
+    "'ll": "how it somebody someone something they what who why y'all you",
+    "'s": "he how somebody someone that there what when where who why",
+    "'re": "there they what why you",
+    "": "ma'am o'clock 'ow's'at 'twas y'all",
+}
+"""what stands before each ending in the contractions that the official table knows"""
+
+
+def _contractions() -> dict[str, str]:
+    whole = (stem + ending for ending, stems in _STEMS.items() for stem in stems.split())
+    lacking = {
+        form[:place] + form[place + 1 :]: form for form in whole for place, mark in enumerate(form) if mark == "'"
+    }
+    return {**lacking, "somebody'd": "somebodyd"}  # which the official table has the wrong way round
+
+
+CONTRACTIONS = _contractions()
+"""a contraction that lacks one of its apostrophes -> the whole; the official entries with capitals never match"""
+
+_PLAIN = {**CONTRACTIONS, **NUMBERS}
+
+
+def tidied(answer: str) -> str:
+    r"""Line ends and tabs become spaces, and none is left around the answer.
+
+    >>> tidied(" hot\tdog\n")
+    'hot dog'
+    """
+    return answer.replace("\n", " ").replace("\t", " ").strip()
+
+
+def without_punctuation(answer: str) -> str:
+    """A mark becomes a space, or nothing where it has a space beside it; periods go but before digits.
+
+    Any digit, comma and digit in the answer let all its marks become nothing.
+
+    >>> without_punctuation("t-shirt, 1.5 in. wide"), without_punctuation("red/blue 1,000")
+    ('t shirt 1.5 in wide', 'redblue 1000')
+    """
+    if _ANY_PUNCTUATION.search(answer):
+        in_number = _COMMA_IN_NUMBER.search(answer) is not None
+        answer = answer.translate(
+            {
+                ord(mark): "" if in_number or f"{mark} " in answer or f" {mark}" in answer else " "
+                for mark in PUNCTUATION
+                if mark in answer
+            }
+        )
+    return _PERIOD.sub("", answer, count=PERIODS) if "." in answer else answer
+
+
+def with_plain_words(answer: str) -> str:
+    """Lower case, digits for numbers to ten, no articles, apostrophes where contractions lack them.
+
+    >>> with_plain_words("The two  dont")
+    "2 don't"
+    """
+    return " ".join([_PLAIN.get(word, word) for word in answer.lower().split() if word not in ARTICLES])
+
+
+def normalised(answer: str) -> str:
+    """The answer tidied, without punctuation, with plain words.
+
+    >>> normalised(" Two t-shirts.")
+    '2 t shirts'
+    """
+    return with_plain_words(without_punctuation(tidied(answer)))

@@ -1,0 +1,134 @@
+"""Balanced pairs of VQA v2: one question about two similar images that have different answers."""
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
+from hf_vqa_mc.scoring.statistics import standard_error
+from hf_vqa_mc.scoring.vqa_accuracy import Protocol, consensus
+from hf_vqa_mc.scoring.vqa_normalisation import tidied
+
+NUMBER = "number"
+COUNTING = "how many"
+
+
+class VqaPairAccuracy(TypedDict):
+    """Shares of the pairs, in [0, 1]; None where there is no such pair or what it takes was not given."""
+
+    all: float
+    """pairs of which both questions have consensus accuracy 1"""
+    number: float | None
+    """the same among the pairs whose answer types both are ``number``"""
+    count: float | None
+    """the same among the pairs whose questions both begin with ``how many``"""
+    both_right: float
+    """the same as `all`; with the next two what Goyal et al. report (arXiv 1612.00837, section 4)"""
+    identical: float
+    """pairs whose two predictions are the same text, right or wrong"""
+    different: float
+    stderr: float | None
+    """of `all`, over the pairs"""
+
+
+def vqa_pair_accuracy(
+    predictions: Column,
+    references: Column,
+    *,
+    question_ids: Column,
+    pairs: Sequence[Sequence[int | str]],
+    questions: Column | None = None,
+    answer_types: Column | None = None,
+    protocol: Protocol = "2021",
+) -> VqaPairAccuracy:
+    """How often both questions of a pair are answered right, and how often both are answered the same.
+
+    A question may sit in several pairs, or in none. Predictions are the same if they are so once
+    `tidied`, which is how the official program reads them.
+
+    Args:
+        predictions: text.
+        references: each question's answers, as for `vqa_accuracy`.
+        question_ids: text or whole numbers, each once; compared as text.
+        pairs: two question ids each, as in the ``complementary_pairs`` files.
+        questions: their text, for `count`.
+        answer_types: for `number`.
+        protocol: as for `vqa_accuracy`.
+
+    Raises:
+        InputError: names the question or the pair, and the field.
+
+    >>> result = vqa_pair_accuracy(
+    ...     ["2", "3", "red", "red"],
+    ...     [["2"] * 10, ["3"] * 10, ["red"] * 10, ["blue"] * 10],
+    ...     question_ids=[1, 2, 3, 4],
+    ...     pairs=[[1, 2], [3, 4]],
+    ...     questions=["How many cats?", "How many cats?", "What color?", "What color?"],
+    ... )
+    >>> result["all"], result["count"], result["number"], result["identical"]
+    (0.5, 1.0, None, 0.5)
+    """
+    asked = Questions(
+        question_ids, predictions=predictions, references=references, questions=questions, answer_types=answer_types
+    )
+    members = _members(asked, pairs)
+    right = (consensus(asked, protocol) == 1.0)[members].all(axis=1).astype(np.float64)
+    texts = [tidied(text) for text in asked.texts("predictions")]
+    same = np.array([texts[one] == texts[other] for one, other in members])
+    types = asked.groups("answer_types")
+    numbers = None if types is None else [kind == NUMBER for kind in types]
+    counting = None
+    if "questions" in asked:
+        counting = [text.lower().startswith(COUNTING) for text in asked.texts("questions")]
+    return {
+        "all": float(right.mean()),
+        "number": _mean_where(right, members, numbers),
+        "count": _mean_where(right, members, counting),
+        "both_right": float(right.mean()),
+        "identical": float(same.mean()),
+        "different": float((~same).mean()),
+        "stderr": standard_error(right),
+    }
+
+
+def _members(asked: Questions, pairs: Sequence[Sequence[int | str]]) -> NDArray[np.int64]:
+    """The rows of each pair's questions, int64 (pairs, 2)."""
+    rows: dict[str, int] = {}
+    for row, name in enumerate(asked.groups("question_ids") or []):
+        if rows.setdefault(name, row) != row:
+            raise InputError(f"{asked.where(row)}: question_ids has it in row {rows[name]} and in row {row}")
+    listed = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
+    if not rows:
+        raise InputError("question_ids is NoneType, expected a list with one value a question")
+    if not isinstance(listed, list | tuple):
+        raise InputError(f"pairs is {type(pairs).__name__}, expected a list of two question ids each")
+    if not listed:
+        raise InputError("no pairs at all: there is nothing to score")
+    return np.array([_rows_of(pair, place, rows) for place, pair in enumerate(listed)])
+
+
+def _rows_of(pair: Any, place: int, rows: dict[str, int]) -> tuple[int, int]:  # noqa: ANN401  whatever users give
+    if (
+        not isinstance(pair, list | tuple)
+        or len(pair) != 2
+        or not all(isinstance(name, str) or is_whole(name) for name in pair)
+    ):
+        raise InputError(f"pair {place}: pairs has {pair!r}, expected two question ids")
+    for name in pair:
+        if str(name) not in rows:
+            raise InputError(f"pair {place}: pairs has question {name!r}, which is not among the question_ids")
+    one, other = (rows[str(name)] for name in pair)
+    if one == other:
+        raise InputError(f"pair {place}: pairs has {pair!r}, expected two different questions")
+    return one, other
+
+
+def _mean_where(right: NDArray[np.float64], members: NDArray[np.int64], passing: list[bool] | None) -> float | None:
+    """The mean over the pairs of which both questions pass; None if there is none."""
+    if passing is None:
+        return None
+    chosen = right[np.array(passing)[members].all(axis=1)]
+    return float(chosen.mean()) if len(chosen) else None

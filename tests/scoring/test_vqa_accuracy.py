@@ -1,0 +1,256 @@
+import gzip
+import json
+import lzma
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.vqa_accuracy import vqa_accuracy
+from tests.scoring import literal_vqa
+from tests.scoring.test_vqa_normalisation import ANSWER
+
+PROTOCOLS = ("2021", "2017")
+
+RECORD = st.fixed_dictionaries(
+    {"answer": ANSWER},
+    optional={
+        "answer_id": st.one_of(st.integers(1, 4), st.sampled_from([True, 1.0, None, "1"]), st.lists(st.just(1))),
+        "answer_confidence": st.sampled_from(["yes", "maybe", float("nan"), ["yes"]]),
+    },
+)
+
+
+@st.composite
+def questions(draw):
+    """A prediction and its answers, which repeat, are alike, and hold the prediction."""
+    texts = draw(st.lists(ANSWER, min_size=1, max_size=3))
+    variants = [form for text in texts for form in (text, text.upper(), f" {text}.", f"the {text}")]
+    text = st.sampled_from(variants) if draw(st.booleans()) else st.just(variants[0])
+    answers = draw(st.lists(text, min_size=1, max_size=12))
+    if draw(st.booleans()):
+        answers = [{**draw(RECORD), "answer": answer} for answer in answers]
+    return draw(st.one_of(st.sampled_from(variants), ANSWER)), answers
+
+
+def scores(predictions, references, **options):
+    return vqa_accuracy(predictions, references, **options)["per_question"]
+
+
+def records(*texts):
+    return [{"answer": text, "answer_id": number} for number, text in enumerate(texts, 1)]
+
+
+@given(st.lists(questions(), min_size=1, max_size=6), st.sampled_from(PROTOCOLS))
+def test_equals_counting_by_hand(asked, protocol):
+    predictions, references = (list(column) for column in zip(*asked, strict=True))
+    types = ["odd" if row % 2 else "even" for row in range(len(asked))]
+    result = vqa_accuracy(predictions, references, protocol=protocol, question_types=types, answer_types=types)
+    expected = [literal_vqa.score(*question, protocol) for question in asked]
+    assert result["per_question"] == pytest.approx(expected, abs=1e-9)
+    assert [score == 1 for score in result["per_question"]] == [score == 1 for score in expected]
+    assert result["accuracy"] == pytest.approx(np.mean(expected), abs=1e-9)
+    by_type = {"even": np.mean(expected[::2]), **({"odd": np.mean(expected[1::2])} if len(asked) > 1 else {})}
+    assert result["per_question_type"] == result["per_answer_type"] == pytest.approx(by_type, abs=1e-9)
+
+
+@pytest.mark.parametrize("given", [0, 1, 2, 3, 4, 10])
+def test_is_the_mean_over_the_ten_ways_to_leave_an_annotator_out(given):
+    expected = [0, 0.3, 0.6, 0.9, 1, 1][[0, 1, 2, 3, 4, 10].index(given)]
+    answers = ["red"] * given + ["blue", "green"] * 5
+    assert scores(["red"], [answers[:10]]) == pytest.approx([expected])
+    assert scores(["red"], [records(*answers[:10])]) == pytest.approx([expected])
+
+
+def test_both_sides_are_normalised_where_annotators_disagree():
+    assert scores(["A Dog!"], [["dog."] * 9 + ["cat"]]) == [1]
+
+
+def test_neither_side_is_normalised_where_annotators_agree():
+    assert scores(["A Dog!", "dog", "Dog!"], [["Dog!"] * 10] * 3) == [0, 0, 1]
+
+
+def test_annotators_agree_who_differ_in_outer_white_space_only():
+    assert scores(["Dog", "dog"], [["Dog\n"] * 5 + ["\tDog"] * 5] * 2) == [1, 0]
+
+
+def test_annotators_disagree_who_differ_in_case_only():
+    assert scores(["dOG"], [["Dog"] * 5 + ["dog"] * 5]) == [1]
+
+
+def test_prediction_is_tidied_where_annotators_agree():
+    assert scores([" hot\tdog\n"], [["hot dog"] * 10]) == [1]
+
+
+def test_2017_always_normalises_the_prediction():
+    assert scores(["A Dog!", "Dog!"], [["dog"] * 10, ["Dog!"] * 10], protocol="2017") == [1, 0]
+
+
+def test_2017_only_takes_punctuation_from_answers_that_disagree():
+    mixed = ["dog."] * 4 + ["Dog"] * 3 + ["the dog"] * 3
+    assert scores(["dog"], [mixed], protocol="2017") == [1]
+    assert scores(["dog"], [["Dog"] * 9 + ["dog"]], protocol="2017") == pytest.approx([0.3])
+    assert scores(["dog"], [["dog."] * 10], protocol="2017") == [0]
+
+
+def test_2017_never_matches_a_number_word():
+    assert scores(["two"], [["two"] * 10], protocol="2017") == [0]
+    assert scores(["two"], [["2"] * 10], protocol="2017") == [1]
+
+
+def test_2017_does_not_tidy_answers():
+    assert scores(["dog"], [["dog "] * 10], protocol="2017") == [0]
+    assert scores(["dog"], [[" dog"] * 5 + ["dog"] * 5], protocol="2017") == [1]
+    assert scores(["hot dog"], [["hot\ndog"] * 10], protocol="2017") == [0]
+
+
+def test_equal_records_are_not_each_others_others():
+    without_ids = [{"answer": "red"}] * 4 + [{"answer": "blue"}] * 6
+    assert scores(["red"], [without_ids]) == pytest.approx([0.6])  # the four see no other "red"
+    assert scores(["red"], [["red"] * 4 + ["blue"] * 6]) == [1]
+
+
+def test_records_are_compared_once_normalised():
+    answers = [{"answer": text} for text in ("red", "Red", "red.", "the red")] + [{"answer": "blue"}] * 6
+    assert scores(["red"], [answers]) == pytest.approx([0.6])
+    assert scores(["red"], [answers], protocol="2017") == pytest.approx([(2 * 0 + 8 * 2 / 3) / 10])
+
+
+def test_all_fields_of_records_are_compared():
+    sure = [{"answer": "red", "answer_confidence": "yes"}] * 2 + [{"answer": "red", "answer_confidence": "no"}] * 2
+    assert scores(["red"], [[*sure, *[{"answer": "blue"}] * 6]]) == pytest.approx([(4 * 2 / 3 + 6) / 10])
+
+
+def test_a_repeated_answer_id_makes_twins_only_of_equal_answers():
+    answers = [{"answer": text, "answer_id": 1} for text in ["red"] * 5 + ["blue"] * 5]
+    assert scores(["red"], [answers]) == pytest.approx([0.5])
+
+
+def test_fewer_than_four_annotators_never_make_1():
+    assert scores(["red"] * 3, [["red"], ["red"] * 2, ["red"] * 3]) == pytest.approx([0, 1 / 3, 2 / 3])
+
+
+def test_an_empty_prediction_matches_an_answer_that_normalises_to_nothing():
+    assert scores([""], [["the"] * 9 + ["x"]]) == [1]
+
+
+def test_questions_may_have_records_or_text_and_any_number_of_answers():
+    references = [["red"] * 4, records(*["red"] * 9, "blue"), ("red", "blue")]
+    assert scores(["red"] * 3, references) == pytest.approx([1, 1, 1 / 6])
+    assert scores(["red"] * 3, references[::-1]) == pytest.approx([1 / 6, 1, 1])
+
+
+def test_inputs_are_left_as_they_were():
+    answers = records(" A.", "b")
+    vqa_accuracy(["a"], [answers])
+    assert answers == records(" A.", "b")
+
+
+def test_gives_types_and_clusters_by_image():
+    references = [["a"] * 10, ["a"] * 10, ["b"] * 10, ["b"] * 10]
+    result = vqa_accuracy(["a"] * 4, references, answer_types=["x", "y", "x", "x"], image_ids=[1, 1, 2, 2])
+    assert result["accuracy"] == 0.5
+    assert result["stderr"] == pytest.approx(0.5)
+    assert result["per_answer_type"] == pytest.approx({"x": 1 / 3, "y": 1})
+    assert result["per_question_type"] is None
+    assert vqa_accuracy(["a"], [["a"] * 10], per_question=False)["per_question"] is None
+
+
+def test_a_prediction_must_be_among_the_choices_as_given():
+    options = {"choices": [["Red", "blue"]]}
+    assert scores(["Red"], [["red"] * 9 + ["x"]], **options) == [1]
+    with pytest.raises(
+        InputError, match=r"row 0: predictions is 'red', expected one of its choices \['Red', 'blue'\]"
+    ):
+        scores(["red"], [["red"] * 10], **options)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "options", "message"),
+    [
+        ([], [], {}, "no questions at all"),
+        (["a"], [["a"], ["a"]], {}, "1 predictions, 2 references"),
+        ([1], [["a"]], {}, "row 0: predictions is 1, expected text"),
+        ([None], [["a"]], {"question_ids": [7]}, "question 7: predictions is None, expected text"),
+        (["a"], [["a", 1]], {}, r"row 0: references is \['a', 1\], expected a list of text, or of records"),
+        (["a"], [[None]], {"question_ids": ["q"]}, "question 'q': references is"),
+        (["a"], [[]], {}, r"references is \[\], expected a list of answers, at least one"),
+        (["a"], ["a"], {}, "references is 'a', expected a list of answers"),
+        (["a"], [{"answer": "a"}], {}, "references is {'answer': 'a'}, expected a list of answers"),
+        (["a"], [[{"answer": "a"}, "a"]], {}, "row 0: references is .*expected a list of text, or of records"),
+        (["a"], [["a", {"answer": "a"}]], {}, "row 0: references is .*expected a list of text, or of records"),
+        (["a"], [[{"answer_id": 1}]], {}, "row 0: references is .*records with text in answer"),
+        (["a", "a"], [[{"answer": "a"}], [{"answer": 3}]], {}, "row 1: references is .*records with text in answer"),
+        (["a"], [[["a"]]], {}, "row 0: references is"),
+        (["a"], [[{"answer": "a", "box": np.zeros(n)} for n in (2, 2)]], {}, "expected records of plain values"),
+        (["a"], [["a"]], {"choices": ["ab"]}, "choices is 'ab', expected a list of text"),
+        (["a"], [["a"]], {"choices": [[]]}, r"choices is \[\], expected a list of text, at least one"),
+        (["a"], [["a"]], {"choices": [["a", 1]]}, "choices is .*, expected a list of text"),
+        (["a"], [["a"]], {"question_types": [None]}, "question_types is None"),
+        (["a"], [["a"]], {"answer_types": [True]}, "answer_types is True"),
+        (["a"], [["a"]], {"image_ids": [float("nan")]}, "image_ids is nan"),
+        (["a"], [["a"]], {"protocol": "2019"}, "protocol is '2019', expected '2021' or '2017'"),
+        (["a"], [["a"]], {"protocol": 2021}, "protocol is 2021, expected"),
+        ("a", [["a"]], {}, "predictions is str, expected a list"),
+    ],
+)
+def test_names_question_and_field(predictions, references, options, message):
+    with pytest.raises(InputError, match=message):
+        vqa_accuracy(predictions, references, **options)
+
+
+@pytest.fixture(scope="module")
+def vqa_v1(real_data):
+    with lzma.open(real_data / "vqa_v1" / "vqacp_v1_test_question_new.json.xz") as file:
+        return json.load(file)
+
+
+@pytest.fixture(scope="module")
+def vqa_v2(real_data):
+    with gzip.open(real_data / "vqa_v2" / "vqa_annotatons_valid.gzip") as file:
+        return json.load(file)["annotations"]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_real_answers_score_as_counted_by_hand(vqa_v1, vqa_v2, protocol):
+    draw = Random(0)
+    references = [row["answer"] for row in draw.sample(vqa_v1, 1000)]
+    references += [row["answers"] for row in draw.sample(vqa_v2, 1000)]
+    predictions = []
+    for answers in references:
+        text = draw.choice([answer if isinstance(answer, str) else answer["answer"] for answer in answers])
+        predictions.append(draw.choice([text, f"The {text}.", text.upper(), text.replace(" ", "-"), "yes"]))
+    expected = [literal_vqa.score(*question, protocol) for question in zip(predictions, references, strict=True)]
+    assert scores(predictions, references, protocol=protocol) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "most_common", "first"),
+    [("2021", 0.9745615015082085, 0.891356911438702), ("2017", 0.9733820642545894, 0.8898694479469895)],
+)
+def test_equals_the_official_program_on_125314_questions_of_vqa_v1(vqa_v1, protocol, most_common, first):
+    references = [row["answer"] for row in vqa_v1]
+    predictions = [row["multiple_choice_answer"] for row in vqa_v1]
+    assert vqa_accuracy(predictions, references, protocol=protocol)["accuracy"] == pytest.approx(most_common, abs=1e-9)
+    predictions = [answers[0] for answers in references]
+    assert vqa_accuracy(predictions, references, protocol=protocol)["accuracy"] == pytest.approx(first, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expected"),
+    [
+        ("2021", {"other": 0.7780012978585328, "yes/no": 0.9699694604682745, "number": 0.8730325644504761}),
+        ("2017", {"other": 0.7743348475016213, "yes/no": 0.9699694604682745, "number": 0.8719131614654012}),
+    ],
+)
+def test_equals_the_official_program_on_records_of_vqa_v2_by_answer_type(vqa_v2, protocol, expected):
+    result = vqa_accuracy(
+        [row["answers"][0]["answer"] for row in vqa_v2],
+        [row["answers"] for row in vqa_v2],
+        answer_types=[row["answer_type"] for row in vqa_v2],
+        protocol=protocol,
+    )
+    assert result["per_answer_type"] == pytest.approx(expected, abs=1e-9)

@@ -1,0 +1,177 @@
+import gzip
+import json
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.vqa_pairs import vqa_pair_accuracy
+from tests.scoring import literal_vqa
+
+QUESTION = st.tuples(
+    st.sampled_from(["2", "two", "3", " 2\n", "red"]),
+    st.lists(st.sampled_from(["2", "two", "3"]), min_size=4, max_size=10),
+    st.sampled_from(["How many cats?", "HOW MANY?", "What color?", " how many?"]),
+    st.sampled_from(["number", "other", "yes/no"]),
+)
+
+
+def by_hand(asked, pairs, protocol):
+    """Shares of the pairs, one pair after another."""
+    found = defaultdict(list)
+    for one, other in pairs:
+        both = [asked[one], asked[other]]
+        right = all(literal_vqa.score(prediction, answers, protocol) == 1 for prediction, answers, _, _ in both)
+        found["all"].append(right)
+        found["both_right"].append(right)
+        if all(kind == "number" for _, _, _, kind in both):
+            found["number"].append(right)
+        if all(question.lower()[:8] == "how many" for _, _, question, _ in both):
+            found["count"].append(right)
+        found["identical"].append(both[0][0].strip() == both[1][0].strip())
+        found["different"].append(both[0][0].strip() != both[1][0].strip())
+    return {name: np.mean(found[name]) if found[name] else None for name in (*found, "number", "count")}
+
+
+@given(st.lists(QUESTION, min_size=2, max_size=6), st.data(), st.sampled_from(["2021", "2017"]))
+def test_equals_counting_by_hand(asked, data, protocol):
+    places = st.lists(st.sampled_from(range(len(asked))), min_size=2, max_size=2, unique=True)
+    pairs = data.draw(st.lists(places, min_size=1, max_size=6))
+    predictions, references, questions, types = (list(column) for column in zip(*asked, strict=True))
+    result = vqa_pair_accuracy(
+        predictions,
+        references,
+        question_ids=[f"q{row}" for row in range(len(asked))],
+        pairs=[[f"q{one}", f"q{other}"] for one, other in pairs],
+        questions=questions,
+        answer_types=types,
+        protocol=protocol,
+    )
+    stderr = result.pop("stderr")
+    assert result == pytest.approx(by_hand(asked, pairs, protocol))
+    right = [all(literal_vqa.score(*asked[row][:2], protocol) == 1 for row in pair) for pair in pairs]
+    assert stderr == (None if len(pairs) == 1 else pytest.approx(np.std(right, ddof=1) / len(pairs) ** 0.5))
+
+
+def pair_accuracy(**options):
+    """A pair that is answered right (2, 3) and one that is answered the same (red, red)."""
+    given = {
+        "predictions": ["2", "3", "red", "red"],
+        "references": [["2"] * 10, ["3"] * 10, ["red"] * 10, ["blue"] * 10],
+        "question_ids": [1, 2, 3, 4],
+        "pairs": [[1, 2], [3, 4]],
+        **options,
+    }
+    return vqa_pair_accuracy(given.pop("predictions"), given.pop("references"), **given)
+
+
+def test_a_pair_is_right_only_if_both_questions_are():
+    assert pair_accuracy()["all"] == 0.5
+    assert pair_accuracy(predictions=["2", "2", "red", "blue"])["all"] == 0.5
+    assert pair_accuracy(predictions=["2", "3", "red", "blue"])["all"] == 1
+
+
+def test_a_question_is_right_only_at_consensus_accuracy_1():
+    three_of_ten = ["2"] * 3 + ["4"] * 7
+    assert pair_accuracy(references=[three_of_ten, ["3"] * 10, ["red"] * 10, ["blue"] * 10])["all"] == 0
+    four_of_ten = ["2"] * 4 + ["4"] * 6
+    assert pair_accuracy(references=[four_of_ten, ["3"] * 10, ["red"] * 10, ["blue"] * 10])["all"] == 0.5
+
+
+def test_a_question_may_sit_in_several_pairs():
+    assert pair_accuracy(pairs=[[1, 2], [3, 2], [1, 3], [1, 4]])["all"] == 0.75
+
+
+def test_both_members_must_be_of_type_number():
+    assert pair_accuracy(answer_types=["number", "number", "number", "other"])["number"] == 1
+    assert pair_accuracy(answer_types=["number"] * 4)["number"] == 0.5
+    assert pair_accuracy(answer_types=["number", "other", "number", "other"])["number"] is None
+    assert pair_accuracy()["number"] is None
+
+
+def test_both_questions_must_begin_with_how_many():
+    assert pair_accuracy(questions=["How many?", "HOW MANY?", "How many?", "So how many?"])["count"] == 1
+    assert pair_accuracy(questions=["how many?", "what", "what", "how many?"])["count"] is None
+    assert pair_accuracy()["count"] is None
+
+
+def test_predictions_are_identical_as_text_right_or_wrong():
+    result = pair_accuracy(predictions=["2", "two", "red", "red\n"])
+    assert (result["identical"], result["different"]) == (0.5, 0.5)
+
+
+def test_ids_are_compared_as_text():
+    assert pair_accuracy(pairs=[["1", "2"]])["all"] == 1
+    assert pair_accuracy(pairs=np.array([[1, 2]]), question_ids=np.array([1, 2, 3, 4]))["all"] == 1
+
+
+def test_the_protocol_is_that_of_the_accuracy():
+    references = [["2."] * 10, ["3"] * 10, ["red"] * 10, ["blue"] * 10]
+    assert pair_accuracy(predictions=["2.", "3", "red", "red"], references=references)["all"] == 0.5
+    assert pair_accuracy(predictions=["2.", "3", "red", "red"], references=references, protocol="2017")["all"] == 0
+
+
+def test_a_single_pair_has_no_standard_error():
+    assert pair_accuracy(pairs=[[1, 2]])["stderr"] is None
+    assert pair_accuracy()["stderr"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pairs": [[1, 2], [1, 9]]}, "pair 1: pairs has question 9, which is not among the question_ids"),
+        ({"pairs": [[1, 1]]}, r"pair 0: pairs has \[1, 1\], expected two different questions"),
+        ({"pairs": [[1, "1"]]}, r"pair 0: pairs has \[1, '1'\], expected two different questions"),
+        ({"pairs": [[1, 2, 3]]}, r"pair 0: pairs has \[1, 2, 3\], expected two question ids"),
+        ({"pairs": ["12"]}, "pair 0: pairs has '12', expected two question ids"),
+        ({"pairs": [[1, 2.0]]}, "pair 0: pairs has .*expected two question ids"),
+        ({"pairs": [[1, True]]}, "pair 0: pairs has .*expected two question ids"),
+        ({"pairs": []}, "no pairs at all"),
+        ({"pairs": {1: 2}}, "pairs is dict, expected a list of two question ids each"),
+        ({"pairs": None}, "pairs is NoneType, expected a list"),
+        ({"question_ids": None}, "question_ids is NoneType, expected"),
+        ({"question_ids": [1, 2, 3, "1"]}, "question '1': question_ids has it in row 0 and in row 3"),
+        ({"question_ids": [1, 2, 3, None]}, "question_ids is None, expected a name or a whole number"),
+        ({"question_ids": [1, 2, 3]}, "3 question_ids, 4 predictions"),
+        ({"questions": ["a", "b", "c", 4]}, "question 4: questions is 4, expected text"),
+        ({"answer_types": ["a", "b", "c", None]}, "question 4: answer_types is None"),
+        ({"predictions": ["a", "b", "c", 4]}, "question 4: predictions is 4, expected text"),
+        ({"references": [["a"], ["b"], ["c"], []]}, "question 4: references is"),
+        ({"protocol": "1999"}, "protocol is '1999'"),
+    ],
+)
+def test_names_question_or_pair_and_field(options, message):
+    with pytest.raises(InputError, match=message):
+        pair_accuracy(**options)
+
+
+def test_questions_that_occur_twice_in_real_data_make_pairs(real_data):
+    rows = []
+    for kind in ("questions", "annotatons"):
+        with gzip.open(real_data / "vqa_v2" / f"vqa_{kind}_valid.gzip") as file:
+            rows.append({row["question_id"]: row for row in next(iter(json.load(file).values()))})
+    texts, annotated = rows
+    asked = [
+        (row["answers"][0]["answer"], row["answers"], texts[name]["question"], row["answer_type"])
+        for name, row in annotated.items()
+    ]
+    places = defaultdict(list)
+    for row, (_, _, question, _) in enumerate(asked):
+        places[question].append(row)
+    pairs = [rows for rows in places.values() if len(rows) == 2]
+    predictions, references, questions, types = (list(column) for column in zip(*asked, strict=True))
+    ids = list(annotated)
+    result = vqa_pair_accuracy(
+        predictions,
+        references,
+        question_ids=ids,
+        pairs=[[ids[one], ids[other]] for one, other in pairs],
+        questions=questions,
+        answer_types=types,
+    )
+    assert len(pairs) > 300
+    assert result.pop("stderr") > 0
+    assert result == pytest.approx(by_hand(asked, pairs, "2021"))
