@@ -19,9 +19,9 @@ from random import Random
 from statistics import median
 from typing import Any, TypeVar
 
-from hf_vqa_mc.scoring.vqa_accuracy import vqa_accuracy
+from hf_vqa_mc.scoring.balanced_pairs import vqa_pair_accuracy
+from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, PUNCTUATION
-from hf_vqa_mc.scoring.vqa_pairs import vqa_pair_accuracy
 
 T = TypeVar("T")
 Record = dict[str, Any]

@@ -10,6 +10,7 @@ import typer
 
 from hf_vqa_mc.cli.build import build
 from hf_vqa_mc.cli.quickstart import quickstart
+from hf_vqa_mc.cli.score import score
 from hf_vqa_mc.errors import InputError, MissingExtra
 
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -94,3 +95,4 @@ def _one_line(
 
 verb(quickstart)
 verb(build)
+verb(score)

@@ -3,7 +3,7 @@
 import codecs
 import json
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from hf_vqa_mc.errors import InputError
 
@@ -18,14 +18,19 @@ _IN_NUMBER = "0123456789+-.eE"
 # string without an end; any other failure is the file's.
 _CUT = 16
 
+_Value = TypeVar("_Value")
 
-def list_items(stream: IO[bytes], place: str, key: str | None) -> Iterator[list[Any]]:
+
+def list_items(
+    stream: IO[bytes], place: str, key: str | None, others: dict[str, Any] | None = None
+) -> Iterator[list[Any]]:
     """The items of a json file's list, in batches.
 
     Args:
         stream: the file; UTF-8.
         place: the file's name, for messages.
         key: the field of the file's object that holds the list, or None where the file is the list.
+        others: takes the values of the object's other fields, if they are wanted.
 
     Yields:
         The items of ``BATCH`` characters or a few more at a time, in order.
@@ -41,23 +46,41 @@ def list_items(stream: IO[bytes], place: str, key: str | None) -> Iterator[list[
     else:
         if text.peek() != "{":
             raise InputError(f"{place}: expected a json object with a list {key!r}, found {text.glimpse()}")
-        yield from _field_items(text, key)
-    if text.peek():
-        raise InputError(f"{place}: expected nothing after the end of the json, found {text.glimpse()}")
+        yield from _field_items(text, key, others)
+    text.check_end()
 
 
-def _field_items(text: "_Text", key: str) -> Iterator[list[Any]]:
+def object_items(stream: IO[bytes], place: str) -> Iterator[list[tuple[str, Any]]]:
+    """The fields of a json file's object with their values, in order and in batches as those of ``list_items``.
+
+    A field that occurs twice is given twice.
+
+    Args:
+        stream: the file; UTF-8.
+        place: the file's name, for messages.
+
+    Raises:
+        InputError: the file is not json, is truncated, or is no object.
+    """
+    text = _Text(stream, place)
+    if text.peek() != "{":
+        raise InputError(f"{place}: expected a json object, found {text.glimpse()}")
+    yield from text.batches(_fields(text))
+    text.check_end()
+
+
+def _fields(text: "_Text") -> Iterator[tuple[str, Any]]:
+    for field in text.field_names():
+        yield field, text.value(f"field {field!r}")
+
+
+def _field_items(text: "_Text", key: str, others: dict[str, Any] | None) -> Iterator[list[Any]]:
     fields: list[str] = []
-    text.take("{")
-    while text.peek() != "}":
-        if fields:
-            text.take(",")
-        if text.peek() != '"':
-            raise InputError(f"{text.place}: expected a field's name in quotes, found {text.glimpse()}")
-        field = str(text.value("a field's name"))
-        text.take(":")
+    for field in text.field_names():
         if field != key:
-            text.value(f"field {field!r}")
+            value = text.value(f"field {field!r}")
+            if others is not None:
+                others[field] = value
         elif field in fields:
             raise InputError(f"{text.place}: field {field!r} occurs twice")
         elif text.peek() != "[":
@@ -65,7 +88,6 @@ def _field_items(text: "_Text", key: str) -> Iterator[list[Any]]:
         else:
             yield from text.items(f"the list {field!r}")
         fields.append(field)
-    text.take("}")
     if key not in fields:
         listed = ", ".join(repr(field[:40]) for field in fields[:20]) or "none"
         raise InputError(f"{text.place}: expected a field {key!r}, found the fields {listed}")
@@ -107,22 +129,55 @@ class _Text:
 
     def items(self, what: str) -> Iterator[list[Any]]:
         """The items of the list that begins here, in batches."""
+        yield from self.batches(self._items(what))
+
+    def _items(self, what: str) -> Iterator[Any]:
         self.take("[")
-        batch: list[Any] = []
-        count, begin = 0, self._passed + self._at
+        count = 0
         while (found := self.peek()) != "]":
             if not found:
                 raise self._truncated(f"it ends in {what} after {count} records")
             if count:
                 self.take(",")
-            batch.append(self.value(f"{what} after {count} records"))
+            yield self.value(f"{what} after {count} records")
             count += 1
+        self.take("]")
+
+    def batches(self, values: Iterator[_Value]) -> Iterator[list[_Value]]:
+        """Values that are read from here on, those of ``BATCH`` characters at a time."""
+        batch: list[_Value] = []
+        begin = self._passed + self._at
+        for value in values:
+            batch.append(value)
             if self._passed + self._at - begin >= BATCH:
                 yield batch
                 batch, begin = [], self._passed + self._at
-        self.take("]")
         if batch:
             yield batch
+
+    def field_names(self) -> Iterator[str]:
+        """The names of the fields of the object that begins here; who asks for the next has read the value."""
+        self.take("{")
+        count = 0
+        while self.peek() != "}":
+            if count:
+                self.take(",")
+            if self.peek() != '"':
+                raise InputError(f"{self.place}: expected a field's name in quotes, found {self.glimpse()}")
+            field = str(self.value("a field's name"))
+            self.take(":")
+            yield field
+            count += 1
+        self.take("}")
+
+    def check_end(self) -> None:
+        """Nothing, if nothing but space is left.
+
+        Raises:
+            InputError: there is more.
+        """
+        if self.peek():
+            raise InputError(f"{self.place}: expected nothing after the end of the json, found {self.glimpse()}")
 
     def value(self, what: str) -> Any:  # noqa: ANN401 (any json value)
         """The json value that begins here; what: where that is, for the message."""

@@ -16,19 +16,20 @@ LARGEST = 999_999_999_999
 _Value = TypeVar("_Value")
 
 
-def read_records(file: PublishedFile, key: str | None) -> Iterator["Records"]:
+def read_records(file: PublishedFile, key: str | None, others: dict[str, Any] | None = None) -> Iterator["Records"]:
     """The records of a json file's list, some thousand at a time.
 
     Args:
         file: the publisher's file.
         key: the field that holds the list, or None where the file is the list.
+        others: takes the values of the other fields beside the list, if they are wanted.
 
     Raises:
         InputError: as ``list_items``; also where there is no record at all.
     """
     first = 0
     with file.open() as stream:
-        for rows in list_items(stream, file.place, key):
+        for rows in list_items(stream, file.place, key, others):
             yield Records(rows, _places(f"{file.place}, {key or 'record'}", first))
             first += len(rows)
     if not first:

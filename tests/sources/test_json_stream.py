@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import json_stream
-from hf_vqa_mc.sources.json_stream import list_items
+from hf_vqa_mc.sources.json_stream import list_items, object_items
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -39,6 +39,46 @@ def test_the_list_of_a_field_is_found_between_others(before: Any, items: list[An
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_stream, "CHUNK", chunk)
         assert _items(content, "items") == items
+
+
+@given(VALUES, st.lists(VALUES, max_size=5), VALUES, st.integers(1, 12))
+def test_the_fields_beside_the_list_are_kept_on_request(before: Any, items: list[Any], after: Any, chunk: int) -> None:
+    content = json.dumps({"info": before, "items": items, "license": after}).encode()
+    others: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_stream, "CHUNK", chunk)
+        found = [item for batch in list_items(io.BytesIO(content), "x.json", "items", others) for item in batch]
+    assert (found, others) == (items, {"info": before, "license": after})
+
+
+@given(st.dictionaries(st.text(), VALUES, max_size=8), st.integers(1, 12), st.sampled_from([None, 1, 24]))
+def test_an_object_is_read_as_json_reads_it(content: dict[str, Any], chunk: int, indent: int | None) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_stream, "CHUNK", chunk)
+        patch.setattr(json_stream, "BATCH", 1 + chunk % 3)
+        stream = io.BytesIO(json.dumps(content, indent=indent).encode())
+        assert [pair for batch in object_items(stream, "x.json") for pair in batch] == list(content.items())
+
+
+def test_a_field_that_occurs_twice_is_given_twice() -> None:
+    assert list(object_items(io.BytesIO(b'{"a": 1, "b": 2, "a": 3}'), "x.json")) == [[("a", 1), ("b", 2), ("a", 3)]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[1]", "expected a json object, found '.1.'"),
+        (b"", "expected a json object, found the end of the file"),
+        (b'{"a": 1', "truncated"),
+        (b'{"a": [1, 2', "truncated .it ends in the middle of field 'a'"),
+        (b'{"a" 1}', "expected ':', found '1}'"),
+        (b"{a: 1}", "expected a field's name in quotes, found 'a: 1}'"),
+        (b'{"a": 1} 2', "expected nothing after the end of the json, found '2'"),
+    ],
+)
+def test_what_is_no_object_is_refused(content: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=rf"^x\.json: .*{message}"):
+        list(object_items(io.BytesIO(content), "x.json"))
 
 
 @given(st.lists(VALUES, min_size=1, max_size=5), st.data())

@@ -7,7 +7,7 @@ import datasets
 import evaluate
 
 import hf_vqa_mc.metrics.scheme_metric as base
-from hf_vqa_mc.scoring.vqa_accuracy import vqa_accuracy
+from hf_vqa_mc.scoring.consensus import vqa_accuracy
 
 DESCRIPTION = """How many of a question's annotators gave the predicted answer: for each annotator min(1, matches among
 the others / 3), averaged, with the official program's normalisation of answers."""
@@ -37,7 +37,7 @@ CITATION = """@inproceedings{antol2015vqa,
 
 
 class VqaAccuracy(base.SchemeMetric):
-    """`hf_vqa_mc.scoring.vqa_accuracy.vqa_accuracy` as a metric."""
+    """`hf_vqa_mc.scoring.consensus.vqa_accuracy` as a metric."""
 
     columns = ("question_types", "answer_types", "image_ids", "choices", "question_ids")
 

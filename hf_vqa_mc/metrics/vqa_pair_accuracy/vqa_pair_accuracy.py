@@ -7,7 +7,7 @@ import datasets
 import evaluate
 
 import hf_vqa_mc.metrics.scheme_metric as base
-from hf_vqa_mc.scoring.vqa_pairs import vqa_pair_accuracy
+from hf_vqa_mc.scoring.balanced_pairs import vqa_pair_accuracy
 
 DESCRIPTION = """How often both questions of a balanced pair (one question, two similar images, two answers) are
 answered right, and how often both are answered the same."""
@@ -34,7 +34,7 @@ CITATION = """@inproceedings{goyal2017making,
 
 
 class VqaPairAccuracy(base.SchemeMetric):
-    """`hf_vqa_mc.scoring.vqa_pairs.vqa_pair_accuracy` as a metric."""
+    """`hf_vqa_mc.scoring.balanced_pairs.vqa_pair_accuracy` as a metric."""
 
     columns = ("question_ids", "questions", "answer_types")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.vqa_pairs import vqa_pair_accuracy
+from hf_vqa_mc.scoring.balanced_pairs import vqa_pair_accuracy
 from tests.scoring import literal_vqa
 
 QUESTION = st.tuples(

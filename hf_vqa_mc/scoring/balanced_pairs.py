@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.consensus import Protocol, consensus
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
 from hf_vqa_mc.scoring.statistics import standard_error
-from hf_vqa_mc.scoring.vqa_accuracy import Protocol, consensus
 from hf_vqa_mc.scoring.vqa_normalisation import tidied
 
 NUMBER = "number"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.vqa_accuracy import vqa_accuracy
+from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from tests.scoring import literal_vqa
 from tests.scoring.test_vqa_normalisation import ANSWER
 

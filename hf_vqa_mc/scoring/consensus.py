@@ -128,7 +128,8 @@ def consensus(asked: Questions, protocol: Protocol) -> NDArray[np.float64]:
     right = answered == np.repeat(np.where(agreed, agreed_predictions, free_predictions), sizes)
     matches = np.add.reduceat(right, starts, dtype=np.int64)
     others = np.repeat(matches, sizes) - right * _twins(asked, right, starts, matches)
-    return np.add.reduceat(np.minimum(others / ENOUGH, 1.0), starts) / sizes
+    scores: NDArray[np.float64] = np.add.reduceat(np.minimum(others / ENOUGH, 1.0), starts) / sizes
+    return scores
 
 
 def _answer_texts(asked: Questions) -> list[str]:

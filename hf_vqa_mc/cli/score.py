@@ -1,0 +1,194 @@
+"""``vqa-mc score``: a model's predictions to scores."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hf_vqa_mc.errors import InputError
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.results.score import Scored
+
+READING, SCHEME, WRITING = "Reading", "The scheme", "Writing"
+
+
+def score(
+    predictions: Annotated[
+        Path,
+        typer.Argument(
+            help="The model's answers: json (a list of records, or an object id -> answer), jsonl, csv or parquet, "
+            "also packed; columns question_id (or questionId, qa_id) and answer (text), prediction (text, or the "
+            "place of the choice) or label (the place).",
+            show_default=False,
+        ),
+    ],
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="A folder of vqa-mc build or a dataset on the Hub; or a publisher's file: VQA, VQA2 or TDIUC "
+            "annotations, GQA questions (a folder for several parts).",
+            show_default=False,
+        ),
+    ],
+    config: Annotated[
+        str | None, typer.Argument(help="Of a dataset with several, such as cocoqa_iou_qou.", show_default=False)
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            help="By default test, else validation, else the only one.", rich_help_panel=READING, show_default=False
+        ),
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option(help="Of the predictions.", rich_help_panel=READING, show_default=False)
+    ] = None,
+    answer_column: Annotated[
+        str | None, typer.Option(help="Of the predictions.", rich_help_panel=READING, show_default=False)
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="mc_accuracy, vqa_accuracy, vqa_pair_accuracy, tdiuc_mpt, gqa_score or wups instead of what the "
+            "dataset calls for; may be repeated.",
+            rich_help_panel=SCHEME,
+            show_default=False,
+        ),
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option(help="VQA's official program: of 2021, or of 2017.", rich_help_panel=SCHEME)
+    ] = "2021",
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            help="VQA: questions file, for the multiple-choice task's choices and for --pairs. TDIUC: for questions "
+            "that are asked absurdly elsewhere.",
+            rich_help_panel=SCHEME,
+            show_default=False,
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(help="VQA2: complementary pairs, scored too.", rich_help_panel=SCHEME, show_default=False),
+    ] = None,
+    answer_vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            help="TDIUC: the answers a model can give, csv answer,index or a json list.",
+            rich_help_panel=SCHEME,
+            show_default=False,
+        ),
+    ] = None,
+    choices: Annotated[
+        Path | None,
+        typer.Option(
+            help="GQA: choices file, for validity and plausibility.", rich_help_panel=SCHEME, show_default=False
+        ),
+    ] = None,
+    attentions: Annotated[
+        Path | None,
+        typer.Option(
+            help="GQA: the model's attention maps, for grounding.", rich_help_panel=SCHEME, show_default=False
+        ),
+    ] = None,
+    scene_graphs: Annotated[
+        Path | None, typer.Option(help="GQA: scene graphs, for grounding.", rich_help_panel=SCHEME, show_default=False)
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Tell the results as JSON, unrounded.", rich_help_panel=WRITING)
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="Write that JSON to this file.", rich_help_panel=WRITING, show_default=False)
+    ] = None,
+    per_question: Annotated[
+        bool,
+        typer.Option("--per-question", help="Each question's score in the JSON, too.", rich_help_panel=WRITING),
+    ] = False,
+    official: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the files that VQA's, TDIUC's or GQA's own program reads and writes.",
+            rich_help_panel=WRITING,
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="What those files call the model.", rich_help_panel=WRITING, show_default=False),
+    ] = None,
+) -> None:
+    """Score a model's predictions as the dataset's own program does.
+
+    Example: vqa-mc score predictions.json vqa_mc cocoqa_iou_qou
+
+    Example: vqa-mc score results.json v2_mscoco_val2014_annotations.json --official submission
+
+    Rows with the answers of several annotators (vqa, vqa2) get consensus accuracy, others the accuracy of picking the
+    target; VQA, TDIUC and GQA files get their own scores. Every question needs a prediction.
+    """
+    from hf_vqa_mc.cli.progress import steps_on_stderr
+    from hf_vqa_mc.results.beside_files import Beside
+    from hf_vqa_mc.results.figures import as_json as results
+    from hf_vqa_mc.results.official import check_folder, write_official
+    from hf_vqa_mc.results.score import score_predictions
+    from hf_vqa_mc.results.written_file import check_place, write_json
+
+    if name is not None and official is None:
+        raise InputError(f"--name {name} is for the files of --official DIR; add that, or leave it out")
+    if per_question and output is None and not as_json:
+        raise InputError("--per-question is for the JSON; add --json or --output FILE")
+    beside = Beside(questions, pairs, answer_vocabulary, choices, attentions, scene_graphs)
+    if output is not None:
+        check_place(output, "--output", inputs=[predictions, Path(dataset), *beside.given().values()])
+    if official is not None:
+        check_folder(official)
+    with steps_on_stderr() as progress:
+        scored = score_predictions(
+            predictions,
+            dataset,
+            config,
+            split=split,
+            id_column=id_column,
+            answer_column=answer_column,
+            metrics=metric or (),
+            beside=beside,
+            protocol=protocol,
+            per_question=per_question,
+            progress=progress,
+        )
+    written = write_official(official, scored, name) if official is not None else []
+    told = results(scored)
+    if output is not None:
+        write_json(output, told, indent=1)
+        written.append(output)
+    if as_json:
+        sys.stdout.write(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    else:
+        show(scored, written)
+
+
+def show(scored: "Scored", written: list[Path]) -> None:
+    """The scores, for people: a table each scheme, and what was written."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from hf_vqa_mc.results.figures import tables
+
+    console = Console()
+    console.print(f"{scored.predictions} on {scored.asked.place}", markup=False, highlight=False, soft_wrap=True)
+    for told in tables(scored):
+        table = Table(title=told.title, title_justify="left")
+        lines = [line for group in told.groups for line in group]
+        table.add_column("", no_wrap=True, min_width=min(max(len(line.name) for line in lines), 60))
+        shown = [("%", "score"), ("", "stderr"), (told.other, "other"), ("questions", "questions")]
+        kept = [(heading, field) for heading, field in shown if any(getattr(line, field) for line in lines)]
+        for heading, _ in kept:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for group in filter(None, told.groups):
+            for line in group:
+                table.add_row(line.name, *(getattr(line, field) for _, field in kept), end_section=line is group[-1])
+        console.print(table)
+    for path in written:
+        console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)

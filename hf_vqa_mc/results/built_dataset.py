@@ -1,0 +1,153 @@
+"""What was asked, from the rows of a multiple-choice dataset: a folder that vqa-mc build wrote, or one on the Hub."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.results.annotation_files import ACCEPTED
+from hf_vqa_mc.results.asked import Asked
+from hf_vqa_mc.schema import MULTIPLE_CHOICE
+
+if TYPE_CHECKING:
+    from pyarrow import DataType, Table
+
+REQUIRED = ("question_id", "choices", "label")
+
+
+def read_rows(dataset: str, config: str | None = None, split: str | None = None) -> Asked:
+    """The rows of one split.
+
+    Args:
+        dataset: what ``load_dataset`` takes.
+        config: needed where there are several with questions.
+        split: by default test, else validation, else the only one.
+
+    Raises:
+        InputError: there is no such dataset, config, split or column.
+        ConnectionError: it lies on the Hub, which cannot be reached.
+    """
+    from datasets import load_dataset
+
+    with _in_plain_words(dataset), _no_bars():
+        config = _config(dataset, config)
+        splits = load_dataset(dataset, config)
+        chosen = _split(list(splits), split, f"{dataset}, {config}")
+        rows = splits[chosen]
+    place = f"{dataset}, {config}, {chosen}"
+    columns = [name for name in MULTIPLE_CHOICE.names if name in rows.column_names]
+    table = rows.select_columns(columns).with_format("arrow")[:]
+    _check_columns(table, place)
+    return _asked(table, place, {"dataset": dataset, "config": config, "split": chosen})
+
+
+def _check_columns(table: "Table", place: str) -> None:
+    """Nothing, if the rows are multiple-choice questions, whoever made them."""
+    from pyarrow.types import is_integer, is_large_list, is_large_string, is_list, is_string
+
+    def is_text(kind: "DataType") -> bool:
+        return bool(is_string(kind) or is_large_string(kind))
+
+    fitting: dict[str, Callable[[DataType], bool]] = {
+        "question_id": lambda kind: is_text(kind) or is_integer(kind),
+        "choices": lambda kind: (is_list(kind) or is_large_list(kind)) and is_text(kind.value_type),
+        "label": is_integer,
+    }
+    for name, fits in fitting.items():
+        if name not in table.column_names or not fits(table.schema.field(name).type):
+            found = f"{table.schema.field(name).type}" if name in table.column_names else "no such column"
+            raise InputError(f"{place}: {name} is {found}; expected rows as vqa-mc build makes them")
+
+
+def _asked(table: "Table", place: str, about: dict[str, str]) -> Asked:
+    columns: dict[str, list[Any]] = {name: table[name].to_pylist() for name in table.column_names}
+    for name, values in columns.items():
+        if None in values:
+            raise InputError(f"{place}, row {values.index(None)}: {name} is null")
+    ids, choices, labels = (columns[name] for name in REQUIRED)
+    for name, texts, label in zip(ids, choices, labels, strict=True):
+        if not 0 <= label < len(texts):
+            raise InputError(
+                f"{place}, question {name!r}: label is {label}, expected a place of its {len(texts)} choices"
+            )
+    answers = columns.get("answers")
+    return Asked(
+        "multiple_choice",
+        place,
+        ids,
+        image_ids=columns.get("image_id"),
+        question_types=_filled(columns.get("question_type")),
+        answer_types=_filled(columns.get("answer_type")),
+        questions=columns.get("question"),
+        gold=[texts[label] for texts, label in zip(choices, labels, strict=True)],
+        answers=answers if answers is not None and max(map(len, answers), default=0) > 1 else None,
+        choices=choices,
+        labels=labels,
+        choice_kinds=columns.get("choice_kinds"),
+        about=about,
+    )
+
+
+def _filled(texts: list[str] | None) -> list[str] | None:
+    """None for a column that is empty in every row, as where a source has no types."""
+    return texts if texts is not None and any(texts) else None
+
+
+def _config(dataset: str, config: str | None) -> str:
+    from datasets import get_dataset_config_names
+
+    names: list[str] = [str(name) for name in get_dataset_config_names(dataset)]
+    asked = [name for name in names if not name.endswith("_images")] or names
+    if config is None:
+        if len(asked) > 1:
+            raise InputError(f"{dataset} has several configs; add one of {', '.join(asked)}")
+        return asked[0]
+    if config not in names:
+        raise unknown_name("config", config, asked)
+    return config
+
+
+def _split(splits: list[str], wanted: str | None, place: str) -> str:
+    if wanted is not None:
+        if wanted not in splits:
+            raise unknown_name(f"split of {place}", wanted, splits)
+        return wanted
+    for usual in ("test", "validation"):
+        if usual in splits:
+            return usual
+    if len(splits) > 1:
+        raise InputError(f"{place} has the splits {', '.join(splits)}; say which with --split")
+    return splits[0]
+
+
+@contextlib.contextmanager
+def _in_plain_words(dataset: str) -> Iterator[None]:
+    from datasets.exceptions import DatasetsError
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        yield
+    except InputError:
+        raise
+    except ConnectionError as error:
+        raise ConnectionError(f"{dataset} is no folder here, and on the Hub: {_first_line(error)}") from error
+    except (DatasetsError, FileNotFoundError, HFValidationError, ValueError) as error:
+        raise InputError(f"{dataset}: {_first_line(error)}; expected {ACCEPTED}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0].rstrip(".")
+
+
+@contextlib.contextmanager
+def _no_bars() -> Iterator[None]:
+    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()

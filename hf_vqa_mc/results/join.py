@@ -1,0 +1,124 @@
+"""Predictions put beside what was asked, by question id."""
+
+import warnings
+from dataclasses import dataclass, field
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.results.asked import DESCRIPTIONS, Asked, Kind
+from hf_vqa_mc.results.beside_files import Beside, read_question_texts
+from hf_vqa_mc.results.predictions import Answer, Predictions
+from hf_vqa_mc.scoring.consensus import Protocol
+
+TAKES_OTHERS: frozenset[Kind] = frozenset({"gqa", "tdiuc"})
+"""Where predictions for questions that are not asked are left out, as the official programs do; VQA's refuses them."""
+DEFAULT_PROTOCOL: Protocol = "2021"
+"""Which of VQA's official programs to follow."""
+
+
+class PredictionsIgnored(UserWarning):
+    """Some predictions do not count: another for the same question came later, or the question is not asked."""
+
+
+@dataclass
+class Joined:
+    """What was asked with what was answered, and the files beside."""
+
+    asked: Asked
+    answers: list[Answer | None]
+    beside: Beside = field(default_factory=Beside)
+    protocol: Protocol = DEFAULT_PROTOCOL
+    per_question: bool = False
+    from_csv: bool = False
+    questions: list[str] | None = field(init=False)
+    choices: list[list[str]] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Takes texts and choices from where they are."""
+        self.questions, self.choices = self.asked.questions, self.asked.choices
+        if self.beside.questions is not None:
+            self.questions, self.choices = read_question_texts(self.beside.questions, self.asked)
+        self._check_csv()
+
+    def texts(self) -> list[str | None]:
+        """The answers as text; a place stands for its choice. None only where `answers` are.
+
+        Raises:
+            InputError: a place where there are no choices, or none of them.
+        """
+        return [self._text(row, answer) for row, answer in enumerate(self.answers)]
+
+    def _text(self, row: int, answer: Answer | None) -> str | None:
+        if not isinstance(answer, int):
+            return answer
+        where = f"question {self.asked.names[row]!r}: the prediction is {answer}"
+        if self.choices is None:
+            raise InputError(f"{where}, expected text: {DESCRIPTIONS[self.asked.kind]} have no choices to number")
+        if not 0 <= answer < len(self.choices[row]):
+            raise InputError(f"{where}, expected a place among its {len(self.choices[row])} choices, from 0 on")
+        return self.choices[row][answer]
+
+    def _check_csv(self) -> None:
+        if not self.from_csv or self.choices is None:
+            return
+        for row, answer in enumerate(self.answers):
+            if isinstance(answer, str) and answer.isdigit() and answer not in self.choices[row]:
+                raise InputError(
+                    f"question {self.asked.names[row]!r}: {answer!r} is text in csv, and none of its choices "
+                    f"{self.choices[row]}; call the column 'label' if it holds places"
+                )
+
+
+def answers_to(asked: Asked, predictions: Predictions, *, each_once: bool = False) -> list[Answer | None]:
+    """The predictions in the order of what was asked; None only for GQA's unbalanced questions.
+
+    Args:
+        asked: the questions.
+        predictions: what the model answered.
+        each_once: refuse ids that come more than once; else the last counts.
+
+    Raises:
+        InputError: a question has no prediction, a prediction no question, or ids come more than once; says how many.
+
+    Warns:
+        PredictionsIgnored: says how many.
+    """
+    path, answers, names = predictions.path, predictions.answers, asked.names
+    needed = required(asked)
+    missing = [name for name in needed if name not in answers]
+    others = sorted(answers.keys() - set(names))
+    if missing:
+        hint = f"; it has one for {others[0]!r}, which is not asked" if others else ""
+        raise InputError(
+            f"{path}: no prediction for question {missing[0]!r} of {asked.place} ({len(missing):,} of "
+            f"{len(needed):,} questions lack one{hint})"
+        )
+    if others and asked.kind not in TAKES_OTHERS:
+        raise InputError(
+            f"{path}: question {others[0]!r} is not among those of {asked.place} ({len(others):,} of "
+            f"{len(answers):,} predictions are for others); predict the same split, or take them out"
+        )
+    if predictions.repeated and each_once:
+        raise InputError(
+            f"{path}: question {predictions.repeated[0]!r} has more than one prediction; expected one each "
+            f"(questions with more: {len(predictions.repeated):,})"
+        )
+    _warn(predictions, others)
+    return [answers.get(name) for name in names]
+
+
+def required(asked: Asked) -> list[str]:
+    """The questions that need a prediction: all, but of GQA only the balanced ones."""
+    if asked.records is None:
+        return asked.names
+    return [name for name, record in asked.records.items() if record["isBalanced"]]
+
+
+def _warn(predictions: Predictions, others: list[str]) -> None:
+    said = (
+        ("questions with more than one prediction", predictions.repeated, "the last counts"),
+        ("predictions for questions that are not asked", others, "they are left out"),
+    )
+    for what, names, consequence in said:
+        if names:
+            text = f"{predictions.path}: {what}: {len(names):,}, such as {names[0]!r}; {consequence}"
+            warnings.warn(PredictionsIgnored(text), stacklevel=4)

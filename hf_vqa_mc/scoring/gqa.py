@@ -1,0 +1,251 @@
+"""GQA's suite of scores: accuracies, consistency, validity, plausibility, distribution and grounding."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.gqa_consistency import consistency_score
+from hf_vqa_mc.scoring.gqa_grounding import grounding_scores
+from hf_vqa_mc.scoring.gqa_records import RECORD, Told, by_question_id, shown
+from hf_vqa_mc.scoring.questions import Questions
+from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+
+FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entailed", "annotations")
+TYPES = ("structural", "semantic", "detailed")
+UNCOUNTED_STEPS = ("exist", "query: name", "choose name")
+"""operations that only ask for the answer; looked for anywhere in "operation: argument", as in the official program"""
+COMMON_ANSWERS = ("color", "material", "shape")
+"""what is valid and plausible for questions whose detailed type contains "Common", whatever the choices file says"""
+
+
+class GqaScore(TypedDict):
+    """Fractions in [0, 1] but for the last two; None where what it takes was not given or no question has it."""
+
+    accuracy: float
+    stderr: float | None
+    """of the accuracy, clustered by image"""
+    binary: float | None
+    open: float | None
+    """binary and open: accuracy of the questions whose structural type is not, or is, query"""
+    per_structural_type: dict[str, float]
+    per_semantic_type: dict[str, float]
+    per_detailed_type: dict[str, float]
+    per_steps: dict[int, float]
+    """accuracy by the number of reasoning steps"""
+    per_length: dict[int, float]
+    """accuracy by the number of words of the question"""
+    consistency: float | None
+    validity: float
+    plausibility: float
+    """validity and plausibility are 0.0 without choices, as in the official program"""
+    distribution: float
+    """chi-square between the true and the predicted answers, divided by 100: lower is better, from 0 without bound"""
+    grounding: float | None
+    """percent of the attention on what is asked about; can exceed 100"""
+    per_question: dict[str, float] | None
+    """accuracy of each balanced question, by its id"""
+
+
+def gqa_score(
+    predictions: Told,
+    references: Told,
+    *,
+    choices: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+    attentions: Told | None = None,
+    scene_graphs: Mapping[str, Mapping[str, Any]] | None = None,
+    consistency: bool | None = None,
+    per_question: bool = False,
+) -> GqaScore:
+    """The scores of Hudson and Manning 2019 (arXiv 1902.09506) as their evaluation program computes them.
+
+    Everything is over the balanced questions of the references; an answer is right if it is the same text. Ids
+    compare as text. Of two predictions for a question the last counts; those for other questions are ignored.
+
+    Args:
+        predictions: records with `question_id` (or `questionId`) and `prediction`, or a mapping id -> text.
+        references: GQA's question records, a mapping id -> record as in its files, or a list in which each has
+            `question_id` (or `questionId`).
+        choices: id -> record of the lists `valid` and `plausible`, as in GQA's choices files.
+        attentions: records with id and `attention`, or a mapping id -> map; square maps of numbers of any size,
+            ``map[i][j]``: i runs along x. Needs `scene_graphs`.
+        scene_graphs: image id -> scene graph, as in GQA's files. Needs `attentions`.
+        consistency: True demands that every entailed question has record and prediction; False leaves consistency
+            out; None demands it if an unbalanced question has a prediction, else computes it where it can.
+        per_question: also give each balanced question's score.
+
+    Raises:
+        InputError: names the question and the field.
+
+    >>> question = {
+    ...     "isBalanced": True, "imageId": "1", "question": "Is it red?", "answer": "yes", "entailed": [],
+    ...     "types": {"structural": "verify", "semantic": "attr", "detailed": "verifyAttr"},
+    ...     "groups": {"global": "color", "local": "apple"},
+    ...     "semantic": [{"operation": "select", "argument": "apple (7)"}, {"operation": "exist", "argument": "?"}],
+    ... }
+    >>> result = gqa_score([{"questionId": "201", "prediction": "yes"}], {"201": question})
+    >>> result["accuracy"], result["per_steps"], result["per_length"], result["consistency"]
+    (1.0, {1: 1.0}, {3: 1.0}, None)
+    """
+    if not isinstance(consistency, bool | None):
+        raise InputError(f"consistency is {consistency!r}, expected True, False or None")
+    records = by_question_id("references", references, once=True)
+    answers = by_question_id("predictions", predictions, "prediction")
+    asked = _balanced(records, answers)
+    golds, predicted = _golds(asked), asked.texts("predictions")
+    right = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)])
+    scores = right.astype(np.float64)
+    types = {name: _part(asked, "types", name, (str,), "text") for name in TYPES}
+    groups = _part(asked, "groups", "global", (str, type(None)), "text or null")
+    is_open = np.array([name == "query" for name in types["structural"]])
+    validity, plausibility = _plausible(predicted, asked, types["detailed"], choices)
+    return {
+        "accuracy": float(scores.mean()),
+        "stderr": standard_error(scores, asked.groups("imageId")),
+        "binary": _mean(scores[~is_open]),
+        "open": _mean(scores[is_open]),
+        "per_structural_type": mean_by(scores, types["structural"]) or {},
+        "per_semantic_type": mean_by(scores, types["semantic"]) or {},
+        "per_detailed_type": mean_by(scores, types["detailed"]) or {},
+        "per_steps": _mean_by_number(scores, _steps(asked)),
+        "per_length": _mean_by_number(scores, [len(text.split()) for text in asked.texts("question")]),
+        "consistency": (
+            None if consistency is False else consistency_score(asked, right.tolist(), records, answers, consistency)
+        ),
+        "validity": validity,
+        "plausibility": plausibility,
+        "distribution": _chi_square(groups, golds, predicted) / 100,
+        "grounding": _grounding(asked, attentions, scene_graphs),
+        "per_question": dict(zip(asked["question_ids"], scores.tolist(), strict=True)) if per_question else None,
+    }
+
+
+def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questions:
+    """The balanced questions' records and predictions, one column a field, None where a record lacks it."""
+    for question_id, record in records.items():
+        if not isinstance(record, RECORD):
+            raise InputError(f"question {question_id!r} is {shown(record)}, expected a record")
+        balanced = record.get("isBalanced")
+        if not isinstance(balanced, bool):
+            raise InputError(f"question {question_id!r}: isBalanced is {shown(balanced)}, expected True or False")
+    ids = [question_id for question_id, record in records.items() if record["isBalanced"]]
+    if records and not ids:
+        raise InputError(f"none of the {len(records):,} references is balanced: there is nothing to score")
+    if lacking := [question_id for question_id in ids if question_id not in answers]:
+        raise InputError(
+            f"question {lacking[0]!r} has no prediction; {len(lacking):,} of {len(ids):,} balanced questions lack one"
+        )
+    rows = [records[question_id] for question_id in ids]
+    columns = {field: [record.get(field) for record in rows] for field in FIELDS}
+    if all(image is None for image in columns["imageId"]):
+        del columns["imageId"]
+    return Questions(ids, predictions=[answers[question_id] for question_id in ids], **columns)
+
+
+def _golds(asked: Questions) -> list[str]:
+    for row in (row for row, answer in enumerate(asked["answer"]) if answer is None):
+        raise asked.wrong(row, "answer", "text; GQA's files of test, challenge and submission questions hold none")
+    return asked.texts("answer")
+
+
+def _part(asked: Questions, field: str, name: str, kinds: tuple[type, ...], expected: str) -> list[Any]:
+    """One field of the records of a column; checked as a whole, and one by one only where something is wrong."""
+    try:
+        found = [record[name] for record in asked[field]]
+        if set(map(type, found)) <= set(kinds):
+            return found
+    except (KeyError, TypeError, IndexError):
+        pass
+    for row, record in enumerate(asked[field]):
+        if not isinstance(record, RECORD) or not isinstance(record.get(name, ...), kinds):
+            raise asked.wrong(row, field, f"a record whose {name} is {expected}")
+    return [record[name] for record in asked[field]]
+
+
+def _steps(asked: Questions) -> list[int]:
+    """Each question's number of reasoning steps."""
+    expected = "a list of records whose operation and argument are text"
+    exist, query_name, choose_name = UNCOUNTED_STEPS
+    counts = []
+    for row, operations in enumerate(asked["semantic"]):
+        if not isinstance(operations, list | tuple):
+            raise asked.wrong(row, "semantic", expected)
+        count = 0
+        for operation in operations:
+            name = operation.get("operation") if isinstance(operation, RECORD) else None
+            argument = operation.get("argument") if isinstance(operation, RECORD) else None
+            if not isinstance(name, str) or not isinstance(argument, str):
+                raise asked.wrong(row, "semantic", expected)
+            step = f"{name}: {argument}"
+            count += not (exist in step or query_name in step or choose_name in step)
+        counts.append(count)
+    return counts
+
+
+def _plausible(
+    predicted: Sequence[str], asked: Questions, detailed: Sequence[str], choices: Mapping[Any, Any] | None
+) -> tuple[float, float]:
+    """The shares of predictions that can answer the question at all, and that do so somewhere in the world."""
+    if choices is None:
+        return 0.0, 0.0
+    known = by_question_id("choices", choices)
+    counts = {"valid": 0, "plausible": 0}
+    for question_id, answer, type_name in zip(asked["question_ids"], predicted, detailed, strict=True):
+        of_question = known.get(question_id)
+        for name in counts:
+            listed: Any = of_question.get(name) if isinstance(of_question, RECORD) else None
+            if not _are_texts(listed):
+                raise InputError(
+                    f"question {question_id!r}: {name} in choices is {shown(listed)}, expected a list of text"
+                )
+            counts[name] += answer in (COMMON_ANSWERS if "Common" in type_name else listed)
+    return counts["valid"] / asked.count, counts["plausible"] / asked.count
+
+
+def _are_texts(listed: object) -> bool:
+    """Whether a value is a list of text; joining it asks that of each in a third of the time that we would take."""
+    try:
+        return isinstance(listed, list | tuple) and isinstance("".join(listed), str)
+    except TypeError:
+        return False
+
+
+def _chi_square(groups: Sequence[str | None], golds: Sequence[str], predicted: Sequence[str]) -> float:
+    """Mean over the groups, weighted by their questions, of the chi-square over their *gold* answers."""
+    cells = Counter(zip(groups, golds, strict=True))
+    expected = {cell: count for cell, count in cells.items() if cell[0] is not None}
+    if not expected:
+        raise InputError("no balanced question has a global group: there are no distributions of answers to compare")
+    observed = Counter(zip(groups, predicted, strict=True))
+    distances: dict[str | None, float] = defaultdict(float)
+    for cell, count in expected.items():
+        distances[cell[0]] += (observed[cell] - count) ** 2 / count
+    sizes = Counter(groups)
+    weighted = sum(distance * sizes[group] for group, distance in distances.items())
+    return weighted / sum(expected.values())
+
+
+def _grounding(
+    asked: Questions, attentions: Told | None, scene_graphs: Mapping[str, Mapping[str, Any]] | None
+) -> float | None:
+    if attentions is None and scene_graphs is None:
+        return None
+    if attentions is None:
+        raise InputError("scene_graphs without attentions: grounding needs both")
+    if scene_graphs is None:
+        raise InputError("attentions without scene_graphs: grounding needs both")
+    return float(grounding_scores(asked, attentions, scene_graphs).mean()) * 100
+
+
+def _mean(scores: Iterable[float]) -> float | None:
+    """None of nothing, where the official program says 0."""
+    values = np.asarray(scores, np.float64)
+    return float(values.mean()) if len(values) else None
+
+
+def _mean_by_number(scores: NDArray[np.float64], numbers: Sequence[int]) -> dict[int, float]:
+    totals, counts = np.bincount(numbers, scores), np.bincount(numbers)
+    return {int(number): float(totals[number] / counts[number]) for number in np.flatnonzero(counts)}

@@ -1,0 +1,162 @@
+"""GQA's grounding score: how much of the attention falls on what question and answer are about."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.gqa_records import Told, by_question_id, shown, text_id
+from hf_vqa_mc.scoring.questions import Questions, is_whole
+
+POINTING = ("question", "fullAnswer")
+"""the annotations whose objects count; those of the short answer do not"""
+BLOCK = 4096
+"""questions at a time, so that their maps and regions stay small"""
+
+Region = tuple[float, float, float, float]
+"""Left, top, right and bottom edge, in widths and heights of the image."""
+
+
+def grounding_scores(asked: Questions, attentions: Told, scene_graphs: Mapping[Any, Any]) -> NDArray[np.float64]:
+    """The attention on the regions that question and full answer point to, float64 (questions,).
+
+    A cell counts by the share of its area inside; a region that is pointed to twice counts twice; a question that
+    points nowhere scores 0. The official program means to add the whole image to questions about the scene, but
+    looks for "scene" among the names of an operation's fields, where it never is.
+
+    Args:
+        asked: with `annotations` and `imageId`.
+        attentions: square maps of numbers, float (n, n), of any n; ``map[i][j]``: i runs along x.
+        scene_graphs: by image id.
+
+    Raises:
+        InputError: names the question, and the image or the object.
+    """
+    maps = by_question_id("attentions", attentions, "attention")
+    regions = _regions(asked, scene_graphs)
+    scores = np.zeros(asked.count)
+    for start in range(0, asked.count, BLOCK):
+        by_size: dict[int, list[tuple[int, NDArray[np.float64]]]] = defaultdict(list)
+        for row in range(start, min(start + BLOCK, asked.count)):
+            attention = _attention(asked, row, maps)
+            by_size[len(attention)].append((row, attention))
+        for numbered in by_size.values():
+            rows = [row for row, _ in numbered]
+            scores[rows] = _attended(
+                np.stack([attention for _, attention in numbered]), [regions[row] for row in rows]
+            )
+    return scores
+
+
+def _attended(maps: NDArray[np.float64], regions: Sequence[Sequence[Region]]) -> NDArray[np.float64]:
+    """Each map's attention on its regions: maps (questions, n, n), result (questions,)."""
+    size = maps.shape[1]
+    question = np.repeat(np.arange(len(maps)), [len(of_one) for of_one in regions])
+    edges = np.array([*chain.from_iterable(regions)], np.float64).reshape(-1, 4)  # (regions, 4)
+    grid = np.arange(size + 1) / size
+
+    def covered(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The share of each column or row of cells between two edges, (regions, n)."""
+        inside = np.minimum(grid[1:], last[:, None]) - np.maximum(grid[:-1], first[:, None])
+        return np.asarray(np.maximum(inside, 0.0) * size)
+
+    columns, lines = covered(edges[:, 0], edges[:, 2]), covered(edges[:, 1], edges[:, 3])
+    on_region = np.einsum("ri,rij,rj->r", columns, maps[question], lines)
+    return np.bincount(question, on_region, minlength=len(maps)).astype(np.float64, copy=False)
+
+
+def _attention(asked: Questions, row: int, maps: Mapping[str, Any]) -> NDArray[np.float64]:
+    """A question's map, float64 (n, n)."""
+    question_id = asked["question_ids"][row]
+    if question_id not in maps:
+        raise InputError(f"{asked.where(row)} has no attention; expected a map for every balanced question")
+    given = maps[question_id]
+    try:
+        attention = np.asarray(given)
+        numbers = attention.dtype.kind in "fiu" and not _has_bool(given) and bool(np.isfinite(attention).all())
+    except (TypeError, ValueError):  # lines of different length, and whatever else is no array
+        attention, numbers = np.zeros(()), False
+    if not numbers or attention.ndim != 2 or attention.shape[0] != attention.shape[1] or not attention.size:
+        raise InputError(f"{asked.where(row)}: attention is {shown(given)}, expected a square map of finite numbers")
+    return attention.astype(np.float64, copy=False)
+
+
+def _has_bool(given: Any) -> bool:  # noqa: ANN401  whatever numpy takes for an array
+    """Whether True or False is among the numbers of nested lists; numpy would call them 1.0 and 0.0."""
+    lines = given if isinstance(given, list | tuple) else ()
+    return any(isinstance(line, list | tuple) and bool in map(type, line) for line in lines)
+
+
+def _regions(asked: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[Region]]:
+    """The regions each question points to."""
+    if not isinstance(scene_graphs, Mapping):
+        raise InputError(f"scene_graphs is {type(scene_graphs).__name__}, expected a mapping by image id")
+    graphs = {str(image_id): graph for image_id, graph in scene_graphs.items()}
+    images = asked.groups("imageId")
+    if images is None:
+        raise InputError("references have no imageId, by which to find a question's scene graph")
+    objects: dict[str, dict[str, Any]] = {}
+    found = []
+    for row, image in enumerate(images):
+        if image not in objects:
+            objects[image] = _objects(asked, row, image, graphs)
+        found.append(
+            [_region(asked, row, graphs[image], objects[image], pointed) for pointed in _pointed_to(asked, row)]
+        )
+    return found
+
+
+def _objects(asked: Questions, row: int, image: str, graphs: Mapping[str, Any]) -> dict[str, Any]:
+    """An image's objects by id as text."""
+    if image not in graphs:
+        raise InputError(f"{asked.where(row)}: image {image!r} has no scene graph")
+    graph = graphs[image]
+    objects = graph.get("objects") if isinstance(graph, Mapping) else None
+    if not isinstance(objects, Mapping):
+        raise InputError(f"{asked.where(row)}: image {image!r}: its scene graph has no record of objects")
+    for field in ("width", "height"):
+        if not _is_number(graph.get(field)) or graph[field] <= 0:
+            raise InputError(
+                f"{asked.where(row)}: image {image!r}: {field} is {shown(graph.get(field))}, expected a number above 0"
+            )
+    return {str(object_id): of_one for object_id, of_one in objects.items()}
+
+
+def _pointed_to(asked: Questions, row: int) -> list[str]:
+    """The ids of the objects that question and full answer point to, in that order."""
+    annotations = asked["annotations"][row]
+    found = []
+    for name in POINTING:
+        pointers = annotations.get(name) if isinstance(annotations, Mapping) else None
+        ids = [text_id(pointer) for pointer in pointers.values()] if isinstance(pointers, Mapping) else [None]
+        known = [object_id for object_id in ids if object_id is not None]
+        if len(known) < len(ids):
+            raise asked.wrong(row, "annotations", f"a record whose {name} is a mapping of words to object ids")
+        found += known
+    return found
+
+
+def _region(
+    asked: Questions, row: int, graph: Mapping[str, Any], objects: Mapping[str, Any], object_id: str
+) -> Region:
+    where = f"{asked.where(row)}: object {object_id!r} of image {str(asked['imageId'][row])!r}"
+    if object_id not in objects:
+        raise InputError(f"{where} is not in its scene graph")
+    of_one = objects[object_id]
+    if not isinstance(of_one, Mapping):
+        raise InputError(f"{where} is {shown(of_one)}, expected a record with x, y, w and h")
+    for side in ("x", "y", "w", "h"):
+        if not _is_number(of_one.get(side)):
+            raise InputError(f"{where}: {side} is {shown(of_one.get(side))}, expected a number")
+    x, y, w, h = (of_one[side] for side in ("x", "y", "w", "h"))
+    width, height = graph["width"], graph["height"]
+    return x / width, y / height, (x + w) / width, (y + h) / height
+
+
+def _is_number(value: object) -> bool:
+    return is_whole(value) or (isinstance(value, float | np.floating) and math.isfinite(value))

@@ -1,0 +1,344 @@
+"""``vqa-mc score``: what it prints and writes, how it ends, and that a built dataset is scored from end to end."""
+
+import csv
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hf_vqa_mc.cli import app, main
+from hf_vqa_mc.results.annotation_files import ACCEPTED
+from hf_vqa_mc.scoring.consensus import vqa_accuracy
+from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
+from tests.builder import raw_files
+from tests.results import files
+from tests.results.test_join import RIGHT
+from tests.sources import fixtures
+
+pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder with vqa_mc, built of COCO-QA and VQA."""
+    from hf_vqa_mc.builder import build_dataset
+
+    folder = tmp_path_factory.mktemp("built")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        raw_files.cocoqa(folder / "cocoqa")
+        fixtures.write_vqa(folder / "vqa")
+        build_dataset(
+            "cocoqa", data_dir=folder / "cocoqa", output=folder / "vqa_mc", variants=["iou", "random_uniform"]
+        )
+        build_dataset("vqa", data_dir=folder / "vqa", output=folder / "vqa_mc", variants=["orig"])
+    return folder
+
+
+@pytest.fixture
+def score(monkeypatch, capsys, tmp_path, built):
+    """Runs a command line in an empty folder beside ./vqa_mc; exit code, stdout and stderr."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    Path("vqa_mc").symlink_to(built / "vqa_mc")
+
+    def score(*arguments):
+        monkeypatch.setattr(sys, "argv", ["vqa-mc", "score", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return (end.value.code or 0, *capsys.readouterr())
+
+    return score
+
+
+def rows_of(config, split="test"):
+    from datasets import load_dataset
+
+    return list(load_dataset("vqa_mc", config, split=split))
+
+
+def table_of(out):
+    """Of the lines between │: the name, then the other cells that are not empty."""
+    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines() if line[:1] == "│"]
+    return {line[0]: [cell for cell in line[1:] if cell] for line in cells}
+
+
+def test_a_built_dataset_is_scored_from_end_to_end(score, tmp_path):
+    rows = rows_of("cocoqa_iou")
+    picked = [number % 4 for number in range(len(rows))]
+    expected = mc_accuracy(
+        picked,
+        [row["label"] for row in rows],
+        choices=[row["choices"] for row in rows],
+        question_types=[row["question_type"] for row in rows],
+        image_ids=[row["image_id"] for row in rows],
+        choice_kinds=[row["choice_kinds"] for row in rows],
+    )
+    by_place = [{"question_id": row["question_id"], "label": place} for row, place in zip(rows, picked, strict=True)]
+    by_text = {row["question_id"]: row["choices"][place].upper() for row, place in zip(rows, picked, strict=True)}
+    files.write(tmp_path / "here" / "label.json", by_place)
+    files.write(tmp_path / "here" / "text.json", by_text)
+    with Path("label.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["question_id", "label"])
+        writer.writeheader()
+        writer.writerows(by_place)
+    for name in ("label.json", "text.json", "label.csv"):
+        code, out, err = score(name, "vqa_mc", "cocoqa_iou", "--json")
+        assert code == 0, err
+        told = json.loads(out)
+        assert told["results"]["mc_accuracy"] == {k: v for k, v in expected.items() if k != "per_question"}
+        assert (told["dataset"], told["config"], told["split"]) == ("vqa_mc", "cocoqa_iou", "test")
+    code, out, err = score("label.json", "vqa_mc", "cocoqa_iou")
+    assert code == 0, err
+    table = table_of(out)
+    figures = [f"{100 * expected['accuracy']:.1f}", f"± {100 * expected['stderr']:.1f}", "25.0", str(len(rows))]
+    assert table["accuracy"] == figures
+    assert table["picked target"] == [f"{100 * expected['accuracy']:.1f}", "25.0"]
+    assert [table[name][0] for name in expected["per_question_type"]] == [
+        f"{100 * share:.1f}" for share in expected["per_question_type"].values()
+    ]
+    assert "scoring" in err
+
+
+def test_rows_with_the_answers_of_several_get_consensus_accuracy(score, tmp_path):
+    rows = rows_of("vqa_orig", "validation")
+    picked = [number % 18 for number in range(len(rows))]
+    path = files.write(
+        tmp_path / "p.json", {row["question_id"]: place for row, place in zip(rows, picked, strict=True)}
+    )
+    code, out, err = score(path, "vqa_mc", "vqa_orig", "--json", "--official", "out", "--name", "x")
+    assert code == 0, err
+    texts = [row["choices"][place] for row, place in zip(rows, picked, strict=True)]
+    references = [row["answers"] for row in rows]
+    expected = vqa_accuracy(texts, references)["accuracy"]
+    result = json.loads(out)["results"]["vqa_accuracy"]
+    assert result["accuracy"] == expected
+    each = [
+        sum(vqa_accuracy(row["choices"], [row["answers"]] * len(row["choices"]))["per_question"]) / len(row["choices"])
+        for row in rows
+    ]
+    assert result["chance"] == pytest.approx(sum(each) / len(each))
+    written = json.loads((tmp_path / "here/out/vqa_MultipleChoice_mscoco_val2014_x_results.json").read_text())
+    assert written == [
+        {"question_id": int(row["question_id"]), "answer": text} for row, text in zip(rows, texts, strict=True)
+    ]
+    again = score("out/vqa_MultipleChoice_mscoco_val2014_x_results.json", "vqa_mc", "vqa_orig", "--json")[1]
+    assert json.loads(again)["results"] == json.loads(out)["results"]
+    code, out, _ = score(path, "vqa_mc", "vqa_orig", "--metric", "mc_accuracy", "--metric", "wups", "--json")
+    assert list(json.loads(out)["results"]) == ["mc_accuracy", "wups"]
+
+
+def test_the_split_can_be_named(score, tmp_path):
+    path = files.write(tmp_path / "p.json", {row["question_id"]: 0 for row in rows_of("cocoqa_iou", "train")})
+    code, out, err = score(path, "vqa_mc", "cocoqa_iou", "--split", "train", "--json")
+    assert code == 0, err
+    assert json.loads(out)["split"] == "train"
+    code, _, err = score(path, "vqa_mc", "cocoqa_iou", "--split", "trian")
+    assert code == 2
+    assert "'trian': did you mean 'train'?" in err
+
+
+def test_a_config_must_be_one_of_the_folder(score, tmp_path):
+    path = files.write(tmp_path / "p.json", {"1": 0})
+    code, _, err = score(path, "vqa_mc")
+    assert code == 2
+    assert "has several configs; add one of cocoqa_iou, cocoqa_random_uniform, vqa_orig" in err
+    code, _, err = score(path, "vqa_mc", "cocoqa_uoi")
+    assert code == 2
+    assert "did you mean 'cocoqa_iou'?" in err
+
+
+BAD_ROWS = {
+    "missing": (
+        lambda answers: answers.popitem(),
+        r"no prediction for question '.*' of .*, test \(1 of \d+ questions lack one\)",
+    ),
+    "another": (lambda answers: answers.update(x=0), r"question 'x' is not among those of vqa_mc, cocoqa_iou, test"),
+    "no such place": (lambda answers: answers.update({next(iter(answers)): 4}), "a place among its 4 choices"),
+    "no such text": (lambda answers: answers.update({next(iter(answers)): "?"}), r"'\?', expected one of its choices"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_predictions_that_do_not_fit_the_rows_are_refused(score, tmp_path, spoil, message):
+    answers = {row["question_id"]: 0 for row in rows_of("cocoqa_iou")}
+    spoil(answers)
+    code, out, err = score(files.write(tmp_path / "p.json", answers), "vqa_mc", "cocoqa_iou")
+    assert (code, out) == (2, "")
+    assert re.search(message, err)
+
+
+def test_an_id_that_comes_twice_is_refused_for_one_right_answer_and_warned_of_for_consensus(score, tmp_path):
+    said = {}
+    for config, split in (("cocoqa_iou", "test"), ("vqa_orig", "validation")):
+        rows = [{"question_id": row["question_id"], "label": 0} for row in rows_of(config, split)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            code, _, err = score(files.write(tmp_path / "p.json", [*rows, rows[0]]), "vqa_mc", config)
+        said[config] = code, [line for line in err.splitlines() if line.startswith("vqa-mc: ")], rows[0]["question_id"]
+    code, lines, first = said["cocoqa_iou"]
+    assert (code, len(lines)) == (2, 1)
+    assert f"question {first!r} has more than one prediction; expected one each (questions with more: 1)" in lines[0]
+    code, lines, first = said["vqa_orig"]
+    assert (code, len(lines)) == (0, 1)
+    assert lines[0].startswith("vqa-mc: warning: ")
+    assert lines[0].endswith(f"questions with more than one prediction: 1, such as {first!r}; the last counts")
+
+
+def test_a_place_in_a_text_column_of_csv_is_told_apart(score, tmp_path):
+    lines = [f"{row['question_id']},0" for row in rows_of("cocoqa_iou")]
+    path = tmp_path / "p.csv"
+    path.write_text("\n".join(["question_id,prediction", *lines]))
+    code, _, err = score(path, "vqa_mc", "cocoqa_iou")
+    assert code == 2
+    assert "'0' is text in csv, and none of its choices" in err
+    assert "call the column 'label' if it holds places" in err
+
+
+@pytest.mark.parametrize("kind", RIGHT)
+def test_publishers_files_are_scored(score, tmp_path, kind):
+    asked = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
+    path = files.write(tmp_path / "p.json", RIGHT[kind])
+    code, out, err = score(path, asked, "--official", "out", "--output", "result.json")
+    assert code == 0, err
+    assert table_of(out)["accuracy"][0] == "100.0"
+    assert "wrote result.json" in out
+    assert "wrote out/" in out
+    told = json.loads((tmp_path / "here/result.json").read_text())
+    assert told["kind"] == kind
+    assert [result["accuracy"] for result in told["results"].values()] == [1.0]
+    code, out, _ = score(path, asked, "--json")
+    assert json.loads(out) == told
+
+
+def test_every_score_of_a_question_can_be_had(score, tmp_path):
+    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    told = json.loads(score(path, asked, "--json", "--per-question")[1])
+    assert told["results"]["vqa_accuracy"]["per_question"] == {"1": 1.0, "2": 1.0, "3": 1.0}
+    assert "per_question" not in json.loads(score(path, asked, "--json")[1])["results"]["vqa_accuracy"]
+
+
+def test_wrong_input_is_one_line_and_exit_code_2(score, tmp_path):
+    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    for arguments in (
+        ("no.json", asked),
+        (path, "no.json"),
+        (path, "a/b/c"),
+        (path, asked, "--metric", "bleu"),
+        (path, asked, "--official", path),
+        (path, asked, "--output", "no/such/file"),
+        (path, asked, "--output", path),
+        (path, asked, "--name", "x"),
+        (path, asked, "--per-question"),
+        (path, tmp_path / "here"),
+    ):
+        code, out, err = score(*arguments)
+        assert (code, out) == (2, ""), arguments
+        said = [line for line in err.splitlines() if line.startswith("vqa-mc: ")]
+        assert len(said) == 1, arguments
+        assert err.splitlines()[-1] == said[0]
+    assert ACCEPTED in score(path, "no.json")[2]
+    assert json.loads(path.read_text()) == RIGHT["vqa"]
+
+
+def test_rows_have_their_questions_themselves(score, tmp_path):
+    path = files.write(tmp_path / "p.json", {row["question_id"]: 0 for row in rows_of("vqa_orig", "validation")})
+    code, _, err = score(path, "vqa_mc", "vqa_orig", "--questions", files.vqa_questions(tmp_path))
+    assert code == 2
+    assert "--questions has no use for vqa_accuracy on multiple-choice rows; leave it out" in err
+
+
+def test_pairs_can_be_taken_among_rows(score, tmp_path):
+    rows = rows_of("vqa_orig", "validation")
+    path = files.write(tmp_path / "p.json", {row["question_id"]: row["label"] for row in rows})
+    pairs = files.write(tmp_path / "pairs.json", [[rows[0]["question_id"], rows[1]["question_id"]]])
+    code, out, err = score(path, "vqa_mc", "vqa_orig", "--pairs", pairs, "--json")
+    assert code == 0, err
+    assert json.loads(out)["results"]["vqa_pair_accuracy"]["pairs"] == 1
+
+
+def test_one_right_answer_has_no_official_files(score, tmp_path):
+    path = files.write(tmp_path / "p.json", {row["question_id"]: 0 for row in rows_of("cocoqa_iou")})
+    code, _, err = score(path, "vqa_mc", "cocoqa_iou", "--official", "out")
+    assert code == 2
+    assert "--official: multiple-choice rows with one right answer have no official files" in err
+    assert not (tmp_path / "here/out").exists()
+
+
+def test_a_full_disk_is_exit_code_1(score, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    monkeypatch.setattr("hf_vqa_mc.results.written_file.os.fsync", full)
+    code, out, err = score(path, asked, "--output", "result.json")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1] == (
+        "vqa-mc: cannot write result.json: no space left on device; nothing there was changed"
+    )
+    assert [entry.name for entry in (tmp_path / "here").iterdir()] == ["vqa_mc"]
+
+
+def test_ctrl_c_leaves_nothing(tmp_path):
+    code = """
+import time
+import hf_vqa_mc.results.written_file as written_file
+def slow(_):
+    print("working", flush=True)
+    time.sleep(60)
+written_file.os.fsync = slow
+from hf_vqa_mc.cli import main
+main()
+"""
+    path, asked = files.write(tmp_path / "in/p.json", RIGHT["vqa"]), files.vqa_file(tmp_path / "in")
+    (tmp_path / "here").mkdir()
+    command = [sys.executable, "-c", code, "score", str(path), str(asked), "--output", "result.json"]
+    environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
+    with subprocess.Popen(
+        command, cwd=tmp_path / "here", env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "working\n"
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "vqa-mc: interrupted"
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_annotation_files_need_neither_datasets_nor_torch(tmp_path):
+    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    code = f"""
+import sys
+sys.argv = ["vqa-mc", "score", {str(path)!r}, {str(asked)!r}]
+from hf_vqa_mc.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+assert not {{"datasets", "torch", "transformers", "evaluate"}} & set(sys.modules)
+"""
+    environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_has_an_example_and_names_every_scheme():
+    done = CliRunner().invoke(app, ["score", "-h"], env={"COLUMNS": "200", "TERM": "dumb"})
+    assert done.exit_code == 0
+    assert "Example: vqa-mc score" in done.output
+    for name in ("mc_accuracy", "vqa_accuracy", "vqa_pair_accuracy", "tdiuc_mpt", "gqa_score", "wups"):
+        assert name in done.output

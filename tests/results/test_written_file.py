@@ -1,0 +1,104 @@
+"""A file appears whole or not at all."""
+
+import errno
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.results.written_file import check_place, write_json
+
+
+def test_it_is_readable_by_others_as_any_file_and_ends_with_a_line_end(tmp_path):
+    old = os.umask(0o022)
+    try:
+        write_json(tmp_path / "a.json", {"ß": 1})
+    finally:
+        os.umask(old)
+    assert (tmp_path / "a.json").read_text("utf-8") == '{"ß": 1}\n'
+    assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o644
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt(), OSError(errno.EIO, "broken disk")])
+@pytest.mark.parametrize("point", ["fsync", "replace"])
+def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch, ending, point):
+    def failing(*_):
+        raise ending
+
+    write_json(tmp_path / "a.json", "old")
+    if point == "fsync":
+        monkeypatch.setattr("hf_vqa_mc.results.written_file.os.fsync", failing)
+    else:
+        monkeypatch.setattr("hf_vqa_mc.results.written_file.Path.replace", failing)
+    with pytest.raises(type(ending)):
+        write_json(tmp_path / "a.json", "new")
+    assert json.loads((tmp_path / "a.json").read_text()) == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_full_disk_is_one_clear_line_and_leaves_nothing(tmp_path):
+    disk = tmp_path / "small"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=20k", "tmpfs", disk]
+    if os.geteuid() or subprocess.run(mount, check=False).returncode:
+        pytest.skip("needs root, to mount a small disk")
+    try:
+        with pytest.raises(OSError, match=rf"cannot write {disk}/a.json: no space left on device; nothing") as error:
+            write_json(disk / "a.json", "x" * 100_000)
+        assert error.value.errno == errno.ENOSPC
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_limit_on_file_size_is_one_clear_line_and_keeps_the_old_file(tmp_path):
+    write_json(tmp_path / "a.json", "old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, limits[1]))
+    try:
+        with pytest.raises(OSError, match=r"cannot write .*a.json: file too large; nothing there was changed"):
+            write_json(tmp_path / "a.json", "x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert json.loads((tmp_path / "a.json").read_text()) == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_killed_write_leaves_what_was_there(tmp_path):
+    write_json(tmp_path / "a.json", "old")
+    code = """
+import os, signal, sys, pathlib
+from hf_vqa_mc.results import written_file
+written_file.os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+written_file.write_json(pathlib.Path(sys.argv[1]), "new")
+"""
+    environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "a.json")], env=environment)
+    assert done.returncode == -signal.SIGKILL
+    assert json.loads((tmp_path / "a.json").read_text()) == "old"
+
+
+def test_nan_is_not_written(tmp_path):
+    with pytest.raises(ValueError, match="Out of range float"):
+        write_json(tmp_path / "a.json", float("nan"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"--output .* is a folder; name a file in it"):
+        check_place(tmp_path, "--output")
+    with pytest.raises(InputError, match=r"there is no folder .*no; create it first"):
+        check_place(tmp_path / "no" / "a.json", "--output")
+    (tmp_path / "a.json").write_text("")
+    (tmp_path / "link").symlink_to("a.json")
+    with pytest.raises(InputError, match=r"--output .* would replace what is read; name another file"):
+        check_place(tmp_path / "link", "--output", [tmp_path / "a.json"])

@@ -1,0 +1,403 @@
+import copy
+import json
+import lzma
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.gqa import gqa_score
+from tests.scoring.literal_gqa import literal_gqa
+
+ANSWERS = st.sampled_from(["yes", "no", "color", "material", "shape", "Yes", " yes", "", "dög", "x y"])
+OPERATION = st.fixed_dictionaries(
+    {
+        "operation": st.sampled_from(["select", "query", "exist", "choose name", "verify query", "choose", "filter"]),
+        "argument": st.sampled_from(["name", "names", "?", "scene", "existing", "nam", ": name", "a (1)"]),
+    }
+)
+FEW_IDS = [str(number) for number in range(8)]
+POINTERS = st.dictionaries(st.sampled_from(["0", "1:3", "4"]), st.sampled_from(["a", "b", "c"]))
+SIDE = st.one_of(st.integers(-20, 700), st.floats(-20, 700))
+BOX = st.fixed_dictionaries({"x": SIDE, "y": SIDE, "w": SIDE, "h": SIDE})
+SCENE_GRAPH = st.fixed_dictionaries(
+    {
+        "width": st.integers(1, 640),
+        "height": st.floats(1, 640),
+        "objects": st.fixed_dictionaries({"a": BOX, "b": BOX, "c": BOX}),
+    }
+)
+
+
+def record(ids):
+    return st.fixed_dictionaries(
+        {
+            "isBalanced": st.booleans(),
+            "imageId": st.sampled_from(["n1", "n2"]),
+            "question": st.text("a? \t\u00a0é", max_size=12),
+            "answer": ANSWERS,
+            "entailed": st.lists(st.sampled_from(ids), max_size=4),
+            "types": st.fixed_dictionaries(
+                {
+                    "structural": st.sampled_from(["query", "verify", "Query"]),
+                    "semantic": st.sampled_from(["rel", "attr"]),
+                    "detailed": st.sampled_from(["relS", "twoCommon", "twoCommonX", "common"]),
+                }
+            ),
+            "groups": st.fixed_dictionaries({"global": st.sampled_from([None, "g", "h"])}),
+            "semantic": st.lists(OPERATION, max_size=4),
+            "annotations": st.fixed_dictionaries({"question": POINTERS, "fullAnswer": POINTERS, "answer": POINTERS}),
+        }
+    )
+
+
+@st.composite
+def worlds(draw):
+    """Questions with at least one balanced one in a group, predictions, choices, square maps and scene graphs."""
+    ids = FEW_IDS[: draw(st.integers(1, len(FEW_IDS)))]
+    questions = {number: draw(record(ids)) for number in ids}
+    first = questions[draw(st.sampled_from(ids))]
+    first["isBalanced"], first["groups"] = True, {"global": "g"}
+    answered = [*ids, *draw(st.lists(st.sampled_from([*ids, "extra"]), max_size=3))]
+    predictions = [{"questionId": number, "prediction": draw(ANSWERS)} for number in answered]
+    listed = st.lists(ANSWERS, max_size=5)
+    choices = {number: {"valid": draw(listed), "plausible": draw(listed)} for number in ids}
+    attentions = {}
+    for number in ids:
+        n = draw(st.integers(1, 3))
+        attentions[number] = draw(st.lists(st.lists(st.floats(-1, 1), min_size=n, max_size=n), min_size=n, max_size=n))
+    return predictions, questions, choices, attentions, {"n1": draw(SCENE_GRAPH), "n2": draw(SCENE_GRAPH)}
+
+
+@settings(max_examples=300)
+@given(worlds())
+def test_equals_the_literal_scores(world):
+    predictions, questions, choices, attentions, scene_graphs = world
+    found = gqa_score(
+        predictions, questions, choices=choices, attentions=attentions, scene_graphs=scene_graphs, consistency=True
+    )
+    expected = literal_gqa(*world)
+    for name, value in expected.items():
+        assert found[name] == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), name
+
+
+@given(worlds())
+def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world):
+    predictions, questions, choices, attentions, scene_graphs = world
+    expected = gqa_score(
+        predictions, questions, choices=choices, attentions=attentions, scene_graphs=scene_graphs, per_question=True
+    )
+    found = gqa_score(
+        [{"question_id": whole(row["questionId"]), "prediction": row["prediction"]} for row in predictions],
+        [{**q, "question_id": int(n), "entailed": [int(e) for e in q["entailed"]]} for n, q in questions.items()],
+        choices={int(number): listed for number, listed in choices.items()},
+        attentions=[{"questionId": int(number), "attention": np.array(a)} for number, a in attentions.items()],
+        scene_graphs=scene_graphs,
+        per_question=True,
+    )
+    assert found == expected
+
+
+def whole(text):
+    return int(text) if text.isdigit() else text
+
+
+def question(**changes):
+    """A balanced question of two steps and five words, in a group, that entails none."""
+    plain = {
+        "isBalanced": True,
+        "imageId": "n1",
+        "question": "What is near the sofa?",
+        "answer": "lamp",
+        "entailed": [],
+        "types": {"structural": "query", "semantic": "rel", "detailed": "relS"},
+        "groups": {"global": "furniture", "local": "x"},
+        "semantic": [
+            {"operation": "select", "argument": "sofa (1)"},
+            {"operation": "relate", "argument": "_,near,s (2)"},
+            {"operation": "query", "argument": "name"},
+        ],
+        "annotations": {"question": {"4": "sofa"}, "fullAnswer": {"1": "lamp"}, "answer": {"0": "lamp"}},
+    }
+    return {**plain, **changes}
+
+
+def types(**changes):
+    return {"structural": "query", "semantic": "rel", "detailed": "relS", **changes}
+
+
+def score(answers, questions, **options):
+    return gqa_score([{"questionId": n, "prediction": a} for n, a in answers.items()], questions, **options)
+
+
+def test_answers_must_be_the_same_letter_by_letter():
+    questions = {"1": question(), "2": question(), "3": question()}
+    result = score({"1": "lamp", "2": "Lamp", "3": "lamp "}, questions, per_question=True)
+    assert result["per_question"] == {"1": 1.0, "2": 0.0, "3": 0.0}
+    assert score({"1": "lamp", "2": "Lamp", "3": "lamp "}, questions)["per_question"] is None
+
+
+def test_only_balanced_questions_are_asked():
+    questions = {"1": question(), "2": question(isBalanced=False, answer=None, types=None, groups=None)}
+    result = score({"1": "lamp"}, questions, per_question=True)
+    assert result["per_question"] == {"1": 1.0}
+    assert result["per_length"] == {5: 1.0}
+
+
+def test_the_last_prediction_counts_and_those_for_other_questions_do_not():
+    predictions = [("1", "sofa"), ("9", 7), ("1", "lamp")]
+    result = gqa_score([{"questionId": n, "prediction": a} for n, a in predictions], {"1": question()})
+    assert result["accuracy"] == 1.0
+
+
+def test_query_is_open_and_every_other_structural_type_binary():
+    questions = {str(n): question(types=types(structural=t)) for n, t in enumerate(["query", "choose", "logical"])}
+    result = score({"0": "lamp", "1": "lamp", "2": "no"}, questions)
+    assert (result["open"], result["binary"]) == (1.0, 0.5)
+    assert score({"0": "lamp"}, {"0": questions["0"]})["binary"] is None
+    assert score({"1": "lamp"}, {"1": questions["1"]})["open"] is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "argument", "steps"),
+    [
+        ("query", "name", 0),
+        ("query", "names of all", 0),  # "query: name" is looked for anywhere
+        ("query", "material", 1),
+        ("query", "hname", 1),
+        ("choose name", "lamp|sofa", 0),
+        ("choose", "choose name", 0),
+        ("choose", "name", 1),
+        ("exist", "?", 0),
+        ("select", "existing thing", 0),  # and so is "exist"
+        ("verify query", "name", 0),
+        ("Exist", "?", 1),
+    ],
+)
+def test_steps_that_only_ask_are_not_counted_wherever_their_names_stand(operation, argument, steps):
+    asked = question(semantic=[{"operation": operation, "argument": argument}])
+    assert score({"1": "lamp"}, {"1": asked})["per_steps"] == {steps: 1.0}
+
+
+def test_steps_and_lengths_are_whole_numbers_in_order():
+    questions = {str(n): question(question=" ".join(["what"] * n)) for n in (11, 2, 1)}
+    questions["0"] = question(semantic=[], question=" \u00a0 ")
+    result = score(dict.fromkeys(questions, "lamp"), questions)
+    assert list(result["per_length"]) == [0, 1, 2, 11]
+    assert list(result["per_steps"]) == [0, 2]
+    assert all(type(number) is int for name in ("per_length", "per_steps") for number in result[name])
+
+
+def test_consistency_is_the_mean_over_right_answers_of_the_accuracy_on_what_they_entail():
+    questions = {
+        "1": question(entailed=["1", "3", "4"]),  # right: 1 of 2, itself not counted
+        "2": question(entailed=["3", "3", "4"]),  # right: 2 of 3, duplicates counted twice
+        "3": question(entailed=["4"]),  # right: 0 of 1
+        "4": question(entailed=["1"]),  # wrong: not asked
+    }
+    result = score({"1": "lamp", "2": "lamp", "3": "lamp", "4": "sofa"}, questions)
+    assert result["consistency"] == pytest.approx((1 / 2 + 2 / 3 + 0) / 3)
+
+
+def test_unbalanced_entailed_questions_count_for_consistency_alone():
+    questions = {"1": question(entailed=["2", "3"]), "2": question(isBalanced=False), "3": question(isBalanced=False)}
+    result = score({"1": "lamp", "2": "lamp", "3": "sofa"}, questions)
+    assert (result["accuracy"], result["consistency"]) == (1.0, 0.5)
+
+
+def test_consistency_of_no_question_is_none():
+    entails_itself = {"1": question(entailed=["1"]), "2": question(entailed=[])}
+    assert score({"1": "lamp", "2": "lamp"}, entails_itself, consistency=True)["consistency"] is None
+    wrong = {"1": question(entailed=["2"]), "2": question()}
+    assert score({"1": "sofa", "2": "lamp"}, wrong, consistency=True)["consistency"] is None
+
+
+@pytest.mark.parametrize(
+    ("answers", "consistency", "expected"),
+    [
+        ({"1": "lamp"}, None, None),  # balanced questions only: computed where it can be
+        ({"1": "lamp"}, False, None),
+        ({"1": "lamp"}, True, "question '2', entailed by question '1', has no prediction"),
+        ({"1": "sofa"}, True, "question '2', entailed by question '1', has no prediction"),
+        ({"1": "lamp", "3": "lamp"}, None, "question '2', entailed by question '1', has no prediction"),
+        ({"1": "lamp", "3": "lamp"}, False, None),
+        ({"1": "lamp", "2": "lamp"}, None, "question '9', entailed by question '1', has no record"),
+        ({"1": "lamp", "2": "lamp", "9": "lamp"}, True, "question '9', entailed by question '1', has no record"),
+    ],
+)
+def test_consistency_is_demanded_where_an_unbalanced_question_has_a_prediction(answers, consistency, expected):
+    questions = {"1": question(entailed=["1", "2", "9"])}
+    questions |= {number: question(isBalanced=False, entailed=None) for number in ("2", "3")}
+    if expected is None:
+        assert score(answers, questions, consistency=consistency)["consistency"] is None
+        return
+    with pytest.raises(InputError, match=expected):
+        score(answers, questions, consistency=consistency)
+
+
+def test_consistency_comes_unasked_where_everything_is_there():
+    questions = {"1": question(entailed=["2"]), "2": question()}
+    assert score({"1": "lamp", "2": "lamp"}, questions)["consistency"] == 1.0
+    assert score({"1": "lamp", "2": "lamp"}, questions, consistency=False)["consistency"] is None
+
+
+def test_validity_and_plausibility_are_0_without_choices():
+    result = score({"1": "color"}, {"1": question(types=types(detailed="twoCommon"))})
+    assert (result["validity"], result["plausibility"]) == (0.0, 0.0)
+
+
+def test_an_answer_is_valid_or_plausible_if_the_choices_list_it():
+    choices = {"1": {"valid": ["lamp", "sofa"], "plausible": ["lamp"]}, "2": {"valid": [], "plausible": []}}
+    result = score({"1": "sofa", "2": "lamp"}, {"1": question(), "2": question()}, choices=choices)
+    assert (result["validity"], result["plausibility"]) == (0.5, 0.0)
+
+
+def test_questions_about_something_common_have_three_answers_whatever_the_choices_say():
+    questions = {str(n): question(types=types(detailed="twoCommonX")) for n in range(2)}
+    choices = {str(n): {"valid": ["size"], "plausible": ["size"]} for n in range(2)}
+    result = score({"0": "shape", "1": "size"}, questions, choices=choices)
+    assert (result["validity"], result["plausibility"]) == (0.5, 0.5)
+
+
+def test_the_distribution_is_the_weighted_chi_square_over_gold_answers():
+    golds = {"1": "lamp", "2": "lamp", "3": "sofa", "4": "cat", "5": "cat"}
+    groups = {"1": "furniture", "2": "furniture", "3": "furniture", "4": "animal", "5": None}
+    questions = {n: question(answer=golds[n], groups={"global": groups[n]}) for n in golds}
+    answers = {"1": "sofa", "2": "sofa", "3": "chair", "4": "cat", "5": "dog"}
+    of_furniture = (0 - 2) ** 2 / 2 + (2 - 1) ** 2 / 1  # "chair" is no gold answer and not counted
+    assert score(answers, questions)["distribution"] == pytest.approx((3 * of_furniture + 1 * 0) / 4 / 100)
+
+
+def test_the_standard_error_is_clustered_by_image():
+    questions = {str(n): question(imageId=image) for n, image in enumerate(["a", "a", 7, "7"])}
+    answers = {"0": "lamp", "1": "lamp", "2": "sofa", "3": "sofa"}
+    assert score(answers, questions)["stderr"] == pytest.approx(0.5)
+    without = {n: {k: v for k, v in q.items() if k != "imageId"} for n, q in questions.items()}
+    assert score(answers, without)["stderr"] == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"isBalanced": None}, "question '1': isBalanced is None, expected True or False"),
+        ({"isBalanced": 1}, "question '1': isBalanced is 1"),
+        ({"answer": None}, "question '1': answer is None, expected text; GQA's files of test, challenge"),
+        ({"answer": 3}, "question '1': answer is 3, expected text"),
+        ({"question": None}, "question '1': question is None, expected text"),
+        ({"types": "query"}, "question '1': types is 'query', expected a record whose structural is text"),
+        ({"types": {"structural": "query"}}, "question '1': types is .*, expected a record whose semantic is text"),
+        ({"types": types(detailed=None)}, "question '1': types is .*, expected a record whose detailed is text"),
+        ({"groups": "furniture"}, "question '1': groups is 'furniture', expected a record whose global is text or"),
+        ({"groups": {"local": "x"}}, "question '1': groups is .*, expected a record whose global is text or null"),
+        ({"groups": {"global": 3}}, "question '1': groups is .*, expected a record whose global is text or null"),
+        ({"groups": None}, "question '1': groups is None"),
+        ({"groups": {"global": None}}, "no balanced question has a global group"),
+        ({"semantic": None}, "question '1': semantic is None, expected a list of records"),
+        ({"semantic": "select: sofa (1)"}, "question '1': semantic is 'select"),
+        ({"semantic": ["select"]}, "question '1': semantic is .*, expected a list of records whose operation and"),
+        ({"semantic": [{"operation": "select"}]}, "question '1': semantic is .*, expected a list of records"),
+        ({"entailed": None}, "question '1': entailed is None, expected a list of question ids"),
+        ({"entailed": "1"}, "question '1': entailed is '1', expected a list of question ids"),
+        ({"entailed": {"1": "1"}}, "question '1': entailed is .*, expected a list of question ids"),
+        ({"entailed": [None]}, r"question '1': entailed is \[None\], expected a list of question ids"),
+        ({"entailed": [["2"]]}, r"question '1': entailed is \[\['2'\]\], expected a list of question ids"),
+        ({"imageId": 1.5}, "question '1': imageId is 1.5"),
+    ],
+)
+def test_a_record_that_cannot_be_scored_is_named_with_its_field(change, message):
+    with pytest.raises(InputError, match=message):
+        score({"1": "lamp"}, {"1": question(**change)})
+    if None in change.values() and "isBalanced" not in change:
+        lacking = {name: value for name, value in question().items() if name not in change}
+        with pytest.raises(InputError, match=message):
+            score({"1": "lamp"}, {"1": lacking})
+
+
+def test_an_unbalanced_question_is_named_where_its_answer_is_wanted_and_missing():
+    questions = {"1": question(entailed=["2"]), "2": question(isBalanced=False, answer=None)}
+    with pytest.raises(InputError, match="question '2': answer is None, expected text"):
+        score({"1": "lamp", "2": "lamp"}, questions)
+    questions["2"]["answer"] = "lamp"
+    with pytest.raises(InputError, match="question '2': predictions is None, expected text"):
+        score({"1": "lamp", "2": None}, questions)
+
+
+def test_an_image_id_of_some_questions_only_is_an_error():
+    with pytest.raises(InputError, match="question '2': imageId is None"):
+        score({"1": "lamp", "2": "lamp"}, {"1": question(), "2": question(imageId=None)})
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "options", "message"),
+    [
+        ([], [], {}, "no questions at all"),
+        ([], {}, {}, "no questions at all"),
+        ([], {"1": question(isBalanced=False)}, {}, "none of the 1 references is balanced"),
+        ([], {"1": question(), "2": question()}, {}, "question '1' has no prediction; 2 of 2 balanced questions"),
+        ("lamp", {"1": question()}, {}, "predictions is str, expected a list of records or a mapping"),
+        (None, {"1": question()}, {}, "predictions is NoneType"),
+        (["lamp"], {"1": question()}, {}, "predictions, row 0, is 'lamp', expected a record with question_id or"),
+        ([{"prediction": "lamp"}], {"1": question()}, {}, "predictions, row 0, has no question_id or questionId"),
+        ([{"questionId": True}], {"1": question()}, {}, "predictions, row 0: questionId is True, expected text or a"),
+        ([{"questionId": 1.0}], {"1": question()}, {}, "predictions, row 0: questionId is 1.0"),
+        ([{"questionId": "1", "answer": "a"}], {"1": question()}, {}, "row 0: question '1' has no prediction"),
+        ([{"questionId": "1", "prediction": None}], {"1": question()}, {}, "question '1': predictions is None"),
+        ([{"questionId": "1", "prediction": 3}], {"1": question()}, {}, "question '1': predictions is 3"),
+        ({"1": "lamp"}, [question()], {}, "references, row 0, has no question_id or questionId"),
+        ({"1": "lamp"}, [question(question_id=None)], {}, "references, row 0: question_id is None"),
+        ({"1": "lamp"}, [question(question_id=n) for n in (1, "1")], {}, "question '1' comes more than once in refer"),
+        ({"1": "lamp"}, {1: question(), "1": question()}, {}, "question '1' comes more than once in references"),
+        ({"1": "lamp"}, {"1": "lamp"}, {}, "question '1' is 'lamp', expected a record"),
+        ({"1": "lamp"}, {None: question()}, {}, "references: a key is None, expected text or a whole number"),
+        ({"1": "lamp"}, {"1": question()}, {"consistency": "no"}, "consistency is 'no', expected True, False or None"),
+        ({"1": "lamp"}, {"1": question()}, {"choices": {}}, "question '1': valid in choices is None, expected a list"),
+        ({"1": "lamp"}, {"1": question()}, {"choices": ["lamp"]}, "choices, row 0, is 'lamp', expected a record"),
+        ({"1": "lamp"}, {"1": question()}, {"choices": {"1": ["lamp"]}}, "question '1': valid in choices is None"),
+        ({"1": "lamp"}, {"1": question()}, {"choices": {"1": {"valid": ["a"]}}}, "plausible in choices is None"),
+        ({"1": "lamp"}, {"1": question()}, {"choices": {"1": {"valid": "lamp"}}}, "valid in choices is 'lamp'"),
+        ({"1": "lamp"}, {"1": question()}, {"choices": {"1": {"valid": [1]}}}, r"valid in choices is \[1\]"),
+        ({"1": "lamp"}, {"1": question()}, {"attentions": {}}, "attentions without scene_graphs: grounding needs"),
+        ({"1": "lamp"}, {"1": question()}, {"scene_graphs": {}}, "scene_graphs without attentions"),
+    ],
+)
+def test_what_cannot_be_scored_is_an_error(predictions, references, options, message):
+    with pytest.raises(InputError, match=message):
+        gqa_score(predictions, references, **options)
+
+
+def test_what_is_given_is_not_changed():
+    questions = {"1": question(entailed=["1", 2]), 2: question()}
+    predictions = [{"questionId": 1, "prediction": "lamp"}, {"questionId": 2, "prediction": "lamp"}]
+    before = copy.deepcopy((questions, predictions))
+    gqa_score(predictions, questions)
+    assert (questions, predictions) == before
+
+
+@pytest.mark.parametrize("name", ["GQAOOD__ood_testdev_head", "GQAOOD__ood_testdev_tail", "GQAOOD__val_bal_tail_-0.7"])
+def test_real_questions_score_as_the_literal_scores_say(real_data, name):
+    with lzma.open(real_data / "gqa" / f"{name}.json.xz", "rt") as file:
+        questions = json.load(file)
+    assert all(q["isBalanced"] for q in questions.values())
+    draw, answers = Random(0), sorted({q["answer"] for q in questions.values()})
+    for q in questions.values():  # the files hold a part of GQA: of the entailed questions, those that are there
+        q["entailed"] = [other for other in q["entailed"] if other in questions]
+    predictions = [
+        {"questionId": n, "prediction": q["answer"] if draw.random() < 0.5 else draw.choice(answers)}
+        for n, q in questions.items()
+    ]
+    choices = {n: {"valid": draw.sample(answers, 50), "plausible": draw.sample(answers, 20)} for n in questions}
+    found, expected = gqa_score(predictions, questions, choices=choices), literal_gqa(predictions, questions, choices)
+    for score_name, value in expected.items():
+        assert found[score_name] == (None if value is None else pytest.approx(value, abs=1e-9)), score_name
+
+
+def test_real_questions_without_their_entailed_ones_have_no_consistency(real_data):
+    with lzma.open(real_data / "gqa" / "GQAOOD__ood_testdev_tail.json.xz", "rt") as file:
+        questions = json.load(file)
+    predictions = [{"questionId": n, "prediction": "yes"} for n in questions]
+    assert gqa_score(predictions, questions)["consistency"] is None
+    with pytest.raises(InputError, match="has no record among the references"):
+        gqa_score(predictions, questions, consistency=True)

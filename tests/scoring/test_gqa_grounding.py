@@ -1,0 +1,177 @@
+import json
+import lzma
+from random import Random
+
+import numpy as np
+import pytest
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring import gqa_grounding
+from hf_vqa_mc.scoring.gqa import gqa_score
+from tests.scoring.literal_gqa import attended
+from tests.scoring.test_gqa import question
+
+LEFT_HALF = {"x": 0, "y": 0, "w": 100, "h": 50}
+ALL = {"x": 0, "y": 0, "w": 200, "h": 50}
+QUADRANT = {"x": 50, "y": 12.5, "w": 100, "h": 25}  # the middle: a quarter of each of 2 x 2 cells
+
+
+def graph(**objects):
+    return {"width": 200, "height": 50, "objects": objects}
+
+
+def grounding(attention, objects, question_points=(), answer_points=(), **changes):
+    annotations = {
+        "question": {str(place): number for place, number in enumerate(question_points)},
+        "fullAnswer": {str(place): number for place, number in enumerate(answer_points)},
+        "answer": {"0": "never looked up"},
+    }
+    return gqa_score(
+        {"1": "lamp"},
+        {"1": question(annotations=annotations, **changes)},
+        attentions={"1": attention},
+        scene_graphs={"n1": graph(**objects)},
+    )["grounding"]
+
+
+def test_is_the_percentage_of_attention_on_the_regions_pointed_to():
+    assert grounding([[0.5, 0.2], [0.2, 0.1]], {"a": ALL}, ["a"]) == pytest.approx(100)
+    assert grounding([[0.5, 0.2], [0.2, 0.1]], {"a": ALL}, [], ["a"]) == pytest.approx(100)
+    assert grounding([[0.5, 0.2], [0.2, 0.1]], {"a": ALL}) == 0.0
+
+
+def test_the_first_index_of_a_map_runs_along_x():
+    assert grounding([[0.5, 0.2], [0.2, 0.1]], {"a": LEFT_HALF}, ["a"]) == pytest.approx(70)
+    assert grounding([[1, 1], [0, 0]], {"a": LEFT_HALF}, ["a"]) == pytest.approx(200)
+    assert grounding([[1, 0], [1, 0]], {"a": LEFT_HALF}, ["a"]) == pytest.approx(100)
+
+
+def test_a_cell_counts_by_the_share_of_its_area_inside():
+    assert grounding([[0.4, 0.3], [0.2, 0.1]], {"a": QUADRANT}, ["a"]) == pytest.approx(25)
+    assert grounding([[0.8]], {"a": QUADRANT}, ["a"]) == pytest.approx(20)
+
+
+def test_regions_pointed_to_twice_count_twice():
+    assert grounding([[1.0]], {"a": ALL, "b": LEFT_HALF}, ["a", "b"], ["a"]) == pytest.approx(250)
+
+
+def test_regions_outside_the_image_and_of_no_area_get_nothing():
+    outside = {"x": 300, "y": 0, "w": 100, "h": 50}
+    beyond = {"x": -100, "y": -50, "w": 200, "h": 200}  # the left half of the image and more
+    assert grounding([[1.0]], {"a": outside, "b": {**ALL, "w": 0}, "c": {**ALL, "h": -5}}, ["a", "b", "c"]) == 0.0
+    assert grounding([[1.0]], {"a": beyond}, ["a"]) == pytest.approx(50)
+
+
+def test_the_whole_image_is_never_added_though_a_question_is_about_the_scene():
+    semantic = [{"operation": "select", "argument": "scene"}, {"operation": "scene", "argument": "scene"}]
+    assert grounding([[1.0]], {"a": ALL}, semantic=semantic) == 0.0
+
+
+def test_the_short_answers_regions_do_not_count():
+    annotations = {"question": {}, "fullAnswer": {}, "answer": {"0": "a"}}
+    result = gqa_score(
+        {"1": "lamp"},
+        {"1": question(annotations=annotations)},
+        attentions={"1": [[1.0]]},
+        scene_graphs={"n1": graph(a=ALL)},
+    )
+    assert result["grounding"] == 0.0
+
+
+def test_maps_may_differ_in_size_come_twice_and_be_more_than_asked():
+    questions = {n: question(annotations={"question": {"0": 5}, "fullAnswer": {}}) for n in ("1", "2")}
+    attentions = [
+        {"questionId": 1, "attention": [["no", "map"]]},
+        {"questionId": 2, "attention": np.full((3, 3), 0.5, np.float32)},
+        {"question_id": "extra", "attention": None},
+        {"question_id": 1, "attention": ((1, 0), (0, 0))},
+    ]
+    result = gqa_score(
+        {"1": "lamp", "2": "lamp"}, questions, attentions=attentions, scene_graphs={"n1": graph(**{"5": LEFT_HALF})}
+    )
+    assert result["grounding"] == pytest.approx(100 * (1 + 0.5 * 4.5) / 2)
+
+
+def test_blocks_of_questions_add_up(monkeypatch):
+    draw = Random(0)
+    questions, attentions = {}, {}
+    for n in range(10):
+        questions[str(n)] = question(annotations={"question": {"0": draw.choice("ab")}, "fullAnswer": {}})
+        size = draw.choice([2, 3])
+        attentions[str(n)] = [[draw.random() for _ in range(size)] for _ in range(size)]
+    given = {"attentions": attentions, "scene_graphs": {"n1": graph(a=QUADRANT, b=LEFT_HALF)}}
+    at_once = gqa_score(dict.fromkeys(questions, "lamp"), questions, **given)["grounding"]
+    monkeypatch.setattr(gqa_grounding, "BLOCK", 3)
+    assert gqa_score(dict.fromkeys(questions, "lamp"), questions, **given)["grounding"] == pytest.approx(at_once)
+
+
+@pytest.mark.parametrize(
+    "attention",
+    [
+        [],
+        [[]],
+        [1.0],
+        [[1.0, 0.0]],
+        [[1.0, 0.0], [1.0]],
+        [[[1.0]]],
+        [[float("nan")]],
+        [[float("inf")]],
+        [[None]],
+        [["1"]],
+        [[True]],
+        [[True, 0.5], [0.5, 0.5]],
+        ((0.5, True), (0.5, 0.5)),
+        np.array([[True]]),
+        None,
+        "7",
+        {"a": 1},
+    ],
+)
+def test_a_map_that_is_not_a_square_of_finite_numbers_is_an_error(attention):
+    with pytest.raises(InputError, match=r"question '1': attention is .*, expected a square map of finite numbers"):
+        grounding(attention, {"a": ALL}, ["a"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "attentions", "scene_graphs", "message"),
+    [
+        ({}, {}, {"n1": graph(sofa=ALL, lamp=ALL)}, "question '1' has no attention"),
+        ({}, {"1": [[1]]}, {}, "question '1': image 'n1' has no scene graph"),
+        ({}, {"1": [[1]]}, [graph()], "scene_graphs is list, expected a mapping by image id"),
+        ({}, {"1": [[1]]}, {"n1": []}, "question '1': image 'n1': its scene graph has no record of objects"),
+        ({}, {"1": [[1]]}, {"n1": {**graph(), "width": 0}}, "question '1': image 'n1': width is 0, expected a number"),
+        ({}, {"1": [[1]]}, {"n1": {**graph(), "height": None}}, "question '1': image 'n1': height is None"),
+        ({}, {"1": [[1]]}, {"n1": graph()}, "question '1': object 'sofa' of image 'n1' is not in its scene graph"),
+        ({}, {"1": [[1]]}, {"n1": graph(sofa=3)}, "object 'sofa' of image 'n1' is 3, expected a record"),
+        ({}, {"1": [[1]]}, {"n1": graph(sofa={**ALL, "w": "9"})}, "object 'sofa' of image 'n1': w is '9', expected a"),
+        ({}, {"1": [[1]]}, {"n1": graph(sofa={**ALL, "h": float("nan")})}, "object 'sofa' of image 'n1': h is nan"),
+        ({}, {"1": [[1]]}, {"n1": graph(sofa={**ALL, "x": True})}, "object 'sofa' of image 'n1': x is True"),
+        ({"annotations": None}, {"1": [[1]]}, {"n1": graph()}, "question '1': annotations is None, expected a record"),
+        ({"annotations": {"question": {}}}, {"1": [[1]]}, {"n1": graph()}, "whose fullAnswer is a mapping"),
+        (
+            {"annotations": {"question": {"0": None}, "fullAnswer": {}}},
+            {"1": [[1]]},
+            {"n1": graph()},
+            "question '1': annotations is .*, expected a record whose question is a mapping of words to object ids",
+        ),
+        ({"imageId": None}, {"1": [[1]]}, {"n1": graph()}, "references have no imageId"),
+    ],
+)
+def test_what_lacks_for_grounding_is_named_with_its_question(changes, attentions, scene_graphs, message):
+    with pytest.raises(InputError, match=message):
+        gqa_score({"1": "lamp"}, {"1": question(**changes)}, attentions=attentions, scene_graphs=scene_graphs)
+
+
+def test_real_scene_graphs_give_the_literal_grounding(real_data):
+    with lzma.open(real_data / "gqa" / "minyus100__val_sceneGraphs.json.xz", "rt") as file:
+        graphs = json.load(file)
+    draw, questions, attentions = Random(0), {}, {}
+    for image, of_image in graphs.items():
+        for number in range(5):
+            name, objects = f"{image}-{number}", [*of_image["objects"]]
+            pointed = {str(place): draw.choice(objects) for place in range(min(3, len(objects)))}
+            questions[name] = question(imageId=image, annotations={"question": pointed, "fullAnswer": pointed})
+            attentions[name] = [[draw.random() for _ in range(7)] for _ in range(7)]
+    found = gqa_score(dict.fromkeys(questions, "lamp"), questions, attentions=attentions, scene_graphs=graphs)
+    expected = [attended(q, graphs, attentions[n]) for n, q in questions.items()]
+    assert found["grounding"] == pytest.approx(100 * sum(expected) / len(expected), rel=1e-9)
