@@ -125,24 +125,29 @@ def gqa_score(
 
 def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questions:
     """The balanced questions' records and predictions, one column a field, None where a record lacks it."""
+    ids, rows = [], []
     for question_id, record in records.items():
         if not isinstance(record, RECORD):
             raise InputError(f"question {question_id!r} is {shown(record)}, expected a record")
         balanced = record.get("isBalanced")
         if not isinstance(balanced, bool):
             raise InputError(f"question {question_id!r}: isBalanced is {shown(balanced)}, expected True or False")
-    ids = [question_id for question_id, record in records.items() if record["isBalanced"]]
+        if balanced:
+            ids.append(question_id)
+            rows.append(record)
     if records and not ids:
         raise InputError(f"none of the {len(records):,} references is balanced: there is nothing to score")
-    if lacking := [question_id for question_id in ids if question_id not in answers]:
+    try:
+        predicted = [answers[question_id] for question_id in ids]
+    except KeyError:
+        lacking = [question_id for question_id in ids if question_id not in answers]
         raise InputError(
             f"question {lacking[0]!r} has no prediction; {len(lacking):,} of {len(ids):,} balanced questions lack one"
-        )
-    rows = [records[question_id] for question_id in ids]
+        ) from None
     columns = {field: [record.get(field) for record in rows] for field in FIELDS}
     if all(image is None for image in columns["imageId"]):
         del columns["imageId"]
-    return Questions(ids, predictions=[answers[question_id] for question_id in ids], **columns)
+    return Questions(ids, predictions=predicted, **columns)
 
 
 def _golds(asked: Questions) -> list[str]:

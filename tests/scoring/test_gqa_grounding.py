@@ -92,6 +92,14 @@ def test_maps_may_differ_in_size_come_twice_and_be_more_than_asked():
     assert result["grounding"] == pytest.approx(100 * (1 + 0.5 * 4.5) / 2)
 
 
+def test_ids_of_images_and_objects_may_be_whole_numbers():
+    for pointed, object_id, image, image_id in [(5, "5", 7, "7"), ("5", 5, "7", 7)]:
+        asked = question(imageId=image, annotations={"question": {"0": pointed}, "fullAnswer": {}})
+        graphs = {image_id: {**graph(), "objects": {object_id: LEFT_HALF}}}
+        result = gqa_score({"1": "lamp"}, {"1": asked}, attentions={"1": [[1.0]]}, scene_graphs=graphs)
+        assert result["grounding"] == pytest.approx(50)
+
+
 def test_blocks_of_questions_add_up(monkeypatch):
     draw = Random(0)
     questions, attentions = {}, {}
@@ -122,6 +130,7 @@ def test_blocks_of_questions_add_up(monkeypatch):
         [[True, 0.5], [0.5, 0.5]],
         ((0.5, True), (0.5, 0.5)),
         np.array([[True]]),
+        np.zeros((0, 0)),
         None,
         "7",
         {"a": 1},
