@@ -5,9 +5,10 @@ the difference between records, and take question types only on one process. So 
 optional columns beside it, and comes out of the files as it went in.
 """
 
+import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,16 +25,18 @@ Columns = dict[str, list[Any]]
 class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
     """A scoring function as an ``evaluate`` metric; `add`, `add_batch` and `compute` take its optional columns."""
 
+    scheme: ClassVar[Callable[..., Mapping[str, Any]]]
+    """the scoring function"""
     columns: ClassVar[tuple[str, ...]] = ()
-    """the optional columns, one value a question; whatever else `compute` is given goes to the function as it is"""
+    """those of its arguments that hold one value a question; the others are options of `compute`"""
     ragged: ClassVar[bool] = False
     """whether predictions and references may be of different length, as where they are joined by question id"""
     filelocks: list[Any] | None
     file_paths: list[str] | None
 
     @abstractmethod
-    def score(self, predictions: list[Any], references: list[Any], **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """What the scoring function makes of all rows."""
+    def _info(self) -> evaluate.MetricInfo:
+        """What the metric is and takes; the rows themselves are kept as text."""
 
     def add(self, *, prediction: Any = None, reference: Any = None, **columns: Any) -> None:  # noqa: ANN401
         """Adds one question: its prediction, its reference and any optional columns, each under the column's name."""
@@ -42,8 +45,9 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:  # noqa: ANN401
         """Adds questions: predictions, references and any optional columns."""
-        if unknown := sorted(set(columns) - set(self.columns)):
-            raise InputError(f"{self.name} takes no column {', '.join(unknown)}; it takes {', '.join(self.columns)}")
+        for name in columns:
+            if name not in self.columns:
+                raise InputError(f"{self.name} takes no column {name}; it takes {', '.join(self.columns) or 'none'}")
         answered, asked = _listed("predictions", predictions), _listed("references", references)
         beside = {name: _listed(name, column) for name, column in columns.items() if column is not None}
         lengths = {name: len(column) for name, column in {"references": asked, **beside}.items()}
@@ -59,9 +63,12 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
 
         The optional columns belong to the rows given with them; without predictions and references, to all rows.
         """
+        self._check_names(options)
         if predictions is not None or references is not None:
             columns = {name: options.pop(name) for name in self.columns if name in options}
             self.add_batch(predictions=predictions, references=references, **columns)
+        elif self.writer is None and self.num_process == 1:
+            raise InputError("no questions at all: give predictions and references, here or to add_batch before")
         try:
             found: dict[str, Any] | None = super().compute(**options)
         except Exception:
@@ -73,7 +80,22 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
         columns = _unstored(predictions, references)
         for name in columns.keys() & options.keys():
             raise InputError(f"{name} was given with the rows and again to compute(); expected one of the two")
-        return dict(self.score(**columns, **options))
+        for name, parameter in self._parameters().items():
+            if parameter.default is parameter.empty and name not in {**columns, **options}:
+                raise InputError(f"no {name}, which {self.name} needs")
+        return dict(self.scheme(**columns, **options))
+
+    def _check_names(self, options: Iterable[str]) -> None:
+        known = [name for name in self._parameters() if name not in ("predictions", "references")]
+        for name in options:
+            if name not in known:
+                raise InputError(
+                    f"{self.name} takes no {name}; it takes {', '.join(known)} (evaluate.combine hands what it is "
+                    "given to all its metrics: compute those that take more by themselves)"
+                )
+
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(self.scheme).parameters
 
     def _infer_feature_from_batch(self, batch: object) -> Features:
         return _STORED
@@ -130,8 +152,10 @@ def _unstored(predictions: Sequence[str | None], references: Sequence[str | None
 def _text(value: object, field: str, row: int) -> str:
     try:
         return json.dumps(value, allow_nan=False, default=_plain)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"row {row} of this batch: {field} cannot be kept: {error}") from None
+    except ValueError:
+        raise InputError(f"row {row} of this batch: {field} holds NaN or infinity, or itself") from None
+    except TypeError as error:
+        raise InputError(f"row {row} of this batch: {field}: {error}") from None
 
 
 def _plain(value: object) -> object:

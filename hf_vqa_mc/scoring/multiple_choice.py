@@ -1,5 +1,7 @@
 """Accuracy of picking the target: Visual7W, COCO-QA, qaVG and every other source with one right answer."""
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TypedDict
 
@@ -133,16 +135,17 @@ def _kinds(
 ) -> tuple[dict[str, float] | None, dict[str, float] | None]:
     if "choice_kinds" not in asked or sizes is None:
         return None, None
-    chosen: dict[str, float] = {}
-    offered: dict[str, float] = {}
+    chosen: Counter[str] = Counter()
+    offered: dict[str, list[float]] = {}
     for row, kinds in enumerate(asked["choice_kinds"]):
         names = [_kind_name(asked, row, kind) for kind in kinds]
         for name in names:
-            offered[name] = offered.get(name, 0.0) + 1 / sizes[row]
-        chosen[names[picked[row]]] = chosen.get(names[picked[row]], 0.0) + 1
+            offered.setdefault(name, []).append(1 / sizes[row])
+        chosen[names[picked[row]]] += 1
+    order = sorted(offered, key=_kind_order)
     return (
-        {name: chosen.get(name, 0.0) / asked.count for name in sorted(offered, key=_kind_order)},
-        {name: float(offered[name]) / asked.count for name in sorted(offered, key=_kind_order)},
+        {name: chosen[name] / asked.count for name in order},
+        {name: math.fsum(offered[name]) / asked.count for name in order},
     )
 
 

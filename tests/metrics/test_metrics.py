@@ -144,7 +144,7 @@ def test_columns_may_come_with_compute_for_all_rows():
         ({"predictions": [1], "references": [1], "question_types": []}, "1 references, 0 question_types"),
         ({"predictions": [1.7], "references": [1]}, "row 0: predictions is 1.7"),
         ({"predictions": [True], "references": [1]}, "row 0: predictions is True"),
-        ({"predictions": [float("nan")], "references": [1]}, "row 0 of this batch: predictions cannot be kept"),
+        ({"predictions": [float("nan")], "references": [1]}, "row 0 of this batch: predictions holds NaN or infinity"),
         ({"predictions": [b"a"], "references": [1]}, "bytes is neither text, number, list nor record"),
         ({"predictions": [1]}, "references is NoneType, expected a list"),
         ({"predictions": "a", "references": "b"}, "predictions is str, expected a list"),
@@ -161,6 +161,15 @@ def test_what_evaluate_would_cast_is_an_error_and_the_metric_still_works(rows, m
 def test_unknown_columns_are_an_error():
     with pytest.raises(InputError, match="mc_accuracy takes no column answer_types; it takes choices"):
         hf_vqa_mc.load_metric("mc_accuracy").add_batch(predictions=[1], references=[1], answer_types=["a"])
+
+
+def test_what_a_metric_does_not_take_or_lacks_is_told():
+    with pytest.raises(InputError, match=r"wups takes no question_types; it takes thresholds, .* \(evaluate.combine"):
+        hf_vqa_mc.load_metric("wups").compute(predictions=["a"], references=["a"], question_types=["b"])
+    with pytest.raises(InputError, match="no question_types, which tdiuc_mpt needs"):
+        hf_vqa_mc.load_metric("tdiuc_mpt").compute(predictions=["a"], references=["a"])
+    with pytest.raises(InputError, match="no questions at all: give predictions and references"):
+        hf_vqa_mc.load_metric("wups").compute()
 
 
 def test_metrics_combine():

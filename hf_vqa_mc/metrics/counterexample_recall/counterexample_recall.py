@@ -1,8 +1,5 @@
 """Recall of the counter-example that people picked, as an ``evaluate`` metric."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import datasets
 import evaluate
 
@@ -36,6 +33,7 @@ CITATION = """@inproceedings{goyal2017making,
 class CounterexampleRecall(base.SchemeMetric):
     """`hf_vqa_mc.scoring.counterexamples.counterexample_recall` as a metric."""
 
+    scheme = staticmethod(counterexample_recall)
     columns = ("distances", "image_ids", "question_ids")
 
     def _info(self) -> evaluate.MetricInfo:
@@ -47,7 +45,3 @@ class CounterexampleRecall(base.SchemeMetric):
                 {"predictions": datasets.Sequence(datasets.Value("float64")), "references": datasets.Value("int64")}
             ),
         )
-
-    def score(self, predictions: list[Any], references: list[Any], **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """As `counterexample_recall`."""
-        return counterexample_recall(predictions, references, **options)

@@ -1,8 +1,5 @@
 """GQA's suite of scores, as an ``evaluate`` metric."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import datasets
 import evaluate
 
@@ -37,6 +34,7 @@ CITATION = """@inproceedings{hudson2019gqa,
 class GqaScore(base.SchemeMetric):
     """`hf_vqa_mc.scoring.gqa.gqa_score` as a metric; predictions and references are joined by question id."""
 
+    scheme = staticmethod(gqa_score)
     ragged = True
 
     def _info(self) -> evaluate.MetricInfo:
@@ -52,7 +50,3 @@ class GqaScore(base.SchemeMetric):
                 }
             ),
         )
-
-    def score(self, predictions: list[Any], references: list[Any], **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """As `gqa_score`."""
-        return gqa_score(predictions, references, **options)

@@ -1,8 +1,5 @@
 """Accuracy of picking the target among a question's choices, as an ``evaluate`` metric."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import datasets
 import evaluate
 
@@ -37,6 +34,7 @@ CITATION = """@inproceedings{chao2018negative,
 class McAccuracy(base.SchemeMetric):
     """`hf_vqa_mc.scoring.multiple_choice.mc_accuracy` as a metric."""
 
+    scheme = staticmethod(mc_accuracy)
     columns = ("choices", "question_types", "image_ids", "choice_kinds", "question_ids")
 
     def _info(self) -> evaluate.MetricInfo:
@@ -50,7 +48,3 @@ class McAccuracy(base.SchemeMetric):
                 datasets.Features({"predictions": datasets.Value("string"), "references": reference}),
             ],
         )
-
-    def score(self, predictions: list[Any], references: list[Any], **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """As `mc_accuracy`."""
-        return mc_accuracy(predictions, references, **options)

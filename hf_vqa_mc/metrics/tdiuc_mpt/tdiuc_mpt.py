@@ -1,13 +1,9 @@
 """TDIUC's accuracy by question type and its means over types, as an ``evaluate`` metric."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import datasets
 import evaluate
 
 import hf_vqa_mc.metrics.scheme_metric as base
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
 
 DESCRIPTION = """Accuracy by question type, and its arithmetic and harmonic means over types, plain and normalised by
@@ -40,6 +36,7 @@ CITATION = """@inproceedings{kafle2017analysis,
 class TdiucMpt(base.SchemeMetric):
     """`hf_vqa_mc.scoring.tdiuc.tdiuc_mpt` as a metric."""
 
+    scheme = staticmethod(tdiuc_mpt)
     columns = ("question_types", "absurd_questions", "image_ids", "question_ids")
 
     def _info(self) -> evaluate.MetricInfo:
@@ -51,9 +48,3 @@ class TdiucMpt(base.SchemeMetric):
                 {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
             ),
         )
-
-    def score(self, predictions: list[Any], references: list[Any], **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """As `tdiuc_mpt`."""
-        if "question_types" not in options:
-            raise InputError("no question_types; expected one a question, as the means are over types")
-        return tdiuc_mpt(predictions, references, **options)

@@ -1,8 +1,5 @@
 """Consensus accuracy of VQA v1 and v2 as an ``evaluate`` metric."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import datasets
 import evaluate
 
@@ -39,6 +36,7 @@ CITATION = """@inproceedings{antol2015vqa,
 class VqaAccuracy(base.SchemeMetric):
     """`hf_vqa_mc.scoring.consensus.vqa_accuracy` as a metric."""
 
+    scheme = staticmethod(vqa_accuracy)
     columns = ("question_types", "answer_types", "image_ids", "choices", "question_ids")
 
     def _info(self) -> evaluate.MetricInfo:
@@ -53,7 +51,3 @@ class VqaAccuracy(base.SchemeMetric):
                 datasets.Features({"predictions": text, "references": [record]}),
             ],
         )
-
-    def score(self, predictions: list[Any], references: list[Any], **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """As `vqa_accuracy`."""
-        return vqa_accuracy(predictions, references, **options)

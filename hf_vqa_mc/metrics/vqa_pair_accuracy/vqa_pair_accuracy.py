@@ -1,8 +1,5 @@
 """Accuracy on the balanced pairs of VQA v2 as an ``evaluate`` metric."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import datasets
 import evaluate
 
@@ -36,6 +33,7 @@ CITATION = """@inproceedings{goyal2017making,
 class VqaPairAccuracy(base.SchemeMetric):
     """`hf_vqa_mc.scoring.balanced_pairs.vqa_pair_accuracy` as a metric."""
 
+    scheme = staticmethod(vqa_pair_accuracy)
     columns = ("question_ids", "questions", "answer_types")
 
     def _info(self) -> evaluate.MetricInfo:
@@ -50,7 +48,3 @@ class VqaPairAccuracy(base.SchemeMetric):
                 datasets.Features({"predictions": text, "references": [record]}),
             ],
         )
-
-    def score(self, predictions: list[Any], references: list[Any], **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """As `vqa_pair_accuracy`."""
-        return vqa_pair_accuracy(predictions, references, **options)

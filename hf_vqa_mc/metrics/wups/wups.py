@@ -1,8 +1,5 @@
 """WUPS: how near the answers are in WordNet, as an ``evaluate`` metric."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import datasets
 import evaluate
 
@@ -35,6 +32,7 @@ CITATION = """@inproceedings{malinowski2014multiworld,
 class Wups(base.SchemeMetric):
     """`hf_vqa_mc.scoring.wu_palmer_sets.wups` as a metric."""
 
+    scheme = staticmethod(wups)
     columns = ("image_ids", "question_ids")
 
     def _info(self) -> evaluate.MetricInfo:
@@ -46,7 +44,3 @@ class Wups(base.SchemeMetric):
                 {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
             ),
         )
-
-    def score(self, predictions: list[Any], references: list[Any], **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """As `wups`."""
-        return wups(predictions, references, **options)
