@@ -1,5 +1,6 @@
 """What can be wrong with what we are given; every message names the place and the remedy."""
 
+import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -29,3 +30,15 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f": did you mean {near[0]!r}?" if near else "."
     return InputError(f"unknown {what} {name!r}{hint} Known: {', '.join(names)}")
+
+
+def shown(value: object) -> str:
+    """A value in a message: never longer than a line, whatever it is.
+
+    >>> shown([[1, 2], "red"])
+    "[[1, 2], 'red']"
+    """
+    try:
+        return reprlib.repr(value)[:100]
+    except Exception:  # such as a number of more digits than Python spells
+        return f"a {type(value).__name__}"

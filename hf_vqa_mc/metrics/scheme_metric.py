@@ -16,8 +16,12 @@ import evaluate
 from datasets import Features, Value
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.questions import as_list
 
 _STORED = Features({"predictions": Value("string"), "references": Value("string")})
+
+_FILLED = ""
+"""stands where the other column has more rows; no JSON text is empty"""
 
 Columns = dict[str, list[Any]]
 
@@ -31,8 +35,11 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
     """those of its arguments that hold one value a question; the others are options of `compute`"""
     ragged: ClassVar[bool] = False
     """whether predictions and references may be of different length, as where they are joined by question id"""
+    writer: Any
+    filelock: Any
     filelocks: list[Any] | None
     file_paths: list[str] | None
+    cache_file_name: str | None
 
     @abstractmethod
     def _info(self) -> evaluate.MetricInfo:
@@ -48,8 +55,10 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
         for name in columns:
             if name not in self.columns:
                 raise InputError(f"{self.name} takes no column {name}; it takes {', '.join(self.columns) or 'none'}")
-        answered, asked = _listed("predictions", predictions), _listed("references", references)
-        beside = {name: _listed(name, column) for name, column in columns.items() if column is not None}
+        if self.ragged:
+            predictions, references = ([] if rows is None else rows for rows in (predictions, references))
+        answered, asked = as_list("predictions", predictions), as_list("references", references)
+        beside = {name: as_list(name, column) for name, column in columns.items() if column is not None}
         lengths = {name: len(column) for name, column in {"references": asked, **beside}.items()}
         if not self.ragged:
             lengths["predictions"] = len(answered)
@@ -63,13 +72,13 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
 
         The optional columns belong to the rows given with them; without predictions and references, to all rows.
         """
-        self._check_names(options)
-        if predictions is not None or references is not None:
-            columns = {name: options.pop(name) for name in self.columns if name in options}
-            self.add_batch(predictions=predictions, references=references, **columns)
-        elif self.writer is None and self.num_process == 1:
-            raise InputError("no questions at all: give predictions and references, here or to add_batch before")
         try:
+            self._check_names(options)
+            if predictions is not None or references is not None:
+                columns = {name: options.pop(name) for name in self.columns if name in options}
+                self.add_batch(predictions=predictions, references=references, **columns)
+            elif self.writer is None and self.num_process == 1:
+                raise InputError("no questions at all: give predictions and references, here or to add_batch before")
             found: dict[str, Any] | None = super().compute(**options)
         except Exception:
             self._forget()
@@ -107,22 +116,21 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
         return list(_STORED)
 
     def _forget(self) -> None:
-        """Lets go of the files of rows that could not be scored, so that the metric can be used again."""
-        self.data = self.writer = self.buf_writer = None
-        for lock, path in zip(self.filelocks or [], self.file_paths or [], strict=False):
+        """Lets go of the rows that could not be scored and of their files, so that the metric can be used again."""
+        if self.writer is not None:
+            self.writer.close()
+        self.data = self.writer = self.buf_writer = self.selected_feature_format = None
+        held = dict(zip(self.file_paths or [], self.filelocks or [], strict=False))
+        if self.cache_file_name is not None:
+            held[self.cache_file_name] = self.filelock
+        for path, lock in held.items():
             Path(path).unlink(missing_ok=True)
             lock.release()
-        self.filelocks = self.file_paths = None
+        self.filelocks = self.file_paths = self.filelock = self.cache_file_name = None
 
 
-def _listed(name: str, column: Any) -> list[Any]:  # noqa: ANN401
-    if column is None or isinstance(column, str | bytes | Mapping) or not hasattr(column, "__len__"):
-        raise InputError(f"{name} is {type(column).__name__}, expected a list with one value a question")
-    return list(column.tolist()) if hasattr(column, "tolist") else list(column)
-
-
-def _stored(predictions: list[Any], references: list[Any], beside: Columns) -> dict[str, list[str | None]]:
-    """The rows as text, the optional columns with the references; the shorter of ragged columns filled with nulls."""
+def _stored(predictions: list[Any], references: list[Any], beside: Columns) -> dict[str, list[str]]:
+    """The rows as text, the optional columns with the references; the shorter of ragged columns filled up."""
     answered = [_text(value, "predictions", row) for row, value in enumerate(predictions)]
     asked = [
         _text([value, {name: column[row] for name, column in beside.items()}], "references", row)
@@ -130,16 +138,16 @@ def _stored(predictions: list[Any], references: list[Any], beside: Columns) -> d
     ]
     rows = max(len(answered), len(asked))
     return {
-        "predictions": [*answered, *[None] * (rows - len(answered))],
-        "references": [*asked, *[None] * (rows - len(asked))],
+        "predictions": [*answered, *[_FILLED] * (rows - len(answered))],
+        "references": [*asked, *[_FILLED] * (rows - len(asked))],
     }
 
 
-def _unstored(predictions: Sequence[str | None], references: Sequence[str | None]) -> Columns:
+def _unstored(predictions: Sequence[str], references: Sequence[str]) -> Columns:
     """The columns that `_stored` was given, of all batches."""
-    asked = [json.loads(text) for text in references if text is not None]
+    asked = [json.loads(text) for text in references if text != _FILLED]
     columns: Columns = {
-        "predictions": [json.loads(text) for text in predictions if text is not None],
+        "predictions": [json.loads(text) for text in predictions if text != _FILLED],
         "references": [reference for reference, _ in asked],
     }
     names = {name for _, beside in asked for name in beside}
@@ -152,7 +160,7 @@ def _unstored(predictions: Sequence[str | None], references: Sequence[str | None
 def _text(value: object, field: str, row: int) -> str:
     try:
         return json.dumps(value, allow_nan=False, default=_plain)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(f"row {row} of this batch: {field} holds NaN or infinity, or itself") from None
     except TypeError as error:
         raise InputError(f"row {row} of this batch: {field}: {error}") from None

@@ -72,7 +72,9 @@ def vqa_pair_accuracy(
     (0.5, 1.0, None, 0.5)
     """
     asked = Questions(
-        question_ids, predictions=predictions, references=references, questions=questions, answer_types=answer_types
+        {"predictions": predictions, "references": references, "question_ids": question_ids},
+        questions=questions,
+        answer_types=answer_types,
     )
     members = _members(asked, pairs)
     right = (consensus(asked, protocol) == 1.0)[members].all(axis=1).astype(np.float64)
@@ -96,13 +98,8 @@ def vqa_pair_accuracy(
 
 def _members(asked: Questions, pairs: Sequence[Sequence[int | str]]) -> NDArray[np.int64]:
     """The rows of each pair's questions, int64 (pairs, 2)."""
-    rows: dict[str, int] = {}
-    for row, name in enumerate(asked.groups("question_ids") or []):
-        if rows.setdefault(name, row) != row:
-            raise InputError(f"{asked.where(row)}: question_ids has it in row {rows[name]} and in row {row}")
+    rows = {name: row for row, name in enumerate(asked.groups("question_ids") or [])}
     listed = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
-    if not rows:
-        raise InputError("question_ids is NoneType, expected a list with one value a question")
     if not isinstance(listed, list | tuple):
         raise InputError(f"pairs is {type(pairs).__name__}, expected a list of two question ids each")
     if not listed:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.statistics import mean_by, standard_error
 from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
@@ -84,9 +84,8 @@ def vqa_accuracy(
     [0.6, 1.0]
     """
     asked = Questions(
+        {"predictions": predictions, "references": references},
         question_ids,
-        predictions=predictions,
-        references=references,
         choices=choices,
         question_types=question_types,
         answer_types=answer_types,
@@ -113,8 +112,8 @@ def consensus(asked: Questions, protocol: Protocol) -> NDArray[np.float64]:
     Raises:
         InputError: names the question and the field.
     """
-    if protocol not in tuple(FORMS):
-        raise InputError(f"protocol is {protocol!r}, expected {' or '.join(map(repr, FORMS))}")
+    if not isinstance(protocol, str) or protocol not in FORMS:
+        raise InputError(f"protocol is {shown(protocol)}, expected {' or '.join(map(repr, FORMS))}")
     forms, numbers = FORMS[protocol], _numbers()
     answers = _answer_texts(asked)
     agreed_answers, free_answers = _numbered(answers, forms.agreed_answer, forms.answer, numbers)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.statistics import standard_error
 
 KS = (1, 5)
@@ -56,7 +56,10 @@ def counterexample_recall(
     """
     names = {f"recall@{k}": k for k in _checked(ks)}
     asked = Questions(
-        question_ids, predictions=predictions, references=references, distances=distances, image_ids=image_ids
+        {"predictions": predictions, "references": references},
+        question_ids,
+        distances=distances,
+        image_ids=image_ids,
     )
     scores = [_numbers(asked, row, "predictions") for row in range(asked.count)]
     sizes = np.array([len(of_row) for of_row in scores])
@@ -74,21 +77,19 @@ def counterexample_recall(
 
 
 def _checked(ks: Sequence[int]) -> list[int]:
-    if isinstance(ks, str | int | float) or not hasattr(ks, "__len__"):
-        raise InputError(f"ks is {ks!r}, expected a list of whole numbers from 1 on")
-    for k in ks:
+    listed = as_list("ks", ks)
+    for k in listed or [None]:
         if not is_whole(k) or k < 1:
-            raise InputError(f"ks: {k!r}, expected a whole number from 1 on")
-    return [int(k) for k in ks]
+            raise InputError(f"ks: {shown(k)}, expected whole numbers from 1 on, one at least")
+    return [int(k) for k in listed]
 
 
 def _numbers(asked: Questions, row: int, field: str) -> list[float]:
     """A question's numbers, one a candidate."""
     found = asked[field][row]
-    values = found.tolist() if hasattr(found, "tolist") else found
-    if not isinstance(values, list | tuple) or not values or not all(_is_finite(value) for value in values):
+    if not isinstance(found, list | tuple) or not found or not all(_is_finite(value) for value in found):
         raise asked.wrong(row, field, "a list of finite numbers, one a candidate")
-    return list(values)
+    return [value.item() if isinstance(value, np.generic) else value for value in found]
 
 
 def _is_finite(value: object) -> bool:
@@ -100,8 +101,9 @@ def _picked(asked: Questions, row: int, size: int, ks: dict[str, int]) -> int:
     place = asked["references"][row]
     if not is_whole(place) or not 0 <= place < size:
         raise asked.wrong(row, "references", f"a place among its {size} candidates, from 0 on")
-    if ks and max(ks.values()) > size:
-        raise InputError(f"{asked.where(row)}: predictions has {size} candidates, too few for k = {max(ks.values())}")
+    most = max(ks.values())
+    if most > size:
+        raise InputError(f"{asked.where(row)}: predictions has {size} candidates, too few for k = {most}; give ks")
     return int(place)
 
 

@@ -7,10 +7,10 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.gqa_consistency import consistency_score
 from hf_vqa_mc.scoring.gqa_grounding import grounding_scores
-from hf_vqa_mc.scoring.gqa_records import RECORD, Told, by_question_id, shown
+from hf_vqa_mc.scoring.gqa_records import RECORD, Told, by_question_id
 from hf_vqa_mc.scoring.questions import Questions
 from hf_vqa_mc.scoring.statistics import mean_by, standard_error
 
@@ -147,7 +147,7 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
     columns = {field: [record.get(field) for record in rows] for field in FIELDS}
     if all(image is None for image in columns["imageId"]):
         del columns["imageId"]
-    return Questions(ids, predictions=predicted, **columns)
+    return Questions({"predictions": predicted}, ids, **columns)
 
 
 def _golds(asked: Questions) -> list[str]:

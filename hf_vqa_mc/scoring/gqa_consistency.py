@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.gqa_records import shown, text_id
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.scoring.gqa_records import text_id
 from hf_vqa_mc.scoring.questions import Questions
 
 EXPECTED = "a list of question ids (consistency=False leaves it out)"

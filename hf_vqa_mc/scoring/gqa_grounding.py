@@ -1,7 +1,7 @@
 """GQA's grounding score: how much of the attention falls on what question and answer are about."""
 
-import math
-from collections import defaultdict
+import sys
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.gqa_records import Told, by_question_id, shown, text_id
-from hf_vqa_mc.scoring.questions import Questions, is_whole
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.scoring.gqa_records import Told, by_question_id, text_id
+from hf_vqa_mc.scoring.questions import Questions
 
 POINTING = ("question", "fullAnswer")
 """the annotations whose objects count; those of the short answer do not"""
-BLOCK = 4096
-"""questions at a time, so that their maps and regions stay small"""
+CELLS = 1 << 22
+"""as many numbers of maps at a time, at most, unless a single map has more"""
 
 Region = tuple[float, float, float, float]
 """Left, top, right and bottom edge, in widths and heights of the image."""
@@ -40,16 +40,26 @@ def grounding_scores(asked: Questions, attentions: Told, scene_graphs: Mapping[A
     maps = by_question_id("attentions", attentions, "attention")
     regions = _regions(asked, scene_graphs)
     scores = np.zeros(asked.count)
-    for start in range(0, asked.count, BLOCK):
-        by_size: dict[int, list[tuple[int, NDArray[np.float64]]]] = defaultdict(list)
-        for row in range(start, min(start + BLOCK, asked.count)):
-            attention = _attention(asked, row, maps)
-            by_size[len(attention)].append((row, attention))
-        for numbered in by_size.values():
-            rows = [row for row, _ in numbered]
-            scores[rows] = _attended(
-                np.stack([attention for _, attention in numbered]), [regions[row] for row in rows]
-            )
+    waiting: dict[int, list[tuple[int, NDArray[np.float64]]]] = defaultdict(list)
+    held: Counter[int] = Counter()
+
+    def score(size: int) -> None:
+        rows = [row for row, _ in waiting[size]]
+        maps_of_rows = np.stack([attention for _, attention in waiting.pop(size)])
+        scores[rows] = _attended(maps_of_rows, [regions[row] for row in rows])
+        held[size] = 0
+
+    for row in range(asked.count):
+        attention = _attention(asked, row, maps)
+        size = len(attention)
+        waiting[size].append((row, attention))
+        held[size] += attention.size * max(len(regions[row]), 1)  # each region takes the map once more
+        if held[size] >= CELLS:
+            score(size)
+    for size in list(waiting):
+        score(size)
+    for row in np.flatnonzero(~np.isfinite(scores))[:1]:
+        raise InputError(f"{asked.where(int(row))}: its attention is too large to be added up")
     return scores
 
 
@@ -77,8 +87,10 @@ def _attention(asked: Questions, row: int, maps: Mapping[str, Any]) -> NDArray[n
         raise InputError(f"{asked.where(row)} has no attention; expected a map for every balanced question")
     given = maps[question_id]
     try:
-        attention = np.asarray(given)
-        numbers = attention.dtype.kind in "fiu" and not _has_bool(given) and bool(np.isfinite(attention).all())
+        lines = given.tolist() if hasattr(given, "tolist") and not isinstance(given, np.ndarray) else given  # torch
+        attention = np.asarray(lines)
+        numbers = attention.dtype.kind in "fiu" and not _has_bool(lines) and bool(np.isfinite(attention).all())
+        numbers &= not isinstance(given, np.ma.MaskedArray)
     except (TypeError, ValueError):  # lines of different length, and whatever else is no array
         attention, numbers = np.zeros(()), False
     if not numbers or attention.ndim != 2 or attention.shape[0] != attention.shape[1] or not attention.size:
@@ -89,7 +101,7 @@ def _attention(asked: Questions, row: int, maps: Mapping[str, Any]) -> NDArray[n
 def _has_bool(given: Any) -> bool:  # noqa: ANN401  whatever numpy takes for an array
     """Whether True or False is among the numbers of nested lists; numpy would call them 1.0 and 0.0."""
     lines = given if isinstance(given, list | tuple) else ()
-    return any(isinstance(line, list | tuple) and bool in map(type, line) for line in lines)
+    return any(isinstance(line, list | tuple) and not {bool, np.bool_}.isdisjoint(map(type, line)) for line in lines)
 
 
 def _regions(asked: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[Region]]:
@@ -159,4 +171,6 @@ def _region(
 
 
 def _is_number(value: object) -> bool:
-    return is_whole(value) or (isinstance(value, float | np.floating) and math.isfinite(value))
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return bool(abs(value) <= sys.float_info.max)

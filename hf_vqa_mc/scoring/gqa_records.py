@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import is_whole
 
 Told = Iterable[Mapping[str, Any]] | Mapping[str, Any] | Mapping[int, Any]
@@ -50,12 +50,6 @@ def text_id(value: object) -> str | None:
     if isinstance(value, str):
         return value
     return str(value) if is_whole(value) else None
-
-
-def shown(value: object) -> str:
-    """A value in a message, cut where it is long."""
-    found = repr(value)
-    return found if len(found) <= 100 else f"{found[:100]}..."
 
 
 def _pair(name: str, row: int, record: object, field: str | None) -> tuple[str, Any]:

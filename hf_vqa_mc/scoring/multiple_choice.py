@@ -63,9 +63,8 @@ def mc_accuracy(
     (0.5, 0.5)
     """
     asked = Questions(
+        {"predictions": predictions, "references": references},
         question_ids,
-        predictions=predictions,
-        references=references,
         choices=choices,
         question_types=question_types,
         image_ids=image_ids,

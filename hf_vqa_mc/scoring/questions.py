@@ -1,12 +1,13 @@
 """What was asked and answered, one row a question: checked once at the door, so that a scheme only counts."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 
 Column = Sequence[Any] | NDArray[Any]
 """One value a question."""
@@ -16,16 +17,20 @@ class Questions:
     """The columns of a scheme's input, as lists of the same length.
 
     Args:
+        needed: name to values, of the columns that must be there.
         question_ids: what messages call the questions; their rows if there are none.
-        columns: name to values; None where an optional column was not given.
+        optional: name to values; None where a column was not given.
 
     Raises:
-        InputError: columns of different lengths, or no questions at all.
+        InputError: a column is no list, columns differ in length, there are no questions, or an id comes twice.
     """
 
-    def __init__(self, question_ids: Column | None = None, **columns: Column | None) -> None:
-        named = {"question_ids": question_ids, **columns}
-        self._columns = {name: _as_list(name, column) for name, column in named.items() if column is not None}
+    def __init__(
+        self, needed: Mapping[str, Column], question_ids: Column | None = None, **optional: Column | None
+    ) -> None:
+        given = {"question_ids": question_ids, **optional}
+        self._columns = {name: as_list(name, column) for name, column in needed.items()}
+        self._columns |= {name: as_list(name, column) for name, column in given.items() if column is not None}
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
@@ -34,6 +39,13 @@ class Questions:
         """how many questions there are"""
         if not self.count:
             raise InputError("no questions at all: there is nothing to score")
+        self._check_ids()
+
+    def _check_ids(self) -> None:
+        ids = self.groups("question_ids") or []
+        if len(set(ids)) < len(ids):
+            (twice, times), *_ = Counter(ids).most_common(1)
+            raise InputError(f"question {twice!r} is {times} times in question_ids; expected each once")
 
     def __contains__(self, name: str) -> bool:
         return name in self._columns
@@ -43,13 +55,11 @@ class Questions:
 
     def where(self, row: int) -> str:
         """A question's name in messages."""
-        return f"question {self._columns['question_ids'][row]!r}" if "question_ids" in self else f"row {row}"
+        return f"question {shown(self._columns['question_ids'][row])}" if "question_ids" in self else f"row {row}"
 
     def wrong(self, row: int, field: str, expected: str) -> InputError:
         """The error for a value that a scheme cannot take."""
-        found = repr(self._columns[field][row])
-        shown = found if len(found) <= 100 else f"{found[:100]}..."
-        return InputError(f"{self.where(row)}: {field} is {shown}, expected {expected}")
+        return InputError(f"{self.where(row)}: {field} is {shown(self._columns[field][row])}, expected {expected}")
 
     def texts(self, name: str) -> list[str]:
         """A column of text.
@@ -58,6 +68,8 @@ class Questions:
             InputError: a value is anything else; names question and column.
         """
         column = self._columns[name]
+        if set(map(type, column)) <= {str}:
+            return column
         for row in (row for row, value in enumerate(column) if not isinstance(value, str)):
             raise self.wrong(row, name, "text")
         return column
@@ -71,6 +83,8 @@ class Questions:
         if name not in self:
             return None
         column = self._columns[name]
+        if set(map(type, column)) <= {str}:
+            return column
         for row in (row for row, value in enumerate(column) if not isinstance(value, str) and not is_whole(value)):
             raise self.wrong(row, name, "a name or a whole number")
         return [str(value) for value in column]
@@ -81,8 +95,20 @@ def is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _as_list(name: str, column: Column) -> list[Any]:
-    if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
-        raise InputError(f"{name} is {type(column).__name__}, expected a list with one value a question")
-    listed = column.tolist() if hasattr(column, "tolist") else list(column)
-    return listed if isinstance(listed, list) else [listed]
+def as_list(name: str, column: object) -> list[Any]:
+    """The values of a list, or of an array of numpy, torch, pandas, pyarrow or datasets; arrays among them as lists.
+
+    Raises:
+        InputError: it is none of these; names the column.
+
+    >>> as_list("predictions", np.array([1, 0]))
+    [1, 0]
+    """
+    listed = column
+    for method in ("tolist", "to_pylist"):
+        if hasattr(column, method):
+            listed = getattr(column, method)()
+            break
+    if not isinstance(listed, Sequence) or isinstance(listed, str | bytes | bytearray | memoryview):
+        raise InputError(f"{name} is {type(column).__name__}, expected a list")
+    return [value.tolist() if isinstance(value, np.ndarray) else value for value in listed]

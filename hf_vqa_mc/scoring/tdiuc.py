@@ -1,14 +1,14 @@
 """TDIUC's mean per type (MPT) of Kafle and Kanan 2017: every question type counts the same, however frequent."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.scoring.questions import Column, Questions
+from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.statistics import numbered, standard_error
 
 UnknownGold = Literal["merge", "keep"]
@@ -85,13 +85,11 @@ def tdiuc_mpt(
     >>> round(result["arithmetic_mpt"], 3), round(result["harmonic_mpt"], 3)
     (0.75, 0.667)
     """
-    if unknown_gold not in UNKNOWN_GOLD:
+    if not isinstance(unknown_gold, str) or unknown_gold not in UNKNOWN_GOLD:
         raise unknown_name("unknown_gold", str(unknown_gold), UNKNOWN_GOLD)
     asked = Questions(
+        {"predictions": predictions, "references": references, "question_types": question_types},
         question_ids,
-        predictions=predictions,
-        references=references,
-        question_types=question_types,
         absurd_questions=absurd_questions,
         image_ids=image_ids,
     )
@@ -130,7 +128,7 @@ def asked_absurdly(questions: Column, question_types: Column) -> list[bool]:
     >>> asked_absurdly(["What color is the cat?"] * 2 + ["Is it day?"], ["color", "absurd", "scene_recognition"])
     [True, False, False]
     """
-    asked = Questions(questions=questions, question_types=question_types)
+    asked = Questions({"questions": questions, "question_types": question_types})
     texts, types = asked.texts("questions"), asked.groups("question_types") or []
     absurd = {text for text, kind in zip(texts, types, strict=True) if kind == ABSURD}
     return [kind != ABSURD and text in absurd for text, kind in zip(texts, types, strict=True)]
@@ -145,19 +143,21 @@ def in_tail(references: Column, fewer_than: int = TAIL_BELOW) -> list[bool]:
     >>> in_tail(["yes", "yes", "no"], fewer_than=2)
     [False, False, True]
     """
-    golds = Questions(references=references).texts("references")
+    if not is_whole(fewer_than):
+        raise InputError(f"fewer_than is {shown(fewer_than)}, expected a whole number")
+    golds = Questions({"references": references}).texts("references")
     seen = Counter(golds)
     return [seen[gold] < fewer_than for gold in golds]
 
 
 def _within(asked: Questions, answer_vocabulary: Collection[str], unknown_gold: UnknownGold) -> list[Gold]:
     """The right answers; all those outside the vocabulary are the same, or each is its own."""
-    if isinstance(answer_vocabulary, str | bytes) or not hasattr(answer_vocabulary, "__len__"):
-        raise InputError(f"answer_vocabulary is {type(answer_vocabulary).__name__}, expected a list of text")
-    for answer in answer_vocabulary:
+    unordered = isinstance(answer_vocabulary, Set | Mapping)
+    listed = list(answer_vocabulary) if unordered else as_list("answer_vocabulary", answer_vocabulary)
+    for answer in listed:
         if not isinstance(answer, str):
-            raise InputError(f"answer_vocabulary: {answer!r}, expected text")
-    known = frozenset(answer_vocabulary)
+            raise InputError(f"answer_vocabulary: {shown(answer)}, expected text")
+    known = frozenset(listed)
     for row in (row for row, answer in enumerate(asked["predictions"]) if answer not in known):
         raise asked.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
     return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in asked["references"]]

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.language.similarity import WordScores, exact_word_score, word_scores
 from hf_vqa_mc.language.wu_palmer import reading
-from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
+from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.statistics import standard_error
 
 THRESHOLDS = (0.9, 0.0)
@@ -56,7 +56,7 @@ def wups(
     (0.5, 0.543, 0.929)
     """
     bounds = _checked(thresholds)
-    asked = Questions(question_ids, predictions=predictions, references=references, image_ids=image_ids)
+    asked = Questions({"predictions": predictions, "references": references}, question_ids, image_ids=image_ids)
     answered, expected = asked.texts("predictions"), asked.texts("references")
     scores = _scores(answered, expected, np.array(bounds, np.float64))
     images = asked.groups("image_ids")
@@ -70,14 +70,13 @@ def wups(
 
 
 def _checked(thresholds: Sequence[float]) -> list[float]:
-    if isinstance(thresholds, str | int | float) or not hasattr(thresholds, "__len__"):
-        raise InputError(f"thresholds is {thresholds!r}, expected a list of numbers from 0 to 1")
-    for threshold in thresholds:
+    listed = as_list("thresholds", thresholds)
+    for threshold in listed:
         number = is_whole(threshold) or isinstance(threshold, float | np.floating)
         if not number or not 0 <= threshold <= 1:
             hint = "; the official threshold -1 is what accuracy gives" if threshold == -1 else ""
-            raise InputError(f"thresholds: {threshold!r}, expected a number from 0 to 1{hint}")
-    return [float(threshold) for threshold in thresholds]
+            raise InputError(f"thresholds: {shown(threshold)}, expected a number from 0 to 1{hint}")
+    return [float(threshold) for threshold in listed]
 
 
 def _scores(

@@ -1,12 +1,12 @@
 """Typed columns of json records; whatever is not as its publisher describes it is named with its place."""
 
-import reprlib
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Any, TypeVar
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import shown as shown
 from hf_vqa_mc.sources.files import PublishedFile
 from hf_vqa_mc.sources.json_stream import list_items
 
@@ -150,11 +150,6 @@ class Records:
     def unexpected(self, position: int, field: str, expected: str, found: object) -> InputError:
         """The error for a value that is not what was expected."""
         return InputError(f"{self.place(position)}, field {field!r}: expected {expected}, found {shown(found)}")
-
-
-def shown(value: object) -> str:
-    """A value in a message: never longer than a line."""
-    return reprlib.repr(value)[:100]
 
 
 def _check_texts(values: list[Any], place: Callable[[int], str]) -> None:

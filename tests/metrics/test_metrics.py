@@ -46,6 +46,13 @@ print(json.dumps(metric.compute(predictions=[1, 0], references=[1, 1])["accuracy
 """
 
 
+def nested(depth: int) -> list:
+    deep: list = []
+    for _ in range(depth):
+        deep = [deep]
+    return deep
+
+
 def run(code: str, home: Path, *arguments: str, **environment: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -147,6 +154,8 @@ def test_columns_may_come_with_compute_for_all_rows():
         ({"predictions": [float("nan")], "references": [1]}, "row 0 of this batch: predictions holds NaN or infinity"),
         ({"predictions": [b"a"], "references": [1]}, "bytes is neither text, number, list nor record"),
         ({"predictions": [1]}, "references is NoneType, expected a list"),
+        ({"predictions": {1: 2}, "references": [1]}, "predictions is dict, expected a list"),
+        ({"predictions": [nested(5000)], "references": [1]}, "row 0 of this batch: predictions holds"),
         ({"predictions": "a", "references": "b"}, "predictions is str, expected a list"),
     ],
 )
@@ -156,6 +165,35 @@ def test_what_evaluate_would_cast_is_an_error_and_the_metric_still_works(rows, m
         metric.compute(**rows)
     assert metric.compute(predictions=[1, 0], references=[1, 1])["accuracy"] == 0.5
     assert not list(cache.rglob("*.arrow"))
+
+
+def test_a_compute_that_fails_forgets_the_rows_before_it(cache):
+    metric = hf_vqa_mc.load_metric("mc_accuracy")
+    for wrong in ({"predictions": [1], "references": [1, 1]}, {"predictions": [7], "references": [-1]}, {"typo": 1}):
+        metric.add_batch(predictions=[0, 0], references=[1, 1])
+        with pytest.raises(InputError):
+            metric.compute(**wrong)
+        assert not list(cache.rglob("*.arrow"))
+        assert metric.compute(predictions=[1], references=[1])["accuracy"] == 1.0
+
+
+def test_predictions_and_references_that_are_joined_by_id_may_come_one_by_one():
+    metric = hf_vqa_mc.load_metric("gqa_score")
+    record = {
+        "question_id": "1",
+        "isBalanced": True,
+        "imageId": "7",
+        "question": "Is it?",
+        "answer": "yes",
+        "entailed": [],
+        "types": {"structural": "verify", "semantic": "obj", "detailed": "exist"},
+        "groups": {"global": "a"},
+        "semantic": [],
+    }
+    metric.add(reference=record)
+    metric.add(prediction={"question_id": 1, "prediction": "no"})
+    metric.add(prediction={"question_id": 1, "prediction": "yes"})
+    assert metric.compute()["accuracy"] == 1.0
 
 
 def test_unknown_columns_are_an_error():

@@ -1,9 +1,11 @@
 import json
 import lzma
+import tracemalloc
 from random import Random
 
 import numpy as np
 import pytest
+import torch
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring import gqa_grounding
@@ -109,7 +111,7 @@ def test_blocks_of_questions_add_up(monkeypatch):
         attentions[str(n)] = [[draw.random() for _ in range(size)] for _ in range(size)]
     given = {"attentions": attentions, "scene_graphs": {"n1": graph(a=QUADRANT, b=LEFT_HALF)}}
     at_once = gqa_score(dict.fromkeys(questions, "lamp"), questions, **given)["grounding"]
-    monkeypatch.setattr(gqa_grounding, "BLOCK", 3)
+    monkeypatch.setattr(gqa_grounding, "CELLS", 20)
     assert gqa_score(dict.fromkeys(questions, "lamp"), questions, **given)["grounding"] == pytest.approx(at_once)
 
 
@@ -184,3 +186,41 @@ def test_real_scene_graphs_give_the_literal_grounding(real_data):
     found = gqa_score(dict.fromkeys(questions, "lamp"), questions, attentions=attentions, scene_graphs=graphs)
     expected = [attended(q, graphs, attentions[n]) for n, q in questions.items()]
     assert found["grounding"] == pytest.approx(100 * sum(expected) / len(expected), rel=1e-9)
+
+
+def test_maps_of_torch_count_whatever_their_type_and_gradient():
+    attention = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
+    for one in (attention, attention.clone().requires_grad_(), attention.bfloat16()):
+        assert grounding(one, {"a": QUADRANT}, ["a"]) == pytest.approx(25)
+
+
+@pytest.mark.parametrize(
+    "attention",
+    [np.ma.masked_greater([[1.0, 9.0], [0.0, 0.0]], 5), [[np.bool_(True), 1.0], [0.0, 0.0]]],
+    ids=["masked", "numpy's bool"],
+)
+def test_masked_cells_and_truth_values_are_no_attention(attention):
+    with pytest.raises(InputError, match=r"question '1': attention is .*, expected a square map of finite numbers"):
+        grounding(attention, {"a": ALL}, ["a"])
+
+
+def test_attention_and_boxes_beyond_all_numbers_are_errors():
+    with pytest.raises(InputError, match="question '1': its attention is too large to be added up"):
+        grounding([[1e308] * 3] * 3, {"a": ALL}, ["a"])
+    with pytest.raises(InputError, match=r"object 'a' of image 'n1': x is .*, expected a number"):
+        grounding([[1.0]], {"a": {"x": 10**400, "y": 0, "w": 1, "h": 1}}, ["a"])
+
+
+def test_large_maps_take_the_memory_of_a_few():
+    attention = np.full((300, 300), 1 / 90_000)
+    records = {
+        str(n): question(annotations={"question": {str(place): "a" for place in range(4)}, "fullAnswer": {}})
+        for n in range(200)
+    }
+    given = {"attentions": dict.fromkeys(records, attention), "scene_graphs": {"n1": graph(a=LEFT_HALF)}}
+    tracemalloc.start()
+    try:
+        assert gqa_score(dict.fromkeys(records, "lamp"), records, **given)["grounding"] == pytest.approx(200)
+        assert tracemalloc.get_traced_memory()[1] < 300_000_000  # all at once would take 576 MB
+    finally:
+        tracemalloc.stop()

@@ -157,7 +157,7 @@ def test_clusters_the_standard_errors_by_image():
         (["a"], ["a"], {"thresholds": [float("nan")]}, "thresholds: nan"),
         (["a"], ["a"], {"thresholds": [True]}, "thresholds: True"),
         (["a"], ["a"], {"thresholds": ["0.9"]}, "thresholds: '0.9'"),
-        (["a"], ["a"], {"thresholds": 0.9}, r"thresholds is 0\.9, expected a list"),
+        (["a"], ["a"], {"thresholds": 0.9}, r"thresholds is float, expected a list"),
         (["a"], ["a"], {"image_ids": [None]}, "image_ids is None"),
     ],
 )
