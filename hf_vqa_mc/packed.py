@@ -61,7 +61,7 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
 
 def damaged(place: str, error: Exception) -> InputError:
     """The error for an archive that cannot be unpacked."""
-    return InputError(f"{place}: the archive is damaged or truncated ({error}); delete it and download it again")
+    return InputError(f"{place}: the archive is damaged or truncated ({error}); download or write it again")
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:

@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial, wraps
+from io import TextIOWrapper
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -60,7 +61,10 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def main() -> None:
-    """Run ``vqa-mc``."""
+    """Run ``vqa-mc``; what the terminal's encoding lacks is shown as "?"."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()
 
 

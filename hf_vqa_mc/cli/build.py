@@ -119,7 +119,7 @@ def build(
             progress=progress,
         )
     if as_json:
-        sys.stdout.write(json.dumps(summary(built), indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(summary(built), indent=1) + "\n")
     else:
         show(built)
 

@@ -10,8 +10,15 @@ import typer
 from hf_vqa_mc.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hf_vqa_mc.results.figures import Table
     from hf_vqa_mc.results.score import Scored
 
+NARROW = 60
+"""Columns of a terminal in which tables have no room to spare around their cells."""
+NAME_WIDTH = 8
+"""Names are folded to no less; the terminal wraps a table that is too wide for it even so."""
 READING, SCHEME, WRITING = "Reading", "The scheme", "Writing"
 
 
@@ -131,9 +138,9 @@ def score(
     from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.results.beside_files import Beside
     from hf_vqa_mc.results.figures import as_json as results
-    from hf_vqa_mc.results.official import check_folder, write_official
-    from hf_vqa_mc.results.score import score_predictions
-    from hf_vqa_mc.results.written_file import check_place, write_json
+    from hf_vqa_mc.results.official import write_official
+    from hf_vqa_mc.results.score import inputs_of, score_predictions
+    from hf_vqa_mc.results.written_file import check_folder, check_place, write_json
 
     if name is not None and official is None:
         raise InputError(f"--name {name} is for the files of --official DIR; add that, or leave it out")
@@ -141,9 +148,9 @@ def score(
         raise InputError("--per-question is for the JSON; add --json or --output FILE")
     beside = Beside(questions, pairs, answer_vocabulary, choices, attentions, scene_graphs)
     if output is not None:
-        check_place(output, "--output", inputs=[predictions, Path(dataset), *beside.given().values()])
+        check_place(output, "--output", inputs_of(predictions, dataset, beside))
     if official is not None:
-        check_folder(official)
+        check_folder(official, "--official")
     with steps_on_stderr() as progress:
         scored = score_predictions(
             predictions,
@@ -156,15 +163,17 @@ def score(
             beside=beside,
             protocol=protocol,
             per_question=per_question,
+            official=official is not None,
             progress=progress,
         )
-    written = write_official(official, scored, name) if official is not None else []
+    taken = [] if output is None else [output.absolute()]
+    written = write_official(official, scored, name, taken) if official is not None else []
     told = results(scored)
     if output is not None:
         write_json(output, told, indent=1)
         written.append(output)
     if as_json:
-        sys.stdout.write(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(told, indent=1) + "\n")
     else:
         show(scored, written)
 
@@ -172,23 +181,46 @@ def score(
 def show(scored: "Scored", written: list[Path]) -> None:
     """The scores, for people: a table each scheme, and what was written."""
     from rich.console import Console
-    from rich.table import Table
 
     from hf_vqa_mc.results.figures import tables
 
     console = Console()
     console.print(f"{scored.predictions} on {scored.asked.place}", markup=False, highlight=False, soft_wrap=True)
     for told in tables(scored):
-        table = Table(title=told.title, title_justify="left")
-        lines = [line for group in told.groups for line in group]
-        table.add_column("", no_wrap=True, min_width=min(max(len(line.name) for line in lines), 60))
-        shown = [("%", "score"), ("", "stderr"), (told.other, "other"), ("questions", "questions")]
-        kept = [(heading, field) for heading, field in shown if any(getattr(line, field) for line in lines)]
-        for heading, _ in kept:
-            table.add_column(heading, justify="right", no_wrap=True)
-        for group in filter(None, told.groups):
-            for line in group:
-                table.add_row(line.name, *(getattr(line, field) for _, field in kept), end_section=line is group[-1])
-        console.print(table)
+        console.print(told.title, style="italic", markup=False, highlight=False, soft_wrap=True)
+        _show_table(console, told)
+        if told.missing:
+            missing = "; ".join(f"{what} (needs {needed})" for what, needed in told.missing.items())
+            console.print(f"not computed: {missing}", markup=False, highlight=False, soft_wrap=True)
     for path in written:
         console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _show_table(console: "Console", told: "Table") -> None:
+    """A table in which names are folded where it is narrow, but numbers are whole: one that is cut is another."""
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    lines = [line for group in told.groups for line in group.lines]
+    shown = [("%", "score"), ("± s.e.", "stderr"), (told.other, "other"), ("questions", "questions")]
+    kept = [(heading, field) for heading, field in shown if any(getattr(line, field) for line in lines)]
+    around = 1 if console.width > NARROW else 0
+    table = Drawn(padding=(0, around))
+    table.add_column("", overflow="fold")
+    needed = NAME_WIDTH + (2 * around + 1) * (1 + len(kept)) + 1
+    for heading, field in kept:
+        table.add_column(heading, justify="right", no_wrap=True)
+        needed += max(len(heading), *(len(getattr(line, field)) for line in lines))
+    for group in [group for group in told.groups if group.lines]:
+        if group.label:
+            table.add_row(group.label, style="bold")
+        for line in group.lines:
+            cells = (getattr(line, field) for _, field in kept)
+            table.add_row(Text(_printable(line.name)), *cells, end_section=line is group.lines[-1])
+    table.width = needed if console.width < needed else None
+    console.print(table, crop=False)
+
+
+def _printable(name: str) -> str:
+    """A name out of a dataset, without what a terminal would take for orders."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)

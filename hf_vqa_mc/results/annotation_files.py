@@ -1,6 +1,5 @@
 """What was asked, from publishers' annotation files: VQA, VQA2, TDIUC, GQA; told apart by what is in them."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -8,7 +7,7 @@ from typing import Any, Literal
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.packed import unpacked
 from hf_vqa_mc.results.asked import Asked
-from hf_vqa_mc.results.prediction_files import PACKED
+from hf_vqa_mc.results.prediction_files import FIRST_FIELD, HEADER_FIELDS, PACKED
 from hf_vqa_mc.sources.files import PublishedFile
 from hf_vqa_mc.sources.json_stream import object_items
 from hf_vqa_mc.sources.records import Records, read_records, shown
@@ -36,8 +35,6 @@ TDIUC_TYPES = frozenset(
 """Kafle and Kanan 2017, Table 1, as the annotation files name them."""
 
 _HEAD = 1 << 16
-_HEADER_FIELDS = frozenset({"info", "license", "data_type", "data_subtype", "task_type", "annotations", "questions"})
-_FIRST_FIELD = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.)', re.DOTALL)
 _BALANCED_FIELDS = ("answer", "isBalanced", "imageId", "question", "types", "groups", "semantic", "entailed")
 _UNBALANCED_FIELDS = ("answer", "isBalanced")
 _GROUNDING_FIELDS = ("annotations",)
@@ -79,10 +76,10 @@ def _layout(path: Path) -> Literal["list", "object", "gqa"]:
     """How a file begins."""
     with unpacked(path) as stream:
         head = stream.read(_HEAD).decode("utf-8-sig", errors="replace")
-    first = _FIRST_FIELD.match(head)
+    first = FIRST_FIELD.match(head)
     if head.lstrip().startswith("["):
         return "list"
-    if first is not None and first[1] in _HEADER_FIELDS:
+    if first is not None and first[1] in HEADER_FIELDS:
         return "object"
     if first is not None and first[2] == "{":
         return "gqa"

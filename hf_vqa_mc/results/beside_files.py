@@ -5,7 +5,7 @@ import io
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.packed import unpacked
@@ -30,6 +30,30 @@ class Beside:
         """Those that were given."""
         named = {one.name: getattr(self, one.name) for one in fields(self)}
         return {name: path for name, path in named.items() if path is not None}
+
+
+def option_of(name: str) -> str:
+    """The option that gives a file of ``Beside``.
+
+    >>> option_of("scene_graphs")
+    '--scene-graphs'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+class ById(NamedTuple):
+    """What a file of GQA tells of each question or image."""
+
+    option: str
+    of: Literal["question", "image"]
+    """whose ids these are"""
+    fields: frozenset[str]
+    """of each record; empty where it is a list"""
+
+
+CHOICES = ById("--choices", "question", frozenset({"valid", "plausible"}))
+ATTENTIONS = ById("--attentions", "question", frozenset())
+SCENE_GRAPHS = ById("--scene-graphs", "image", frozenset({"objects"}))
 
 
 class QuestionTexts(NamedTuple):
@@ -111,29 +135,54 @@ def read_vocabulary(path: Path) -> list[str]:
     return [row[0] for row in rows]
 
 
-def read_by_id(path: Path, wanted: Collection[str], field: str | None = None) -> dict[str, Any]:
+def read_by_id(path: Path, wanted: Collection[str], what: ById) -> dict[str, Any]:
     """What a file of GQA tells of some ids: its choices, attention maps or scene graphs.
 
     Args:
-        path: an object id -> value; or a list of records with ``questionId`` and the field.
+        path: an object id -> value; or, of attention maps, a list of records with ``questionId`` and ``attention``.
         wanted: the ids to keep.
-        field: what is kept of the records of a list.
+        what: it should tell.
 
     Raises:
-        InputError: names the record.
+        InputError: the file is another one; names option, file and record.
     """
-    if field is not None and _begins_with(path) == "[":
-        return {name: value for name, value in _listed(path, field) if name in wanted}
+    found, name = {}, None
+    try:
+        for name, value in _listed(path) if what is ATTENTIONS and _begins_with(path) == "[" else _mapped(path):
+            _check_told(value, what, f"{path}, {name!r}")
+            if name in wanted:
+                found[name] = value
+    except InputError as error:
+        raise InputError(f"{what.option} {error}") from error
+    if wanted and not found:
+        raise InputError(
+            f"{what.option} {path}: it tells of none of the {len(wanted):,} {what.of}s that are asked; "
+            f"the last that it tells of is {name!r}"
+        )
+    return found
+
+
+def _check_told(value: object, what: ById, place: str) -> None:
+    """Nothing, if it is what such a file tells."""
+    if what.fields and not (isinstance(value, dict) and what.fields <= value.keys()):
+        expected = f"each {what.of}'s record with {' and '.join(sorted(what.fields))}"
+        raise InputError(f"{place}: expected {expected}, found {shown(value)}")
+    if not what.fields and not isinstance(value, list):
+        raise InputError(f"{place}: expected each {what.of}'s map, found {shown(value)}")
+
+
+def _mapped(path: Path) -> Iterator[tuple[str, Any]]:
     with unpacked(path) as stream:
-        return {name: value for batch in object_items(stream, str(path)) for name, value in batch if name in wanted}
+        for batch in object_items(stream, str(path)):
+            yield from batch
 
 
-def _listed(path: Path, field: str) -> Iterator[tuple[str, Any]]:
+def _listed(path: Path) -> Iterator[tuple[str, Any]]:
     for records in read_records(_file(path), None):
         name = (
             "question_id" if isinstance(records.rows[0], dict) and "question_id" in records.rows[0] else "questionId"
         )
-        yield from zip(records.ids(name), records.column(field), strict=True)
+        yield from zip(records.ids(name), records.column("attention"), strict=True)
 
 
 def _file(path: Path) -> PublishedFile:

@@ -1,18 +1,19 @@
 """What was asked, from the rows of a multiple-choice dataset: a folder that vqa-mc build wrote, or one on the Hub."""
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyarrow.types import is_boolean, is_integer, is_large_list, is_large_string, is_list, is_string
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.results.annotation_files import ACCEPTED
 from hf_vqa_mc.results.asked import Asked
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
 
-if TYPE_CHECKING:
-    from pyarrow import DataType, Table
-
 REQUIRED = ("question_id", "choices", "label")
+IDS = ("question_id", "image_id")
 
 
 def read_rows(dataset: str, config: str | None = None, split: str | None = None) -> Asked:
@@ -41,25 +42,28 @@ def read_rows(dataset: str, config: str | None = None, split: str | None = None)
     return _asked(table, place, {"dataset": dataset, "config": config, "split": chosen})
 
 
-def _check_columns(table: "Table", place: str) -> None:
+def _check_columns(table: pa.Table, place: str) -> None:
     """Nothing, if the rows are multiple-choice questions, whoever made them."""
-    from pyarrow.types import is_integer, is_large_list, is_large_string, is_list, is_string
-
-    def is_text(kind: "DataType") -> bool:
-        return bool(is_string(kind) or is_large_string(kind))
-
-    fitting: dict[str, Callable[[DataType], bool]] = {
-        "question_id": lambda kind: is_text(kind) or is_integer(kind),
-        "choices": lambda kind: (is_list(kind) or is_large_list(kind)) and is_text(kind.value_type),
-        "label": is_integer,
-    }
-    for name, fits in fitting.items():
-        if name not in table.column_names or not fits(table.schema.field(name).type):
-            found = f"{table.schema.field(name).type}" if name in table.column_names else "no such column"
-            raise InputError(f"{place}: {name} is {found}; expected rows as vqa-mc build makes them")
+    for field in MULTIPLE_CHOICE:
+        if field.name not in table.column_names:
+            found = "no such column" if field.name in REQUIRED else None
+        else:
+            kind = table.schema.field(field.name).type
+            is_number = field.name in IDS and is_integer(kind)
+            found = None if is_number or _fits(kind, field.type) else str(kind)
+        if found is not None:
+            raise InputError(f"{place}: {field.name} is {found}; expected rows as vqa-mc build makes them")
 
 
-def _asked(table: "Table", place: str, about: dict[str, str]) -> Asked:
+def _fits(kind: pa.DataType, expected: pa.DataType) -> bool:
+    """Whether a column holds what is expected, in numbers and lists of any width."""
+    if is_list(expected):
+        return (is_list(kind) or is_large_list(kind)) and _fits(kind.value_type, expected.value_type)
+    tests = (is_integer, is_boolean, lambda one: is_string(one) or is_large_string(one))
+    return any(test(kind) and test(expected) for test in tests)
+
+
+def _asked(table: pa.Table, place: str, about: dict[str, str]) -> Asked:
     columns: dict[str, list[Any]] = {name: table[name].to_pylist() for name in table.column_names}
     for name, values in columns.items():
         if None in values:

@@ -4,31 +4,53 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from hf_vqa_mc.results.join import required
+from hf_vqa_mc.results.asked import Kind
+from hf_vqa_mc.results.join import DEFAULT_PROTOCOL, required
 from hf_vqa_mc.results.score import Scored
 from hf_vqa_mc.version import __version__
+
+MOST = 15
+"""So many types of one kind are shown, the most frequent ones."""
+IN_JSON = "in --json/--output"
+GOLD: dict[Kind, str] = {
+    "multiple_choice": "the target",
+    "vqa": "the annotators' most frequent answer (multiple_choice_answer)",
+    "tdiuc": "TDIUC's answer",
+    "gqa": "GQA's answer",
+}
+"""The one right answer of each kind of questions."""
 
 
 class Line(NamedTuple):
     """A score; texts, "" where there is nothing to tell."""
 
     name: str
-    score: str
+    score: str = ""
     stderr: str = ""
     other: str = ""
     """what the table's `other` column says"""
     questions: str = ""
-    """questions, or pairs"""
+
+
+class Group(NamedTuple):
+    """Scores that belong together."""
+
+    label: str
+    """"" for those of all questions"""
+    lines: list[Line]
 
 
 class Table(NamedTuple):
     """What a scheme gave."""
 
     title: str
+    """what is scored"""
     other: str
     """heading of a column of its own; "" for none"""
-    groups: list[list[Line]]
+    groups: list[Group]
     """the scores of all questions, then those of each kind of types"""
+    missing: Mapping[str, str] = {}
+    """what was not computed, and what it would take"""
 
 
 def as_json(scored: Scored) -> dict[str, Any]:
@@ -71,11 +93,12 @@ def _mc_accuracy(result: Mapping[str, Any], scored: Scored) -> Table:
     overall = [Line("accuracy", percent(result["accuracy"]), error(result["stderr"]), percent(chance), _n(len(asked)))]
     offered = result["offered_kinds"] or {}
     picked = [
-        Line(f"picked {kind}", percent(share), "", percent(offered[kind]))
+        Line(kind, percent(share), "", percent(offered[kind]))
         for kind, share in (result["chosen_kinds"] or {}).items()
     ]
     types = _typed(result["per_question_type"], asked.question_types)
-    return Table("mc_accuracy: how often the target is picked", "chance", [overall, picked, types])
+    groups = [Group("", overall), Group("picked, by kind of choice", picked), Group("by question type", types)]
+    return Table("mc_accuracy: how often the target is picked", "chance", groups)
 
 
 def _vqa_accuracy(result: Mapping[str, Any], scored: Scored) -> Table:
@@ -83,19 +106,29 @@ def _vqa_accuracy(result: Mapping[str, Any], scored: Scored) -> Table:
     chance = result.get("chance")
     overall = [Line("accuracy", percent(result["accuracy"]), error(result["stderr"]), percent(chance), _n(len(asked)))]
     groups = [
-        overall,
-        _typed(result["per_answer_type"], asked.answer_types),
-        _typed(result["per_question_type"], asked.question_types),
+        Group("", overall),
+        Group("by answer type", _typed(result["per_answer_type"], asked.answer_types)),
+        Group("by question type", _typed(result["per_question_type"], asked.question_types)),
     ]
-    return Table("vqa_accuracy: agreement with the annotators", "chance" if chance is not None else "", groups)
+    title = f"vqa_accuracy: agreement with the annotators{_protocol(scored)}"
+    return Table(title, "chance" if chance is not None else "", groups)
 
 
 def _vqa_pair_accuracy(result: Mapping[str, Any], scored: Scored) -> Table:
-    overall = [Line("pairs with both right", percent(result["all"]), error(result["stderr"]))]
-    names = {"number": "... of answer type number", "count": '... of "how many" questions'}
-    parts = [Line(text, percent(result[name])) for name, text in names.items()]
-    same = [Line(f"{name} predictions", percent(result[name])) for name in ("identical", "different")]
-    return Table(f"vqa_pair_accuracy: {_n(result['pairs'])} balanced pairs", "", [overall + parts, same])
+    lines = [
+        Line("both right", percent(result["all"]), error(result["stderr"])),
+        Line("both right, of answer type number", percent(result["number"])),
+        Line('both right, of "how many" questions', percent(result["count"])),
+        Line("the same prediction for both", percent(result["identical"])),
+        Line("different predictions", percent(result["different"])),
+    ]
+    title = f"vqa_pair_accuracy: {_n(result['pairs'])} balanced pairs{_protocol(scored)}"
+    missing = {}
+    if scored.asked.answer_types is None:
+        missing["those of answer type number"] = "answer_type in the annotations"
+    if scored.joined.questions is None:
+        missing['those of "how many" questions'] = "--questions"
+    return Table(title, "", [Group("", [line for line in lines if line.score])], missing)
 
 
 def _tdiuc_mpt(result: Mapping[str, Any], scored: Scored) -> Table:
@@ -113,46 +146,52 @@ def _tdiuc_mpt(result: Mapping[str, Any], scored: Scored) -> Table:
         Line(name, percent(share), "", percent(normalized[name]), _n(counts[name]))
         for name, share in result["per_type"].items()
     ]
-    return Table("tdiuc_mpt: means per question type", "normalised", [overall, types])
+    title = "tdiuc_mpt: how often the answer is TDIUC's, and means over question types"
+    missing = {"accuracy of questions asked absurdly elsewhere": "--questions"}
+    return Table(
+        title,
+        "normalised",
+        [Group("", overall), Group("by question type", types)],
+        missing if scored.joined.questions is None else {},
+    )
 
 
 def _gqa_score(result: Mapping[str, Any], scored: Scored) -> Table:
-    asked = scored.asked
+    asked, beside = scored.asked, scored.joined.beside
     records = [record for record in (asked.records or {}).values() if record["isBalanced"]]
-    structural = [record["types"]["structural"] for record in records]
-    n_open = structural.count("query")
+    types = {kind: [record["types"][kind] for record in records] for kind in ("structural", "semantic")}
+    n_open = types["structural"].count("query")
     overall = [
         Line("accuracy", percent(result["accuracy"]), error(result["stderr"]), "", _n(len(records))),
         Line("binary", percent(result["binary"]), questions=_n(len(records) - n_open)),
         Line("open", percent(result["open"]), questions=_n(n_open)),
     ]
-    with_choices = scored.joined.beside.choices is not None  # without, the official program says 0
-    told = ("consistency", "validity", "plausibility") if with_choices else ("consistency",)
+    missing = {}
+    if result["consistency"] is None:
+        missing["consistency"] = "predictions and records of the entailed questions"
+    if beside.choices is None:  # without, the official program says 0
+        missing["validity, plausibility"] = "--choices"
+    if result["grounding"] is None:
+        missing["grounding"] = "--attentions and --scene-graphs"
+    told = ("consistency",) if beside.choices is None else ("consistency", "validity", "plausibility")
     overall += [Line(name, percent(result[name])) for name in told if result[name] is not None]
     overall.append(Line("distribution (lower is better)", f"{result['distribution']:.2f}"))
     if result["grounding"] is not None:
         overall.append(Line("grounding", f"{result['grounding']:.2f}"))
-    words = [len(record["question"].split()) for record in records]
-    groups = [overall]
-    for kind in ("structural", "semantic", "detailed"):
-        types = [record["types"][kind] for record in records]
-        groups.append(_typed(result[f"per_{kind}_type"], types, f"{kind}: "))
-    groups.append([Line(f"{number} steps", percent(share)) for number, share in result["per_steps"].items()])
-    lengths = Counter(words)
-    groups.append(
-        [
-            Line(f"{number} words", percent(share), questions=_n(lengths[number]))
-            for number, share in result["per_length"].items()
-        ]
-    )
-    return Table("gqa_score", "", groups)
+    groups = [Group(f"by {kind} type", _typed(result[f"per_{kind}_type"], names)) for kind, names in types.items()]
+    groups.append(Group("", [Line(f"detailed types, steps, lengths {IN_JSON}")]))
+    return Table("gqa_score: how often the answer is GQA's", "", [Group("", overall), *groups], missing)
 
 
 def _wups(result: Mapping[str, Any], scored: Scored) -> Table:
-    asked = scored.asked
-    count = _n(len(required(asked)))
+    count = _n(len(required(scored.asked)))
     lines = [Line(name, percent(result[name]), error(stderr), "", count) for name, stderr in result["stderr"].items()]
-    return Table("wups", "", [lines])
+    return Table(f"wups: nearness in WordNet to {GOLD[scored.asked.kind]}", "", [Group("", lines)])
+
+
+def _protocol(scored: Scored) -> str:
+    protocol = scored.joined.protocol
+    return "" if protocol == DEFAULT_PROTOCOL else f", protocol {protocol}"
 
 
 _TABLES = {
@@ -165,12 +204,15 @@ _TABLES = {
 }
 
 
-def _typed(scores: Mapping[str, float] | None, types: Iterable[str] | None, prefix: str = "") -> list[Line]:
+def _typed(scores: Mapping[str, float] | None, types: Iterable[str] | None) -> list[Line]:
+    """The scores of the most frequent types, those first; then how many more there are."""
     counts = Counter(types or [])
-    return [
-        Line(f"{prefix}{name or '(no type)'}", percent(share), questions=_n(counts[name]))
-        for name, share in (scores or {}).items()
+    ordered = sorted(scores or {}, key=lambda name: -counts[name])
+    lines = [
+        Line(name or "(no type)", percent((scores or {})[name]), questions=_n(counts[name])) for name in ordered[:MOST]
     ]
+    more = len(ordered) - MOST
+    return [*lines, Line(f"{_n(more)} more {IN_JSON}")] if more > 0 else lines
 
 
 def percent(share: float | None) -> str:

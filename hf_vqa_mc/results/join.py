@@ -1,13 +1,16 @@
 """Predictions put beside what was asked, by question id."""
 
 import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.results.asked import DESCRIPTIONS, Asked, Kind
-from hf_vqa_mc.results.beside_files import Beside, read_question_texts
+from hf_vqa_mc.results.beside_files import Beside, read_question_texts, read_vocabulary
 from hf_vqa_mc.results.predictions import Answer, Predictions
 from hf_vqa_mc.scoring.consensus import Protocol
+from hf_vqa_mc.sources.records import shown
 
 TAKES_OTHERS: frozenset[Kind] = frozenset({"gqa", "tdiuc"})
 """Where predictions for questions that are not asked are left out, as the official programs do; VQA's refuses them."""
@@ -31,12 +34,15 @@ class Joined:
     from_csv: bool = False
     questions: list[str] | None = field(init=False)
     choices: list[list[str]] | None = field(init=False)
+    vocabulary: list[str] | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Takes texts and choices from where they are."""
         self.questions, self.choices = self.asked.questions, self.asked.choices
         if self.beside.questions is not None:
             self.questions, self.choices = read_question_texts(self.beside.questions, self.asked)
+        vocabulary = self.beside.answer_vocabulary
+        self.vocabulary = None if vocabulary is None else read_vocabulary(vocabulary)
         self._check_csv()
 
     def texts(self) -> list[str | None]:
@@ -68,6 +74,44 @@ class Joined:
                 )
 
 
+def check_offered(joined: Joined, schemes: Sequence[str], path: Path) -> None:
+    """Nothing, if predictions are among what their questions leave to pick from, where a scheme demands it.
+
+    Args:
+        joined: the predictions.
+        schemes: those to run; ``mc_accuracy`` alone takes text in any letter case.
+        path: of the predictions.
+
+    Raises:
+        InputError: names the first that is not, and says how many are not.
+    """
+    picking = {"mc_accuracy", "vqa_accuracy"} & set(schemes)
+    offered: Sequence[Collection[str]] | None = joined.choices if picking else None
+    if joined.vocabulary is not None:
+        offered = [frozenset(joined.vocabulary)] * len(joined.answers)
+    if offered is None:
+        return
+    any_case = picking == {"mc_accuracy"}
+    pairs = enumerate(zip(joined.answers, offered, strict=True))
+    strays = [row for row, (answer, texts) in pairs if answer is not None and not _is_among(answer, texts, any_case)]
+    if strays:
+        answer, texts = joined.answers[strays[0]], offered[strays[0]]
+        what = f"its choices {texts}" if joined.vocabulary is None else f"the {len(texts):,} answers of the vocabulary"
+        if isinstance(answer, int):
+            what = f"the places of its {len(texts)} choices, which count from 0"
+        raise InputError(
+            f"{path}: question {joined.asked.names[strays[0]]!r}: {shown(answer)} is none of {what} ({len(strays):,} "
+            f"of {len(joined.answers):,} predictions are none of theirs); predictions for another config or split? "
+            "Free text has to be mapped to a choice first; or take --metric wups"
+        )
+
+
+def _is_among(answer: Answer, texts: Collection[str], any_case: bool) -> bool:
+    if isinstance(answer, int):
+        return 0 <= answer < len(texts)
+    return answer in texts or (any_case and answer.lower() in {text.lower() for text in texts})
+
+
 def answers_to(asked: Asked, predictions: Predictions, *, each_once: bool = False) -> list[Answer | None]:
     """The predictions in the order of what was asked; None only for GQA's unbalanced questions.
 
@@ -88,6 +132,9 @@ def answers_to(asked: Asked, predictions: Predictions, *, each_once: bool = Fals
     others = sorted(answers.keys() - set(names))
     if missing:
         hint = f"; it has one for {others[0]!r}, which is not asked" if others else ""
+        same = {_number(name): name for name in others}.get(_number(missing[0]))
+        if same is not None:
+            hint = f"; it has one for {same!r}: ids were read as numbers on the way, read and write them as text"
         raise InputError(
             f"{path}: no prediction for question {missing[0]!r} of {asked.place} ({len(missing):,} of "
             f"{len(needed):,} questions lack one{hint})"
@@ -104,6 +151,11 @@ def answers_to(asked: Asked, predictions: Predictions, *, each_once: bool = Fals
         )
     _warn(predictions, others)
     return [answers.get(name) for name in names]
+
+
+def _number(name: str) -> str:
+    """What programs that take ids for numbers, even for floats, make of one."""
+    return name.removesuffix(".0").lstrip("0")
 
 
 def required(asked: Asked) -> list[str]:

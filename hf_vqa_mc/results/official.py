@@ -1,13 +1,18 @@
 """The files that official programs and evaluation servers read and write."""
 
+import contextlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.results.asked import DESCRIPTIONS, Asked
-from hf_vqa_mc.results.score import Scored
-from hf_vqa_mc.results.written_file import write_json
+from hf_vqa_mc.results.prediction_files import bare_name
+from hf_vqa_mc.results.written_file import check_folder, check_place, write_json
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.results.score import Scored
 
 TASKS = {"Open-Ended": "OpenEnded", "Multiple-Choice": "MultipleChoice"}
 """A header's task_type, and the same in the names of files."""
@@ -17,16 +22,21 @@ DIGITS = 2
 """The official program rounds percentages to so many."""
 
 
+LONGEST_NAME = 100
+"""of a model or a subset in the names of files, in bytes; file systems take 255 in all"""
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 _NAMED = re.compile(r"(mscoco|abstract_v002)_((?:train|val|test|test-dev)20\d\d)")
 
 
-def write_official(folder: Path, scored: Scored, name: str | None = None) -> list[Path]:
+def write_official(folder: Path, scored: "Scored", name: str | None = None, taken: Iterable[Path] = ()) -> list[Path]:
     """Write the predictions as the official programs read them and, for VQA, its scores as the official one does.
 
     Args:
         folder: made if there is none.
         scored: of VQA, TDIUC or GQA questions.
-        name: what the files call the model; by default as the predictions file is called.
+        name: what the files call the model; by default as the predictions file is called, without its endings.
+        taken: files that must stay as they are, beside those that were read.
 
     Returns:
         The files, each of which appears whole or not at all.
@@ -36,41 +46,44 @@ def write_official(folder: Path, scored: Scored, name: str | None = None) -> lis
         OSError: the disk is full or closed to us.
     """
     files = official_files(scored, name)
-    check_folder(folder)
+    check_folder(folder, "--official")
     paths = {folder / file: value for file, value in files.items()}
-    if scored.predictions.resolve() in {path.resolve() for path in paths}:
-        raise InputError(f"--official {folder} would replace {scored.predictions}; name another folder, or a --name")
-    folder.mkdir(exist_ok=True)
-    for path, value in paths.items():
-        write_json(path, value)
+    for path in paths:
+        check_place(path, "--official: its file", [*scored.inputs, *taken])
+    is_new = not folder.exists()
+    try:
+        for path, value in paths.items():
+            write_json(path, value)
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):  # as when it is not empty
+                folder.rmdir()
+        raise
     return list(paths)
 
 
-def check_folder(folder: Path) -> None:
-    """Nothing, if it is a folder or can be made.
+def check_has_official(asked: Asked) -> None:
+    """Nothing, if an official program reads predictions for these questions.
 
     Raises:
-        InputError: it is a file, or there is no folder around it.
+        InputError: none does.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--official {folder} is a file; name a folder")
-    if not folder.absolute().parent.is_dir():
-        raise InputError(f"--official {folder}: there is no folder {folder.absolute().parent}; create it first")
+    if asked.kind == "multiple_choice" and not asked.by_consensus:
+        raise InputError(f"--official: {DESCRIPTIONS[asked.kind]} with one right answer have no official files")
 
 
-def official_files(scored: Scored, name: str | None = None) -> dict[str, Any]:
+def official_files(scored: "Scored", name: str | None = None) -> dict[str, Any]:
     """Names of files and what goes into them.
 
     Raises:
         InputError: there is no official format for these questions.
     """
     asked = scored.asked
-    model = re.sub(r"[^\w.-]+", "-", name or scored.predictions.name.split(".")[0])
-    if asked.kind == "multiple_choice" and not asked.by_consensus:
-        raise InputError(f"--official: {DESCRIPTIONS[asked.kind]} with one right answer have no official files")
+    check_has_official(asked)
+    model = _in_names(name or bare_name(scored.predictions))
     ids: list[str | int] = asked.ids
     if asked.kind == "multiple_choice":  # VQA numbers its questions, while ids in our rows are text
-        ids = [int(one) if str(one).isdecimal() and str(int(one)) == one else one for one in ids]
+        ids = [int(one) if _NUMBER.fullmatch(str(one)) else one for one in ids]
     answered = [(one, text) for one, text in zip(ids, scored.joined.texts(), strict=True)]
     if asked.kind == "gqa":
         kept = [{"questionId": one, "prediction": text} for one, text in answered if text is not None]
@@ -113,17 +126,25 @@ def _percent(scores: list[float]) -> float:
     return round(100 * sum(scores) / len(scores), DIGITS)
 
 
-def _task(scored: Scored) -> str:
+def _in_names(text: str) -> str:
+    """What of a text may stand in the name of a file."""
+    plain = re.sub(r"[^\w.-]+", "-", text)
+    if len(plain.encode()) > LONGEST_NAME:
+        raise InputError(f"--official: {plain[:30]!r}... is too long for a file's name; shorten it, or give --name")
+    return plain
+
+
+def _task(scored: "Scored") -> str:
     known = TASKS.get(scored.asked.about.get("task_type", ""))
     return known or ("MultipleChoice" if scored.joined.choices else "OpenEnded")
 
 
 def _subset(asked: Asked) -> str:
     """Such as ``mscoco_val2014``; of a file that does not say it inside what its name says, else the name."""
-    about, file = asked.about, Path(asked.place).name
+    about, file = asked.about, bare_name(Path(asked.place))
     if "data_subtype" in about:
-        return f"{about.get('data_type', 'mscoco')}_{about['data_subtype']}"
+        return _in_names(f"{about.get('data_type', 'mscoco')}_{about['data_subtype']}")
     if about.get("split") in SUBSETS:
         return f"mscoco_{SUBSETS[about['split']]}"
     named = _NAMED.search(file)
-    return named[0] if named else f"mscoco_{re.sub(r'[^A-Za-z0-9]+', '', file.split('.')[0])}"
+    return named[0] if named else f"mscoco_{re.sub(r'[^A-Za-z0-9]+', '', file)}"

@@ -3,9 +3,10 @@
 import csv
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -26,6 +27,11 @@ FORMATS: dict[str, Format] = {
 PACKED = (".gz", ".gzip", ".xz", ".zip")
 MAPPED_ID, MAPPED_ANSWER = "question_id", "answer"
 """The columns of rows that come from one json object, id -> answer."""
+FIRST_FIELD = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.)', re.DOTALL)
+"""Of a json object: its first field's name, and how the value begins."""
+HEADER_FIELDS = frozenset({"info", "license", "data_type", "data_subtype", "task_type", "annotations", "questions"})
+"""Of VQA's and TDIUC's annotation and questions files."""
+SWAPPED = "is this an annotation or questions file? PREDICTIONS comes first, then DATASET"
 
 _ROWS_AT_A_GO = 10_000
 _HEAD = 1 << 16
@@ -43,7 +49,7 @@ class PredictionRows:
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            found = "is a folder" if path.is_dir() else "does not exist"
+            found = "is a folder (PREDICTIONS comes before DATASET)" if path.is_dir() else "does not exist"
             raise InputError(f"predictions {path} {found}; expected a json, jsonl, csv or parquet file")
         self.path = path
         self.format = _format(path)
@@ -60,6 +66,9 @@ class PredictionRows:
         start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
         if not start:
             raise InputError(f"{self.path}: the file is empty; expected predictions")
+        first = FIRST_FIELD.match(head.decode("utf-8-sig", errors="replace"))
+        if first is not None and first[1] in HEADER_FIELDS and first[2] in "{[":  # before a long list is read in one
+            raise InputError(f"{self.path}: expected predictions, found an object with {first[1]!r}; {SWAPPED}")
         if start == b"{" and _is_lines(head):
             yield from self._jsonl(whole)
         elif start == b"{":
@@ -80,7 +89,12 @@ class PredictionRows:
         yield from _numbered_rows(rows(), lambda position: f"{self.path}, line {numbers[position]}")
 
     def _csv(self, stream: IO[bytes]) -> Iterator[Records]:
-        reader = csv.reader(_lines(stream, self.path), strict=True)
+        lines = _lines(stream, self.path)
+        first = next(lines, "")
+        separators = [mark for mark in (";", "\t") if mark in first and "," not in first]
+        if separators:
+            raise InputError(f"{self.path}, line 1: cells are separated by {separators[0]!r}; write it with commas")
+        reader = csv.reader(chain([first], lines), strict=True)
         header = next(_cells(reader, self.path), None)
         if header is None:
             raise InputError(f"{self.path}: the file is empty; expected a header and predictions")
@@ -119,6 +133,17 @@ _READERS: dict[Format, Callable[[PredictionRows, IO[bytes]], Iterator[Records]]]
     "csv": PredictionRows._csv,
     "parquet": PredictionRows._parquet,
 }
+
+
+def bare_name(path: Path) -> str:
+    """A file's name without the endings that say how it is packed and in which format it is.
+
+    >>> bare_name(Path("model_0.5.json.gz")), bare_name(Path("model_0.5"))
+    ('model_0.5', 'model_0.5')
+    """
+    for endings in (PACKED, tuple(FORMATS)):
+        path = path.with_name(path.stem) if path.suffix.lower() in endings else path
+    return path.name
 
 
 def _format(path: Path) -> Format:
@@ -205,7 +230,8 @@ def _parsed(line: str, place: str) -> Any:  # noqa: ANN401  any json value
         return json.loads(line)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{place}: not json at character {error.pos}: {error.msg}; expected one object a line"
+            f"{place}: not json at character {error.pos}: {error.msg}; expected one object a line (a file that was "
+            "cut has to be written again)"
         ) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: {error}; expected one json object a line") from None

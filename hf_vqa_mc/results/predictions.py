@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.results.prediction_files import MAPPED_ANSWER, MAPPED_ID, PredictionRows
+from hf_vqa_mc.results.prediction_files import HEADER_FIELDS, MAPPED_ANSWER, MAPPED_ID, SWAPPED, PredictionRows
 from hf_vqa_mc.sources.records import Records, shown
 
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
 ANSWER_COLUMNS = ("answer", "prediction", "label")
 PLACE_COLUMN = "label"
 """holds the place of the picked choice, from 0 on"""
+PUBLISHED = frozenset({"answers", "isBalanced", "question"})
+"""Fields of publishers' annotations and questions, of which predictions need none."""
 
 Answer = str | int
 """Text, or the place of the picked choice."""
@@ -42,6 +44,8 @@ class _Columns:
     answer: str
     types: frozenset[type]
     """of the answers"""
+    others: frozenset[str] = frozenset()
+    """known columns that must not be there besides, as it would be a guess which one is meant"""
 
 
 def read_predictions(path: Path, id_column: str | None = None, answer_column: str | None = None) -> Predictions:
@@ -63,10 +67,13 @@ def read_predictions(path: Path, id_column: str | None = None, answer_column: st
     for records in rows:
         if columns is None:
             columns = _mapped() if rows.mapped else _columns(records, id_column, answer_column)
+        if rows.mapped:
+            _check_mapped(records)
         for identifier, answer in zip(records.ids(columns.id), _answers(records, columns, from_csv), strict=True):
             if identifier in answers:
                 repeated[identifier] = None
             answers[identifier] = answer
+        _check_others(records, columns)
     if not answers:
         raise InputError(f"{path}: there is no prediction in it")
     return Predictions(path, answers, tuple(repeated), from_csv)
@@ -74,6 +81,33 @@ def read_predictions(path: Path, id_column: str | None = None, answer_column: st
 
 def _mapped() -> _Columns:
     return _Columns(MAPPED_ID, MAPPED_ANSWER, frozenset({str, int}))
+
+
+def _check_mapped(records: Records) -> None:
+    """Nothing, if json's object maps ids to answers; else what it looks like instead."""
+    for position, row in enumerate(records.rows):
+        name, value = row[MAPPED_ID], row[MAPPED_ANSWER]
+        if not isinstance(value, dict | list):
+            continue
+        expected = f"{records.place(position)}: expected an object question id -> answer, found {shown(value)}"
+        if name in (*ID_COLUMNS, *ANSWER_COLUMNS):
+            raise InputError(f'{expected}; this is a table by columns: write it by rows (pandas: orient="records")')
+        if name in HEADER_FIELDS or (isinstance(value, dict) and PUBLISHED & value.keys()):
+            raise InputError(f"{expected}; {SWAPPED}")
+        if isinstance(value, dict):
+            raise InputError(f"{expected}; give the answer alone")
+        raise InputError(f"{expected}; where that is the list of predictions, give the list itself")
+
+
+def _check_others(records: Records, columns: _Columns) -> None:
+    """Nothing, if every row has the columns of the first: another one may hold answers or ids just as well."""
+    for name in sorted(columns.others):
+        for position, row in enumerate(records.rows):
+            if name in row:
+                raise InputError(
+                    f"{records.place(position)}: there is {name!r}, too, which the first record does not have; say "
+                    "with --id-column and --answer-column which columns to read"
+                )
 
 
 def _columns(records: Records, id_column: str | None, answer_column: str | None) -> _Columns:
@@ -90,7 +124,10 @@ def _columns(records: Records, id_column: str | None, answer_column: str | None)
                 f"{records.place(0)}: no column {name!r} ({option}); there is {', '.join(map(repr, fields))}"
             )
     types: dict[str, frozenset[type]] = {"answer": frozenset({str}), PLACE_COLUMN: frozenset({int})}
-    return _Columns(identifier, answer, types.get(answer, frozenset({str, int})))
+    others = {name for name in ID_COLUMNS if not id_column} | {name for name in ANSWER_COLUMNS if not answer_column}
+    return _Columns(
+        identifier, answer, types.get(answer, frozenset({str, int})), frozenset(others - {identifier, answer})
+    )
 
 
 def _named(records: Records, fields: Sequence[str], known: Sequence[str], what: str, option: str) -> str:
@@ -101,8 +138,10 @@ def _named(records: Records, fields: Sequence[str], known: Sequence[str], what: 
         several = " and ".join(map(repr, found))
         raise InputError(f"{records.place(0)}: both {several} may hold {what}; say which with {option}")
     listed = ", ".join(map(repr, fields[:20])) or "none"
+    swapped = f"; {SWAPPED}" if PUBLISHED & set(fields) else ""
     raise InputError(
-        f"{records.place(0)}: no column of {what}: expected {', '.join(known)}, found {listed}; name it with {option}"
+        f"{records.place(0)}: no column of {what}: expected {', '.join(known)}, found {listed}; name it with "
+        f"{option}{swapped}"
     )
 
 

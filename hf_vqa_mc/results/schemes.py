@@ -1,5 +1,6 @@
 """Which scheme what was asked calls for, and its run on the joined predictions."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,15 @@ import numpy as np
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.results.asked import DESCRIPTIONS, Asked, Kind
-from hf_vqa_mc.results.beside_files import Beside, read_by_id, read_pairs, read_vocabulary
+from hf_vqa_mc.results.beside_files import (
+    ATTENTIONS,
+    CHOICES,
+    SCENE_GRAPHS,
+    Beside,
+    option_of,
+    read_by_id,
+    read_pairs,
+)
 from hf_vqa_mc.results.join import DEFAULT_PROTOCOL, Joined
 from hf_vqa_mc.scoring import (
     asked_absurdly,
@@ -27,8 +36,10 @@ FITTING: dict[Kind, tuple[str, ...]] = {
     "gqa": ("gqa_score", "wups"),
 }
 """The schemes for each kind of questions, its own first."""
-SCORED_ELSEWHERE = ("counterexample_recall",)
-"""Schemes that take scores of candidates, not answers: for them there are hf_vqa_mc.scoring and hf_vqa_mc.metrics."""
+ELSEWHERE = (
+    "counterexample_recall takes scores of candidates, not answers, and is for Python only (hf_vqa_mc.scoring, "
+    "hf_vqa_mc.metrics)"
+)
 
 _QUESTIONS_AT_A_GO = 20_000
 
@@ -38,6 +49,10 @@ _TAKES = {
     "tdiuc_mpt": {"answer_vocabulary", "questions"},
     "gqa_score": {"choices", "attentions", "scene_graphs"},
 }
+
+
+class LetterCase(UserWarning):
+    """Predictions are counted as wrong for nothing but their letter case."""
 
 
 def choose(asked: Asked, metrics: Sequence[str], beside: Beside, protocol: str) -> list[str]:
@@ -56,10 +71,12 @@ def choose(asked: Asked, metrics: Sequence[str], beside: Beside, protocol: str) 
         taken.discard("questions")  # the rows have them
     for name in beside.given():
         if name not in taken:
-            option = name.replace("_", "-")
             raise InputError(
-                f"--{option} has no use for {', '.join(chosen)} on {DESCRIPTIONS[asked.kind]}; leave it out"
+                f"{option_of(name)} has no use for {', '.join(chosen)} on {DESCRIPTIONS[asked.kind]}; leave it out"
             )
+    for name, other in (("attentions", "scene_graphs"), ("scene_graphs", "attentions")):
+        if name in beside.given() and other not in beside.given():
+            raise InputError(f"{option_of(name)} {beside.given()[name]}: grounding needs {option_of(other)} FILE, too")
     if protocol not in FORMS:
         raise InputError(f"--protocol {protocol}: expected {' or '.join(FORMS)}")
     if protocol != DEFAULT_PROTOCOL and not {"vqa_accuracy", "vqa_pair_accuracy"} & set(chosen):
@@ -74,9 +91,9 @@ def _called_for(asked: Asked, beside: Beside) -> list[str]:
 
 
 def _check_fits(name: str, asked: Asked) -> None:
-    known = sorted({scheme for schemes in FITTING.values() for scheme in schemes} | set(SCORED_ELSEWHERE))
+    known = {scheme for schemes in FITTING.values() for scheme in schemes}
     if name not in known:
-        raise unknown_name("metric", name, known)
+        raise InputError(f"{unknown_name('metric', name, known)}; {ELSEWHERE}")
     what = DESCRIPTIONS[asked.kind]
     if name not in FITTING[asked.kind]:
         raise InputError(f"{name} does not fit {what}; expected {', '.join(FITTING[asked.kind])}")
@@ -111,8 +128,9 @@ def _mc_accuracy(joined: Joined) -> Mapping[str, Any]:
 
 def _vqa_accuracy(joined: Joined) -> Mapping[str, Any]:
     asked = joined.asked
+    texts = joined.texts()
     scores = vqa_accuracy(
-        joined.texts(),
+        texts,
         asked.answers or [],
         question_types=asked.question_types,
         answer_types=asked.answer_types,
@@ -122,7 +140,24 @@ def _vqa_accuracy(joined: Joined) -> Mapping[str, Any]:
         question_ids=asked.ids,
         per_question=True,
     )
+    _warn_of_case(joined, texts, scores["per_question"] or [])
     return {**scores, "chance": _consensus_chance(joined)}
+
+
+def _warn_of_case(joined: Joined, texts: Sequence[str | None], scores: Sequence[float]) -> None:
+    """Says how many predictions would score higher in lower case, where it is the model that chose the case."""
+    lowered = [(row, text.lower()) for row, text in enumerate(texts) if text is not None and text != text.lower()]
+    if joined.choices is not None or not lowered:
+        return
+    answers = [(joined.asked.answers or [])[row] for row, _ in lowered]
+    better = vqa_accuracy([text for _, text in lowered], answers, protocol=joined.protocol)["per_question"] or []
+    count = sum(score > scores[row] for (row, _), score in zip(lowered, better, strict=True))
+    if count:
+        text = (
+            f"{count:,} predictions differ from the annotators' answer in letter case only, which this protocol "
+            "counts as wrong where all annotators agree; see the card of vqa_accuracy"
+        )
+        warnings.warn(LetterCase(text), stacklevel=2)
 
 
 def _consensus_chance(joined: Joined) -> float | None:
@@ -159,12 +194,12 @@ def _vqa_pair_accuracy(joined: Joined) -> Mapping[str, Any]:
 
 
 def _tdiuc_mpt(joined: Joined) -> Mapping[str, Any]:
-    asked, types, vocabulary = joined.asked, joined.asked.question_types or [], joined.beside.answer_vocabulary
+    asked, types = joined.asked, joined.asked.question_types or []
     return tdiuc_mpt(
         joined.texts(),
         asked.gold or [],
         types,
-        answer_vocabulary=None if vocabulary is None else read_vocabulary(vocabulary),
+        answer_vocabulary=joined.vocabulary,
         absurd_questions=None if joined.questions is None else asked_absurdly(joined.questions, types),
         image_ids=asked.image_ids,
         question_ids=asked.ids,
@@ -181,9 +216,9 @@ def _gqa_score(joined: Joined) -> Mapping[str, Any]:
     return gqa_score(
         {name: text for name, text in texts.items() if text is not None},
         records,
-        choices=None if beside.choices is None else read_by_id(beside.choices, balanced),
-        attentions=None if beside.attentions is None else read_by_id(beside.attentions, balanced, "attention"),
-        scene_graphs=None if beside.scene_graphs is None else read_by_id(beside.scene_graphs, images),
+        choices=None if beside.choices is None else read_by_id(beside.choices, balanced, CHOICES),
+        attentions=None if beside.attentions is None else read_by_id(beside.attentions, balanced, ATTENTIONS),
+        scene_graphs=None if beside.scene_graphs is None else read_by_id(beside.scene_graphs, images, SCENE_GRAPHS),
         per_question=joined.per_question,
     )
 

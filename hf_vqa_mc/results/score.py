@@ -9,8 +9,10 @@ from typing import Any, cast
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.results.annotation_files import ACCEPTED, json_files, read_annotations
 from hf_vqa_mc.results.asked import Asked
-from hf_vqa_mc.results.beside_files import Beside
-from hf_vqa_mc.results.join import DEFAULT_PROTOCOL, Joined, answers_to
+from hf_vqa_mc.results.beside_files import Beside, option_of
+from hf_vqa_mc.results.join import DEFAULT_PROTOCOL, Joined, answers_to, check_offered
+from hf_vqa_mc.results.near_misses import raw_source, with_dataset_in
+from hf_vqa_mc.results.official import check_has_official
 from hf_vqa_mc.results.prediction_files import FORMATS, PACKED
 from hf_vqa_mc.results.predictions import read_predictions
 from hf_vqa_mc.results.schemes import choose, run
@@ -26,6 +28,8 @@ class Scored:
     """Scores, and what they are of."""
 
     predictions: Path
+    inputs: list[Path]
+    """all that was read"""
     joined: Joined
     results: dict[str, dict[str, Any]]
     """scheme to what it gave"""
@@ -48,6 +52,7 @@ def score_predictions(
     beside: Beside | None = None,
     protocol: str = DEFAULT_PROTOCOL,
     per_question: bool = False,
+    official: bool = False,
     progress: Progress = lambda step, done, total: None,
 ) -> Scored:
     """Score a model's predictions.
@@ -63,6 +68,7 @@ def score_predictions(
         beside: files that some schemes take.
         protocol: 2021 or 2017, VQA's two official programs.
         per_question: also give each question's score.
+        official: refuse questions for which there are no official files.
         progress: told (step, done, total).
 
     Raises:
@@ -74,11 +80,13 @@ def score_predictions(
     beside = beside or Beside()
     for name, path in beside.given().items():
         if not path.is_file():
-            raise InputError(f"--{name.replace('_', '-')} {path}: no such file")
+            raise InputError(f"{option_of(name)} {path}: no such file")
     answered = read_predictions(Path(predictions).expanduser(), id_column, answer_column)
     progress("reading predictions", 1, 1)
     asked = read_asked(str(dataset), config, split, grounding=beside.attentions is not None)
     progress("reading what was asked", 1, 1)
+    if official:
+        check_has_official(asked)
     chosen = choose(asked, metrics, beside, protocol)
     joined = Joined(
         asked,
@@ -88,11 +96,17 @@ def score_predictions(
         per_question,
         answered.from_csv,
     )
+    check_offered(joined, chosen, answered.path)
     results = {}
     for name in chosen:
         results[name] = run(name, joined)
         progress("scoring", len(results), len(chosen))
-    return Scored(answered.path, joined, results)
+    return Scored(answered.path, inputs_of(answered.path, dataset, beside), joined, results)
+
+
+def inputs_of(predictions: Path, dataset: str | Path, beside: Beside) -> list[Path]:
+    """The files and folders that are read, which nothing written may touch."""
+    return [predictions, Path(dataset), *beside.given().values()]
 
 
 def read_asked(dataset: str, config: str | None = None, split: str | None = None, *, grounding: bool = False) -> Asked:
@@ -108,6 +122,22 @@ def read_asked(dataset: str, config: str | None = None, split: str | None = None
         InputError: it is none of those accepted.
     """
     path = Path(dataset).expanduser()
+    near = with_dataset_in(path)
+    if near:
+        raise InputError(f"{dataset} holds no dataset itself; did you mean {' or '.join(map(str, near))}?")
+    try:
+        return _read_asked(path, dataset, config, split, grounding)
+    except InputError as error:
+        source = raw_source(path)
+        if source is None:
+            raise
+        raise InputError(
+            f"{dataset} holds {source.title} as it is published; build it first (vqa-mc build {source.name} "
+            f"--data-dir {path if path.is_dir() else path.parent}), then score against the folder that this makes"
+        ) from error
+
+
+def _read_asked(path: Path, dataset: str, config: str | None, split: str | None, grounding: bool) -> Asked:
     if path.is_file() or (path.is_dir() and _is_parts(path)):
         for name, value in (("CONFIG", config), ("--split", split)):
             if value is not None:

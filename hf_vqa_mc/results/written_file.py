@@ -15,21 +15,23 @@ _ENVIRONMENT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPE
 
 
 def write_json(path: Path, value: Any, indent: int | None = None) -> None:  # noqa: ANN401  any json value
-    """Write a value as json; what was there before is replaced in one step.
+    """Write a value as json; what was there before is replaced in one step, the folder made if there is none.
 
     Raises:
         OSError: the disk is full or closed to us; one sentence, and what was there before still is.
     """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    text = json.dumps(value, allow_nan=False, indent=indent)
+    place = path.resolve()  # the file that a link names, not the link, is replaced
     with _in_plain_words(path):
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:200]}.", suffix=".partial", dir=path.parent)
+        place.parent.mkdir(exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.", suffix=".partial", dir=place.parent)
         try:
             with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123  it is open already
                 os.fchmod(descriptor, 0o666 & ~_umask())  # mkstemp lets nobody else read it
                 file.write(text + "\n")
                 file.flush()
                 os.fsync(descriptor)
-            Path(name).replace(path)
+            Path(name).replace(place)
         except BaseException:  # Ctrl-C too
             with contextlib.suppress(OSError):
                 Path(name).unlink()
@@ -42,17 +44,34 @@ def check_place(path: Path, option: str, inputs: Iterable[Path] = ()) -> None:
     Args:
         path: where.
         option: what names it, for the message.
-        inputs: files that it must not replace.
+        inputs: files that it must not replace, and folders in which it must not lie.
 
     Raises:
-        InputError: it is a folder, or an input, or there is no folder around it.
+        InputError: it is a folder or a device, or an input, or its folder cannot be made.
     """
     if path.is_dir():
         raise InputError(f"{option} {path} is a folder; name a file in it")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"{option} {path}: there is no folder {path.absolute().parent}; create it first")
-    if path.resolve() in {given.resolve() for given in inputs}:
-        raise InputError(f"{option} {path} would replace what is read; name another file")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{option} {path} is no ordinary file; name one")
+    check_folder(path.absolute().parent, f"{option} {path}: the folder")
+    if any(path.resolve().is_relative_to(given.resolve()) for given in inputs):
+        raise InputError(f"{option} {path} would replace or change what is read; name another place")
+
+
+def check_folder(folder: Path, what: str) -> None:
+    """Nothing, if it is a folder or can be made in one that there is.
+
+    Args:
+        folder: where.
+        what: it is, for the message.
+
+    Raises:
+        InputError: it is a file, or there is no folder around it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{what} {folder} is a file; name a folder")
+    if not folder.absolute().parent.is_dir():
+        raise InputError(f"{what} {folder}: there is no folder {folder.absolute().parent}; create it first")
 
 
 def _umask() -> int:

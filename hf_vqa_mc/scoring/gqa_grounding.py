@@ -1,6 +1,6 @@
 """GQA's grounding score: how much of the attention falls on what question and answer are about."""
 
-import sys
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.gqa_records import Told, by_question_id, text_id
-from hf_vqa_mc.scoring.questions import Questions
+from hf_vqa_mc.scoring.questions import Questions, is_whole
 
 POINTING = ("question", "fullAnswer")
 """the annotations whose objects count; those of the short answer do not"""
@@ -170,7 +170,10 @@ def _region(
     return x / width, y / height, (x + w) / width, (y + h) / height
 
 
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+def _is_number(value: Any) -> bool:  # noqa: ANN401  whatever users give
+    if not is_whole(value) and not isinstance(value, float | np.floating):
         return False
-    return bool(abs(value) <= sys.float_info.max)
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # whole, and beyond all floating point numbers
+        return False

@@ -223,7 +223,7 @@ class _Text:
         self._ended = not content
 
     def _truncated(self, what: str) -> InputError:
-        return InputError(f"{self.place}: the json is truncated ({what}); download the file again")
+        return InputError(f"{self.place}: the json is truncated ({what}); download or write it again")
 
     def _malformed(self, what: str) -> InputError:
         return InputError(f"{self.place}: not json at character {self._passed + self._at:,}: {what}")

@@ -105,7 +105,7 @@ def test_a_built_dataset_is_scored_from_end_to_end(score, tmp_path):
     table = table_of(out)
     figures = [f"{100 * expected['accuracy']:.1f}", f"± {100 * expected['stderr']:.1f}", "25.0", str(len(rows))]
     assert table["accuracy"] == figures
-    assert table["picked target"] == [f"{100 * expected['accuracy']:.1f}", "25.0"]
+    assert table["target"] == [f"{100 * expected['accuracy']:.1f}", "25.0"]
     assert [table[name][0] for name in expected["per_question_type"]] == [
         f"{100 * share:.1f}" for share in expected["per_question_type"].values()
     ]
@@ -166,8 +166,14 @@ BAD_ROWS = {
         r"no prediction for question '.*' of .*, test \(1 of \d+ questions lack one\)",
     ),
     "another": (lambda answers: answers.update(x=0), r"question 'x' is not among those of vqa_mc, cocoqa_iou, test"),
-    "no such place": (lambda answers: answers.update({next(iter(answers)): 4}), "a place among its 4 choices"),
-    "no such text": (lambda answers: answers.update({next(iter(answers)): "?"}), r"'\?', expected one of its choices"),
+    "no such place": (
+        lambda answers: answers.update({next(iter(answers)): 4}),
+        r"p.json: question '.*': 4 is none of the places of its 4 choices, which count from 0 \(1 of \d+ pred",
+    ),
+    "no such text": (
+        lambda answers: answers.update(dict.fromkeys(list(answers)[:2], "?")),
+        r"p.json: question '.*': '\?' is none of its choices \[.*\(2 of \d+ predictions .*--metric wups",
+    ),
 }
 
 
@@ -223,6 +229,43 @@ def test_publishers_files_are_scored(score, tmp_path, kind):
     assert json.loads(out) == told
 
 
+def test_one_folder_is_made_for_what_is_written(score, tmp_path):
+    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    code, out, err = score(path, asked, "--output", "new/result.json", "--official", "other")
+    assert code == 0, err
+    assert "wrote new/result.json" in out
+    assert json.loads((tmp_path / "here/new/result.json").read_text())["kind"] == "vqa"
+    assert len(list((tmp_path / "here/other").iterdir())) == 5
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_numbers_are_whole_in_a_terminal_of_any_width(score, tmp_path, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    rows = rows_of("cocoqa_iou")
+    path = files.write(tmp_path / "p.json", {row["question_id"]: row["label"] for row in rows})
+    code, out, err = score(path, "vqa_mc", "cocoqa_iou")
+    assert code == 0, err
+    assert "…" not in out
+    numbers = [cells for cells in table_of(out).values() if cells]
+    assert ["100.0", "± 0.0", "25.0", str(len(rows))] in numbers
+    assert max(len(line) for line in out.splitlines() if line[:1] == "│") <= max(width, 40)
+
+
+def test_a_table_says_what_its_columns_blocks_and_gaps_are(score, tmp_path):
+    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    pairs = files.write(tmp_path / "pairs.json", [[1, 2]])
+    _, out, _ = score(path, asked, "--protocol", "2017", "--pairs", pairs)
+    assert "± s.e." in out
+    assert "vqa_accuracy: agreement with the annotators, protocol 2017\n" in out
+    assert "vqa_pair_accuracy: 1 balanced pairs, protocol 2017\n" in out
+    names = list(table_of(out))
+    assert names.index("by answer type") < names.index("yes/no") < names.index("by question type")
+    assert 'not computed: those of "how many" questions (needs --questions)\n' in out
+    _, out, _ = score(files.write(tmp_path / "g.json", RIGHT["gqa"]), files.gqa_file(tmp_path))
+    (line,) = [line for line in out.splitlines() if line.startswith("not computed: ")]
+    assert "validity, plausibility (needs --choices); grounding (needs --attentions and --scene-graphs)" in line
+
+
 def test_every_score_of_a_question_can_be_had(score, tmp_path):
     path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
     told = json.loads(score(path, asked, "--json", "--per-question")[1])
@@ -239,6 +282,8 @@ def test_wrong_input_is_one_line_and_exit_code_2(score, tmp_path):
         (path, asked, "--metric", "bleu"),
         (path, asked, "--official", path),
         (path, asked, "--output", "no/such/file"),
+        (path, asked, "--official", "no/such"),
+        (asked, path),
         (path, asked, "--output", path),
         (path, asked, "--name", "x"),
         (path, asked, "--per-question"),
@@ -273,6 +318,8 @@ def test_one_right_answer_has_no_official_files(score, tmp_path):
     path = files.write(tmp_path / "p.json", {row["question_id"]: 0 for row in rows_of("cocoqa_iou")})
     code, _, err = score(path, "vqa_mc", "cocoqa_iou", "--official", "out")
     assert code == 2
+    assert "reading what was asked" in err
+    assert "scoring" not in err
     assert "--official: multiple-choice rows with one right answer have no official files" in err
     assert not (tmp_path / "here/out").exists()
 
@@ -342,3 +389,46 @@ def test_help_has_an_example_and_names_every_scheme():
     assert "Example: vqa-mc score" in done.output
     for name in ("mc_accuracy", "vqa_accuracy", "vqa_pair_accuracy", "tdiuc_mpt", "gqa_score", "wups"):
         assert name in done.output
+
+
+def typed_vqa(folder, kind):
+    annotations = files.vqa_annotations()
+    annotations[0]["question_type"] = kind
+    return files.write(folder / "a.json", {"annotations": annotations})
+
+
+def test_names_out_of_a_dataset_are_shown_and_not_obeyed(score, tmp_path):
+    predictions = files.write(tmp_path / "p.json", RIGHT["vqa"])
+    for name, shown in (("[/x]", "[/x]"), ("[bold]y", "[bold]y"), ("\x1b[2Jz", "\N{REPLACEMENT CHARACTER}[2Jz")):
+        code, out, err = score(predictions, typed_vqa(tmp_path, name))
+        assert (code, err.count("vqa-mc:")) == (0, 0)
+        assert shown in out
+        assert "\x1b[2J" not in out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_terminal_of_any_encoding_gets_the_figures(tmp_path, encoding):
+    files.write(tmp_path / "p.json", RIGHT["vqa"])
+    typed_vqa(tmp_path, "wó")
+    for more in ([], ["--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "hf_vqa_mc", "score", "p.json", "a.json", *more],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            capture_output=True,
+            check=True,
+        )
+        told = done.stdout.decode(encoding)
+        if more:
+            assert json.loads(told)["results"]["vqa_accuracy"]["per_question_type"]["wó"] == 1.0
+        else:
+            assert "100.0" in told
+
+
+def test_two_outputs_in_one_place_are_refused(score, tmp_path):
+    predictions, annotations = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
+    target = tmp_path / "out" / "p_predictions.json"
+    code, _, err = score(predictions, annotations, "--official", tmp_path / "out", "--output", target)
+    assert code == 2
+    assert "would replace or change" in err
+    assert not target.exists()

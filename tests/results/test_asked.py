@@ -10,6 +10,7 @@ import pytest
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.results.score import read_asked
+from tests.builder import raw_files
 from tests.results import files
 
 
@@ -138,12 +139,38 @@ def test_a_question_that_is_there_twice_is_refused(tmp_path):
 def test_what_is_not_there_says_what_is_accepted(tmp_path):
     with pytest.raises(InputError, match=r"nowhere.json does not exist; expected a dataset folder"):
         read_asked(str(tmp_path / "nowhere.json"))
+    with pytest.raises(InputError, match=r"question_answers.json does not exist"):  # of a source, were it there
+        read_asked(str(tmp_path / "question_answers.json"))
     with pytest.raises(InputError, match=r"a.json.gz does not exist"):
         read_asked("a.json.gz")
     with pytest.raises(InputError, match=r"CONFIG x: .* is an annotation file, which has none"):
         read_asked(str(files.vqa_file(tmp_path)), "x")
     with pytest.raises(InputError, match=r"--split test: .* is an annotation file, which has none"):
         read_asked(str(files.vqa_file(tmp_path)), split="test")
+
+
+def test_files_of_which_questions_have_to_be_built_say_so(tmp_path):
+    raw_files.cocoqa(tmp_path / "raw")
+    packed = tmp_path / "zipped" / "any name.zip"
+    packed.parent.mkdir()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("train/questions.txt", "train/answers.txt"):
+            archive.writestr(f"cocoqa/{name}", "")
+    published = files.write(tmp_path / "v7w" / "dataset_v7w_telling.json", {"dataset": "visual7w", "images": []})
+    for path, name, folder in (
+        (tmp_path / "raw", "cocoqa", tmp_path / "raw"),
+        (packed, "cocoqa", packed.parent),
+        (published, "visual7w", published.parent),
+        (published.parent, "visual7w", published.parent),
+    ):
+        with pytest.raises(InputError, match=rf"build it first \(vqa-mc build {name} --data-dir {folder}\)"):
+            read_asked(str(path))
+
+
+def test_files_that_are_scored_themselves_are_no_source_to_build(tmp_path):
+    path = files.write(tmp_path / "mscoco_val2014_annotations.json", {"annotations": []})
+    with pytest.raises(InputError, match="expected records in the list 'annotations', found none"):
+        read_asked(str(path))
 
 
 def test_real_files_are_read(real_data, tmp_path):

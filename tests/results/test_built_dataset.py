@@ -1,5 +1,7 @@
 """Which config and split of a built folder are scored, and what their rows must hold."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hf_vqa_mc.builder.folder import write_folder
@@ -68,6 +70,17 @@ def test_a_folder_without_a_dataset_is_refused(tmp_path):
         read_asked(str(tmp_path))
 
 
+def test_of_a_folder_around_datasets_these_are_named(tmp_path):
+    (tmp_path / "work").mkdir()
+    inner = made(tmp_path / "work", "iou")
+    with pytest.raises(InputError, match=rf"work holds no dataset itself; did you mean {inner}\?"):
+        read_asked(str(tmp_path / "work"))
+    assert len(read_asked(inner)) == 20
+    (tmp_path / "work" / "vqa_mc" / "dataset_v7w_telling.json").write_text("{}")
+    with pytest.raises(InputError, match="unknown config"):  # and not that it has to be built first
+        read_asked(inner, "made_uoi")
+
+
 def test_rows_of_another_kind_are_named(tmp_path):
     import pyarrow as pa
     from pyarrow import parquet
@@ -127,3 +140,26 @@ def test_a_name_that_the_hub_does_not_know_is_an_input_error(monkeypatch):
     monkeypatch.setattr(datasets, "get_dataset_config_names", unknown)
     with pytest.raises(InputError, match="doesn't exist on the Hub or cannot be accessed; expected a dataset folder"):
         read_asked("somebody/vqa_mc")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "values"),
+    [
+        ("answers", pa.int64(), [1]),
+        ("choice_kinds", pa.list_(pa.string()), [["target"]]),
+        ("question_type", pa.float64(), [0.5]),
+        ("image_id", pa.bool_(), [True]),
+    ],
+)
+def test_columns_of_another_type_are_named(tmp_path, name, kind, values):
+    rows = pa.table({"question_id": ["1"], "choices": [["a"]], "label": [0], name: pa.array(values, kind)})
+    pq.write_table(rows, tmp_path / "test.parquet")
+    with pytest.raises(InputError, match=rf"test: {name} is .*; expected rows as vqa-mc build makes them"):
+        read_asked(str(tmp_path))
+
+
+def test_rows_of_another_maker_may_have_numbers_for_ids_and_lack_what_is_not_needed(tmp_path):
+    rows = pa.table({"question_id": [7], "image_id": [3], "choices": [["a", "b"]], "label": pa.array([1], pa.int8())})
+    pq.write_table(rows, tmp_path / "test.parquet")
+    asked = read_asked(str(tmp_path))
+    assert (asked.names, asked.gold, asked.answers) == (["7"], ["b"], None)

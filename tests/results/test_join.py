@@ -48,6 +48,16 @@ def test_a_missing_prediction_is_an_error_that_names_the_question_and_counts(kin
         score_predictions(path, asked)
 
 
+@pytest.mark.parametrize(
+    ("asked", "predicted"), [("00123", "123"), ("540769000", "540769000.0"), ("00123", "123.0"), ("0", "0.0")]
+)
+def test_ids_that_were_taken_for_numbers_are_recognised(tmp_path, asked, predicted):
+    record = {**files.vqa_annotations()[0], "question_id": asked}
+    path = files.write(tmp_path / "p.json", {"7": "red", predicted: "red"})
+    with pytest.raises(InputError, match=rf"it has one for '{predicted}': ids were read as numbers .* as text\)$"):
+        score_predictions(path, files.write(tmp_path / "a.json", [record]))
+
+
 def test_predictions_for_other_questions_are_refused_by_vqa_and_left_out_by_the_others(kind, tmp_path):
     asked = asked_file(kind, tmp_path)
     path = files.write(tmp_path / "p.json", {**RIGHT[kind], "98": "x", "99": "y"})

@@ -3,11 +3,13 @@
 import gzip
 import json
 import random
+from pathlib import Path
 
 import pytest
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.results.official import official_files, write_official
+from hf_vqa_mc.results.prediction_files import bare_name
 from hf_vqa_mc.results.score import score_predictions
 from tests.results import files
 from tests.results.test_join import RIGHT
@@ -21,7 +23,7 @@ def test_vqa_gets_the_results_file_and_four_of_scores(tmp_path):
     predictions = files.write(tmp_path / "my model.v1.json", {"3": "yes", "1": "red", "2": "2"})
     scored = score_predictions(predictions, files.vqa_file(tmp_path))
     written = write_official(tmp_path / "out", scored)
-    stem = "vqa_OpenEnded_mscoco_val2014_my-model"
+    stem = "vqa_OpenEnded_mscoco_val2014_my-model.v1"
     kinds = ["accuracy", "evalAnsType", "evalQA", "evalQuesType", "results"]
     assert sorted(path.name for path in written) == [f"{stem}_{kind}.json" for kind in kinds]
     found = {
@@ -123,13 +125,67 @@ def test_on_real_vqa_files_too(real_data, tmp_path):
             assert told[each][kind] == {str(name): round(100 * score, 2) for name, score in of_kind.items()}
 
 
-def test_the_predictions_file_is_not_replaced(tmp_path):
-    predictions = files.write(tmp_path / "x_predictions.json", RIGHT["tdiuc"])
-    before = predictions.read_bytes()
-    scored = score_predictions(predictions, files.tdiuc_file(tmp_path))
-    with pytest.raises(InputError, match=r"would replace .*x_predictions.json; name another folder, or a --name"):
-        write_official(tmp_path, scored, "x")
-    assert predictions.read_bytes() == before
+@pytest.mark.parametrize("name", ["m_0.5.json", "m_0.5.json.gz", "m_0.5.JSONL", "m_0.5.parquet.zip", "m_0.5"])
+def test_only_known_endings_are_taken_from_a_models_name(name):
+    assert bare_name(Path(name)) == "m_0.5"
+
+
+def test_files_of_models_that_differ_after_a_dot_lie_side_by_side(tmp_path):
+    asked = files.vqa_file(tmp_path)
+    for name in ("m_0.5.json", "m_0.7.json"):
+        write_official(tmp_path / "out", score_predictions(files.write(tmp_path / name, RIGHT["vqa"]), asked))
+    assert len(list((tmp_path / "out").iterdir())) == 10
+
+
+@pytest.mark.parametrize("read", ["predictions", "annotations", "another output"])
+def test_nothing_that_was_read_or_is_to_be_written_is_replaced(tmp_path, read):
+    predictions, annotations = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
+    target = tmp_path / "x_predictions.json"
+    if read == "predictions":
+        predictions = predictions.rename(target)
+    elif read == "annotations":
+        annotations = annotations.rename(target)
+    scored = score_predictions(predictions, annotations)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(InputError, match=r"x_predictions.json would replace or change what is read; name another"):
+        write_official(tmp_path, scored, "x", [target])
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("subset", ["../../../x", "a/b", "x\0y", "\ud800"])
+def test_a_header_cannot_lead_out_of_the_folder(tmp_path, subset):
+    annotations = {"data_subtype": subset, "annotations": files.vqa_annotations()}
+    scored = score_predictions(
+        files.write(tmp_path / "p.json", RIGHT["vqa"]), files.write(tmp_path / "a.json", annotations)
+    )
+    written = write_official(tmp_path / "out", scored)
+    assert {path.parent for path in written} == {tmp_path / "out"}
+    assert set(tmp_path.iterdir()) == {tmp_path / name for name in ("p.json", "a.json", "out")}
+
+
+def test_a_name_that_no_file_can_have_is_refused_and_a_new_folder_is_not_left_behind(tmp_path, monkeypatch):
+    scored = score_predictions(files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path))
+    with pytest.raises(InputError, match=r"'xxx.*is too long for a file's name; shorten it, or give --name"):
+        write_official(tmp_path / "out", scored, "x" * 300)
+    monkeypatch.setattr(
+        "hf_vqa_mc.results.written_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full"))
+    )
+    with pytest.raises(OSError, match="no space left"):
+        write_official(tmp_path / "out", scored)
+    assert not (tmp_path / "out").exists()
+
+
+def test_ids_that_are_no_numbers_of_a_machine_stay_text(tmp_path):
+    from hf_vqa_mc.results.official import _NUMBER
+
+    assert [bool(_NUMBER.fullmatch(text)) for text in ("0", "12", "012", "9" * 5000, "٣", "-1")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):

@@ -136,12 +136,24 @@ def test_columns_can_be_named(tmp_path):
     assert read_predictions(path, "qid").answers == {"7": "gold"}
 
 
+def test_a_column_that_the_first_row_lacks_is_no_matter_where_the_columns_are_named(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('[{"question_id": 1, "answer": "a"}, {"question_id": 2, "answer": "b", "label": 0}]')
+    assert read_predictions(path, answer_column="answer").answers == {"1": "a", "2": "b"}
+
+
 def test_in_csv_a_label_is_a_place_and_anything_else_text(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("question_id,label\n1,0\n2,12\n")
     assert read_predictions(path).answers == {"1": 0, "2": 12}
     path.write_text("question_id,prediction\n1,0\n2,12\n")
     assert read_predictions(path).answers == {"1": "0", "2": "12"}
+
+
+def test_a_mark_in_a_column_of_csv_separates_nothing(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("question_id,answer,a;b\n1,cat,\n")
+    assert read_predictions(path).answers == {"1": "cat"}
 
 
 def test_numbers_and_text_are_the_same_id_and_the_last_counts(tmp_path):
@@ -181,7 +193,34 @@ BAD = {
     "empty csv": ("p.csv", "", "p.csv: the file is empty; expected a header and predictions"),
     "header only": ("p.csv", "question_id,answer\n", "p.csv: there is no prediction in it"),
     "no json": ("p.json", "hello", "p.json: expected a json list, found 'hello'"),
-    "cut": ("p.json", f"[{ROW}, ", "p.json: the json is truncated"),
+    "cut": ("p.json", f"[{ROW}, ", r"p.json: the json is truncated .*; download or write it again$"),
+    "cut lines": ("p.jsonl", f"{ROW}\n{ROW[:20]}", r"p.jsonl, line 2: not json .* cut has to be written again"),
+    "annotations": ("p.json", '{"annotations": []}', "found an object with 'annotations'; .*PREDICTIONS comes first"),
+    "questions": ("p.json", '{"info": {}, "questions": []}', "found an object with 'info'; .*PREDICTIONS comes first"),
+    "a header": ("p.json", '{"data_type": "mscoco", "annotations": []}', "'annotations': .*PREDICTIONS comes first"),
+    "a list of annotations": (
+        "p.json",
+        '[{"question_id": 1, "answers": []}]',
+        "no column of answers.*PREDICTIONS",
+    ),
+    "a list of questions": (
+        "p.json",
+        '[{"question_id": 1, "question": ""}]',
+        "no column of answers.*PREDICTIONS",
+    ),
+    "GQA's questions": (
+        "p.json",
+        '{"1": {"isBalanced": true}}',
+        "p.json, '1': expected an obj.*PREDICTIONS",
+    ),
+    "a record by id": (
+        "p.json",
+        '{"1": {"answer": "a"}}',
+        "p.json, '1': expected an obj.*; give the answer alone",
+    ),
+    "a list inside": ("p.json", f'{{"model": "m", "predictions": [{ROW}]}}', "'predictions': .*give the list itself"),
+    "by columns": ("p.json", '{"question_id": {"0": 1}, "answer": {"0": "a"}}', '.*by rows .pandas: orient="records"'),
+    "lists by columns": ("p.json", '{"qa_id": [1], "label": [0]}', '.*by rows .pandas: orient="records"'),
     "bad line": (
         "p.jsonl",
         f"{ROW}\n{{'a': 1}}\n",
@@ -201,6 +240,12 @@ BAD = {
         '[{"question_id": 1, "answer": "gold", "prediction": "a"}]',
         "record 0: both 'answer' and 'prediction' may hold answers; say which with --answer-column",
     ),
+    "another column": (
+        "p.json",
+        f'[{ROW}, {{"question_id": 2, "answer": "b", "label": 0}}]',
+        "there is 'label', too",
+    ),
+    "another id": ("p.json", f'[{ROW}, {{"question_id": 2, "qa_id": 3, "answer": "b"}}]', "1: there is 'qa_id', too"),
     "a column gone": ("p.json", f'[{ROW}, {{"question_id": 2}}]', "record 1, field 'answer': it is missing"),
     "null": ("p.json", '[{"question_id": 1, "answer": null}]', "record 0, field 'answer': expected text .*found None"),
     "null id": ("p.json", '[{"question_id": null, "answer": "a"}]', "record 0, field 'question_id': .* found None"),
@@ -213,6 +258,12 @@ BAD = {
     "mapped null": ("p.json", '{"1": "a", "2": null}', "p.json, '2', field 'answer': .* found None"),
     "half a pair": ("p.json", '{"1": 3, "2": "\\ud800"}', "'2', field 'answer': expected Unicode text"),
     "ragged csv": ("p.csv", "question_id,answer\n1,a,b\n", "p.csv, line 2: expected 2 cells.*found 3; .*quotes"),
+    "semicolons": (
+        "p.csv",
+        "question_id;answer\n1;a, b\n",
+        "line 1: cells are separated by ';'; write it with",
+    ),
+    "quotes and tabs": ("p.csv", '"question_id"\t"answer"\n1\ta\n', r"line 1: cells are separated by '\\t'; write it"),
     "open quote": ("p.csv", 'question_id,answer\n1,"a\n', "p.csv, line 2: not csv: "),
     "empty cell": ("p.csv", "question_id,answer\n1,\n", "line 2, field 'answer': expected an answer"),
     "empty id": ("p.csv", "question_id,answer\n,a\n", "line 2, field 'question_id'"),
@@ -227,7 +278,11 @@ BAD = {
     "latin-1 lines": ("p.jsonl", b'{"a": "caf\xe9"}', "line 1: expected UTF-8 text, found the byte 0xe9"),
     "no parquet": ("p.parquet", b"PAR1 and nothing", "p.parquet: cannot be read as parquet"),
     "empty parquet": ("p.parquet", b"", "p.parquet: cannot be read as parquet"),
-    "half a gz": ("p.json.gz", gzip.compress(b"[1, 2, 3]" * 100)[:-9], "the archive is damaged or truncated"),
+    "half a gz": (
+        "p.json.gz",
+        gzip.compress(b"[1, 2, 3]" * 100)[:-9],
+        r"is damaged or truncated .*; download or write it again$",
+    ),
     "deep": ("p.jsonl", "[" * 100_000, "p.jsonl, line 1: "),
 }
 
@@ -251,6 +306,11 @@ def test_a_parquet_column_of_another_type_is_named(tmp_path, column, found):
     pq.write_table(table, tmp_path / "p.parquet")
     with pytest.raises(InputError, match=rf"p.parquet, row 0, field 'prediction': expected .*, found {found}"):
         read_predictions(tmp_path / "p.parquet")
+
+
+def test_a_folder_of_predictions_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"is a folder .PREDICTIONS comes before DATASET.; expected a json, jsonl"):
+        read_predictions(tmp_path)
 
 
 def test_a_named_column_that_is_not_there_lists_those_that_are(tmp_path):

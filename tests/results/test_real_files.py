@@ -54,12 +54,12 @@ def test_gqa_ood_is_scored_as_counted_by_hand(real_data, tmp_path, name):
 
 
 def test_scene_graphs_are_taken_for_the_images_that_are_asked_about(real_data):
-    from hf_vqa_mc.results.beside_files import read_by_id
+    from hf_vqa_mc.results.beside_files import SCENE_GRAPHS, read_by_id
 
     path = real_data / "gqa" / "minyus100__val_sceneGraphs.json.xz"
     everything = load(path)
     some = set(list(everything)[::7])
-    assert read_by_id(path, some) == {image: everything[image] for image in everything if image in some}
+    assert read_by_id(path, some, SCENE_GRAPHS) == {image: everything[image] for image in everything if image in some}
 
 
 def test_some_of_cocoqa_is_built_and_scored(real_cocoqa, tmp_path, monkeypatch):

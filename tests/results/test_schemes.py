@@ -7,6 +7,7 @@ import pytest
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.results.beside_files import Beside
 from hf_vqa_mc.results.figures import as_json, tables
+from hf_vqa_mc.results.schemes import LetterCase
 from hf_vqa_mc.results.score import score_predictions
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.gqa import gqa_score
@@ -21,12 +22,13 @@ def right(tmp_path):
 
 
 def shown(scored):
-    return {line.name: line for table in tables(scored) for group in table.groups for line in group}
+    return {line.name: line for table in tables(scored) for group in table.groups for line in group.lines}
 
 
 def test_vqa_gets_consensus_accuracy(tmp_path):
     path = files.write(tmp_path / "p.json", {"1": "RED", "2": "Two.", "3": "yes"})
-    scored = score_predictions(path, files.vqa_file(tmp_path), per_question=True)
+    with pytest.warns(LetterCase):
+        scored = score_predictions(path, files.vqa_file(tmp_path), per_question=True)
     annotations = files.vqa_annotations()
     expected = vqa_accuracy(
         ["RED", "Two.", "yes"],
@@ -44,14 +46,27 @@ def test_vqa_gets_consensus_accuracy(tmp_path):
 
 
 def test_the_protocol_of_2017_can_be_asked_for(tmp_path):
-    path = files.write(tmp_path / "p.json", {"1": "RED", "2": "2", "3": "no"})
-    score = {
-        protocol: score_predictions(path, files.vqa_file(tmp_path), protocol=protocol).results["vqa_accuracy"]
-        for protocol in ("2021", "2017")
+    path = files.write(tmp_path / "p.json", {"1": "red.", "2": "2", "3": "no"})
+    scored = {
+        protocol: score_predictions(path, files.vqa_file(tmp_path), protocol=protocol) for protocol in ("2021", "2017")
     }
-    assert [score[protocol]["per_question"][0] for protocol in score] == [0.0, 1.0]
+    assert [one.results["vqa_accuracy"]["per_question"][0] for one in scored.values()] == [0.0, 1.0]
+    titles = [tables(one)[0].title for one in scored.values()]
+    assert titles == [f"vqa_accuracy: agreement with the annotators{said}" for said in ("", ", protocol 2017")]
     with pytest.raises(InputError, match="--protocol 2018: expected 2021 or 2017"):
         score_predictions(path, files.vqa_file(tmp_path), protocol="2018")
+
+
+def test_predictions_that_only_their_letter_case_makes_wrong_are_warned_of_once(tmp_path):
+    pairs = files.write(tmp_path / "pairs.json", [[1, 2]])
+    asked = files.vqa_file(tmp_path, q1=["Paris"] * 10, q3=["no"] * 10)
+    path = files.write(tmp_path / "p.json", {"1": "paris", "2": "Two", "3": "NO"})
+    said = r"^1 predictions differ from the annotators' answer in letter case only, .* see the card of vqa_accuracy$"
+    with pytest.warns(LetterCase, match=said) as warned:  # on question 2 the annotators do not agree
+        score_predictions(path, asked, beside=Beside(pairs=pairs))
+    assert len(warned) == 1
+    score_predictions(path, asked, protocol="2017")
+    score_predictions(files.write(tmp_path / "p.json", {"1": "paris", "2": "Two", "3": "yes"}), asked)
 
 
 def test_pairs_are_scored_too(right, tmp_path):
@@ -61,7 +76,10 @@ def test_pairs_are_scored_too(right, tmp_path):
     assert list(scored.results) == ["vqa_accuracy", "vqa_pair_accuracy"]
     result = scored.results["vqa_pair_accuracy"]
     assert (result["all"], result["identical"], result["count"], result["pairs"]) == (1.0, 0.0, None, 2)
-    assert shown(scored)["pairs with both right"].score == "100.0"
+    assert shown(scored)["both right"].score == "100.0"
+    without = score_predictions(right["vqa"], files.vqa_file(tmp_path), beside=Beside(pairs=pairs))
+    missing = [table.missing for one in (scored, without) for table in tables(one)]
+    assert missing == [{}, {}, {}, {'those of "how many" questions': "--questions"}]
 
 
 def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_path):
@@ -72,9 +90,11 @@ def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_
     assert scored.results["vqa_accuracy"]["chance"] == pytest.approx((0.2 + 0.2 + (0.6 + 1) / 5) / 3)
     assert shown(scored)["accuracy"].other == "24.0"
     stray = files.write(tmp_path / "p.json", {"1": "crimson", "2": "2", "3": "no"})
-    with pytest.raises(InputError, match="question 1: predictions is 'crimson', expected one of its choices"):
+    with pytest.raises(InputError, match=r"p.json: question '1': 'crimson' is none of its choices .*\(1 of 3 pred"):
         score_predictions(stray, asked, beside=beside)
-    with pytest.raises(InputError, match="question '2': the prediction is 5, expected a place among its 5 choices"):
+    with pytest.raises(InputError, match=r"question '1': 'RED' is none of its choices .*\(2 of 3 predictions"):
+        score_predictions(files.write(tmp_path / "p.json", {"1": "RED", "2": "2", "3": "No"}), asked, beside=beside)
+    with pytest.raises(InputError, match="question '2': 5 is none of the places of its 5 choices, which count from 0"):
         score_predictions(files.write(tmp_path / "p.json", {"1": 0, "2": 5, "3": 3}), asked, beside=beside)
 
 
@@ -100,6 +120,11 @@ def test_tdiuc_gets_means_per_type(tmp_path):
     assert result["accuracy_absurd_elsewhere"] == 1.0  # "What color is the dog?", of question 2
     assert shown(scored)["color"][1:] == ("50.0", "", "50.0", "2")
     assert shown(scored)["asked absurdly elsewhere"].score == "100.0"
+    without = score_predictions(path, files.tdiuc_file(tmp_path))
+    assert [tables(one)[0].missing for one in (scored, without)] == [
+        {},
+        {"accuracy of questions asked absurdly elsewhere": "--questions"},
+    ]
 
 
 @pytest.mark.parametrize("as_csv", [True, False])
@@ -121,7 +146,7 @@ def test_tdiuc_takes_an_answer_vocabulary(tmp_path, as_csv):
     )
     assert scored.results["tdiuc_mpt"] == expected
     stray = files.write(tmp_path / "p.json", {**answers, "1": "azure"})
-    with pytest.raises(InputError, match="question 1: predictions is 'azure', expected one of the 4 answers"):
+    with pytest.raises(InputError, match="question '1': 'azure' is none of the 4 answers of the voc"):
         score_predictions(stray, files.tdiuc_file(tmp_path), beside=Beside(answer_vocabulary=path))
 
 
@@ -178,15 +203,41 @@ def test_gqa_gets_its_suite(tmp_path, attentions_listed):
     assert (expected["grounding"], expected["validity"]) == (50.0, 2 / 3)
     lines = shown(scored)
     assert (lines["consistency"].score, lines["validity"].score, lines["grounding"].score) == ("0.0", "66.7", "50.00")
-    assert (lines["structural: query"].score, lines["structural: query"].questions) == ("50.0", "2")
+    assert (lines["query"].score, lines["query"].questions) == ("50.0", "2")
+    (table,) = tables(scored)
+    assert [group.label for group in table.groups] == ["", "by structural type", "by semantic type", ""]
+    assert table.groups[-1].lines[0].name == "detailed types, steps, lengths in --json/--output"
+    assert table.missing == {}
     assert (lines["binary"].questions, lines["open"].questions) == ("1", "2")
     told = as_json(scored)
     assert told["questions"] == 3
     assert told["results"]["gqa_score"]["per_question"] == {"201": 1.0, "202": 0.0, "204": 0.0}
 
 
-def test_without_choices_validity_is_not_shown(right, tmp_path):
-    assert "validity" not in shown(score_predictions(right["gqa"], files.gqa_file(tmp_path)))
+def test_what_lacks_its_files_is_not_shown_but_named_with_what_it_needs(right, tmp_path):
+    scored = score_predictions(right["gqa"], files.gqa_file(tmp_path))
+    assert not {"consistency", "validity", "plausibility", "grounding"} & shown(scored).keys()
+    assert tables(scored)[0].missing == {
+        "consistency": "predictions and records of the entailed questions",
+        "validity, plausibility": "--choices",
+        "grounding": "--attentions and --scene-graphs",
+    }
+
+
+@pytest.mark.parametrize("more", [0, 1, 5])
+def test_of_many_types_the_most_frequent_are_shown_and_the_rest_counted(tmp_path, more):
+    annotations = files.vqa_annotations()
+    kinds = [kind for kind in range(15 + more) for _ in range(20 - kind)]
+    asked = [{**annotations[0], "question_id": n, "question_type": f"kind {kind}"} for n, kind in enumerate(kinds)]
+    path = files.write(tmp_path / "p.json", {str(n): "red" for n in range(len(kinds))})
+    scored = score_predictions(path, files.write(tmp_path / "a.json", asked))
+    *_, group = tables(scored)[0].groups
+    assert group.label == "by question type"
+    assert [(line.name, line.questions) for line in group.lines[:15]] == [
+        (f"kind {n}", str(20 - n)) for n in range(15)
+    ]
+    assert [line.name for line in group.lines[15:]] == ([f"{more} more in --json/--output"] if more else [])
+    assert len(as_json(scored)["results"]["vqa_accuracy"]["per_question_type"]) == 15 + more
 
 
 @pytest.mark.parametrize("kind", RIGHT)
@@ -195,6 +246,12 @@ def test_wups_fits_them_all(right, tmp_path, kind):
     scored = score_predictions(right[kind], asked, metrics=["wups"], per_question=True)
     assert list(scored.results) == ["wups"]
     assert scored.results["wups"]["wups@0.9"] == 1.0
+    against = {
+        "vqa": "the annotators' most frequent answer (multiple_choice_answer)",
+        "tdiuc": "TDIUC's answer",
+        "gqa": "GQA's answer",
+    }
+    assert tables(scored)[0].title == f"wups: nearness in WordNet to {against[kind]}"
     told = as_json(scored)
     assert set(told["results"]["wups"]["per_question"]["accuracy"]) == set(RIGHT[kind])
     assert told["protocol"] is None
@@ -203,7 +260,11 @@ def test_wups_fits_them_all(right, tmp_path, kind):
 BAD = {
     "another scheme": ("vqa", {"metrics": ["gqa_score"]}, "gqa_score does not fit VQA annotations; expected vqa_acc"),
     "a typo": ("vqa", {"metrics": ["vqa_acuracy"]}, "unknown metric 'vqa_acuracy': did you mean 'vqa_accuracy'"),
-    "scores of candidates": ("vqa", {"metrics": ["counterexample_recall"]}, "counterexample_recall does not fit VQA"),
+    "scores of candidates": (
+        "vqa",
+        {"metrics": ["counterexample_recall"]},
+        "counterexample_recall takes scores of candidates, not answers, and is for Python only",
+    ),
     "consensus of one": ("tdiuc", {"metrics": ["vqa_accuracy"]}, "vqa_accuracy does not fit TDIUC annotations"),
     "no pairs": ("vqa", {"metrics": ["vqa_pair_accuracy"]}, "vqa_pair_accuracy needs --pairs FILE"),
     "protocol": ("tdiuc", {"protocol": "2017"}, "--protocol is for vqa_accuracy; tdiuc_mpt has one only"),
@@ -214,7 +275,13 @@ BAD = {
         "--answer-vocabulary has no use for gqa_score on GQA questions",
     ),
     "pairs alone": ("vqa", {"beside": {"pairs"}, "metrics": ["wups"]}, "--pairs has no use for wups"),
-    "maps alone": ("gqa", {"beside": {"attentions"}}, "attentions without scene_graphs: grounding needs both"),
+    "maps alone": (
+        "gqa",
+        {"beside": {"attentions"}},
+        "--attentions .*: grounding needs --scene-graphs FILE, too",
+    ),
+    "maps of others": ("vqa", {"beside": {"attentions"}}, "--attentions has no use for vqa_accuracy"),
+    "graphs alone": ("gqa", {"beside": {"scene_graphs"}}, "--scene-graphs .*.json: grounding needs --attentions FILE"),
 }
 
 
@@ -224,6 +291,35 @@ def test_what_does_not_fit_is_refused(right, tmp_path, kind, options, message):
     given = {name: files.write(tmp_path / f"{name}.json", {}) for name in options.get("beside", ())}
     with pytest.raises(InputError, match=message):
         score_predictions(right[kind], asked, **{**options, "beside": Beside(**given)})
+
+
+CHOICES = {"201": {"valid": [], "plausible": []}}
+WRONG_FILES = {
+    "questions as choices": ({"choices": files.gqa_records()}, "--choices .*, '201': expected .* plausible and valid"),
+    "a list as choices": ({"choices": [1]}, "--choices .*choices.json: expected a json object"),
+    "choices of others": (
+        {"choices": {"9": CHOICES["201"]}},
+        "--choices .*: it tells of none of the 3 quest.*'9'",
+    ),
+    "an empty object": ({"choices": {}}, "--choices .*: it tells of none of the 3 questions"),
+    "graphs as maps": ({"attentions": files.scene_graphs()}, "--attentions .*, 'n1': expected each question's map"),
+    "a list without maps": (
+        {"attentions": [{"questionId": "201"}]},
+        "--attentions .*'attention': it is missing",
+    ),
+    "choices as graphs": ({"scene_graphs": CHOICES}, "--scene-graphs .*, '201': expected each image's .* objects"),
+    "other graphs": ({"scene_graphs": {"n9": {"objects": {}}}}, "--scene-graphs .*: it tells of none of the 2 images"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG_FILES.values(), ids=WRONG_FILES)
+def test_a_wrong_file_is_named_with_its_option(right, tmp_path, wrong, message):
+    if "choices" not in wrong:
+        maps = {name: [[1.0]] for name in ("201", "202", "204")}
+        wrong = {"attentions": maps, "scene_graphs": files.scene_graphs(), **wrong}
+    beside = Beside(**{name: files.write(tmp_path / f"{name}.json", content) for name, content in wrong.items()})
+    with pytest.raises(InputError, match=message):
+        score_predictions(right["gqa"], files.gqa_file(tmp_path), beside=beside)
 
 
 @pytest.mark.parametrize(

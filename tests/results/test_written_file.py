@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +19,19 @@ from hf_vqa_mc.results.written_file import check_place, write_json
 def test_it_is_readable_by_others_as_any_file_and_ends_with_a_line_end(tmp_path):
     old = os.umask(0o022)
     try:
-        write_json(tmp_path / "a.json", {"ß": 1})
+        write_json(tmp_path / "a.json", {"ß": "\ud800"})
     finally:
         os.umask(old)
-    assert (tmp_path / "a.json").read_text("utf-8") == '{"ß": 1}\n'
+    assert (tmp_path / "a.json").read_text("ascii") == '{"\\u00df": "\\ud800"}\n'
     assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o644
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_one_folder_is_made_for_it(tmp_path):
+    check_place(tmp_path / "new" / "a.json", "--output")
+    assert list(tmp_path.iterdir()) == []
+    write_json(tmp_path / "new" / "a.json", 1)
+    assert (tmp_path / "new" / "a.json").read_text() == "1\n"
 
 
 @pytest.mark.parametrize("ending", [KeyboardInterrupt(), OSError(errno.EIO, "broken disk")])
@@ -97,8 +105,33 @@ def test_a_place_that_cannot_be_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"--output .* is a folder; name a file in it"):
         check_place(tmp_path, "--output")
     with pytest.raises(InputError, match=r"there is no folder .*no; create it first"):
-        check_place(tmp_path / "no" / "a.json", "--output")
+        check_place(tmp_path / "no" / "such" / "a.json", "--output")
     (tmp_path / "a.json").write_text("")
+    with pytest.raises(InputError, match=r"--output .*: the folder .*a.json is a file; name a folder"):
+        check_place(tmp_path / "a.json" / "b.json", "--output")
     (tmp_path / "link").symlink_to("a.json")
-    with pytest.raises(InputError, match=r"--output .* would replace what is read; name another file"):
+    with pytest.raises(InputError, match=r"--output .* would replace or change what is read"):
         check_place(tmp_path / "link", "--output", [tmp_path / "a.json"])
+
+
+def test_a_link_stays_and_what_it_names_is_replaced(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.json").symlink_to(tmp_path / "real" / "a.json")
+    write_json(tmp_path / "link.json", "new")
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "real" / "a.json").read_text()) == "new"
+
+
+def test_what_is_no_ordinary_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match=r"--output .*pipe is no ordinary file"):
+        check_place(tmp_path / "pipe", "--output")
+    with pytest.raises(InputError, match="--output /dev/null is no ordinary file"):
+        check_place(Path("/dev/null"), "--output")
+
+
+def test_a_place_in_a_folder_that_is_read_is_refused(tmp_path):
+    (tmp_path / "parts").mkdir()
+    with pytest.raises(InputError, match="would replace or change what is read"):
+        check_place(tmp_path / "parts" / "b.json", "--output", [tmp_path / "parts"])
+    check_place(tmp_path / "b.json", "--output", [tmp_path / "parts", tmp_path / "no such"])

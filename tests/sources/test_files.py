@@ -113,7 +113,9 @@ def test_a_truncated_archive_is_named(suffix: str, share: float, tmp_path: Path)
     if suffix == ".zip":
         packed = packed.rename(packed.with_name("dataset_v7w_telling.zip"))
     packed.write_bytes(packed.read_bytes()[: int(packed.stat().st_size * share)])
-    with pytest.raises(InputError, match=f"{packed.name}: the archive is damaged or truncated .*download it again"):
+    with pytest.raises(
+        InputError, match=f"{packed.name}: the archive is damaged or truncated .*download or write it again"
+    ):
         read_triplets("visual7w", tmp_path)
 
 

@@ -92,7 +92,7 @@ def test_a_truncated_file_is_refused_wherever_it_ends(items: list[Any], data: st
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"items": [1, 2', "truncated .it ends in the list 'items' after 2 records.; download the file again"),
+        (b'{"items": [1, 2', "truncated .it ends in the list 'items' after 2 records.; download or write it again"),
         (b'{"items": [1, {"a": "b', "truncated .it ends in the middle of the list 'items' after 1 records"),
         (b'{"items": [1, tru', "truncated .it ends in the middle of the list 'items' after 1 records"),
         (b'{"items": [1]', "truncated"),
