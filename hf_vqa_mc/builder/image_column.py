@@ -32,7 +32,7 @@ def with_images(ds: Rows, images: str | Path | None = None) -> Rows:
         return type(ds)({split: with_images(rows, images) for split, rows in ds.items()})
     if "image" in (ds.column_names or ()):
         return ds
-    folder = _images_folder(ds, images)
+    folder = images_folder(ds, images)
     try:
         stored = stored_images(folder)
     except FileNotFoundError as error:
@@ -62,7 +62,7 @@ def _with_addresses(ds: Any, folder: str, stored: StoredImages) -> Any:  # noqa:
     return ds.add_column("image", addresses).cast_column("image", Image())
 
 
-def _images_folder(ds: Any, images: str | Path | None) -> str:  # noqa: ANN401  any of Rows
+def images_folder(ds: Any, images: str | Path | None) -> str:  # noqa: ANN401  any of Rows
     """The folder, or fsspec address, of the images config that belongs to these rows."""
     config = ds.info.config_name or ""
     where = origin(ds) if images is None else str(images)

@@ -76,9 +76,11 @@ def find_images(
     """
     if not directory.is_dir():
         raise InputError(f"images {directory}: no such folder")
-    by_name, by_number = _listed(directory)
+    by_name, by_number = listed_files(directory)
     names = dict(zip(triplets["image_id"].to_pylist(), triplets["image_file"].to_pylist(), strict=True))
-    found = {image_id: _candidates(image_id, name, directory, by_name, by_number) for image_id, name in names.items()}
+    found = {
+        image_id: candidate_files(image_id, name, directory, by_name, by_number) for image_id, name in names.items()
+    }
     _refuse("missing", directory, [_called(i, names[i]) for i, files in found.items() if not files], len(found))
     twice = [f"{_called(i, names[i])}: {files[0]} and {files[1]}" for i, files in found.items() if len(files) > 1]
     _refuse("there twice", directory, twice, len(found))
@@ -87,7 +89,7 @@ def find_images(
     return ImageFiles(paths, sum(path.stat().st_size for path in paths.values()))
 
 
-def _listed(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list[Path]]]:
+def listed_files(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list[Path]]]:
     """The image files below a folder, by name and by the number at the end of the name."""
     by_name, by_number = defaultdict(list), defaultdict(list)
     for folder, folders, files in os.walk(directory, followlinks=True):
@@ -102,7 +104,7 @@ def _listed(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list[Path
     return by_name, by_number
 
 
-def _candidates(
+def candidate_files(
     image_id: str, name: str, directory: Path, by_name: dict[str, list[Path]], by_number: dict[int, list[Path]]
 ) -> list[Path]:
     """Files that can be this image's: several are one too many."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from hf_vqa_mc.cli.build import build
+from hf_vqa_mc.cli.features import features
 from hf_vqa_mc.cli.quickstart import quickstart
 from hf_vqa_mc.cli.score import score
 from hf_vqa_mc.errors import InputError, MissingExtra
@@ -100,3 +101,4 @@ def _one_line(
 verb(quickstart)
 verb(build)
 verb(score)
+verb(features)

@@ -1,0 +1,111 @@
+"""``vqa-mc features``: what it prints and writes, and how it ends."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hf_vqa_mc.features.image_features import ImageFeatures
+from tests.features import made_dataset
+
+
+@pytest.fixture
+def features(monkeypatch, tmp_path):
+    """Runs a command line in an empty folder beside the dataset and its images; exit code, stdout and stderr."""
+    import datasets
+
+    from hf_vqa_mc.cli import app
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    made_dataset.make(Path("questions"), 12)
+    made_dataset.draw(Path("pictures"), 12)
+
+    def features(*arguments):
+        done = CliRunner().invoke(app, ["features", *arguments], catch_exceptions=False)
+        return done.exit_code, done.stdout, done.stderr
+
+    return features
+
+
+PIXELS = ("questions", "made", "--images", "pictures", "--backbone", "pixels")
+
+
+def test_it_says_what_was_done_and_where_it_lies(features):
+    code, out, err = features(*PIXELS)
+    assert code == 0
+    assert out.splitlines() == [
+        "12 images, 12 of them encoded now: 768 numbers each (float32), pixels at revision 1.",
+        "They lie in vqa_mc_features/pixels-1/questions-made",
+    ]
+    assert "features (pixels) (12)" in err
+    assert ImageFeatures.open("vqa_mc_features/pixels-1/questions-made").take(["11"]).shape == (1, 768)
+
+
+def test_a_grid_elsewhere_as_json(features):
+    code, out, _ = features(*PIXELS, "--grid", "7", "--output", "cells", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert told == {
+        "folder": "cells/pixels-1-grid7/questions-made",
+        "backbone": "pixels",
+        "revision": "1",
+        "grid": 7,
+        "dim": 48,
+        "precision": "float32",
+        "images": 12,
+        "distinct": 12,
+        "computed": 12,
+        "missing": [],
+        "broken": {},
+    }
+    assert ImageFeatures.open(told["folder"]).grid == 7
+
+
+def test_missing_and_broken_images_end_it_unless_they_are_to_be_skipped(features):
+    Path("pictures/000000000003.png").unlink()
+    Path("pictures/000000000004.png").write_bytes(b"")
+    code, out, err = features(*PIXELS)
+    assert (code, out) == (2, "")
+    assert "vqa-mc: images in pictures: 1 of 12 missing, with image_id 3; --skip-missing goes on without them" in err
+    code, out, _ = features(*PIXELS, "--skip-missing")
+    assert code == 0
+    assert "Skipped, since missing: 1 images, with image_id 3" in out
+    assert "Skipped, since broken: 1 images, with image_id 4 (no image that can be read)" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nowhere", "made"), "nowhere"),
+        (("questions", "other", *PIXELS[2:]), "unknown config 'other'"),
+        (("questions", "made", "--images", "nowhere"), "--images nowhere: no such folder"),
+        ((*PIXELS, "--grid", "0"), "--grid 0: expected 1 or more"),
+        ((*PIXELS, "--batch-size", "0"), "--batch-size 0: expected 1 or more"),
+        (("questions", "made", "--images", "pictures", "--backbone", "questions"), "has no config.json"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(features, monkeypatch, arguments, said):
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    code, out, err = features(*arguments)
+    assert code in (1, 2)
+    assert out == ""
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_help_has_an_example_and_imports_nothing_heavy():
+    code = """
+import sys
+from typer.testing import CliRunner
+from hf_vqa_mc.cli import app
+shown = CliRunner().invoke(app, ["features", "-h"]).stdout
+assert "Example: vqa-mc features" in shown, shown
+assert not {"torch", "datasets", "transformers", "PIL"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,233 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoConfig, AutoModelForMultipleChoice
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig
+from hf_vqa_mc.models.candidate_head import CandidateHead, _Blocks
+from hf_vqa_mc.models.candidate_scores import Table, candidate_scores
+from tests.models import plain_mlp
+
+SUBSETS = (("answer",), ("image", "answer"), ("question", "answer"), ("image", "question", "answer"))
+
+
+def made(inputs=SUBSETS[-1], hidden=100, dropout=0.0, seed=0):
+    torch.manual_seed(seed)
+    model = MlpForMultipleChoiceVqa(
+        MlpVqaConfig(inputs=inputs, image_size=12, text_size=7, hidden_size=hidden, dropout=dropout)
+    )
+    for running in (model.head.norm.running_mean, model.head.norm.running_var):
+        running.uniform_(0.5, 1.5)  # as after some training
+    torch.nn.init.uniform_(model.head.norm.weight, 0.5, 1.5)
+    torch.nn.init.uniform_(model.head.norm.bias, -0.5, 0.5)
+    return model
+
+
+def drawn(model, questions=5, choices=4, seed=1):
+    draw = torch.Generator().manual_seed(seed)
+    given = {"choice_vectors": torch.randn(questions, choices, 7, generator=draw)}
+    if "image" in model.first:
+        given["image_features"] = torch.randn(questions, 12, generator=draw)
+    if "question" in model.first:
+        given["question_vectors"] = torch.randn(questions, 7, generator=draw)
+    mask = torch.rand(questions, choices, generator=draw) < 0.8
+    mask[:, 0] = True
+    return given, mask, torch.zeros(questions, dtype=torch.int64)
+
+
+@pytest.mark.parametrize("inputs", SUBSETS)
+@pytest.mark.parametrize("hidden", [64, 100])
+@pytest.mark.parametrize("masked", [False, True])
+def test_equals_the_plain_formulation_in_training_and_evaluation(inputs, hidden, masked):
+    model, plain = made(inputs, hidden), made(inputs, hidden)
+    given, mask, labels = drawn(model)
+    mask = mask if masked else None
+    found = model.train()(**given, choice_mask=mask, labels=labels)
+    found.loss.backward()
+    expected = plain_mlp.logits(plain.train(), mask=mask, **given)
+    loss = plain_mlp.loss(plain, expected, labels, mask)
+    loss.backward()
+    torch.testing.assert_close(found.logits, expected, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(found.loss, loss, atol=1e-6, rtol=1e-6)
+    for (name, parameter), other in zip(model.named_parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(parameter.grad, other.grad, atol=1e-5, rtol=1e-5, msg=name)
+    for name, buffer in model.named_buffers():
+        torch.testing.assert_close(buffer, dict(plain.named_buffers())[name], atol=1e-6, rtol=1e-6, msg=name)
+    evaluated = model.eval()(**given, choice_mask=mask).logits
+    torch.testing.assert_close(evaluated, plain_mlp.logits(plain.eval(), mask=mask, **given), atol=1e-6, rtol=1e-6)
+
+
+def test_a_model_that_sees_less_has_no_weights_for_the_rest():
+    assert [sorted(made(inputs).first) for inputs in SUBSETS] == [sorted(inputs) for inputs in SUBSETS]
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.5]), st.integers(6, 40))
+@settings(deadline=None)
+def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout, count):
+    torch.manual_seed(seed)
+    head, hidden = CandidateHead(70, dropout), 70
+    question = torch.randint(3, (count,)).sort().values
+    shared, own = torch.randn(3, hidden, requires_grad=True), torch.randn(count, hidden, requires_grad=True)
+    coins = int(torch.randint(2**62, ()))
+    found, mean, variance = _Blocks.apply(
+        shared,
+        own,
+        question,
+        head.norm.weight,
+        head.norm.bias,
+        head.output.weight[0],
+        head.norm.eps,
+        coins if dropout else None,
+    )
+    pull = torch.randn(count)
+    parameters = [shared, own, head.norm.weight, head.norm.bias, head.output.weight]
+    gradients = torch.autograd.grad((found * pull).sum(), parameters)
+
+    total = shared[question] + own
+    normal = torch.relu(torch.nn.functional.batch_norm(total, None, None, head.norm.weight, head.norm.bias, True))
+    kept = torch.ones(count, hidden)
+    if dropout:
+        words = np.random.Generator(np.random.SFC64(coins)).integers(0, 2**64, (2, count), np.uint64)
+        bits = [[(int(words[unit // 64, i]) >> (unit % 64)) & 1 for unit in range(hidden)] for i in range(count)]
+        kept = torch.tensor(bits) / dropout
+    expected = (normal * kept) @ head.output.weight[0]
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(mean, total.mean(0), atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(variance, total.var(0, unbiased=False), atol=1e-6, rtol=1e-5)
+    for ours, torchs in zip(gradients, torch.autograd.grad((expected * pull).sum(), parameters), strict=True):
+        torch.testing.assert_close(ours, torchs, atol=1e-4, rtol=1e-4)
+
+
+def test_dropout_leaves_half_of_the_units_out_and_follows_torchs_seed():
+    model = made(hidden=2048, dropout=0.5).train()
+    given, _, _ = drawn(model)
+    torch.manual_seed(3)
+    first = model(**given).logits
+    second = model(**given).logits
+    torch.manual_seed(3)
+    assert torch.equal(first, model(**given).logits)
+    assert not torch.allclose(first, second, atol=1e-4)
+    torch.manual_seed(4)
+    mean = torch.stack([model(**given).logits.detach() for _ in range(600)]).mean(0)
+    model.head.dropout = 0.0
+    torch.testing.assert_close(mean, model(**given).logits, atol=0.08, rtol=0)
+
+
+def test_any_other_dropout_goes_through_torch():
+    model = made(dropout=0.3).train()
+    given, _, labels = drawn(model)
+    model(**given, labels=labels).loss.backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_bfloat16_comes_near_float32():
+    model = made().train()
+    given, _, labels = drawn(model)
+    expected = model(**given, labels=labels)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = model(**given, labels=labels)
+    torch.testing.assert_close(found.logits.float(), expected.logits, atol=0.1, rtol=0.1)
+    found.loss.backward()
+
+
+def test_a_single_candidate_cannot_be_normalised():
+    model = made(("answer",)).train()
+    with pytest.raises(ValueError, match="batch normalisation needs two candidates at least, found 1"):
+        model(choice_vectors=torch.randn(1, 1, 7))
+
+
+@pytest.mark.parametrize("inputs", SUBSETS)
+def test_scores_from_tables_equal_those_of_the_model(inputs, monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.models.candidate_scores.ROWS", 3)
+    model = made(inputs).eval()
+    draw = np.random.default_rng(0)
+    answers, images, questions = (
+        draw.standard_normal((n, size)).astype(np.float32) for n, size in ((6, 7), (4, 12), (5, 7))
+    )
+    questions_of = np.repeat(np.arange(8), draw.integers(0, 5, 8))
+    picked, image, question = (
+        draw.integers(6, size=len(questions_of)),
+        draw.integers(4, size=8),
+        draw.integers(5, size=8),
+    )
+    tables = {}
+    if "image" in inputs:
+        tables["images"] = Table(images, image)
+    if "question" in inputs:
+        tables["questions"] = Table(questions, question)
+    found = candidate_scores(model, Table(answers, picked), questions_of, **tables)
+    for i, of in enumerate(questions_of):
+        given = {"choice_vectors": torch.from_numpy(answers[picked[i]])[None, None]}
+        if "image" in inputs:
+            given["image_features"] = torch.from_numpy(images[image[of]])[None]
+        if "question" in inputs:
+            given["question_vectors"] = torch.from_numpy(questions[question[of]])[None]
+        assert found[i] == pytest.approx(model(**given).logits.item(), abs=1e-6)
+
+
+def test_tables_that_lack_what_the_model_sees_or_are_out_of_order_are_refused():
+    model = made()
+    answers = Table(np.ones((1, 7), np.float32), np.zeros(2, np.int64))
+    with pytest.raises(InputError, match="vqa_mc_mlp sees the image; expected its table, found none"):
+        candidate_scores(model, answers, np.array([0, 0]))
+    with pytest.raises(InputError, match="questions_of is not ascending"):
+        candidate_scores(made(("answer",)), answers, np.array([1, 0]))
+    with pytest.raises(InputError, match="vqa_mc_mlp sees the image; expected its features, found none"):
+        model(choice_vectors=torch.randn(1, 2, 7))
+
+
+def test_a_saved_model_comes_back_through_the_auto_classes_in_a_fresh_process(tmp_path):
+    model = made().eval()
+    given, _, _ = drawn(model)
+    model.save_pretrained(tmp_path / "m")
+    torch.save(given, tmp_path / "given.pt")
+    code = f"""
+import torch
+{{}}
+given = torch.load({str(tmp_path / "given.pt")!r})
+model = AutoModelForMultipleChoice.from_pretrained({str(tmp_path / "m")!r}).eval()
+print(type(model).__name__, *model(**given).logits.flatten().tolist())
+"""
+    orders = (
+        "import hf_vqa_mc.models\nfrom transformers import AutoModelForMultipleChoice",
+        "from transformers import AutoModelForMultipleChoice\nimport hf_vqa_mc.models",
+    )
+    for imports in orders:
+        done = subprocess.run([sys.executable, "-c", code.format(imports)], check=True, capture_output=True, text=True)
+        name, *logits = done.stdout.split()
+        assert name == "MlpForMultipleChoiceVqa"
+        assert list(map(float, logits)) == model(**given).logits.flatten().tolist()
+    assert type(AutoConfig.from_pretrained(tmp_path / "m")) is MlpVqaConfig
+    assert type(AutoModelForMultipleChoice.from_config(model.config)) is MlpForMultipleChoiceVqa
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"inputs": ["image"]}, r"inputs is \['image'\], expected answer and any of image and question"),
+        ({"inputs": ["answer", "answer"]}, "each once"),
+        ({"inputs": ["answer", "imag"]}, "unknown input 'imag': did you mean 'image'"),
+        ({"hidden_size": "many"}, "hidden_size"),
+    ],
+)
+def test_a_config_that_cannot_be_is_refused(changes, message):
+    with pytest.raises(Exception, match=message):
+        MlpVqaConfig(**changes)
+
+
+def test_defaults_are_the_papers():
+    model = MlpForMultipleChoiceVqa(MlpVqaConfig())
+    assert {name: tuple(part.weight.shape) for name, part in model.first.items()} == {
+        "image": (8192, 2048),
+        "question": (8192, 300),
+        "answer": (8192, 300),
+    }
+    assert model.head.dropout == 0.5
+    bound = (2048 + 300 + 300) ** -0.5
+    assert all(0.9 * bound < part.weight.abs().max() <= bound for part in model.first.values())
