@@ -11,6 +11,7 @@ import typer
 
 from hf_vqa_mc.cli.build import build
 from hf_vqa_mc.cli.features import features
+from hf_vqa_mc.cli.push import push
 from hf_vqa_mc.cli.quickstart import quickstart
 from hf_vqa_mc.cli.score import score
 from hf_vqa_mc.errors import InputError, MissingExtra
@@ -102,3 +103,4 @@ verb(quickstart)
 verb(build)
 verb(score)
 verb(features)
+verb(push)

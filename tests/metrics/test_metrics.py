@@ -15,7 +15,8 @@ import yaml
 import hf_vqa_mc
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.metrics import METRICS, metric_folder
-from tests.metrics.space import serving_spaces
+from tests.hub.repositories import Hub, Repository
+from tests.hub.server import serving
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9", "HF_EVALUATE_OFFLINE": "1"}
 
@@ -56,7 +57,7 @@ def nested(depth: int) -> list:
 def run(code: str, home: Path, *arguments: str, **environment: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        env={**os.environ, "HF_HOME": str(home), **environment},
+        env={**os.environ, "HF_HOME": str(home), "HF_UPDATE_DOWNLOAD_COUNTS": "0", **environment},
         capture_output=True,
         text=True,
         timeout=120,
@@ -239,7 +240,10 @@ def test_two_processes_score_the_rows_of_both(tmp_path):
 
 
 def test_a_folder_pushed_as_a_space_works_from_there_and_offline_from_the_cache(tmp_path):
-    with serving_spaces("benchmakers") as (address, asked):
-        assert json.loads(run(FROM_THE_HUB, tmp_path, HF_ENDPOINT=address)) == 0.5
-        assert any(path.endswith("/resolve/main/mc_accuracy.py") for path in asked)
-    assert json.loads(run(FROM_THE_HUB, tmp_path, HF_ENDPOINT=address)) == 0.5
+    space = Repository("space", "benchmakers/mc_accuracy", private=False, sdk="gradio")
+    folder = metric_folder("mc_accuracy")
+    space.write("main", {path.name: path.read_bytes() for path in folder.glob("*.*")}, title="the folder")
+    with serving(Hub(repositories={("space", space.name): space})) as hub:
+        assert json.loads(run(FROM_THE_HUB, tmp_path, HF_ENDPOINT=hub.address)) == 0.5
+        assert hub.asked("GET", "/resolve/main/mc_accuracy.py")
+    assert json.loads(run(FROM_THE_HUB, tmp_path, HF_ENDPOINT=hub.address)) == 0.5

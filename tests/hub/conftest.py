@@ -1,0 +1,63 @@
+"""A Hub on loopback, a small dataset folder, and processes that push and pull."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hub.pushing import READER, STRANGER, TOKEN, build, environment
+from tests.hub.repositories import Account, Hub
+from tests.hub.server import serving
+
+
+@pytest.fixture
+def hub():
+    accounts = {
+        TOKEN: Account("ada", orgs=("benchmakers",)),
+        READER: Account("ada", orgs=("benchmakers",), role="read"),
+        STRANGER: Account("bob"),
+    }
+    with serving(Hub(accounts)) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """A folder vqa_mc with two variants and their images; not to be changed."""
+    return build(tmp_path_factory.mktemp("built") / "vqa_mc", "iou", "iou_qou")
+
+
+@pytest.fixture
+def process(hub: Hub, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs Python in a fresh process that talks to the Hub; home is its cache."""
+
+    def process(
+        *arguments: str, token: str | None = TOKEN, home: str = "home", **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *map(str, arguments)],
+            env={**environment(hub, tmp_path / home, token), **more},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return process
+
+
+@pytest.fixture
+def vqa_mc(process) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs ``vqa-mc`` in a fresh process; whatever it says, no secret is in it."""
+
+    def vqa_mc(*arguments: Any, **options: str) -> subprocess.CompletedProcess[str]:
+        done = process("-m", "hf_vqa_mc", *arguments, **options)
+        for secret in (TOKEN, READER, STRANGER, "X-Signature"):
+            assert secret not in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    return vqa_mc

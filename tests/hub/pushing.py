@@ -1,0 +1,50 @@
+"""A small dataset folder, and what processes that push and pull are given and say."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.builder.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.hub.repositories import Hub
+
+TOKEN, READER, STRANGER = "hf_ownersOwnToken", "hf_ownersReadingToken", "hf_strangersToken"
+
+
+def build(folder: Path, *variants: str, seed: int = 0) -> Path:
+    """A built folder with images."""
+    from hf_vqa_mc.builder.folder import write_folder
+    from hf_vqa_mc.builder.image_files import find_images
+
+    made = made_variants(*variants, seed=seed)
+    pictures = triplets_of(made[0])
+    images = find_images(pictures, draw_images(folder.parent / "pictures", pictures))
+    write_folder(folder, "cocoqa", made, about=ABOUT, made_with=MADE_WITH, images=images)
+    return folder
+
+
+def environment(hub: Hub, home: Path, token: str | None) -> dict[str, str]:
+    """Of a process: one Hub, one cache, one token or none."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
+    ours = {"HF_ENDPOINT": hub.address, "HF_HUB_DISABLE_XET": "1", "HF_HOME": str(home), "NO_PROXY": "*"}
+    alone = {"HF_UPDATE_DOWNLOAD_COUNTS": "0"}  # which are kept elsewhere than at HF_ENDPOINT
+    return {
+        **kept,
+        **ours,
+        **alone,
+        "PYTHONPATH": ":".join(filter(None, sys.path)),
+        **({"HF_TOKEN": token} if token else {}),
+    }
+
+
+def told(done: subprocess.CompletedProcess[str]) -> Any:
+    """The last line of a process that went well, as JSON."""
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
+    """Of what it said on stderr."""
+    return done.stderr.strip().splitlines()[-1]

@@ -1,0 +1,58 @@
+import errno
+
+import pytest
+from huggingface_hub import HfApi
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.hub.plain_words import in_plain_words
+from hf_vqa_mc.hub.shipment import Shipment, check_name
+
+SHIPMENT = Shipment("dataset", "ada/vqa_mc", (), "a message")
+SIGNED = "PUT https://storage.example/object?X-Signature=5ec7e7&more=1 broke off"
+
+
+def said_of(error):
+    with pytest.raises(Exception) as told, in_plain_words(SHIPMENT, HfApi(endpoint="https://hub.example")):
+        raise error
+    assert told.value.__cause__ is None
+    return told.value
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, PermissionError, OSError])
+def test_an_upload_that_breaks_off_is_told_without_the_signature_of_its_address(kind):
+    told = said_of(kind(SIGNED))
+    assert isinstance(told, ConnectionError)
+    assert "X-Signature" not in str(told)
+    assert str(told) == (
+        "sending to https://hub.example failed (PUT https://storage.example/object?... broke off); "
+        "push again, which goes on where this one was"
+    )
+
+
+def test_a_timeout_deep_inside_is_one_of_the_network():
+    wrapped = RuntimeError("Error while uploading 'x' to the Hub.")
+    wrapped.__cause__ = TimeoutError("timed out")
+    told = "https://hub.example cannot be reached (timed out); push again, which goes on where this one was"
+    with pytest.raises(ConnectionError) as found, in_plain_words(SHIPMENT, HfApi(endpoint="https://hub.example")):
+        raise wrapped
+    assert str(found.value) == told
+
+
+def test_a_card_that_the_hub_refuses_is_the_inputs_fault():
+    told = said_of(ValueError('Invalid metadata in README.md.\n- "license" must be one of [mit]'))
+    assert isinstance(told, InputError)
+    assert str(told).startswith("the Hub refuses the card of ada/vqa_mc: Invalid metadata in README.md.")
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOENT, "No such file", "x"), TypeError("ours"), InputError("clear")])
+def test_errors_of_this_machine_and_our_own_stay_as_they_are(error):
+    assert said_of(error) is error
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "ada", "ada/", "/x", "a/b/c", "ada/a b", "ada/-x", "ada/x.", "ada/a--b", "ada/x.git", "ada/ü", "ada/.."],
+)
+def test_what_is_no_repository_is_refused(name):
+    with pytest.raises(InputError, match="expected"):
+        check_name(name)

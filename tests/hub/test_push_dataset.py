@@ -1,0 +1,315 @@
+"""A built dataset goes to the Hub and comes back, also when things go wrong between."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from shutil import copytree
+from threading import Event
+
+import pytest
+
+from hf_vqa_mc.version import __version__
+from tests.builder.fixtures import tree_bytes
+from tests.hub.pushing import READER, STRANGER, TOKEN, build, environment, last_line, told
+from tests.hub.repositories import Fault
+
+NAME = "ada/vqa_mc"
+PULL = """
+import json, sys
+from datasets import load_dataset
+rows = load_dataset(sys.argv[1], "cocoqa_iou_qou")
+print(json.dumps({split: part.to_list() for split, part in rows.items()}))
+"""
+PULL_IMAGES = """
+import json, sys
+import hf_vqa_mc
+from datasets import load_dataset
+rows = hf_vqa_mc.with_images(load_dataset(sys.argv[1], "cocoqa_iou_qou", split="test"))
+print(json.dumps([row["image"].size for row in rows.select(range(3))]))
+"""
+
+
+def sent(hub, name=NAME):
+    """The files of a dataset on the Hub, but for the Hub's own."""
+    return {path: content for path, content in hub.repositories["dataset", name].files.items() if path[0] != "."}
+
+
+def test_a_pushed_dataset_is_the_folder_and_loads_as_it_does(hub, built, vqa_mc, process):
+    done = vqa_mc("push", "dataset", NAME, "--folder", built)
+    assert done.returncode == 0, done.stderr
+    head = hub.repositories["dataset", NAME].at("main")
+    assert f"made and filled {hub.address}/datasets/{NAME} (public), commit {head.oid[:8]}" in done.stdout
+    assert 'try: datasets.load_dataset("ada/vqa_mc", "cocoqa_iou_qou")' in done.stdout
+    assert sent(hub) == tree_bytes(built)
+    assert head.title == f"cocoqa, made by hf_vqa_mc {__version__}"
+    here = told(process("-c", PULL, str(built)))
+    assert {split: len(rows) for split, rows in here.items()} == {"train": 40, "test": 20}
+    assert told(process("-c", PULL, NAME, token=None, home="elsewhere")) == here
+    assert hub.leaked == []
+
+
+def test_what_was_pulled_once_loads_without_a_network(hub, built, vqa_mc, process):
+    assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
+    online = told(process("-c", PULL, NAME, home="puller"))
+    asked = len(hub.requests)
+    assert told(process("-c", PULL, NAME, home="puller", HF_HUB_OFFLINE="1")) == online
+    assert len(hub.requests) == asked
+
+
+def test_images_come_from_the_hub_too(built, vqa_mc, process):
+    assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
+    assert told(process("-c", PULL_IMAGES, NAME, home="elsewhere")) == [[8, 8]] * 3
+
+
+def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc):
+    done = vqa_mc("push", "dataset", NAME, "--folder", built, "--private", "--dry-run", token=None)
+    assert done.returncode == 0, done.stderr
+    first, message, *files, total = done.stdout.splitlines()
+    assert first == f"dataset {NAME}, private if new, else as it is"
+    assert message == f"commit message: cocoqa, made by hf_vqa_mc {__version__}"
+    tree = tree_bytes(built)
+    assert {line.split()[-1] for line in files} == set(tree)
+    assert files[0].split()[1] in ("B", "kB")
+    assert total.startswith(f"{len(tree)} files, ")
+    assert total.endswith("; nothing was sent")
+    plan = json.loads(vqa_mc("push", "dataset", NAME, "--folder", built, "--dry-run", "--json", token=None).stdout)
+    assert {file["path"]: file["bytes"] for file in plan["files"]} == {path: len(tree[path]) for path in tree}
+    assert (plan["repository"], plan["type"], plan["private"]) == (NAME, "dataset", False)
+    assert hub.requests == []
+
+
+def test_the_folder_is_vqa_mc_where_none_is_named(built, vqa_mc, tmp_path):
+    assert "vqa_mc: there is no such folder" in last_line(vqa_mc("push", "dataset", NAME, "--dry-run"))
+    (tmp_path / "vqa_mc").symlink_to(built)
+    assert vqa_mc("push", "dataset", NAME, "--dry-run").returncode == 0
+
+
+def test_a_second_push_sends_nothing_and_says_so(hub, built, vqa_mc):
+    vqa_mc("push", "dataset", NAME, "--folder", built)
+    before = hub.repositories["dataset", NAME].at("main")
+    done = vqa_mc("push", "dataset", NAME, "--folder", built)
+    assert done.stdout == f"{hub.address}/datasets/{NAME} (public) holds all of this already; nothing was sent\n"
+    assert hub.repositories["dataset", NAME].at("main") is before
+    assert json.loads(vqa_mc("push", "dataset", NAME, "--folder", built, "--json").stdout)["changed"] is False
+
+
+def test_a_rebuilt_folder_replaces_its_files_and_leaves_the_others(hub, built, vqa_mc, tmp_path, process):
+    vqa_mc("push", "dataset", NAME, "--folder", built)
+    repository = hub.repositories["dataset", NAME]
+    old_shards = {"cocoqa_iou/train-00000-of-00002.parquet": b"old"}
+    inventory = json.loads(repository.files["statistics.json"])
+    inventory["sources"]["cocoqa"]["configs"]["cocoqa_iou"]["files"].update(dict.fromkeys(old_shards, "0"))
+    more = {**old_shards, "LICENSE": b"mine", "statistics.json": json.dumps(inventory).encode()}
+    repository.write("main", more, title="by hand")
+    again = build(tmp_path / "again", "iou", "iou_qou", seed=1)
+    done = vqa_mc("push", "dataset", NAME, "--folder", again)
+    assert done.returncode == 0, done.stderr
+    assert f"removed {next(iter(old_shards))}" in done.stdout
+    assert sent(hub) == {**tree_bytes(again), "LICENSE": b"mine"}
+    assert told(process("-c", PULL, NAME)) == told(process("-c", PULL, str(again)))
+
+
+def test_configs_that_only_the_hub_has_go_only_when_asked(hub, built, vqa_mc, tmp_path):
+    vqa_mc("push", "dataset", NAME, "--folder", built)
+    less = build(tmp_path / "less", "iou")
+    before = sent(hub)
+    done = vqa_mc("push", "dataset", NAME, "--folder", less)
+    assert done.returncode == 2
+    assert f"{NAME} also holds cocoqa_iou_qou, which this folder lacks and a push would remove" in last_line(done)
+    assert sent(hub) == before
+    done = vqa_mc("push", "dataset", NAME, "--folder", less, "--replace")
+    assert done.returncode == 0, done.stderr
+    assert sent(hub) == tree_bytes(less)
+
+
+def test_files_that_no_build_wrote_stay_here(hub, built, vqa_mc, tmp_path):
+    folder = copytree(built, tmp_path / "vqa_mc")
+    (folder / "notes.txt").write_text("my thoughts")
+    (folder / ".env").write_text("secret")
+    done = vqa_mc("push", "dataset", NAME)
+    assert "left out notes.txt, which no build wrote" in done.stdout
+    assert sent(hub) == tree_bytes(built)
+
+
+def test_what_was_pulled_can_be_pushed_again(hub, built, vqa_mc, process, tmp_path):
+    vqa_mc("push", "dataset", NAME, "--folder", built)
+    pull = (
+        "from huggingface_hub import snapshot_download as pull; pull('ada/vqa_mc', repo_type='dataset', local_dir='p')"
+    )
+    assert process("-c", pull).returncode == 0
+    assert (tmp_path / "p" / ".cache").is_dir()
+    assert "holds all of this already" in vqa_mc("push", "dataset", NAME, "--folder", "p").stdout
+    assert vqa_mc("push", "dataset", "benchmakers/other", "--folder", "p").returncode == 0
+    assert sent(hub, "benchmakers/other") == tree_bytes(built)
+
+
+def test_a_private_dataset_is_there_for_its_owner_only(hub, built, vqa_mc, process):
+    done = vqa_mc("push", "dataset", NAME, "--folder", built, "--private")
+    assert "(private)" in done.stdout
+    assert hub.repositories["dataset", NAME].private
+    for token in (None, STRANGER):
+        refused = process("-c", PULL, NAME, token=token, home=f"home of {token}")
+        assert refused.returncode == 1
+        assert "DatasetNotFoundError" in refused.stderr
+    assert len(told(process("-c", PULL, NAME, home="owner"))["train"]) == 40
+    again = vqa_mc("push", "dataset", NAME, "--folder", built)
+    assert "(private) holds all of this already" in again.stdout
+
+
+def test_private_is_refused_where_the_repository_is_public(hub, built, vqa_mc, tmp_path):
+    vqa_mc("push", "dataset", NAME, "--folder", built)
+    before = sent(hub)
+    other = build(tmp_path / "other", "iou", "iou_qou", seed=1)
+    done = vqa_mc("push", "dataset", NAME, "--folder", other, "--private")
+    assert done.returncode == 2
+    assert f"{NAME} is public already and a push would not make it private" in last_line(done)
+    assert sent(hub) == before
+
+
+def test_a_push_that_was_killed_leaves_nothing_half_done_and_the_next_goes_on(hub, built, vqa_mc, process, tmp_path):
+    reached, done = Event(), Event()
+
+    def hold():
+        reached.set()
+        done.wait(60)
+
+    hub.faults.append(Fault("PUT", "/objects/", first=hold, skip=2))
+    command = [sys.executable, "-m", "hf_vqa_mc", "push", "dataset", NAME, "--folder", str(built)]
+    with subprocess.Popen(command, env=environment(hub, tmp_path / "home", TOKEN), stderr=subprocess.PIPE) as pushing:
+        assert reached.wait(60)
+        repository = hub.repositories["dataset", NAME]
+        deadline = time.monotonic() + 60
+        while len(repository.objects) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        pushing.send_signal(signal.SIGKILL)
+    done.set()
+    assert sent(hub) == {}
+    kept = set(repository.objects)
+    parquet = [path for path in tree_bytes(built) if path.endswith(".parquet")]
+    assert 2 <= len(kept) < len(parquet)
+    hub.requests.clear()
+    assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
+    put = {path.split("/")[-1].split("?")[0] for path in hub.asked("PUT", "/objects/")}
+    assert put
+    assert not put & kept
+    assert sent(hub) == tree_bytes(built)
+    assert len(told(process("-c", PULL, NAME))["test"]) == 20
+
+
+def test_a_connection_that_breaks_is_taken_up_again(hub, built, vqa_mc):
+    hub.faults.append(Fault("PUT", "/objects/", cut=100))
+    hub.faults.append(Fault("POST", ".git/info/lfs", status=503))
+    done = vqa_mc("push", "dataset", NAME, "--folder", built)
+    assert done.returncode == 0, done.stderr
+    assert sent(hub) == tree_bytes(built)
+
+
+def test_a_hub_that_fails_at_the_commit_has_changed_nothing(hub, built, vqa_mc):
+    hub.faults.append(Fault("POST", "/commit/main", status=500))
+    done = vqa_mc("push", "dataset", NAME, "--folder", built)
+    assert done.returncode == 1
+    assert f"{hub.address} answers 500 (" in last_line(done)
+    assert last_line(done).endswith("push again, which goes on where this one was")
+    assert sent(hub) == {}
+    hub.requests.clear()
+    assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
+    assert hub.asked("PUT", "/objects/") == []
+    assert sent(hub) == tree_bytes(built)
+
+
+def test_somebody_elses_commit_meanwhile_is_told_and_kept(hub, built, vqa_mc, tmp_path):
+    vqa_mc("push", "dataset", NAME, "--folder", built)
+    repository = hub.repositories["dataset", NAME]
+    hub.faults.append(
+        Fault("PUT", "/objects/", first=lambda: repository.write("main", {"NOTES": b"theirs"}, title="theirs"))
+    )
+    other = build(tmp_path / "other", "iou", "iou_qou", seed=1)
+    done = vqa_mc("push", "dataset", NAME, "--folder", other)
+    assert done.returncode == 2
+    assert last_line(done) == (
+        f"vqa-mc: somebody pushed to {NAME} meanwhile; nothing there was changed: pull and push again"
+    )
+    assert sent(hub) == {**tree_bytes(built), "NOTES": b"theirs"}
+    assert vqa_mc("push", "dataset", NAME, "--folder", other).returncode == 0
+    assert sent(hub) == {**tree_bytes(other), "NOTES": b"theirs"}
+
+
+@pytest.mark.parametrize(
+    ("name", "token", "message"),
+    [
+        (NAME, None, "no token for the Hub: type hf auth login, or set HF_TOKEN"),
+        (NAME, "hf_nobodys", "the Hub does not know the token: type hf auth login, or mend HF_TOKEN"),
+        (NAME, READER, f"ada's token may not write to {NAME}; make one that may at "),
+        ("nobody/vqa_mc", TOKEN, "nobody is not yours to push to: the token is ada's (organizations: benchmakers)"),
+        (NAME, STRANGER, "ada is not yours to push to: the token is bob's (no organizations)"),
+        ("vqa_mc", TOKEN, "'vqa_mc' is no repository; expected NAMESPACE/NAME"),
+        ("ada/vqa mc", TOKEN, "'vqa mc' is no name on the Hub; expected letters, digits"),
+    ],
+)
+def test_what_the_hub_refuses_is_one_line_with_the_remedy(hub, built, vqa_mc, name, token, message):
+    done = vqa_mc("push", "dataset", name, "--folder", built, token=token)
+    assert done.returncode == 2
+    assert message in last_line(done)
+    assert sum("vqa-mc: " in line for line in done.stderr.splitlines()) == 1
+    assert hub.repositories == {}
+
+
+def test_a_token_that_may_only_read_changes_nothing(hub, built, vqa_mc, tmp_path):
+    vqa_mc("push", "dataset", NAME, "--folder", built)
+    before = sent(hub)
+    other = build(tmp_path / "other", "iou", "iou_qou", seed=1)
+    done = vqa_mc("push", "dataset", NAME, "--folder", other, token=READER)
+    assert done.returncode == 2
+    assert f"ada's token may not write to {NAME}" in last_line(done)
+    assert sent(hub) == before
+
+
+def test_no_network_is_exit_code_1(built, vqa_mc):
+    done = vqa_mc("push", "dataset", NAME, "--folder", built, HF_ENDPOINT="http://127.0.0.1:9")
+    assert done.returncode == 1
+    assert last_line(done).startswith("vqa-mc: http://127.0.0.1:9 cannot be reached (")
+    done = vqa_mc("push", "dataset", NAME, "--folder", built, HF_HUB_OFFLINE="1")
+    assert done.returncode == 2
+    assert last_line(done) == "vqa-mc: HF_HUB_OFFLINE is set, and a push needs the network; unset it"
+
+
+SPOILT = {
+    "empty": (lambda folder: [path.unlink() for path in folder.glob("*.*")], "vqa-mc build did not write this folder"),
+    "card": (lambda folder: (folder / "README.md").unlink(), "README.md is missing; build it again"),
+    "file": (lambda folder: next(folder.glob("cocoqa_iou/test*")).unlink(), ".parquet is missing; build it again"),
+    "content": (lambda folder: next(folder.glob("*_iou/t*")).write_bytes(b""), "is not as the build left it"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), SPOILT.values(), ids=SPOILT)
+def test_a_folder_that_is_not_whole_is_refused_before_anything_is_sent(hub, built, vqa_mc, tmp_path, spoil, message):
+    folder = copytree(built, tmp_path / "spoilt")
+    spoil(folder)
+    done = vqa_mc("push", "dataset", NAME, "--folder", folder)
+    assert done.returncode == 2
+    assert message in last_line(done)
+    assert hub.requests == []
+
+
+def test_a_path_that_leads_out_of_the_folder_is_refused(built, vqa_mc, tmp_path):
+    folder = copytree(built, tmp_path / "vqa_mc")
+    text = (folder / "statistics.json").read_text()
+    (folder / "statistics.json").write_text(text.replace('"cocoqa_iou/test', '"cocoqa_iou/../../test'))
+    done = vqa_mc("push", "dataset", NAME, "--dry-run")
+    assert done.returncode == 2
+    assert "as a file of cocoqa_iou; expected cocoqa_iou/FILE" in last_line(done)
+
+
+def test_options_of_the_other_kind_are_refused(vqa_mc):
+    assert "--metric wups is for push metric" in last_line(vqa_mc("push", "dataset", NAME, "--metric", "wups"))
+    assert "--folder x is for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--folder", "x"))
+    assert "--replace is for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--replace"))
+
+
+def test_help_has_an_example_of_each(vqa_mc):
+    told = vqa_mc("push", "-h", COLUMNS="200").stdout
+    for kind in ("dataset", "metric"):
+        assert f"Example: vqa-mc push {kind} NAMESPACE/" in told

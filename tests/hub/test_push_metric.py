@@ -1,0 +1,75 @@
+"""A metric goes to the Hub as a Space, and ``evaluate.load`` takes it from there."""
+
+import json
+
+import pytest
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.hub import metric_shipment
+from hf_vqa_mc.metrics import METRICS, metric_folder
+from tests.builder.fixtures import tree_bytes
+from tests.hub.pushing import last_line, told
+
+LOAD = """
+import json, sys
+import evaluate
+metric = evaluate.load(sys.argv[1])
+print(json.dumps(metric.compute(predictions=[1, 0], references=[1, 1])["accuracy"]))
+"""
+
+
+def test_a_pushed_metric_loads_from_the_hub_and_then_offline(hub, vqa_mc, process):
+    done = vqa_mc("push", "metric", "benchmakers/mc_accuracy")
+    assert done.returncode == 0, done.stderr
+    assert f"made and filled {hub.address}/spaces/benchmakers/mc_accuracy (public)" in done.stdout
+    assert 'try: evaluate.load("benchmakers/mc_accuracy")' in done.stdout
+    space = hub.repositories["space", "benchmakers/mc_accuracy"]
+    assert space.sdk == "gradio"
+    folder = {
+        path: content for path, content in tree_bytes(metric_folder("mc_accuracy")).items() if "cache" not in path
+    }
+    assert {path: content for path, content in space.files.items() if path[0] != "."} == folder
+    assert told(process("-c", LOAD, "benchmakers/mc_accuracy", token=None)) == 0.5
+    asked = len(hub.requests)
+    offline = {"HF_EVALUATE_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
+    assert told(process("-c", LOAD, "benchmakers/mc_accuracy", token=None, **offline)) == 0.5
+    assert len(hub.requests) == asked
+
+
+def test_a_space_of_another_name_loads_too(vqa_mc, process):
+    assert vqa_mc("push", "metric", "ada/picked-targets", "--metric", "mc_accuracy").returncode == 0
+    assert told(process("-c", LOAD, "ada/picked-targets")) == 0.5
+
+
+def test_a_private_space_is_refused_without_a_token(vqa_mc, process, hub):
+    assert vqa_mc("push", "metric", "ada/mc_accuracy", "--private").returncode == 0
+    assert hub.repositories["space", "ada/mc_accuracy"].private
+    refused = process("-c", LOAD, "ada/mc_accuracy", token=None)
+    assert refused.returncode == 1
+    assert "0.5" not in refused.stdout
+
+
+def test_a_dry_run_of_a_metric_asks_the_hub_nothing(hub, vqa_mc):
+    done = vqa_mc("push", "metric", "ada/wups", "--dry-run", "--json", token=None)
+    plan = json.loads(done.stdout)
+    assert [file["path"] for file in plan["files"]] == ["README.md", "app.py", "requirements.txt", "wups.py"]
+    assert (plan["repository"], plan["type"]) == ("ada/wups", "space")
+    assert hub.requests == []
+
+
+def test_the_metric_must_be_one_of_ours(vqa_mc):
+    done = vqa_mc("push", "metric", "ada/wup")
+    assert done.returncode == 2
+    assert "unknown metric 'wup': did you mean 'wups'?" in last_line(done)
+
+
+def test_every_metric_can_be_a_space():
+    for name in METRICS:
+        assert metric_shipment(metric_folder(name), f"ada/{name}").space_sdk == "gradio"
+
+
+def test_a_space_that_is_no_module_and_a_folder_that_is_no_metric_are_refused(tmp_path):
+    with pytest.raises(InputError, match="expected a name without "):
+        metric_shipment(metric_folder("wups"), "ada/wups.v2")
+    with pytest.raises(InputError, match=r"is no metric's folder: .*py is missing"):
+        metric_shipment(tmp_path, "ada/wups")
