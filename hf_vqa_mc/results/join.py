@@ -97,7 +97,8 @@ def check_offered(joined: Joined, schemes: Sequence[str], path: Path) -> None:
     if strays:
         answer, texts = joined.answers[strays[0]], offered[strays[0]]
         what = f"its choices {texts}" if joined.vocabulary is None else f"the {len(texts):,} answers of the vocabulary"
-        remedy = "predictions for another config or split? Free text has to be mapped to a choice first; or take --metric wups"
+        free = "Free text has to be mapped to a choice first; or take --metric wups"
+        remedy = f"predictions for another config or split? {free}"
         if isinstance(answer, int):
             what, remedy = f"the places of its {len(texts)} choices", "they count from 0"
         elif joined.vocabulary is not None:
