@@ -68,17 +68,19 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
         super().add_batch(**_stored(answered, asked, beside))
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401
-        """Scores all rows added so far and these; None on processes other than the first.
+        """Scores all rows added so far and these, and forgets them; None on processes other than the first.
+
+        What cannot be added leaves the rows added so far as they are.
 
         The optional columns belong to the rows given with them; without predictions and references, to all rows.
         """
+        self._check_names(options)
+        if predictions is not None or references is not None:
+            columns = {name: options.pop(name) for name in self.columns if name in options}
+            self.add_batch(predictions=predictions, references=references, **columns)
+        elif self.writer is None and self.num_process == 1:
+            raise InputError("no questions at all: give predictions and references, here or to add_batch before")
         try:
-            self._check_names(options)
-            if predictions is not None or references is not None:
-                columns = {name: options.pop(name) for name in self.columns if name in options}
-                self.add_batch(predictions=predictions, references=references, **columns)
-            elif self.writer is None and self.num_process == 1:
-                raise InputError("no questions at all: give predictions and references, here or to add_batch before")
             found: dict[str, Any] | None = super().compute(**options)
         except Exception:
             self._forget()

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ def read_rows(dataset: str, config: str | None = None, split: str | None = None)
     """
     from datasets import load_dataset
 
+    dataset = dataset if Path(dataset).name else str(Path(dataset).resolve())  # datasets takes no "."
     with _in_plain_words(dataset), _no_bars():
         config = _config(dataset, config)
         splits = load_dataset(dataset, config)

@@ -97,12 +97,19 @@ def check_offered(joined: Joined, schemes: Sequence[str], path: Path) -> None:
     if strays:
         answer, texts = joined.answers[strays[0]], offered[strays[0]]
         what = f"its choices {texts}" if joined.vocabulary is None else f"the {len(texts):,} answers of the vocabulary"
+        free = "Free text has to be mapped to a choice first; or take --metric wups"
+        remedy = f"predictions for another config or split? {free}"
         if isinstance(answer, int):
-            what = f"the places of its {len(texts)} choices, which count from 0"
+            what, remedy = f"the places of its {len(texts)} choices", "they count from 0"
+        elif joined.vocabulary is not None:
+            remedy = "give the vocabulary that the model was made for"
+        elif answer is not None and answer.isdigit():
+            remedy += "; places among the choices are numbers, not text"
+        elif answer is not None and _is_among(answer, texts, any_case=True):
+            remedy = "VQA's program compares letter case, too"
         raise InputError(
             f"{path}: question {joined.asked.names[strays[0]]!r}: {shown(answer)} is none of {what} ({len(strays):,} "
-            f"of {len(joined.answers):,} predictions are none of theirs); predictions for another config or split? "
-            "Free text has to be mapped to a choice first; or take --metric wups"
+            f"of {len(joined.answers):,} predictions are none of theirs); {remedy}"
         )
 
 

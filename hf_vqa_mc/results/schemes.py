@@ -1,7 +1,7 @@
 """Which scheme what was asked calls for, and its run on the joined predictions."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -160,6 +160,15 @@ def _warn_of_case(joined: Joined, texts: Sequence[str | None], scores: Sequence[
         warnings.warn(LetterCase(text), stacklevel=2)
 
 
+def _warn_of_exact_case(answers: Iterable[str | None], golds: Iterable[str]) -> None:
+    """Says how many answers would be right but for their letter case, in which TDIUC's and GQA's must be right."""
+    pairs = [(answer, gold) for answer, gold in zip(answers, golds, strict=True) if answer is not None]
+    count = sum(answer != gold and answer.lower() == gold.lower() for answer, gold in pairs)
+    if count:
+        text = f"{count:,} predictions differ from the right answer in letter case only, which counts as wrong here"
+        warnings.warn(LetterCase(text), stacklevel=3)
+
+
 def _consensus_chance(joined: Joined) -> float | None:
     """The consensus accuracy of one who picks at random: the mean over a question's choices, then over questions."""
     answers = joined.asked.answers
@@ -195,6 +204,7 @@ def _vqa_pair_accuracy(joined: Joined) -> Mapping[str, Any]:
 
 def _tdiuc_mpt(joined: Joined) -> Mapping[str, Any]:
     asked, types = joined.asked, joined.asked.question_types or []
+    _warn_of_exact_case(joined.texts(), asked.gold or [])
     return tdiuc_mpt(
         joined.texts(),
         asked.gold or [],
@@ -213,6 +223,7 @@ def _gqa_score(joined: Joined) -> Mapping[str, Any]:
     balanced = {name for name, record in records.items() if record["isBalanced"]}
     images = {str(records[name].get("imageId")) for name in balanced}
     texts = dict(zip(asked.names, joined.texts(), strict=True))
+    _warn_of_exact_case((texts[name] for name in balanced), (records[name]["answer"] for name in balanced))
     return gqa_score(
         {name: text for name, text in texts.items() if text is not None},
         records,

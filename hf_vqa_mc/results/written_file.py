@@ -21,7 +21,7 @@ def write_json(path: Path, value: Any, indent: int | None = None) -> None:  # no
         OSError: the disk is full or closed to us; one sentence, and what was there before still is.
     """
     text = json.dumps(value, allow_nan=False, indent=indent)
-    place = path.resolve()  # the file that a link names, not the link, is replaced
+    place = Path(os.path.realpath(path))  # the file that a link names, not the link, is replaced
     with _in_plain_words(path):
         place.parent.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.", suffix=".partial", dir=place.parent)
@@ -54,7 +54,10 @@ def check_place(path: Path, option: str, inputs: Iterable[Path] = ()) -> None:
     if path.exists() and not path.is_file():
         raise InputError(f"{option} {path} is no ordinary file; name one")
     check_folder(path.absolute().parent, f"{option} {path}: the folder")
-    if any(path.resolve().is_relative_to(given.resolve()) for given in inputs):
+    place = Path(os.path.realpath(path))  # which takes links that lead in a circle as they are
+    if place.is_symlink() or not place.parent.parent.is_dir():
+        raise InputError(f"{option} {path} is a link that leads nowhere; name a file")
+    if any(place.is_relative_to(os.path.realpath(given)) for given in inputs):
         raise InputError(f"{option} {path} would replace or change what is read; name another place")
 
 

@@ -168,7 +168,7 @@ BAD_ROWS = {
     "another": (lambda answers: answers.update(x=0), r"question 'x' is not among those of vqa_mc, cocoqa_iou, test"),
     "no such place": (
         lambda answers: answers.update({next(iter(answers)): 4}),
-        r"p.json: question '.*': 4 is none of the places of its 4 choices, which count from 0 \(1 of \d+ pred",
+        r"p.json: question '.*': 4 is none of the places of its 4 choices \(1 of \d+ pred.*; they count from 0",
     ),
     "no such text": (
         lambda answers: answers.update(dict.fromkeys(list(answers)[:2], "?")),

@@ -168,14 +168,22 @@ def test_what_evaluate_would_cast_is_an_error_and_the_metric_still_works(rows, m
     assert not list(cache.rglob("*.arrow"))
 
 
-def test_a_compute_that_fails_forgets_the_rows_before_it(cache):
+def test_rows_that_cannot_be_scored_are_forgotten(cache):
     metric = hf_vqa_mc.load_metric("mc_accuracy")
-    for wrong in ({"predictions": [1], "references": [1, 1]}, {"predictions": [7], "references": [-1]}, {"typo": 1}):
-        metric.add_batch(predictions=[0, 0], references=[1, 1])
-        with pytest.raises(InputError):
-            metric.compute(**wrong)
-        assert not list(cache.rglob("*.arrow"))
-        assert metric.compute(predictions=[1], references=[1])["accuracy"] == 1.0
+    metric.add_batch(predictions=[0, 0], references=[1, 1])
+    with pytest.raises(InputError, match="references is -1"):
+        metric.compute(predictions=[7], references=[-1])
+    assert not list(cache.rglob("*.arrow"))
+    assert metric.compute(predictions=[1], references=[1])["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("wrong", [{"predictions": [1], "references": [1, 1]}, {"typo": 1}, {"predictions": [1]}])
+def test_what_cannot_be_added_leaves_the_rows_before_it(wrong):
+    metric = hf_vqa_mc.load_metric("mc_accuracy")
+    metric.add_batch(predictions=[0, 1], references=[1, 1])
+    with pytest.raises(InputError):
+        metric.compute(**wrong)
+    assert metric.compute()["accuracy"] == 0.5
 
 
 def test_predictions_and_references_that_are_joined_by_id_may_come_one_by_one():

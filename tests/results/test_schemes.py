@@ -94,7 +94,9 @@ def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_
         score_predictions(stray, asked, beside=beside)
     with pytest.raises(InputError, match=r"question '1': 'RED' is none of its choices .*\(2 of 3 predictions"):
         score_predictions(files.write(tmp_path / "p.json", {"1": "RED", "2": "2", "3": "No"}), asked, beside=beside)
-    with pytest.raises(InputError, match="question '2': 5 is none of the places of its 5 choices, which count from 0"):
+    with pytest.raises(
+        InputError, match=r"question '2': 5 is none of the places of its 5 choices .*they count from 0"
+    ):
         score_predictions(files.write(tmp_path / "p.json", {"1": 0, "2": 5, "3": 3}), asked, beside=beside)
 
 
@@ -349,3 +351,23 @@ def test_a_question_without_text_is_named(right, tmp_path):
 def test_a_file_that_is_not_there_is_named_before_anything_is_read(tmp_path):
     with pytest.raises(InputError, match=r"--scene-graphs .*no.json: no such file"):
         score_predictions("nothing", "nowhere", beside=Beside(scene_graphs=tmp_path / "no.json"))
+
+
+@pytest.mark.parametrize("kind", ["tdiuc", "gqa"])
+def test_answers_that_are_wrong_for_their_letter_case_alone_are_counted(tmp_path, kind):
+    asked = {"tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
+    shouted = {name: answer.upper() for name, answer in RIGHT[kind].items()}
+    with pytest.warns(LetterCase, match=r"\d+ predictions differ from the right answer in letter case only"):
+        scored = score_predictions(files.write(tmp_path / "p.json", shouted), asked)
+    assert next(iter(scored.results.values()))["accuracy"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "remedy"),
+    [("Red", "VQA's program compares letter case, too"), ("3", "places among the choices are numbers")],
+)
+def test_what_is_no_choice_comes_with_the_remedy(tmp_path, answer, remedy):
+    questions = files.vqa_questions(tmp_path, choices=True)
+    predictions = files.write(tmp_path / "p.json", {**RIGHT["vqa"], "1": answer})
+    with pytest.raises(InputError, match=rf"'{answer}' is none of its choices .*{remedy}"):
+        score_predictions(predictions, files.vqa_file(tmp_path), beside=Beside(questions=questions))

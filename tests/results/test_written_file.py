@@ -135,3 +135,11 @@ def test_a_place_in_a_folder_that_is_read_is_refused(tmp_path):
     with pytest.raises(InputError, match="would replace or change what is read"):
         check_place(tmp_path / "parts" / "b.json", "--output", [tmp_path / "parts"])
     check_place(tmp_path / "b.json", "--output", [tmp_path / "parts", tmp_path / "no such"])
+
+
+def test_links_that_lead_nowhere_are_refused(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "dangling").symlink_to(tmp_path / "no" / "such" / "a.json")
+    for name in ("loop", "dangling"):
+        with pytest.raises(InputError, match=rf"--output .*{name} is a link that leads nowhere; name a file"):
+            check_place(tmp_path / name, "--output")
