@@ -5,11 +5,14 @@ a CPU what follows (batch normalisation, ReLU, dropout, the output unit) runs so
 so that they stay in the cache and no intermediate of all candidates and units goes through memory.
 """
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
-from numba import prange
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
@@ -17,7 +20,7 @@ from torch.nn import functional
 from hf_vqa_mc.compiled import njit
 
 UNITS = 64
-"""Units at a time: as many as a word of dropout's coins has bits."""
+"""Units at a time: those of some hundred candidates stay in a core's cache."""
 FAIR = 0.5
 """The one probability of dropout whose coins are single bits; it is the paper's."""
 
@@ -98,11 +101,11 @@ class _Blocks(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         kept = [tensor.contiguous() for tensor in (shared, own, question, gamma, beta, weight)]
         count, hidden = own.shape
-        coins = _coins(-(-hidden // UNITS), count, seed)
+        coins, blocks = _coins(count, hidden, seed), -(-hidden // UNITS)
         numbers = np.float32(eps), np.float32(1.0 if seed is None else 1.0 / FAIR)
-        mean, variance, parts = own.new_empty(hidden), own.new_empty(hidden), own.new_empty(len(coins), count)
+        mean, variance, parts = own.new_empty(hidden), own.new_empty(hidden), own.new_empty(blocks, count)
         arguments: list[Any] = [*map(_array, kept), *numbers, coins, *map(_array, (mean, variance, parts))]
-        _score(*arguments)
+        _in_threads(_score, blocks, arguments)
         ctx.save_for_backward(*kept, mean, variance)
         ctx.numbers, ctx.coins = numbers, coins
         ctx.mark_non_differentiable(mean, variance)
@@ -115,25 +118,47 @@ class _Blocks(torch.autograd.Function):
         found = [torch.zeros_like(shared), torch.empty_like(own), *(torch.empty_like(gamma) for _ in range(3))]
         scores = _array(d_scores.contiguous())
         arguments: list[Any] = [*map(_array, kept), *ctx.numbers, ctx.coins, scores, *map(_array, found)]
-        _differentiate(*arguments)
+        _in_threads(_differentiate, -(-own.shape[1] // UNITS), arguments)
         d_shared, d_own, d_gamma, d_beta, d_weight = found
         return d_shared, d_own, None, d_gamma, d_beta, d_weight, None, None
+
+
+def _in_threads(kernel: Callable[..., None], blocks: int, arguments: Sequence[Any]) -> None:
+    """Runs a kernel on all blocks of units, some in each of as many threads as torch uses.
+
+    numba's own threads would spin for a while after each call, and take the processors from torch's.
+    """
+    threads = min(torch.get_num_threads(), blocks)
+    edges = [blocks * thread // threads for thread in range(threads + 1)]
+    if threads == 1:
+        kernel(0, blocks, *arguments)
+        return
+    runs = [_pool(threads).submit(kernel, *edge, *arguments) for edge in pairwise(edges)]
+    for run in runs:
+        run.result()
+
+
+@lru_cache(maxsize=1)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads)
 
 
 def _array(tensor: Tensor) -> NDArray[Any]:
     return tensor.detach().numpy()
 
 
-def _coins(blocks: int, count: int, seed: int | None) -> NDArray[np.uint64]:
-    """A word of bits for each block of units and candidate, uint64 (blocks, candidates); all set without a seed."""
+def _coins(count: int, hidden: int, seed: int | None) -> NDArray[np.uint8]:
+    """Which unit each candidate keeps: uint8 (candidates, H) of zeros and ones; ones without a seed."""
     if seed is None:
-        return np.full((blocks, count), 2**64 - 1, np.uint64)
-    draw = np.random.Generator(np.random.SFC64(seed))
-    return draw.integers(0, 2**64, (blocks, count), np.uint64)
+        return np.ones((count, hidden), np.uint8)
+    bits = np.random.Generator(np.random.SFC64(seed)).bytes(-(-count * hidden // 8))
+    return np.unpackbits(np.frombuffer(bits, np.uint8), count=count * hidden).reshape(count, hidden)
 
 
-@njit(parallel=True, fastmath={"reassoc", "contract", "nsz"}, cache=True, error_model="numpy")
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"}, cache=True, error_model="numpy")
 def _score(
+    low: int,
+    high: int,
     shared: Floats,
     own: Floats,
     question: NDArray[np.int64],
@@ -142,44 +167,50 @@ def _score(
     weight: Floats,
     eps: np.float32,
     scale: np.float32,
-    coins: NDArray[np.uint64],
+    coins: NDArray[np.uint8],
     mean: Floats,
     variance: Floats,
     parts: Floats,
 ) -> None:
     """Fills the means and variances of the hidden units, (H,), and each block's part of the scores, (blocks, n)."""
     count, hidden = own.shape
-    for block in prange(len(coins)):
+    for block in range(low, high):
         first = block * UNITS
-        width = min(UNITS, hidden - first)
+        last = min(first + UNITS, hidden)
+        width = last - first
         sums = np.zeros(UNITS, np.float32)
         for i in range(count):
+            common, single = shared[question[i], first:last], own[i, first:last]
             for h in range(width):
-                sums[h] += shared[question[i], first + h] + own[i, first + h]
+                sums[h] += common[h] + single[h]
+        centre = mean[first:last]
         for h in range(width):
-            mean[first + h] = sums[h] / np.float32(count)
+            centre[h] = sums[h] / np.float32(count)
             sums[h] = np.float32(0)
         for i in range(count):
+            common, single = shared[question[i], first:last], own[i, first:last]
             for h in range(width):
-                deviation = shared[question[i], first + h] + own[i, first + h] - mean[first + h]
+                deviation = common[h] + single[h] - centre[h]
                 sums[h] += deviation * deviation
         slope, shift = np.empty(UNITS, np.float32), np.empty(UNITS, np.float32)
         for h in range(width):
             variance[first + h] = sums[h] / np.float32(count)
             slope[h] = gamma[first + h] / np.sqrt(variance[first + h] + eps)
             shift[h] = beta[first + h] - mean[first + h] * slope[h]
+        out = weight[first:last]
         for i in range(count):
-            bits = coins[block, i]
+            common, single, kept = shared[question[i], first:last], own[i, first:last], coins[i, first:last]
             score = np.float32(0)
             for h in range(width):
-                normal = (shared[question[i], first + h] + own[i, first + h]) * slope[h] + shift[h]
-                kept = np.float32((bits >> np.uint64(h)) & np.uint64(1))
-                score += max(normal, np.float32(0)) * kept * weight[first + h]
+                normal = (common[h] + single[h]) * slope[h] + shift[h]
+                score += max(normal, np.float32(0)) * np.float32(kept[h]) * out[h]
             parts[block, i] = score * scale
 
 
-@njit(parallel=True, fastmath={"reassoc", "contract", "nsz"}, cache=True, error_model="numpy")
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"}, cache=True, error_model="numpy")
 def _differentiate(
+    low: int,
+    high: int,
     shared: Floats,
     own: Floats,
     question: NDArray[np.int64],
@@ -190,7 +221,7 @@ def _differentiate(
     variance: Floats,
     eps: np.float32,
     scale: np.float32,
-    coins: NDArray[np.uint64],
+    coins: NDArray[np.uint8],
     d_scores: Floats,
     d_shared: Floats,
     d_own: Floats,
@@ -200,31 +231,32 @@ def _differentiate(
 ) -> None:
     """Fills the gradients; `d_shared` must hold zeros."""
     count, hidden = own.shape
-    for block in prange(len(coins)):
+    for block in range(low, high):
         first = block * UNITS
-        width = min(UNITS, hidden - first)
+        last = min(first + UNITS, hidden)
+        width = last - first
         inverse = np.empty(UNITS, np.float32)
-        sums = np.zeros((3, UNITS), np.float32)
         for h in range(width):
             inverse[h] = np.float32(1) / np.sqrt(variance[first + h] + eps)
+        centre, factor, shift, out = mean[first:last], gamma[first:last], beta[first:last], weight[first:last]
+        of_factor, of_shift, of_out = d_gamma[first:last], d_beta[first:last], d_weight[first:last]
+        of_factor[:], of_shift[:], of_out[:] = np.float32(0), np.float32(0), np.float32(0)
         for i in range(count):
-            bits, of_score = coins[block, i], d_scores[i] * scale
+            common, single, kept = shared[question[i], first:last], own[i, first:last], coins[i, first:last]
+            of_unit, of_score = d_own[i, first:last], d_scores[i] * scale
             for h in range(width):
-                unit = (shared[question[i], first + h] + own[i, first + h] - mean[first + h]) * inverse[h]
-                normal = unit * gamma[first + h] + beta[first + h]
-                kept = of_score * np.float32((bits >> np.uint64(h)) & np.uint64(1))
-                of_normal = kept * weight[first + h] if normal > 0 else np.float32(0)
-                d_own[i, first + h] = of_normal
-                sums[0, h] += of_normal * unit
-                sums[1, h] += of_normal
-                sums[2, h] += kept * max(normal, np.float32(0))
-        for h in range(width):
-            d_gamma[first + h], d_beta[first + h], d_weight[first + h] = sums[0, h], sums[1, h], sums[2, h]
-            sums[0, h] /= np.float32(count)
-            sums[1, h] /= np.float32(count)
+                unit = (common[h] + single[h] - centre[h]) * inverse[h]
+                normal = unit * factor[h] + shift[h]
+                pull = of_score * np.float32(kept[h]) if normal > 0 else np.float32(0)
+                of_unit[h] = pull * out[h]
+                of_factor[h] += pull * out[h] * unit
+                of_shift[h] += pull * out[h]
+                of_out[h] += pull * normal
         for i in range(count):
+            common, single = shared[question[i], first:last], own[i, first:last]
+            of_unit, of_common = d_own[i, first:last], d_shared[question[i], first:last]
             for h in range(width):
-                unit = (shared[question[i], first + h] + own[i, first + h] - mean[first + h]) * inverse[h]
-                of_sum = gamma[first + h] * inverse[h] * (d_own[i, first + h] - sums[1, h] - unit * sums[0, h])
-                d_own[i, first + h] = of_sum
-                d_shared[question[i], first + h] += of_sum
+                unit = (common[h] + single[h] - centre[h]) * inverse[h]
+                through = of_unit[h] - (of_shift[h] + unit * of_factor[h]) / np.float32(count)
+                of_unit[h] = factor[h] * inverse[h] * through
+                of_common[h] += of_unit[h]

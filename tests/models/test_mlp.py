@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModelForMultipleChoice
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.candidate_head import CandidateHead, _Blocks
+from hf_vqa_mc.models.candidate_head import CandidateHead, _Blocks, _coins
 from hf_vqa_mc.models.candidate_scores import Table, candidate_scores
 from tests.models import plain_mlp
 
@@ -22,8 +22,8 @@ def made(inputs=SUBSETS[-1], hidden=100, dropout=0.0, seed=0):
     model = MlpForMultipleChoiceVqa(
         MlpVqaConfig(inputs=inputs, image_size=12, text_size=7, hidden_size=hidden, dropout=dropout)
     )
-    for running in (model.head.norm.running_mean, model.head.norm.running_var):
-        running.uniform_(0.5, 1.5)  # as after some training
+    model.head.norm.running_mean.uniform_(-0.2, 0.2)  # as after some training
+    model.head.norm.running_var.uniform_(0.02, 0.2)
     torch.nn.init.uniform_(model.head.norm.weight, 0.5, 1.5)
     torch.nn.init.uniform_(model.head.norm.bias, -0.5, 0.5)
     return model
@@ -93,15 +93,21 @@ def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout
     normal = torch.relu(torch.nn.functional.batch_norm(total, None, None, head.norm.weight, head.norm.bias, True))
     kept = torch.ones(count, hidden)
     if dropout:
-        words = np.random.Generator(np.random.SFC64(coins)).integers(0, 2**64, (2, count), np.uint64)
-        bits = [[(int(words[unit // 64, i]) >> (unit % 64)) & 1 for unit in range(hidden)] for i in range(count)]
-        kept = torch.tensor(bits) / dropout
+        kept = torch.from_numpy(_coins(count, hidden, coins)) / dropout
     expected = (normal * kept) @ head.output.weight[0]
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(mean, total.mean(0), atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(variance, total.var(0, unbiased=False), atol=1e-6, rtol=1e-5)
     for ours, torchs in zip(gradients, torch.autograd.grad((expected * pull).sum(), parameters), strict=True):
         torch.testing.assert_close(ours, torchs, atol=1e-4, rtol=1e-4)
+
+
+def test_coins_are_fair_independent_and_of_their_seed():
+    coins = _coins(400, 1000, 7).astype(float)
+    assert abs(coins.mean() - 0.5) < 0.004
+    assert np.abs(np.corrcoef(coins[:, :50].T) - np.eye(50)).max() < 0.25
+    assert not np.array_equal(coins, _coins(400, 1000, 8))
+    assert np.array_equal(coins, _coins(400, 1000, 7))
 
 
 def test_dropout_leaves_half_of_the_units_out_and_follows_torchs_seed():
@@ -202,7 +208,7 @@ print(type(model).__name__, *model(**given).logits.flatten().tolist())
         done = subprocess.run([sys.executable, "-c", code.format(imports)], check=True, capture_output=True, text=True)
         name, *logits = done.stdout.split()
         assert name == "MlpForMultipleChoiceVqa"
-        assert list(map(float, logits)) == model(**given).logits.flatten().tolist()
+        assert list(map(float, logits)) == pytest.approx(model(**given).logits.flatten().tolist(), abs=1e-6)
     assert type(AutoConfig.from_pretrained(tmp_path / "m")) is MlpVqaConfig
     assert type(AutoModelForMultipleChoice.from_config(model.config)) is MlpForMultipleChoiceVqa
 

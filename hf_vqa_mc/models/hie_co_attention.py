@@ -1,0 +1,217 @@
+"""HieCoAtt* of Chao et al. 2018: Lu et al.'s hierarchical co-attention without its classifier, then an MLP (A.3).
+
+Order, sizes and dropout are those of Lu et al. 2016 (sections 3.2 to 3.4) and of their code, HieCoAttenVQA.
+"""
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import MultipleChoiceModelOutput
+
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.models.guided_attention import GuidedAttention, average
+from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
+from hf_vqa_mc.models.spatial_attention import check_grid
+
+NGRAMS = (1, 2, 3)
+"""Words that the convolutions of the phrase level see."""
+LEVELS = ("word", "phrase", "question")
+
+
+class AlternatingCoAttention(nn.Module):
+    """The question summarises itself, the summary guides the image, the image guides the question (section 3.3)."""
+
+    def __init__(self, size: int, dropout: float) -> None:
+        super().__init__()
+        self.summary = GuidedAttention(size, None, size, dropout)
+        self.image = GuidedAttention(size, size, size, dropout)
+        self.question = GuidedAttention(size, size, size, dropout)
+
+    def forward(self, words: Tensor, cells: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The attended question and image, each (batch, size), and the image's attention (batch, cells)."""
+        summary, _ = self.summary(words, mask=mask)
+        image, attention = self.image(cells, summary)
+        question, _ = self.question(words, image, mask)
+        return question, image, attention
+
+
+class ParallelCoAttention(nn.Module):
+    """Image and question attend to one another at once, by the affinity of cells to words (section 3.3).
+
+    The words must be 0 in padding.
+    """
+
+    def __init__(self, size: int, dropout: float) -> None:
+        super().__init__()
+        self.affinity = nn.Linear(size, size)
+        self.image, self.question = nn.Linear(size, size), nn.Linear(size, size)
+        self.image_score, self.question_score = nn.Linear(size, 1, bias=False), nn.Linear(size, 1, bias=False)
+        self.dropout = dropout
+
+    def forward(self, words: Tensor, cells: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The attended question and image, each (batch, size), and the image's attention (batch, cells)."""
+        affinity = torch.tanh(words @ self.affinity(cells).transpose(1, 2))  # (batch, words, cells), 0 in padding
+        of_image, of_question = self.image(cells), self.question(words)
+        scores = [
+            score(functional.dropout(torch.tanh(hidden), self.dropout, self.training)).squeeze(-1)
+            for score, hidden in (
+                (self.image_score, of_image + affinity.transpose(1, 2) @ of_question),
+                (self.question_score, of_question + affinity @ of_image),
+            )
+        ]
+        image, attention = average(cells, scores[0], None)
+        question, _ = average(words, scores[1], mask)
+        return question, image, attention
+
+
+CO_ATTENTIONS = {"alternating": AlternatingCoAttention, "parallel": ParallelCoAttention}
+
+
+@strict
+class HieCoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+    """The sizes of HieCoAtt*; those of its MLP are Chao et al.'s (section 5.2; supplement, A.1)."""
+
+    model_type = "vqa_mc_hie_co_attention"
+
+    image_size: int = 2048
+    """numbers of a cell of the image grid: ResNet's last channels"""
+    text_size: int = 300
+    """numbers of a word vector"""
+    co_attention: str = "alternating"
+    """or parallel; both are Lu et al.'s, the first their code's default"""
+    level_size: int = 512
+    """numbers of an embedded word, phrase and cell, and units of every attention and of the LSTM (Lu et al.)"""
+    lstm_layers: int = 2
+    """layers of the question level (Lu et al.'s code)"""
+    joint_size: int = 1024
+    """numbers of h_s, the penultimate activations: Lu et al.'s on VQA; they have 512 on the smaller COCO-QA"""
+    encoder_dropout: float | int = 0.5
+    """dropout of all that comes before h_s (Lu et al.)"""
+    hidden_size: int = 8192
+    dropout: float | int = 0.5
+    """dropout of the MLP"""
+
+    def validate_co_attention(self) -> None:
+        """It is one of the known ones."""
+        if self.co_attention not in CO_ATTENTIONS:
+            raise unknown_name("co_attention", self.co_attention, CO_ATTENTIONS)
+
+    def validate_sizes(self) -> None:
+        """Nothing is of size 0."""
+        for name in ("image_size", "text_size", "level_size", "lstm_layers", "joint_size", "hidden_size"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}, expected 1 or more")
+
+
+class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """Co-attention at the levels of words, phrases and question, combined one by one into what MLP-IQA has as I."""
+
+    config_class = HieCoAttentionVqaConfig
+    base_model_prefix = "hie_co_attention"
+
+    def __init__(self, config: HieCoAttentionVqaConfig) -> None:
+        super().__init__(config)
+        size, dropout = config.level_size, float(config.encoder_dropout)
+        self.cells = nn.Linear(config.image_size, size)
+        self.words = nn.Linear(config.text_size, size)
+        self.phrases = nn.ModuleList(nn.Conv1d(size, size, length, padding=length // 2) for length in NGRAMS)
+        self.question = nn.LSTM(
+            size, size, config.lstm_layers, batch_first=True, dropout=dropout if config.lstm_layers > 1 else 0.0
+        )
+        self.attentions = nn.ModuleDict({level: CO_ATTENTIONS[config.co_attention](size, dropout) for level in LEVELS})
+        self.joined = nn.ModuleDict(
+            {
+                "word": nn.Linear(size, size),
+                "phrase": nn.Linear(2 * size, size),
+                "question": nn.Linear(2 * size, config.joint_size),
+            }
+        )
+        self.mlp = MlpForMultipleChoiceVqa(
+            MlpVqaConfig(
+                image_size=config.joint_size,
+                text_size=config.text_size,
+                hidden_size=config.hidden_size,
+                dropout=config.dropout,
+            )
+        )
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """As torch does; the MLP has its own."""
+        if isinstance(module, (nn.Linear, nn.Conv1d, nn.LSTM)):
+            module.reset_parameters()
+
+    def forward(
+        self,
+        choice_vectors: Tensor,
+        image_grid: Tensor,
+        question_vectors: Tensor,
+        question_tokens: Tensor,
+        question_mask: Tensor,
+        choice_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+    ) -> MultipleChoiceModelOutput:
+        """Scores each question's choices.
+
+        Args:
+            choice_vectors: (batch, choices, text_size): average word vectors.
+            image_grid: (batch, cells, image_size)
+            question_vectors: (batch, text_size): average word vectors.
+            question_tokens: (batch, words, text_size): word vectors, in the question's order.
+            question_mask: bool (batch, words): where there are words; padding comes after them.
+            choice_mask: bool (batch, choices): which choices there are; all unless given.
+            labels: int64 (batch,): the places of the targets, for the loss.
+
+        Returns:
+            As `MlpForMultipleChoiceVqa`, and ``attentions``: the image's at each of the three levels, (batch, cells).
+
+        Raises:
+            InputError: the image is no grid, or padding comes before a word.
+        """
+        check_grid(image_grid, self.config.image_size)
+        _check_words(question_mask)
+        joint, attentions = self._joint(image_grid, question_tokens, question_mask)
+        output: MultipleChoiceModelOutput = self.mlp(choice_vectors, joint, question_vectors, choice_mask, labels)
+        output.attentions = attentions
+        return output
+
+    def _joint(self, image_grid: Tensor, tokens: Tensor, mask: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """h_s (batch, joint_size), and the image's attention at each level."""
+        cells = self._dropped(torch.tanh(self.cells(image_grid)))
+        below: list[Tensor] = []  # the level's before
+        attentions = []
+        for level, words in zip(LEVELS, self._levels(tokens, mask), strict=True):
+            question, image, attention = self.attentions[level](words, cells, mask)
+            both = torch.cat([question + image, *below], dim=-1)
+            below = [torch.tanh(self.joined[level](self._dropped(both)))]
+            attentions.append(attention)
+        return below[0], tuple(attentions)
+
+    def _levels(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Words, the phrases they are in, the question up to them, 0 in padding; each (batch, words, level_size)."""
+        padding = ~mask.unsqueeze(-1)
+        words = torch.tanh(self.words(tokens.masked_fill(padding, 0.0)))
+        words = self._dropped(words).masked_fill(padding, 0.0)
+        count, by_channel = words.shape[1], words.transpose(1, 2)
+        # a phrase of two words ends at its place, as in Lu et al.'s code: the one past the last word is cut off
+        ngrams = torch.stack([phrase(by_channel)[..., :count] for phrase in self.phrases])
+        phrases = torch.tanh(ngrams.amax(0)).transpose(1, 2)
+        phrases = self._dropped(phrases).masked_fill(padding, 0.0)
+        questions, _ = self.question(phrases)  # what comes after a word does not reach it
+        return words, phrases, self._dropped(questions).masked_fill(padding, 0.0)
+
+    def _dropped(self, values: Tensor) -> Tensor:
+        return functional.dropout(values, float(self.config.encoder_dropout), self.training)
+
+
+def _check_words(mask: Tensor) -> None:
+    if mask.ndim != 2 or mask.shape[1] < 1:
+        raise InputError(f"question_mask has the shape {tuple(mask.shape)}, expected (batch, words), one word or more")
+    early = (mask[:, 1:] & ~mask[:, :-1]).any(1)
+    if early.any():
+        raise InputError(
+            f"question_mask: question {int(early.nonzero()[0])} of the batch has padding before a word; "
+            "expected all padding after the words"
+        )
