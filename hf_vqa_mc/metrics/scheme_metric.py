@@ -133,9 +133,9 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
 
 def _stored(predictions: list[Any], references: list[Any], beside: Columns) -> dict[str, list[str]]:
     """The rows as text, the optional columns with the references; the shorter of ragged columns filled up."""
-    answered = [_text(value, "predictions", row) for row, value in enumerate(predictions)]
+    answered = [_text({"predictions": value}, row) for row, value in enumerate(predictions)]
     asked = [
-        _text([value, {name: column[row] for name, column in beside.items()}], "references", row)
+        _text({"references": value, **{name: column[row] for name, column in beside.items()}}, row)
         for row, value in enumerate(references)
     ]
     rows = max(len(answered), len(asked))
@@ -148,24 +148,31 @@ def _stored(predictions: list[Any], references: list[Any], beside: Columns) -> d
 def _unstored(predictions: Sequence[str], references: Sequence[str]) -> Columns:
     """The columns that `_stored` was given, of all batches."""
     asked = [json.loads(text) for text in references if text != _FILLED]
-    columns: Columns = {
-        "predictions": [json.loads(text) for text in predictions if text != _FILLED],
-        "references": [reference for reference, _ in asked],
-    }
-    names = {name for _, beside in asked for name in beside}
-    for row, (_, beside) in enumerate(asked):
-        if missing := sorted(names - set(beside)):
+    names = {"references", *(name for row in asked for name in row)}
+    for row, columns in enumerate(asked):
+        if missing := sorted(names - columns.keys()):
             raise InputError(f"row {row}: no {missing[0]}, which other rows have; expected it with all or none")
-    return {**columns, **{name: [beside[name] for _, beside in asked] for name in sorted(names)}}
+    answered = [json.loads(text)["predictions"] for text in predictions if text != _FILLED]
+    return {"predictions": answered, **{name: [columns[name] for columns in asked] for name in sorted(names)}}
 
 
-def _text(value: object, field: str, row: int) -> str:
+def _text(columns: dict[str, Any], row: int) -> str:
+    """A row's columns as text."""
     try:
-        return json.dumps(value, allow_nan=False, default=_plain)
+        return json.dumps(columns, allow_nan=False, default=_plain)
+    except (ValueError, RecursionError, TypeError):
+        for field, value in columns.items():
+            _check_plain(value, f"row {row} of this batch: {field}")
+        raise
+
+
+def _check_plain(value: object, where: str) -> None:
+    try:
+        json.dumps(value, allow_nan=False, default=_plain)
     except (ValueError, RecursionError):
-        raise InputError(f"row {row} of this batch: {field} holds NaN or infinity, or itself") from None
+        raise InputError(f"{where} holds NaN or infinity, or itself") from None
     except TypeError as error:
-        raise InputError(f"row {row} of this batch: {field}: {error}") from None
+        raise InputError(f"{where}: {error}") from None
 
 
 def _plain(value: object) -> object:

@@ -8,8 +8,7 @@ from torch.nn import functional
 class GuidedAttention(nn.Module):
     """softmax over the places of w·tanh(W_x·x + W_g·guide + b), and the places' average under it.
 
-    The form is that of stacked attention (Yang et al. 2016, section 3.3) and of a step of alternating co-attention (Lu
-    et al. 2016, section 3.3).
+    The form is that of stacked attention (Yang et al. 2016) and of a step of co-attention (Lu et al. 2016).
 
     Args:
         size: numbers of a place.

@@ -1,6 +1,6 @@
 """HieCoAtt* of Chao et al. 2018: Lu et al.'s hierarchical co-attention without its classifier, then an MLP (A.3).
 
-Order, sizes and dropout are those of Lu et al. 2016 (sections 3.2 to 3.4) and of their code, HieCoAttenVQA.
+Order, sizes and dropout are those of Lu et al. 2016 as their code, HieCoAttenVQA, has them.
 """
 
 import torch
@@ -21,7 +21,7 @@ LEVELS = ("word", "phrase", "question")
 
 
 class AlternatingCoAttention(nn.Module):
-    """The question summarises itself, the summary guides the image, the image guides the question (section 3.3)."""
+    """The question summarises itself, the summary guides the image, the image guides the question."""
 
     def __init__(self, size: int, dropout: float) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class AlternatingCoAttention(nn.Module):
 
 
 class ParallelCoAttention(nn.Module):
-    """Image and question attend to one another at once, by the affinity of cells to words (section 3.3).
+    """Image and question attend to one another at once, by the affinity of cells to words.
 
     The words must be 0 in padding.
     """

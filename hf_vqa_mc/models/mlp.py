@@ -19,7 +19,7 @@ INPUTS = ("image", "question", "answer")
 
 @strict
 class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
-    """What an MLP sees, and its sizes; the defaults are the paper's MLP-IQA (section 4.2, supplement)."""
+    """What an MLP sees, and its sizes; the defaults are the paper's MLP-IQA (section 3.1; supplement, A.1)."""
 
     model_type = "vqa_mc_mlp"
 

@@ -199,7 +199,9 @@ def _plausible(
     known = by_question_id("choices", choices)
     counts = {"valid": 0, "plausible": 0}
     for question_id, answer, type_name in zip(asked["question_ids"], predicted, detailed, strict=True):
-        of_question = known.get(question_id)
+        if question_id not in known:
+            raise InputError(f"question {question_id!r} is not in choices, which have to tell what is valid for each")
+        of_question = known[question_id]
         for name in counts:
             listed: Any = of_question.get(name) if isinstance(of_question, RECORD) else None
             if not _are_texts(listed):

@@ -155,6 +155,10 @@ def test_columns_may_come_with_compute_for_all_rows():
         ({"predictions": [float("nan")], "references": [1]}, "row 0 of this batch: predictions holds NaN or infinity"),
         ({"predictions": [b"a"], "references": [1]}, "bytes is neither text, number, list nor record"),
         ({"predictions": [1]}, "references is NoneType, expected a list"),
+        (
+            {"predictions": [1], "references": [1], "question_types": [float("nan")]},
+            "row 0 of this batch: question_types holds NaN",
+        ),
         ({"predictions": {1: 2}, "references": [1]}, "predictions is dict, expected a list"),
         ({"predictions": [nested(5000)], "references": [1]}, "row 0 of this batch: predictions holds"),
         ({"predictions": "a", "references": "b"}, "predictions is str, expected a list"),

@@ -353,7 +353,7 @@ def test_an_image_id_of_some_questions_only_is_an_error():
         ({"1": "lamp"}, {"1": "lamp"}, {}, "question '1' is 'lamp', expected a record"),
         ({"1": "lamp"}, {None: question()}, {}, "references: a key is None, expected text or a whole number"),
         ({"1": "lamp"}, {"1": question()}, {"consistency": "no"}, "consistency is 'no', expected True, False or None"),
-        ({"1": "lamp"}, {"1": question()}, {"choices": {}}, "question '1': valid in choices is None, expected a list"),
+        ({"1": "lamp"}, {"1": question()}, {"choices": {}}, "question '1' is not in choices"),
         ({"1": "lamp"}, {"1": question()}, {"choices": ["lamp"]}, "choices, row 0, is 'lamp', expected a record"),
         ({"1": "lamp"}, {"1": question()}, {"choices": {"1": ["lamp"]}}, "question '1': valid in choices is None"),
         ({"1": "lamp"}, {"1": question()}, {"choices": {"1": {"valid": ["a"]}}}, "plausible in choices is None"),
