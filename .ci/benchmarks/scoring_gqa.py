@@ -62,7 +62,7 @@ def measured() -> list[Row]:
     after = peak()
     del choices
     return [
-        (f"GQA's scores of {N_QUESTIONS:,} questions", seconds, "s", "< 15"),
+        (f"GQA's scores of {N_QUESTIONS:,} questions", seconds, "s", "< 10"),
         ("peak RSS before, the questions in memory", before, "GB", ""),
         ("peak RSS after", after, "GB", ""),
         *grounding_rows(draw, dict(list(references.items())[:N_GROUNDED]), predictions[:N_GROUNDED]),

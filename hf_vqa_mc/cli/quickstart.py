@@ -3,7 +3,7 @@
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -76,9 +76,11 @@ def load_back(built: "Build", progress: "Progress") -> "dict[str, DatasetDict]":
     """The configs with questions, read as users read them: ``load_dataset("vqa_mc", CONFIG)`` beside the folder."""
     from datasets import load_dataset
 
+    from hf_vqa_mc.builder.loading import no_bars_of_datasets
+
     names = [name for name, config in built.configs.items() if "statistics" in config]
     loaded = {}
-    with contextlib.chdir(built.output.parent), _no_bars_of_datasets():
+    with contextlib.chdir(built.output.parent), no_bars_of_datasets():
         for name in names:
             loaded[name] = load_dataset(built.output.name, name)
             progress("loading back", len(loaded), len(names))
@@ -178,18 +180,3 @@ print(hf_vqa_mc.with_images(ds)[0])'
 Then the same from real questions, such as COCO-QA's ({find_source("cocoqa").homepage}), into the same folder:
 
   vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt"""
-
-
-@contextlib.contextmanager
-def _no_bars_of_datasets() -> Iterator[None]:
-    """Our bars on stderr, not two kinds of them at once."""
-    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    if are_progress_bars_disabled():
-        yield
-        return
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        enable_progress_bars()

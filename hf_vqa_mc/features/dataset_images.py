@@ -1,8 +1,7 @@
 """The images that a dataset's questions are about: which there are, and the bytes of each."""
 
-import contextlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,12 +10,15 @@ import pyarrow as pa
 
 from hf_vqa_mc.builder.image_column import images_folder
 from hf_vqa_mc.builder.image_files import candidate_files, listed_files
+from hf_vqa_mc.builder.loading import datasets_in_plain_words, no_bars_of_datasets
 from hf_vqa_mc.builder.stored_images import StoredImages
 from hf_vqa_mc.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
+EXPECTED = "a folder that vqa-mc build wrote, or a dataset on the Hub"
+"""What a dataset's name has to be, for messages."""
 NAMED = 10
 """How many of the images that are missing or broken a message names."""
 
@@ -177,7 +179,7 @@ def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]
 def _load(dataset: str, config: str) -> "DatasetDict":
     from datasets import get_dataset_config_names, load_dataset
 
-    with _in_plain_words(dataset), _no_bars():
+    with datasets_in_plain_words(dataset, EXPECTED), no_bars_of_datasets():
         names = [str(name) for name in get_dataset_config_names(dataset)]
         if config not in names:
             raise unknown_name("config", config, [name for name in names if not name.endswith("_images")] or names)
@@ -198,37 +200,3 @@ def _image_ids(splits: "DatasetDict", place: str) -> list[str]:
     if not image_ids:
         raise InputError(f"{place} has no rows")
     return list(image_ids)
-
-
-@contextlib.contextmanager
-def _in_plain_words(dataset: str) -> Iterator[None]:
-    from datasets.exceptions import DatasetsError
-    from huggingface_hub.errors import HFValidationError
-
-    try:
-        yield
-    except InputError:
-        raise
-    except ConnectionError as error:
-        raise ConnectionError(f"{dataset} is no folder here, and on the Hub: {_first_line(error)}") from error
-    except (DatasetsError, FileNotFoundError, HFValidationError, ValueError) as error:
-        expected = "a folder that vqa-mc build wrote, or a dataset on the Hub"
-        raise InputError(f"{dataset}: {_first_line(error)}; expected {expected}") from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].rstrip(".")
-
-
-@contextlib.contextmanager
-def _no_bars() -> Iterator[None]:
-    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    if are_progress_bars_disabled():
-        yield
-        return
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        enable_progress_bars()

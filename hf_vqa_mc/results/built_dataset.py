@@ -1,13 +1,12 @@
 """What was asked, from the rows of a multiple-choice dataset: a folder that vqa-mc build wrote, or one on the Hub."""
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyarrow.types import is_boolean, is_integer, is_large_list, is_large_string, is_list, is_string
 
+from hf_vqa_mc.builder.loading import datasets_in_plain_words, no_bars_of_datasets
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.results.annotation_files import ACCEPTED
 from hf_vqa_mc.results.asked import Asked
@@ -32,7 +31,7 @@ def read_rows(dataset: str, config: str | None = None, split: str | None = None)
     from datasets import load_dataset
 
     dataset = dataset if Path(dataset).name else str(Path(dataset).resolve())  # datasets takes no "."
-    with _in_plain_words(dataset), _no_bars():
+    with datasets_in_plain_words(dataset, ACCEPTED), no_bars_of_datasets():
         config = _config(dataset, config)
         splits = load_dataset(dataset, config)
         chosen = _split(list(splits), split, f"{dataset}, {config}")
@@ -124,36 +123,3 @@ def _split(splits: list[str], wanted: str | None, place: str) -> str:
     if len(splits) > 1:
         raise InputError(f"{place} has the splits {', '.join(splits)}; say which with --split")
     return splits[0]
-
-
-@contextlib.contextmanager
-def _in_plain_words(dataset: str) -> Iterator[None]:
-    from datasets.exceptions import DatasetsError
-    from huggingface_hub.errors import HFValidationError
-
-    try:
-        yield
-    except InputError:
-        raise
-    except ConnectionError as error:
-        raise ConnectionError(f"{dataset} is no folder here, and on the Hub: {_first_line(error)}") from error
-    except (DatasetsError, FileNotFoundError, HFValidationError, ValueError) as error:
-        raise InputError(f"{dataset}: {_first_line(error)}; expected {ACCEPTED}") from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].rstrip(".")
-
-
-@contextlib.contextmanager
-def _no_bars() -> Iterator[None]:
-    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    if are_progress_bars_disabled():
-        yield
-        return
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        enable_progress_bars()

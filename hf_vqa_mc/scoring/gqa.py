@@ -178,15 +178,11 @@ def _steps(asked: Questions) -> list[int]:
     for row, operations in enumerate(asked["semantic"]):
         if not isinstance(operations, list | tuple):
             raise asked.wrong(row, "semantic", expected)
-        count = 0
-        for operation in operations:
-            name = operation.get("operation") if isinstance(operation, RECORD) else None
-            argument = operation.get("argument") if isinstance(operation, RECORD) else None
-            if not isinstance(name, str) or not isinstance(argument, str):
-                raise asked.wrong(row, "semantic", expected)
-            step = f"{name}: {argument}"
-            count += not (exist in step or query_name in step or choose_name in step)
-        counts.append(count)
+        try:
+            steps = [operation["operation"] + ": " + operation["argument"] for operation in operations]
+        except (KeyError, TypeError):  # no record, or no text in it
+            raise asked.wrong(row, "semantic", expected) from None
+        counts.append(sum(not (exist in step or query_name in step or choose_name in step) for step in steps))
     return counts
 
 

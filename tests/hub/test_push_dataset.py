@@ -174,6 +174,7 @@ def test_a_push_that_was_killed_leaves_nothing_half_done_and_the_next_goes_on(hu
     def hold():
         reached.set()
         done.wait(60)
+        raise ConnectionAbortedError("what is held is never kept")
 
     hub.faults.append(Fault("PUT", "/objects/", first=hold, skip=2))
     command = [sys.executable, "-m", "hf_vqa_mc", "push", "dataset", NAME, "--folder", str(built)]
@@ -193,6 +194,7 @@ def test_a_push_that_was_killed_leaves_nothing_half_done_and_the_next_goes_on(hu
     hub.requests.clear()
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
     put = {path.split("/")[-1].split("?")[0] for path in hub.asked("PUT", "/objects/")}
+    assert put
     assert not put & kept
     assert sent(hub) == tree_bytes(built)
     assert len(told(process("-c", PULL, NAME))["test"]) == 20

@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from transformers import AutoConfig, AutoModelForMultipleChoice
 
@@ -67,7 +67,7 @@ def test_a_model_that_sees_less_has_no_weights_for_the_rest():
     assert [sorted(made(inputs).first) for inputs in SUBSETS] == [sorted(inputs) for inputs in SUBSETS]
 
 
-@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.5]), st.integers(6, 40))
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.5]), st.integers(4, 40))
 @settings(deadline=None)
 def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout, count):
     torch.manual_seed(seed)
@@ -75,6 +75,8 @@ def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout
     question = torch.randint(3, (count,)).sort().values
     shared, own = torch.randn(3, hidden, requires_grad=True), torch.randn(count, hidden, requires_grad=True)
     coins = int(torch.randint(2**62, ()))
+    # where all candidates are nearly alike, normalising leaves few of float32's digits, in torch as here
+    assume((shared[question] + own).std(0).min() > 0.1)
     found, mean, variance = _Blocks.apply(
         shared,
         own,
@@ -89,17 +91,17 @@ def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout
     parameters = [shared, own, head.norm.weight, head.norm.bias, head.output.weight]
     gradients = torch.autograd.grad((found * pull).sum(), parameters)
 
-    total = shared[question] + own
-    normal = torch.relu(torch.nn.functional.batch_norm(total, None, None, head.norm.weight, head.norm.bias, True))
-    kept = torch.ones(count, hidden)
-    if dropout:
-        kept = torch.from_numpy(_coins(count, hidden, coins)) / dropout
-    expected = (normal * kept) @ head.output.weight[0]
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(mean, total.mean(0), atol=1e-6, rtol=1e-5)
-    torch.testing.assert_close(variance, total.var(0, unbiased=False), atol=1e-6, rtol=1e-5)
-    for ours, torchs in zip(gradients, torch.autograd.grad((expected * pull).sum(), parameters), strict=True):
-        torch.testing.assert_close(ours, torchs, atol=1e-4, rtol=1e-4)
+    kept = torch.from_numpy(_coins(count, hidden, coins)) / dropout if dropout else torch.ones(count, hidden)
+
+    exactly = [tensor.detach().double().requires_grad_() for tensor in parameters]
+    total = exactly[0][question] + exactly[1]
+    normal = torch.relu(torch.nn.functional.batch_norm(total, None, None, exactly[2], exactly[3], True))
+    expected = (normal * kept) @ exactly[4][0]
+    torch.testing.assert_close(found.double(), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(mean.double(), total.mean(0), atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(variance.double(), total.var(0, unbiased=False), atol=1e-6, rtol=1e-5)
+    for ours, truth in zip(gradients, torch.autograd.grad((expected * pull).sum(), exactly), strict=True):
+        assert (ours - truth).abs().max() <= 1e-5 * max(1.0, truth.abs().max().item())
 
 
 def test_coins_are_fair_independent_and_of_their_seed():
@@ -120,9 +122,10 @@ def test_dropout_leaves_half_of_the_units_out_and_follows_torchs_seed():
     assert torch.equal(first, model(**given).logits)
     assert not torch.allclose(first, second, atol=1e-4)
     torch.manual_seed(4)
-    mean = torch.stack([model(**given).logits.detach() for _ in range(600)]).mean(0)
+    drawn_logits = torch.stack([model(**given).logits.detach() for _ in range(300)])
     model.head.dropout = 0.0
-    torch.testing.assert_close(mean, model(**given).logits, atol=0.08, rtol=0)
+    errors = (drawn_logits.mean(0) - model(**given).logits) / (drawn_logits.std(0) / 300**0.5)
+    assert errors.abs().max() < 4.5  # standard errors, of 20 logits
 
 
 def test_any_other_dropout_goes_through_torch():

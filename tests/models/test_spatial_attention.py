@@ -122,10 +122,10 @@ def test_learns_to_look_at_the_cell_that_the_question_asks_for():
         step.step()
         losses.append(found.loss.item())
     assert sum(losses[:5]) > 5 * 0.4
-    assert sum(losses[-10:]) < 10 * 0.3
+    assert sum(losses[-10:]) < 10 * 0.1
     given, labels, where = coloured_things(300)
     found = model.eval()(**given)
-    assert (found.logits.argmax(1) == labels).float().mean() > 0.9
+    assert (found.logits.argmax(1) == labels).float().mean() > 0.95
     assert found.attentions[0].gather(1, where.unsqueeze(1)).mean() > 0.6
 
 
