@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.packed import unpacked
 from hf_vqa_mc.results.asked import Asked
 from hf_vqa_mc.results.prediction_files import FIRST_FIELD, HEADER_FIELDS, PACKED
 from hf_vqa_mc.sources.files import PublishedFile
 from hf_vqa_mc.sources.json_stream import object_items
-from hf_vqa_mc.sources.records import Records, read_records, shown
+from hf_vqa_mc.sources.records import Records, read_records
 
 ACCEPTED = (
     "a dataset folder of vqa-mc build, a dataset on the Hub, or an annotation file: VQA or TDIUC annotations "

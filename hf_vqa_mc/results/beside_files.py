@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.packed import unpacked
 from hf_vqa_mc.results.asked import Asked
 from hf_vqa_mc.sources.files import PublishedFile
 from hf_vqa_mc.sources.json_stream import object_items
-from hf_vqa_mc.sources.records import read_records, shown
+from hf_vqa_mc.sources.records import read_records
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.results.asked import DESCRIPTIONS, Asked, Kind
 from hf_vqa_mc.results.beside_files import Beside, read_question_texts, read_vocabulary
 from hf_vqa_mc.results.predictions import Answer, Predictions
 from hf_vqa_mc.scoring.consensus import Protocol
-from hf_vqa_mc.sources.records import shown
 
 TAKES_OTHERS: frozenset[Kind] = frozenset({"gqa", "tdiuc"})
 """Where predictions for questions that are not asked are left out, as the official programs do; VQA's refuses them."""

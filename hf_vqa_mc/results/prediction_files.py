@@ -10,10 +10,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.packed import unpacked
 from hf_vqa_mc.sources.json_stream import list_items, object_items
-from hf_vqa_mc.sources.records import Records, shown
+from hf_vqa_mc.sources.records import Records
 
 Format = Literal["json", "jsonl", "csv", "parquet"]
 

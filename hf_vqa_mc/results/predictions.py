@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.results.prediction_files import HEADER_FIELDS, MAPPED_ANSWER, MAPPED_ID, SWAPPED, PredictionRows
-from hf_vqa_mc.sources.records import Records, shown
+from hf_vqa_mc.sources.records import Records
 
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
 ANSWER_COLUMNS = ("answer", "prediction", "label")

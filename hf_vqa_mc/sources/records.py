@@ -5,8 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Any, TypeVar
 
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.errors import shown as shown
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.sources.files import PublishedFile
 from hf_vqa_mc.sources.json_stream import list_items
 
