@@ -1,9 +1,12 @@
 """The nouns that cross rooms: the triplet table, the multiple-choice row and the kinds of its choices."""
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError
 
@@ -118,3 +121,54 @@ MULTIPLE_CHOICE = pa.schema(
     ]
 )
 """The same as an Arrow schema, for the rooms that do without ``datasets``."""
+
+QUESTIONS = {"question": "text", "choices": "lists of text", "label": "whole numbers"}
+"""What makes rows multiple-choice questions, ours or another's: column to what it holds."""
+
+
+def checked_rows(table: pa.Table, place: str, columns: Mapping[str, str] = QUESTIONS) -> pa.Table:
+    """These columns of a split, if they are multiple-choice questions.
+
+    Args:
+        table: with any other columns besides.
+        place: of the split, for messages.
+        columns: column to what it holds: text, whole numbers, text or whole numbers, lists of text, lists of whole
+            numbers; with ``choices`` and ``label`` among them.
+
+    Raises:
+        InputError: a column is missing, of another type or has nulls, a row has no choices, or its label is not one of
+            them; names place, row and column.
+    """
+    for name, expected in columns.items():
+        if name not in table.column_names:
+            raise InputError(f"{place}: no column {name!r}, expected {expected}; columns: {table.column_names}")
+        column = table[name]
+        if not _holds(column.type, expected):
+            raise InputError(f"{place}: column {name!r} holds {column.type}, expected {expected}")
+        if column.null_count:
+            row = pc.index(pc.is_null(column), True).as_py()
+            raise InputError(f"{place}, row {row}: {name} is empty (null), expected {expected}")
+    if not table.num_rows:
+        raise InputError(f"{place}: no rows at all")
+    lengths, labels = pc.list_value_length(table["choices"]).to_numpy(), table["label"].to_numpy()
+    for row in np.flatnonzero((labels < 0) | (labels >= lengths))[:1]:
+        raise InputError(
+            f"{place}, row {row}: label is {labels[row]}, expected one of its {lengths[row]} choices' places"
+        )
+    texts = pc.list_flatten(table["choices"])
+    if texts.null_count:
+        row = pc.list_parent_indices(table["choices"])[pc.index(pc.is_null(texts), True).as_py()]
+        raise InputError(f"{place}, row {row}: a choice is empty (null), expected text")
+    return table.select(list(columns)).combine_chunks()
+
+
+def _holds(kind: pa.DataType, expected: str) -> bool:
+    if expected.startswith("lists of "):
+        is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+        return bool(is_list) and _holds(kind.value_type, expected.removeprefix("lists of "))
+    tests = {"text": _is_text, "whole numbers": pa.types.is_integer}
+    return any(tests[one](kind) for one in expected.split(" or "))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

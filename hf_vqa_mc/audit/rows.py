@@ -9,13 +9,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.language.text import comparable, words
+from hf_vqa_mc.schema import checked_rows
 
 NO_BEGINNING = -1
 """Stands where a question has fewer words."""
-
-_COLUMNS = {"question": "text", "choices": "lists of text", "label": "whole numbers"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,32 +48,8 @@ def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
     beginnings: dict[tuple[int, str], int] = {}
     return {
         name: Rows(_target_first(rows, keys), *_questions(rows, beginnings))
-        for name, rows in ((name, _checked(table, name)) for name, table in splits.items())
+        for name, rows in ((name, checked_rows(table, name)) for name, table in splits.items())
     }
-
-
-def _checked(table: pa.Table, split: str) -> pa.Table:
-    for name, expected in _COLUMNS.items():
-        if name not in table.column_names:
-            raise InputError(f"{split}: no column {name!r}, expected {expected}; columns: {table.column_names}")
-        column = table[name]
-        if not _holds(column.type, expected):
-            raise InputError(f"{split}: column {name!r} holds {column.type}, expected {expected}")
-        if column.null_count:
-            row = pc.index(pc.is_null(column), True).as_py()
-            raise InputError(f"{split}, row {row}: {name} is empty (null), expected {expected}")
-    if not table.num_rows:
-        raise InputError(f"{split}: no rows at all")
-    lengths, labels = pc.list_value_length(table["choices"]).to_numpy(), table["label"].to_numpy()
-    for row in np.flatnonzero((labels < 0) | (labels >= lengths))[:1]:
-        raise InputError(
-            f"{split}, row {row}: label is {labels[row]}, expected one of its {lengths[row]} choices' places"
-        )
-    texts = pc.list_flatten(table["choices"])
-    if texts.null_count:
-        row = pc.list_parent_indices(table["choices"])[pc.index(pc.is_null(texts), True).as_py()]
-        raise InputError(f"{split}, row {row}: a choice is empty (null), expected text")
-    return table.select(list(_COLUMNS)).combine_chunks()
 
 
 def _target_first(table: pa.Table, keys: dict[str, int]) -> NDArray[np.int32]:
@@ -103,11 +77,3 @@ def _questions(table: pa.Table, beginnings: dict[tuple[int, str], int]) -> tuple
     for place, chain in enumerate(found):
         padded[place, : len(chain)] = chain
     return encoded.indices.to_numpy(), padded
-
-
-def _holds(kind: pa.DataType, expected: str) -> bool:
-    if expected == "whole numbers":
-        return bool(pa.types.is_integer(kind))
-    if expected == "lists of text":
-        return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind)) and _holds(kind.value_type, "text")
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -140,7 +140,7 @@ def score(
     from hf_vqa_mc.results.figures import as_json as results
     from hf_vqa_mc.results.official import write_official
     from hf_vqa_mc.results.score import inputs_of, score_predictions
-    from hf_vqa_mc.results.written_file import check_folder, check_place, write_json
+    from hf_vqa_mc.written_file import check_folder, check_place, write_json
 
     if name is not None and official is None:
         raise InputError(f"--name {name} is for the files of --official DIR; add that, or leave it out")

@@ -10,15 +10,13 @@ import pyarrow as pa
 
 from hf_vqa_mc.builder.image_column import images_folder
 from hf_vqa_mc.builder.image_files import candidate_files, listed_files
-from hf_vqa_mc.builder.loading import datasets_in_plain_words, no_bars_of_datasets
+from hf_vqa_mc.builder.loading import load_splits
 from hf_vqa_mc.builder.stored_images import StoredImages
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
-EXPECTED = "a folder that vqa-mc build wrote, or a dataset on the Hub"
-"""What a dataset's name has to be, for messages."""
 NAMED = 10
 """How many of the images that are missing or broken a message names."""
 
@@ -65,7 +63,7 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
     """
     if directory is not None and not directory.is_dir():
         raise InputError(f"--images {directory}: no such folder")
-    splits = _load(dataset, config)
+    _, splits = load_splits(dataset, config)
     image_ids = _image_ids(splits, f"{dataset}, {config}")
     if directory is not None:
         return DatasetImages(str(directory), FolderImages(directory, image_ids), image_ids)
@@ -174,16 +172,6 @@ def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]
     if not dash or not number.isdecimal():
         return []
     return [path for path in by_stem.get(number, []) if folder in path.relative_to(directory).parts[:-1]]
-
-
-def _load(dataset: str, config: str) -> "DatasetDict":
-    from datasets import get_dataset_config_names, load_dataset
-
-    with datasets_in_plain_words(dataset, EXPECTED), no_bars_of_datasets():
-        names = [str(name) for name in get_dataset_config_names(dataset)]
-        if config not in names:
-            raise unknown_name("config", config, [name for name in names if not name.endswith("_images")] or names)
-        return load_dataset(dataset, config)
 
 
 def _image_ids(splits: "DatasetDict", place: str) -> list[str]:

@@ -1,13 +1,12 @@
 """What was asked, from the rows of a multiple-choice dataset: a folder that vqa-mc build wrote, or one on the Hub."""
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyarrow.types import is_boolean, is_integer, is_large_list, is_large_string, is_list, is_string
 
-from hf_vqa_mc.builder.loading import datasets_in_plain_words, no_bars_of_datasets
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.builder.loading import chosen_split, load_splits
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.results.annotation_files import ACCEPTED
 from hf_vqa_mc.results.asked import Asked
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
@@ -28,14 +27,9 @@ def read_rows(dataset: str, config: str | None = None, split: str | None = None)
         InputError: there is no such dataset, config, split or column.
         ConnectionError: it lies on the Hub, which cannot be reached.
     """
-    from datasets import load_dataset
-
-    dataset = dataset if Path(dataset).name else str(Path(dataset).resolve())  # datasets takes no "."
-    with datasets_in_plain_words(dataset, ACCEPTED), no_bars_of_datasets():
-        config = _config(dataset, config)
-        splits = load_dataset(dataset, config)
-        chosen = _split(list(splits), split, f"{dataset}, {config}")
-        rows = splits[chosen]
+    config, splits = load_splits(dataset, config, ACCEPTED)
+    chosen = chosen_split(list(splits), split, f"{dataset}, {config}")
+    rows = splits[chosen]
     place = f"{dataset}, {config}, {chosen}"
     columns = [name for name in MULTIPLE_CHOICE.names if name in rows.column_names]
     table = rows.select_columns(columns).with_format("arrow")[:]
@@ -96,30 +90,3 @@ def _asked(table: pa.Table, place: str, about: dict[str, str]) -> Asked:
 def _filled(texts: list[str] | None) -> list[str] | None:
     """None for a column that is empty in every row, as where a source has no types."""
     return texts if texts is not None and any(texts) else None
-
-
-def _config(dataset: str, config: str | None) -> str:
-    from datasets import get_dataset_config_names
-
-    names: list[str] = [str(name) for name in get_dataset_config_names(dataset)]
-    asked = [name for name in names if not name.endswith("_images")] or names
-    if config is None:
-        if len(asked) > 1:
-            raise InputError(f"{dataset} has several configs; add one of {', '.join(asked)}")
-        return asked[0]
-    if config not in names:
-        raise unknown_name("config", config, asked)
-    return config
-
-
-def _split(splits: list[str], wanted: str | None, place: str) -> str:
-    if wanted is not None:
-        if wanted not in splits:
-            raise unknown_name(f"split of {place}", wanted, splits)
-        return wanted
-    for usual in ("test", "validation"):
-        if usual in splits:
-            return usual
-    if len(splits) > 1:
-        raise InputError(f"{place} has the splits {', '.join(splits)}; say which with --split")
-    return splits[0]

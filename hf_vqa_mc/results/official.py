@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.results.asked import DESCRIPTIONS, Asked
 from hf_vqa_mc.results.prediction_files import bare_name
-from hf_vqa_mc.results.written_file import check_folder, check_place, write_json
+from hf_vqa_mc.written_file import check_folder, check_place, write_json
 
 if TYPE_CHECKING:
     from hf_vqa_mc.results.score import Scored

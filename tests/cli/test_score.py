@@ -329,7 +329,7 @@ def test_a_full_disk_is_exit_code_1(score, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.results.written_file.os.fsync", full)
+    monkeypatch.setattr("hf_vqa_mc.written_file.os.fsync", full)
     code, out, err = score(path, asked, "--output", "result.json")
     assert (code, out) == (1, "")
     assert err.splitlines()[-1] == (
@@ -341,7 +341,7 @@ def test_a_full_disk_is_exit_code_1(score, tmp_path, monkeypatch):
 def test_ctrl_c_leaves_nothing(tmp_path):
     code = """
 import time
-import hf_vqa_mc.results.written_file as written_file
+import hf_vqa_mc.written_file as written_file
 def slow(_):
     print("working", flush=True)
     time.sleep(60)

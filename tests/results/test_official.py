@@ -167,9 +167,7 @@ def test_a_name_that_no_file_can_have_is_refused_and_a_new_folder_is_not_left_be
     scored = score_predictions(files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path))
     with pytest.raises(InputError, match=r"'xxx.*is too long for a file's name; shorten it, or give --name"):
         write_official(tmp_path / "out", scored, "x" * 300)
-    monkeypatch.setattr(
-        "hf_vqa_mc.results.written_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full"))
-    )
+    monkeypatch.setattr("hf_vqa_mc.written_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="no space left"):
         write_official(tmp_path / "out", scored)
     assert not (tmp_path / "out").exists()

@@ -15,20 +15,24 @@ _ENVIRONMENT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPE
 
 
 def write_json(path: Path, value: Any, indent: int | None = None) -> None:  # noqa: ANN401  any json value
-    """Write a value as json; what was there before is replaced in one step, the folder made if there is none.
+    """Write a value as json, as `write_bytes` does."""
+    write_bytes(path, (json.dumps(value, allow_nan=False, indent=indent) + "\n").encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file; what was there before is replaced in one step, the folder made if there is none.
 
     Raises:
         OSError: the disk is full or closed to us; one sentence, and what was there before still is.
     """
-    text = json.dumps(value, allow_nan=False, indent=indent)
     place = Path(os.path.realpath(path))  # the file that a link names, not the link, is replaced
-    with _in_plain_words(path):
+    with in_plain_words(path):
         place.parent.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.", suffix=".partial", dir=place.parent)
         try:
-            with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123  it is open already
-                os.fchmod(descriptor, 0o666 & ~_umask())  # mkstemp lets nobody else read it
-                file.write(text + "\n")
+            with open(descriptor, "wb") as file:  # noqa: PTH123  it is open already
+                os.fchmod(descriptor, 0o666 & ~umask())  # mkstemp lets nobody else read it
+                file.write(content)
                 file.flush()
                 os.fsync(descriptor)
             Path(name).replace(place)
@@ -77,7 +81,7 @@ def check_folder(folder: Path, what: str) -> None:
         raise InputError(f"{what} {folder}: there is no folder {folder.absolute().parent}; create it first")
 
 
-def _umask() -> int:
+def umask() -> int:
     """What the user takes from everybody's rights; it can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
@@ -85,7 +89,12 @@ def _umask() -> int:
 
 
 @contextlib.contextmanager
-def _in_plain_words(path: Path) -> Iterator[None]:
+def in_plain_words(path: Path) -> Iterator[None]:
+    """Says in one sentence that something could not be written.
+
+    Raises:
+        OSError: the disk is full or closed to us.
+    """
     try:
         yield
     except OSError as error:
