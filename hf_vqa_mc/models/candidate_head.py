@@ -1,8 +1,9 @@
 """The hidden layer and the output of the MLPs on many candidates a question.
 
-A candidate's hidden units are W_i·I + W_q·Q + W_a·A; the first two terms are its question's and are computed once. On
-a CPU what follows (batch normalisation, ReLU, dropout, the output unit) runs some units at a time for all candidates,
-so that they stay in the cache and no intermediate of all candidates and units goes through memory.
+A candidate's hidden units are W_i·I + W_q·Q + W_a·A; the first two terms are its question's, the last its answer's,
+and each is computed once. On a CPU what follows (batch normalisation, ReLU, dropout, the output unit) runs some units
+at a time for all candidates, so that they stay in the cache and no intermediate of all candidates and units goes
+through memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,8 +20,8 @@ from torch.nn import functional
 
 from hf_vqa_mc.compiled import njit
 
-UNITS = 64
-"""Units at a time: those of some hundred candidates stay in a core's cache."""
+UNITS = 256
+"""Units at a time: those of some hundred candidates stay in a core's second cache."""
 FAIR = 0.5
 """The one probability of dropout whose coins are single bits; it is the paper's."""
 
@@ -28,7 +29,7 @@ Floats = NDArray[np.float32]
 
 
 class CandidateHead(nn.Module):
-    """Batch normalisation, ReLU, dropout and one output unit on the sum of a question's part and a candidate's.
+    """Batch normalisation, ReLU, dropout and one output unit on the sum of a question's part and an answer's.
 
     Args:
         hidden_size: number of hidden units H.
@@ -41,30 +42,39 @@ class CandidateHead(nn.Module):
         self.dropout = dropout
         self.output = nn.Linear(hidden_size, 1)
 
-    def forward(self, shared: Tensor, own: Tensor, question: Tensor) -> Tensor:
+    def forward(self, shared: Tensor, own: Tensor, question: Tensor, answer: Tensor | None = None) -> Tensor:
         """The candidates' scores.
 
         Args:
             shared: (questions, H): what a question's candidates have in common.
-            own: (candidates, H)
+            own: (answers, H): what candidates with the same answer have in common.
             question: int64 (candidates,): which question each is a candidate of.
+            answer: int64 (candidates,): which answer each is; without it each has a row of its own.
 
         Returns:
             (candidates,)
         """
         if self.training and _fits_kernels(own, self.dropout):
-            return self._block_by_block(shared, own, question)
-        hidden = functional.relu(self.norm(shared[question] + own))
+            return self._block_by_block(shared, own, question, torch.arange(len(own)) if answer is None else answer)
+        hidden = functional.relu(self.norm(shared[question] + (own if answer is None else own[answer])))
         scores: Tensor = self.output(functional.dropout(hidden, self.dropout, self.training)).squeeze(-1)
         return scores
 
-    def _block_by_block(self, shared: Tensor, own: Tensor, question: Tensor) -> Tensor:
-        count = len(own)
+    def _block_by_block(self, shared: Tensor, own: Tensor, question: Tensor, answer: Tensor) -> Tensor:
+        count = len(answer)
         if count < 2:
             raise ValueError(f"batch normalisation needs two candidates at least, found {count}")
         seed = int(torch.randint(2**62, ())) if self.dropout else None
         scores, mean, variance = _Blocks.apply(  # type: ignore[no-untyped-call]
-            shared, own, question, self.norm.weight, self.norm.bias, self.output.weight[0], self.norm.eps, seed
+            shared,
+            own,
+            question,
+            answer,
+            self.norm.weight,
+            self.norm.bias,
+            self.output.weight[0],
+            self.norm.eps,
+            seed,
         )
         with torch.no_grad():
             momentum = self.norm.momentum or 0.0
@@ -93,19 +103,20 @@ class _Blocks(torch.autograd.Function):
         shared: Tensor,
         own: Tensor,
         question: Tensor,
+        answer: Tensor,
         gamma: Tensor,
         beta: Tensor,
         weight: Tensor,
         eps: float,
         seed: int | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        kept = [tensor.contiguous() for tensor in (shared, own, question, gamma, beta, weight)]
-        count, hidden = own.shape
+        kept = [tensor.contiguous() for tensor in (shared, own, question, answer, gamma, beta, weight)]
+        count, hidden = len(answer), own.shape[1]
         coins, blocks = _coins(count, hidden, seed), -(-hidden // UNITS)
         numbers = np.float32(eps), np.float32(1.0 if seed is None else 1.0 / FAIR)
         mean, variance, parts = own.new_empty(hidden), own.new_empty(hidden), own.new_empty(blocks, count)
         arguments: list[Any] = [*map(_array, kept), *numbers, coins, *map(_array, (mean, variance, parts))]
-        _in_threads(_score, blocks, arguments)
+        in_threads(_score, blocks, arguments)
         ctx.save_for_backward(*kept, mean, variance)
         ctx.numbers, ctx.coins = numbers, coins
         ctx.mark_non_differentiable(mean, variance)
@@ -114,21 +125,26 @@ class _Blocks(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, d_scores: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         kept = ctx.saved_tensors
-        shared, own, _question, gamma, *_ = kept
-        found = [torch.zeros_like(shared), torch.empty_like(own), *(torch.empty_like(gamma) for _ in range(3))]
+        shared, own, _question, _answer, gamma, *_ = kept
+        found = [torch.zeros_like(shared), torch.zeros_like(own), *(torch.empty_like(gamma) for _ in range(3))]
         scores = _array(d_scores.contiguous())
         arguments: list[Any] = [*map(_array, kept), *ctx.numbers, ctx.coins, scores, *map(_array, found)]
-        _in_threads(_differentiate, -(-own.shape[1] // UNITS), arguments)
+        in_threads(_differentiate, -(-own.shape[1] // UNITS), arguments)
         d_shared, d_own, d_gamma, d_beta, d_weight = found
-        return d_shared, d_own, None, d_gamma, d_beta, d_weight, None, None
+        return d_shared, d_own, None, None, d_gamma, d_beta, d_weight, None, None
 
 
-def _in_threads(kernel: Callable[..., None], blocks: int, arguments: Sequence[Any]) -> None:
-    """Runs a kernel on all blocks of units, some in each of as many threads as torch uses.
+def in_threads(kernel: Callable[..., None], blocks: int, arguments: Sequence[Any]) -> None:
+    """Runs a kernel on blocks 0 to `blocks`, some in each of as many threads as torch uses.
 
     numba's own threads would spin for a while after each call, and take the processors from torch's.
+
+    Args:
+        kernel: called with the first block, the one after the last, and the arguments; must not hold the GIL.
+        blocks: how many there are.
+        arguments: what the kernel takes besides.
     """
-    threads = min(torch.get_num_threads(), blocks)
+    threads = max(1, min(torch.get_num_threads(), blocks))
     edges = [blocks * thread // threads for thread in range(threads + 1)]
     if threads == 1:
         kernel(0, blocks, *arguments)
@@ -155,13 +171,20 @@ def _coins(count: int, hidden: int, seed: int | None) -> NDArray[np.uint8]:
     return np.unpackbits(np.frombuffer(bits, np.uint8), count=count * hidden).reshape(count, hidden)
 
 
-@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"}, cache=True, error_model="numpy")
+_kernel = njit(nogil=True, fastmath={"reassoc", "contract", "nsz"}, cache=True, error_model="numpy")
+# The kernels' inner loops write one array each: with more, the compiler would have to prove too many pairs apart to
+# use vectors. A block's hidden units are kept side by side in `sums`: rows of all units lie so far apart that they
+# would displace one another in the cache.
+
+
+@_kernel
 def _score(
     low: int,
     high: int,
     shared: Floats,
     own: Floats,
     question: NDArray[np.int64],
+    answer: NDArray[np.int64],
     gamma: Floats,
     beta: Floats,
     weight: Floats,
@@ -173,47 +196,72 @@ def _score(
     parts: Floats,
 ) -> None:
     """Fills the means and variances of the hidden units, (H,), and each block's part of the scores, (blocks, n)."""
-    count, hidden = own.shape
+    count, hidden = len(answer), own.shape[1]
+    sums = np.empty((count, UNITS), np.float32)
+    slope, shift = np.empty(UNITS, np.float32), np.empty(UNITS, np.float32)
     for block in range(low, high):
         first = block * UNITS
         last = min(first + UNITS, hidden)
-        width = last - first
-        sums = np.zeros(UNITS, np.float32)
-        for i in range(count):
-            common, single = shared[question[i], first:last], own[i, first:last]
-            for h in range(width):
-                sums[h] += common[h] + single[h]
-        centre = mean[first:last]
-        for h in range(width):
-            centre[h] = sums[h] / np.float32(count)
-            sums[h] = np.float32(0)
-        for i in range(count):
-            common, single = shared[question[i], first:last], own[i, first:last]
-            for h in range(width):
-                deviation = common[h] + single[h] - centre[h]
-                sums[h] += deviation * deviation
-        slope, shift = np.empty(UNITS, np.float32), np.empty(UNITS, np.float32)
-        for h in range(width):
-            variance[first + h] = sums[h] / np.float32(count)
+        _add(first, last, shared, own, question, answer, sums)
+        _find_moments(sums, mean[first:last], variance[first:last])
+        for h in range(last - first):
             slope[h] = gamma[first + h] / np.sqrt(variance[first + h] + eps)
             shift[h] = beta[first + h] - mean[first + h] * slope[h]
         out = weight[first:last]
         for i in range(count):
-            common, single, kept = shared[question[i], first:last], own[i, first:last], coins[i, first:last]
+            both, kept = sums[i], coins[i, first:last]
             score = np.float32(0)
-            for h in range(width):
-                normal = (common[h] + single[h]) * slope[h] + shift[h]
+            for h in range(last - first):
+                normal = both[h] * slope[h] + shift[h]
                 score += max(normal, np.float32(0)) * np.float32(kept[h]) * out[h]
             parts[block, i] = score * scale
 
 
-@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"}, cache=True, error_model="numpy")
+@_kernel
+def _add(
+    first: int,
+    last: int,
+    shared: Floats,
+    own: Floats,
+    question: NDArray[np.int64],
+    answer: NDArray[np.int64],
+    sums: Floats,
+) -> None:
+    """Fills the candidates' hidden units `first` to `last`."""
+    for i in range(len(answer)):
+        common, single, both = shared[question[i], first:last], own[answer[i], first:last], sums[i]
+        for h in range(last - first):
+            both[h] = common[h] + single[h]
+
+
+@_kernel
+def _find_moments(sums: Floats, mean: Floats, variance: Floats) -> None:
+    """Fills a block's means and variances; in two passes, as a difference of squares would lose digits."""
+    count, width = np.float32(len(sums)), len(mean)
+    mean[:], variance[:] = np.float32(0), np.float32(0)
+    for i in range(len(sums)):
+        both = sums[i]
+        for h in range(width):
+            mean[h] += both[h]
+    for h in range(width):
+        mean[h] /= count
+    for i in range(len(sums)):
+        both = sums[i]
+        for h in range(width):
+            deviation = both[h] - mean[h]
+            variance[h] += deviation * deviation
+    for h in range(width):
+        variance[h] /= count
+
+
+@_kernel
 def _differentiate(
     low: int,
     high: int,
     shared: Floats,
     own: Floats,
     question: NDArray[np.int64],
+    answer: NDArray[np.int64],
     gamma: Floats,
     beta: Floats,
     weight: Floats,
@@ -229,34 +277,58 @@ def _differentiate(
     d_beta: Floats,
     d_weight: Floats,
 ) -> None:
-    """Fills the gradients; `d_shared` must hold zeros."""
-    count, hidden = own.shape
+    """Fills the gradients; `d_shared` and `d_own` must hold zeros."""
+    count, hidden = len(answer), own.shape[1]
+    units, pulls = np.empty((count, UNITS), np.float32), np.empty((count, UNITS), np.float32)
+    inverse = np.empty(UNITS, np.float32)
     for block in range(low, high):
         first = block * UNITS
         last = min(first + UNITS, hidden)
-        width = last - first
-        inverse = np.empty(UNITS, np.float32)
-        for h in range(width):
+        for h in range(last - first):
             inverse[h] = np.float32(1) / np.sqrt(variance[first + h] + eps)
-        centre, factor, shift, out = mean[first:last], gamma[first:last], beta[first:last], weight[first:last]
-        of_factor, of_shift, of_out = d_gamma[first:last], d_beta[first:last], d_weight[first:last]
-        of_factor[:], of_shift[:], of_out[:] = np.float32(0), np.float32(0), np.float32(0)
+        _add(first, last, shared, own, question, answer, units)
+        centre, factor, shift = mean[first:last], gamma[first:last], beta[first:last]
         for i in range(count):
-            common, single, kept = shared[question[i], first:last], own[i, first:last], coins[i, first:last]
-            of_unit, of_score = d_own[i, first:last], d_scores[i] * scale
-            for h in range(width):
-                unit = (common[h] + single[h] - centre[h]) * inverse[h]
-                normal = unit * factor[h] + shift[h]
-                pull = of_score * np.float32(kept[h]) if normal > 0 else np.float32(0)
-                of_unit[h] = pull * out[h]
-                of_factor[h] += pull * out[h] * unit
-                of_shift[h] += pull * out[h]
-                of_out[h] += pull * normal
+            unit, pull, kept, of_score = units[i], pulls[i], coins[i, first:last], d_scores[i] * scale
+            for h in range(last - first):
+                unit[h] = (unit[h] - centre[h]) * inverse[h]
+            for h in range(last - first):
+                pull[h] = of_score * np.float32(kept[h]) if unit[h] * factor[h] + shift[h] > 0 else np.float32(0)
+        of_beta, of_gamma = d_beta[first:last], d_gamma[first:last]
+        _total(units, pulls, of_beta, of_gamma)
+        for h in range(last - first):
+            d_weight[first + h] = factor[h] * of_gamma[h] + shift[h] * of_beta[h]
+            of_beta[h] *= weight[first + h]
+            of_gamma[h] *= weight[first + h]
+            inverse[h] *= factor[h]
+        _through_norm(units, pulls, inverse, weight[first:last], of_beta, of_gamma)
         for i in range(count):
-            common, single = shared[question[i], first:last], own[i, first:last]
-            of_unit, of_common = d_own[i, first:last], d_shared[question[i], first:last]
-            for h in range(width):
-                unit = (common[h] + single[h] - centre[h]) * inverse[h]
-                through = of_unit[h] - (of_shift[h] + unit * of_factor[h]) / np.float32(count)
-                of_unit[h] = factor[h] * inverse[h] * through
-                of_common[h] += of_unit[h]
+            pull, of_common, of_single = pulls[i], d_shared[question[i], first:last], d_own[answer[i], first:last]
+            for h in range(last - first):
+                of_common[h] += pull[h]
+            for h in range(last - first):
+                of_single[h] += pull[h]
+
+
+@_kernel
+def _total(units: Floats, pulls: Floats, of_one: Floats, of_unit: Floats) -> None:
+    """Fills a block's sums over the candidates, of `pulls` and of `pulls` times `units`."""
+    of_one[:], of_unit[:] = np.float32(0), np.float32(0)
+    for i in range(len(units)):
+        unit, pull = units[i], pulls[i]
+        for h in range(len(of_one)):
+            of_one[h] += pull[h]
+        for h in range(len(of_one)):
+            of_unit[h] += pull[h] * unit[h]
+
+
+@_kernel
+def _through_norm(
+    units: Floats, pulls: Floats, slope: Floats, weight: Floats, of_beta: Floats, of_gamma: Floats
+) -> None:
+    """Makes of a block's gradients before the output unit those before batch normalisation."""
+    count, width = np.float32(len(units)), len(weight)
+    for i in range(len(units)):
+        unit, pull = units[i], pulls[i]
+        for h in range(width):
+            pull[h] = slope[h] * (pull[h] * weight[h] - (of_beta[h] + unit[h] * of_gamma[h]) / count)

@@ -1,25 +1,27 @@
 """Scoring many questions with a trained MLP: each different image, question and answer meets the first layer once.
 
 In evaluation batch normalisation is a slope and a shift a hidden unit; folded into the first layer, a score is the sum
-over the hidden units of weight * max(0, shared + own): one pass over two rows.
+over the hidden units of weight * max(0, shared + own): one pass over three rows.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numba import prange
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.candidate_head import in_threads
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 
 ROWS = 4096
 """Questions at a time; their part of 8,192 hidden units takes 128 MB."""
+PIECE = 1024
+"""Hidden units of one matrix product; each is computed by one thread, so that its sums have one order."""
 
 Floats = NDArray[np.float32]
 
@@ -42,6 +44,12 @@ def candidate_scores(
     questions: Table | None = None,
 ) -> Floats:
     """What ``model.eval()`` gives for each candidate, within float32's rounding, some twenty times as fast.
+
+    Questions are scored in blocks: 0 to `ROWS`, `ROWS` to 2 `ROWS`, and so on. The scores of a block depend, bit by
+    bit, on the model and on what its own candidates are: not on other blocks, on where inputs stand in the tables or
+    on the number of threads (torch's products alone would: each is computed by one thread here). So processes on the
+    same machine that take whole blocks each find what one process finds. Scored among others in a block, a question's
+    scores may differ in float32's rounding, as the order of a product's sums depends on how many rows it has.
 
     Args:
         model: on any device; scored on the CPU in float32.
@@ -68,10 +76,10 @@ def candidate_scores(
     of_answer = _Projection(answers, weights["answer"], torch.zeros_like(shift))
     output, bias = (tensor.float().cpu().numpy() for tensor in (model.head.output.weight[0], model.head.output.bias))
     scores = np.empty(len(questions_of), np.float32)
-    for rows, candidates in _blocks(questions_of):
+    for candidates in _blocks(questions_of):
+        rows, row_of = np.unique(questions_of[candidates], return_inverse=True)
         tables = [*of_image.take(rows), *of_question.take(rows), *of_answer.take(candidates)]
-        arguments: list[Any] = [questions_of[candidates] - rows.start, *tables, output, scores[candidates]]
-        _fill(*arguments)
+        in_threads(_fill, len(row_of), [row_of, *tables, output, scores[candidates]])
     found: Floats = scores + bias
     return found
 
@@ -94,25 +102,45 @@ class _Projection(NamedTuple):
     weight: Tensor | None
     bias: Tensor
 
-    def take(self, rows: slice) -> tuple[Floats, NDArray[np.int64]]:
+    def take(self, rows: slice | NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
         """Those of some rows, each different one once: float32 (different ones, H), and which each row has."""
+        wanted = self.table.places[rows]
         if self.weight is None:
-            return self.bias[None].numpy(), np.zeros(rows.stop - rows.start, np.int64)
-        used, places = np.unique(self.table.places[rows], return_inverse=True)
-        inputs = functional.normalize(torch.from_numpy(self.table.inputs[used]), dim=-1)
-        return functional.linear(inputs, self.weight, self.bias).numpy(), places
+            return self.bias[None].numpy(), np.zeros(len(wanted), np.int64)
+        used, first, places = np.unique(wanted, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # as they come, wherever they stand in the table
+        inputs = functional.normalize(torch.from_numpy(self.table.inputs[used[order]]), dim=-1)
+        return self._projected(inputs).numpy(), np.argsort(order)[places]
+
+    def _projected(self, inputs: Tensor) -> Tensor:
+        """The layer on (n, size), as (n, H)."""
+        found = torch.empty(len(inputs), len(self.bias))
+        threads = torch.get_num_threads()
+        try:
+            in_threads(_project, -(-len(self.bias) // PIECE), [inputs, self.weight, self.bias, found])
+        finally:
+            torch.set_num_threads(threads)
+        return found
 
 
-def _blocks(questions_of: NDArray[np.int64]) -> Iterator[tuple[slice, slice]]:
-    """The questions of each block, and their candidates."""
+def _project(low: int, high: int, inputs: Tensor, weight: Tensor, bias: Tensor, found: Tensor) -> None:
+    torch.set_num_threads(1)  # of this thread; in part also of the process, so the caller sets its own again
+    for piece in range(low, high):
+        units = slice(piece * PIECE, (piece + 1) * PIECE)
+        torch.addmm(bias[units], inputs, weight[units].t(), out=found[:, units])
+
+
+def _blocks(questions_of: NDArray[np.int64]) -> Iterator[slice]:
+    """The candidates of each block of questions."""
     questions = int(questions_of[-1]) + 1 if len(questions_of) else 0
     for first in range(0, questions, ROWS):
-        last = min(first + ROWS, questions)
-        yield slice(first, last), slice(*np.searchsorted(questions_of, (first, last)).tolist())
+        yield slice(*np.searchsorted(questions_of, (first, first + ROWS)).tolist())
 
 
-@njit(parallel=True, fastmath={"reassoc", "contract", "nsz"}, cache=True)
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"}, cache=True)
 def _fill(
+    low: int,
+    high: int,
     questions_of: NDArray[np.int64],
     images: Floats,
     image_of: NDArray[np.int64],
@@ -123,7 +151,7 @@ def _fill(
     weight: Floats,
     scores: Floats,
 ) -> None:
-    for i in prange(len(scores)):
+    for i in range(low, high):
         row = questions_of[i]
         image, question, answer = image_of[row], question_of[row], answer_of[i]
         score = np.float32(0)

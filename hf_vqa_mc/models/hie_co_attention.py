@@ -152,17 +152,20 @@ class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-un
         question_mask: Tensor,
         choice_mask: Tensor | None = None,
         labels: Tensor | None = None,
+        choice_places: Tensor | None = None,
     ) -> MultipleChoiceModelOutput:
         """Scores each question's choices.
 
         Args:
-            choice_vectors: (batch, choices, text_size): average word vectors.
+            choice_vectors: (batch, choices, text_size): average word vectors; with choice_places
+                (different choices, text_size), each once.
             image_grid: (batch, cells, image_size)
             question_vectors: (batch, text_size): average word vectors.
             question_tokens: (batch, words, text_size): word vectors, in the question's order.
             question_mask: bool (batch, words): where there are words; padding comes after them.
             choice_mask: bool (batch, choices): which choices there are; all unless given.
             labels: int64 (batch,): the places of the targets, for the loss.
+            choice_places: int64 (batch, choices): which row of choice_vectors each choice is.
 
         Returns:
             As `MlpForMultipleChoiceVqa`, and ``attentions``: the image's at each of the three levels, (batch, cells).
@@ -173,7 +176,9 @@ class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-un
         check_grid(image_grid, self.config.image_size)
         _check_words(question_mask)
         joint, attentions = self._joint(image_grid, question_tokens, question_mask)
-        output: MultipleChoiceModelOutput = self.mlp(choice_vectors, joint, question_vectors, choice_mask, labels)
+        output: MultipleChoiceModelOutput = self.mlp(
+            choice_vectors, joint, question_vectors, choice_mask, labels, choice_places
+        )
         output.attentions = attentions
         return output
 

@@ -45,7 +45,8 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
 class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
     """Each input L2-normalised, concatenated -> Linear -> BatchNorm -> ReLU -> dropout -> Linear to one score.
 
-    The first layer is kept in one part an input, as question and image have the same share of all their candidates.
+    The first layer is kept in one part an input, as question and image have the same share of all their candidates,
+    and an answer of all candidates that it is.
     """
 
     config_class = MlpVqaConfig
@@ -87,31 +88,35 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         question_vectors: Tensor | None = None,
         choice_mask: Tensor | None = None,
         labels: Tensor | None = None,
+        choice_places: Tensor | None = None,
     ) -> MultipleChoiceModelOutput:
         """Scores each question's choices.
 
         Args:
-            choice_vectors: (batch, choices, text_size): average word vectors.
+            choice_vectors: (batch, choices, text_size): average word vectors; with choice_places
+                (different choices, text_size), each once.
             image_features: (batch, image_size), if the model sees the image.
             question_vectors: (batch, text_size), if the model sees the question.
             choice_mask: bool (batch, choices): which choices there are; all unless given.
             labels: int64 (batch,): the places of the targets, for the loss.
+            choice_places: int64 (batch, choices): which row of choice_vectors each choice is.
 
         Returns:
             ``logits`` (batch, choices), the smallest number where there is no choice; with labels also ``loss``:
             binary logistic, the mean over the choices.
 
         Raises:
-            InputError: an input that the model sees is missing.
+            InputError: an input that the model sees is missing, or choices and their places do not fit.
         """
         seen = {"image": image_features, "question": question_vectors}
-        mask = (
-            choice_vectors.new_ones(choice_vectors.shape[:2], dtype=torch.bool) if choice_mask is None else choice_mask
-        )
+        _check_choices(choice_vectors, choice_places)
+        shape = (choice_vectors if choice_places is None else choice_places).shape[:2]
+        mask = choice_vectors.new_ones(shape, dtype=torch.bool) if choice_mask is None else choice_mask
         question, _ = mask.nonzero(as_tuple=True)
-        own = self.parts()["answer"](functional.normalize(choice_vectors[mask], dim=-1))
+        different, answer = _different(choice_vectors, choice_places, mask)
+        own = self.parts()["answer"](functional.normalize(different, dim=-1))
         shared = self._shared(seen, own, len(mask))
-        return multiple_choice_output(self.head(shared, own, question), mask, labels)
+        return multiple_choice_output(self.head(shared, own, question, answer), mask, labels)
 
     def _shared(self, seen: Mapping[str, Tensor | None], own: Tensor, questions: int) -> Tensor:
         """The part of the hidden units that a question's candidates have in common, (questions, hidden_size)."""
@@ -124,6 +129,35 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
                 raise InputError(f"{self.config.model_type} sees the {name}; expected its features, found none")
             shared = shared + part(functional.normalize(given, dim=-1))
         return shared
+
+
+def _different(vectors: Tensor, places: Tensor | None, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+    """The rows that the first layer has to see; in the mask's order, or with which of them each choice is."""
+    if places is None:
+        return vectors[mask], None
+    answer = places[mask]
+    if answer.device.type == "cpu" and len(answer):  # elsewhere torch looks itself; here kernels go by them
+        low, high = (int(one) for one in answer.aminmax())
+        if low < 0 or high >= len(vectors):
+            raise InputError(
+                f"choice_places goes from {low} to {high}, expected 0 to {len(vectors) - 1}: "
+                "the rows of choice_vectors"
+            )
+    return vectors, answer
+
+
+def _check_choices(vectors: Tensor, places: Tensor | None) -> None:
+    if places is None:
+        if vectors.ndim != 3:
+            raise InputError(
+                f"choice_vectors has the shape {tuple(vectors.shape)}, expected (batch, choices, numbers); "
+                "different choices, each once, need choice_places"
+            )
+    elif vectors.ndim != 2 or places.ndim != 2 or places.dtype != torch.int64:
+        raise InputError(
+            f"choice_vectors has the shape {tuple(vectors.shape)} and choice_places, {places.dtype}, "
+            f"{tuple(places.shape)}; expected (different choices, numbers) and torch.int64 (batch, choices)"
+        )
 
 
 def multiple_choice_output(scores: Tensor, mask: Tensor, labels: Tensor | None) -> MultipleChoiceModelOutput:

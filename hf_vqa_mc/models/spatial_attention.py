@@ -67,15 +67,18 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
         question_vectors: Tensor,
         choice_mask: Tensor | None = None,
         labels: Tensor | None = None,
+        choice_places: Tensor | None = None,
     ) -> MultipleChoiceModelOutput:
         """Scores each question's choices.
 
         Args:
-            choice_vectors: (batch, choices, text_size): average word vectors.
+            choice_vectors: (batch, choices, text_size): average word vectors; with choice_places
+                (different choices, text_size), each once.
             image_grid: (batch, cells, image_size)
             question_vectors: (batch, text_size): average word vectors.
             choice_mask: bool (batch, choices): which choices there are; all unless given.
             labels: int64 (batch,): the places of the targets, for the loss.
+            choice_places: int64 (batch, choices): which row of choice_vectors each choice is.
 
         Returns:
             As `MlpForMultipleChoiceVqa`, and ``attentions``: one, (batch, cells).
@@ -85,7 +88,9 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
         """
         check_grid(image_grid, self.config.image_size)
         attended, attention = self.attention(image_grid, functional.normalize(question_vectors, dim=-1))
-        output: MultipleChoiceModelOutput = self.mlp(choice_vectors, attended, question_vectors, choice_mask, labels)
+        output: MultipleChoiceModelOutput = self.mlp(
+            choice_vectors, attended, question_vectors, choice_mask, labels, choice_places
+        )
         output.attentions = (attention,)
         return output
 

@@ -124,6 +124,21 @@ def test_the_image_is_attended_to_at_three_levels(kind):
         torch.testing.assert_close(attention.sum(1), torch.ones(5))
 
 
+def test_repeated_answers_by_their_places_equal_those_repeated():
+    model = made(hidden_size=40).train()
+    given, mask, labels = drawn()
+    different = given.pop("choice_vectors").flatten(0, 1)[:6]
+    places = torch.randint(6, mask.shape, generator=torch.Generator().manual_seed(2))
+    found = model(different, **given, choice_mask=mask, labels=labels, choice_places=places)
+    expected = model(different[places], **given, choice_mask=mask, labels=labels)
+    torch.testing.assert_close(found.logits, expected.logits, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(
+        *(torch.autograd.grad(each.loss, list(model.parameters())) for each in (found, expected)),
+        atol=1e-5,
+        rtol=1e-5,
+    )
+
+
 def test_what_is_masked_does_not_matter():
     model = made().train()
     given, mask, labels = drawn()

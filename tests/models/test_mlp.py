@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModelForMultipleChoice
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.candidate_head import CandidateHead, _Blocks, _coins
+from hf_vqa_mc.models.candidate_head import UNITS, CandidateHead, _Blocks, _coins
 from hf_vqa_mc.models.candidate_scores import Table, candidate_scores
 from tests.models import plain_mlp
 
@@ -42,7 +42,7 @@ def drawn(model, questions=5, choices=4, seed=1):
 
 
 @pytest.mark.parametrize("inputs", SUBSETS)
-@pytest.mark.parametrize("hidden", [64, 100])
+@pytest.mark.parametrize("hidden", [64, 100, UNITS + 44])
 @pytest.mark.parametrize("masked", [False, True])
 def test_equals_the_plain_formulation_in_training_and_evaluation(inputs, hidden, masked):
     model, plain = made(inputs, hidden), made(inputs, hidden)
@@ -67,20 +67,92 @@ def test_a_model_that_sees_less_has_no_weights_for_the_rest():
     assert [sorted(made(inputs).first) for inputs in SUBSETS] == [sorted(inputs) for inputs in SUBSETS]
 
 
-@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.5]), st.integers(4, 40))
+@pytest.mark.parametrize("inputs", SUBSETS)
+@pytest.mark.parametrize("hidden", [64, UNITS + 44])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kernels", [False, True])
+def test_repeated_answers_equal_the_plain_formulation(inputs, hidden, masked, kernels, monkeypatch):
+    if not kernels:
+        monkeypatch.setattr("hf_vqa_mc.models.candidate_head._fits_kernels", lambda *_: False)
+    model, plain = made(inputs, hidden), made(inputs, hidden)
+    given, mask, labels = drawn(model)
+    different, places = given.pop("choice_vectors").flatten(0, 1)[:6], places_of(6)
+    mask = mask if masked else None
+    found = model.train()(different, **given, choice_mask=mask, labels=labels, choice_places=places)
+    found.loss.backward()
+    expected = plain_mlp.logits(plain.train(), different[places], mask=mask, **given)
+    loss = plain_mlp.loss(plain, expected, labels, mask)
+    loss.backward()
+    torch.testing.assert_close(found.logits, expected, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(found.loss, loss, atol=1e-6, rtol=1e-6)
+    for (name, parameter), other in zip(model.named_parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(parameter.grad, other.grad, atol=1e-5, rtol=1e-5, msg=name)
+    for name, buffer in model.named_buffers():
+        torch.testing.assert_close(buffer, dict(plain.named_buffers())[name], atol=1e-6, rtol=1e-6, msg=name)
+    evaluated = model.eval()(different, **given, choice_mask=mask, choice_places=places).logits
+    expected = plain_mlp.logits(plain.eval(), different[places], mask=mask, **given)
+    torch.testing.assert_close(evaluated, expected, atol=1e-6, rtol=1e-6)
+
+
+def places_of(different, questions=5, choices=4):
+    return torch.randint(different, (questions, choices), generator=torch.Generator().manual_seed(2))
+
+
+def test_places_of_choices_that_are_masked_and_rows_that_no_choice_has_do_not_matter():
+    model = made().train()
+    given, mask, labels = drawn(model)
+    different, places = given.pop("choice_vectors").flatten(0, 1)[:6].requires_grad_(), places_of(5)
+    found = model(different, **given, choice_mask=mask, labels=labels, choice_places=places)
+    (gradient,) = torch.autograd.grad(found.loss, different)
+    assert gradient[:5].abs().amax(1).min() > 0
+    assert (gradient[5] == 0).all()
+    same = model(different, **given, choice_mask=mask, labels=labels, choice_places=places.masked_fill(~mask, -1))
+    assert torch.equal(found.logits, same.logits)
+
+
+@pytest.mark.parametrize(
+    ("rows", "places", "message"),
+    [
+        (6, [[0, 6]], r"choice_places goes from 0 to 6, expected 0 to 5: the rows of choice_vectors"),
+        (6, [[-1, 5]], r"choice_places goes from -1 to 5, expected 0 to 5"),
+        (6, [[0.0, 1.0]], r"choice_places, torch.float32, \(1, 2\); expected .* torch.int64 \(batch, choices\)"),
+        (6, [0, 1], r"choice_places, torch.int64, \(2,\); expected .* \(batch, choices\)"),
+        ((1, 2), [[0, 1]], r"choice_vectors has the shape \(1, 2, 7\) .* expected \(different choices, numbers\)"),
+    ],
+)
+def test_places_that_fit_no_rows_are_refused(rows, places, message):
+    vectors = torch.randn(*(rows if isinstance(rows, tuple) else (rows,)), 7)
+    for model in (made(("answer",)).train(), made(("answer",)).eval()):
+        with pytest.raises(InputError, match=message):
+            model(vectors, choice_places=torch.tensor(places))
+    with pytest.raises(InputError, match=r"choice_vectors has the shape \(6, 7\), .* need choice_places"):
+        model(torch.randn(6, 7))
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([0.0, 0.5]),
+    st.integers(4, 40),
+    st.sampled_from([70, UNITS, UNITS + 70]),
+    st.booleans(),
+)
 @settings(deadline=None)
-def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout, count):
+def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout, count, hidden, repeated):
     torch.manual_seed(seed)
-    head, hidden = CandidateHead(70, dropout), 70
+    head = CandidateHead(hidden, dropout)
+    torch.nn.init.uniform_(head.norm.weight, 0.5, 1.5)
+    torch.nn.init.uniform_(head.norm.bias, -0.5, 0.5)
     question = torch.randint(3, (count,)).sort().values
+    answer = torch.randint(count, (count,)) if repeated else torch.arange(count)
     shared, own = torch.randn(3, hidden, requires_grad=True), torch.randn(count, hidden, requires_grad=True)
     coins = int(torch.randint(2**62, ()))
     # where all candidates are nearly alike, normalising leaves few of float32's digits, in torch as here
-    assume((shared[question] + own).std(0).min() > 0.1)
+    assume((shared[question] + own[answer]).std(0).min() > 0.1)
     found, mean, variance = _Blocks.apply(
         shared,
         own,
         question,
+        answer,
         head.norm.weight,
         head.norm.bias,
         head.output.weight[0],
@@ -94,7 +166,7 @@ def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout
     kept = torch.from_numpy(_coins(count, hidden, coins)) / dropout if dropout else torch.ones(count, hidden)
 
     exactly = [tensor.detach().double().requires_grad_() for tensor in parameters]
-    total = exactly[0][question] + exactly[1]
+    total = exactly[0][question] + exactly[1][answer]
     normal = torch.relu(torch.nn.functional.batch_norm(total, None, None, exactly[2], exactly[3], True))
     expected = (normal * kept) @ exactly[4][0]
     torch.testing.assert_close(found.double(), expected, atol=1e-5, rtol=1e-5)
@@ -178,6 +250,68 @@ def test_scores_from_tables_equal_those_of_the_model(inputs, monkeypatch):
         if "question" in inputs:
             given["question_vectors"] = torch.from_numpy(questions[question[of]])[None]
         assert found[i] == pytest.approx(model(**given).logits.item(), abs=1e-6)
+
+
+def scored(model, draw, questions=7, choices=4):
+    """Random candidates as arguments of `candidate_scores`."""
+    answers, images, texts = (
+        draw.standard_normal((n, size)).astype(np.float32) for n, size in ((20, 7), (6, 12), (15, 7))
+    )
+    return {
+        "model": model,
+        "answers": Table(answers, draw.integers(20, size=questions * choices)),
+        "questions_of": np.repeat(np.arange(questions), choices),
+        "images": Table(images, draw.integers(6, size=questions)),
+        "questions": Table(texts, draw.integers(15, size=questions)),
+    }
+
+
+@pytest.mark.parametrize("hidden", [100, 1500])  # of one piece and of two
+@pytest.mark.parametrize("questions", [1, 3, 7])  # few rows, whose product threads would share out in another way
+def test_scores_are_the_same_bit_by_bit_with_any_number_of_threads(hidden, questions):
+    given, before = scored(made(hidden=hidden), np.random.default_rng(0), questions), torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            found.append(candidate_scores(**given))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+
+
+@given(st.integers(0, 2**32), st.integers(1, 20), st.integers(0, 19))
+@settings(deadline=None)
+def test_the_scores_of_whole_blocks_are_the_same_bit_by_bit_whatever_else_is_scored(seed, questions, block):
+    """Also where inputs stand elsewhere in the tables, and the last questions have no candidates."""
+    draw, rows = np.random.default_rng(seed), 4
+    first, last = rows * block, min(rows * (block + 1), questions)
+    assume(first < questions)
+    given = scored(made(hidden=1100), draw, questions)
+    there = draw.random(4 * questions) < 0.4
+    picked = (given["questions_of"] >= first) & (given["questions_of"] < last) & there
+    given["answers"], given["questions_of"] = (
+        given["answers"]._replace(places=given["answers"].places[there]),
+        given["questions_of"][there],
+    )
+    part = {
+        "model": given["model"],
+        "answers": shuffled(draw, given["answers"], picked[there]),
+        "questions_of": given["questions_of"][picked[there]] - first,
+        "images": shuffled(draw, given["images"], slice(first, last)),
+        "questions": shuffled(draw, given["questions"], slice(first, last)),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hf_vqa_mc.models.candidate_scores.ROWS", rows)
+        assert np.array_equal(candidate_scores(**part), candidate_scores(**given)[picked[there]])
+
+
+def shuffled(draw, table, rows):
+    """The table for some rows, its inputs in another order."""
+    order = draw.permutation(len(table.inputs))
+    return Table(table.inputs[order], np.argsort(order)[table.places[rows]])
 
 
 def test_tables_that_lack_what_the_model_sees_or_are_out_of_order_are_refused():

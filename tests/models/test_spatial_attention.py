@@ -88,6 +88,21 @@ def test_the_order_of_choices_is_that_of_the_logits():
     torch.testing.assert_close(moved.logits, model(**given).logits[:, order], atol=1e-6, rtol=1e-6)
 
 
+def test_repeated_answers_by_their_places_equal_those_repeated():
+    model = made(hidden=40).train()
+    given, mask, labels = drawn()
+    different = given.pop("choice_vectors").flatten(0, 1)[:6]
+    places = torch.randint(6, mask.shape, generator=torch.Generator().manual_seed(2))
+    found = model(different, **given, choice_mask=mask, labels=labels, choice_places=places)
+    expected = model(different[places], **given, choice_mask=mask, labels=labels)
+    torch.testing.assert_close(found.logits, expected.logits, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(
+        *(torch.autograd.grad(each.loss, list(model.parameters())) for each in (found, expected)),
+        atol=1e-5,
+        rtol=1e-5,
+    )
+
+
 def test_what_is_masked_does_not_matter():
     model = made().train()
     given, mask, labels = drawn()

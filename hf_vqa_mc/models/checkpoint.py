@@ -1,0 +1,198 @@
+"""Loading a checkpoint, whole or not at all: no weight is ever made up, no pickle read."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedConfig, PreTrainedModel
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.features.backbones import Backbone
+from hf_vqa_mc.features.text_features import NewWords
+from hf_vqa_mc.language.word_vectors import WordVectors
+from hf_vqa_mc.models.checkpoint_files import checkpoint_folder, first_line
+from hf_vqa_mc.models.inputs import needed
+from hf_vqa_mc.models.processor import VqaMcProcessor
+
+CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+NAMED = 3
+"""How many weights that do not fit a message names."""
+
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+
+def load_checkpoint(
+    name: str | Path,
+    *,
+    word_vectors: str | Path | WordVectors | None = None,
+    new_words: NewWords = "refuse",
+    backbone: str | Backbone | None = None,
+    dtype: str | torch.dtype = "auto",
+    **of_hub: Any,  # noqa: ANN401  as checkpoint_folder has them
+) -> tuple[PreTrainedModel, VqaMcProcessor]:
+    """The model, in evaluation mode and on the CPU, and its processor.
+
+    Args:
+        name: a folder, or a name on the Hub.
+        word_vectors: as in ``VqaMcProcessor.with_options``.
+        new_words: as in ``VqaMcProcessor.with_options``.
+        backbone: as in ``VqaMcProcessor.with_options``.
+        dtype: of the weights; by default as they are stored.
+        of_hub: where on the Hub, as `checkpoint_folder` takes it.
+
+    Raises:
+        InputError: there is no such checkpoint, it is damaged, pickled, or its files do not fit each other.
+        ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
+    """
+    folder = checkpoint_folder(name, **of_hub)
+    processor = VqaMcProcessor.from_pretrained(
+        folder, word_vectors=word_vectors, new_words=new_words, backbone=backbone
+    )
+    model = load_model(folder, dtype=dtype)
+    check_fit(model.config, processor, str(name))
+    return model, processor
+
+
+def load_model(
+    name: str | Path,
+    *,
+    dtype: str | torch.dtype = "auto",
+    **of_hub: Any,  # noqa: ANN401  as checkpoint_folder has them
+) -> PreTrainedModel:
+    """The model of a checkpoint, in evaluation mode and on the CPU.
+
+    Args:
+        name: a folder, or a name on the Hub.
+        dtype: of the weights; by default as they are stored.
+        of_hub: where on the Hub, as `checkpoint_folder` takes it.
+
+    Raises:
+        InputError: config.json and weights are not both there, whole, and made for each other.
+        ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
+    """
+    folder = checkpoint_folder(name, **of_hub)
+    config = _config(folder)
+    _check_weights(folder, config)
+    with without_bars():
+        model: PreTrainedModel = AutoModelForMultipleChoice.from_pretrained(
+            folder, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False
+        )
+    return model
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Transformers shows one for reading and for writing weights, also where no terminal is."""
+    from transformers.utils import logging
+
+    before = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if before:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def check_fit(config: PreTrainedConfig, processor: VqaMcProcessor, place: str) -> None:
+    """Nothing, if the processor makes what the model takes.
+
+    Args:
+        config: of the model.
+        processor: of the same checkpoint.
+        place: what to name in the message.
+
+    Raises:
+        InputError: it makes something else.
+    """
+    kind = processor.image_kind
+    pairs = [
+        ("inputs", sorted(needed(config)), sorted(processor.inputs)),
+        ("numbers of a word vector", config.text_size, processor.text.dim),
+    ]
+    if kind is not None and "image_size" in config.to_dict():
+        pairs.append(("numbers of an image's features", config.image_size, kind.dim))
+    for what, of_model, of_processor in pairs:
+        if of_model != of_processor:
+            raise InputError(
+                f"{place}: the model takes {what} {of_model}, its processor makes {of_processor}; take {CONFIG} and "
+                "processor_config.json from one checkpoint"
+            )
+
+
+def _config(folder: Path) -> PreTrainedConfig:
+    path = folder / CONFIG
+    if not path.is_file():
+        raise InputError(f"{folder} has no {CONFIG}; expected a checkpoint as vqa-mc train writes it")
+    try:
+        config: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        needed(config)
+    except Exception as error:  # any of transformers' and huggingface_hub's, for what may stand in the file
+        raise InputError(
+            f"{path}: {first_line(error.__cause__ or error)}; take it from where {WEIGHTS} is from"
+        ) from error
+    return config
+
+
+def _check_weights(folder: Path, config: PreTrainedConfig) -> None:
+    try:
+        with torch.device("meta"):  # shapes without numbers
+            model = AutoModelForMultipleChoice.from_config(config)  # type: ignore[no-untyped-call]
+    except Exception as error:  # any of torch's, for sizes that are none
+        raise InputError(f"{folder / CONFIG}: no such model can be made ({first_line(error)})") from error
+    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    stored = {name: shape for path in _weight_files(folder) for name, shape in _shapes(path).items()}
+    missing, unexpected = sorted(expected.keys() - stored.keys()), sorted(stored.keys() - expected.keys())
+    other = [
+        f"{name} ({_by(stored[name])}, expected {_by(shape)})"
+        for name, shape in expected.items()
+        if stored.get(name, shape) != shape
+    ]
+    wrong = [
+        f"{what} {_listed(names)}"
+        for what, names in (("missing:", missing), ("not expected:", unexpected), ("of another shape:", other))
+        if names
+    ]
+    if wrong:
+        raise InputError(
+            f"{folder}: {CONFIG} does not fit {WEIGHTS}, weights are {'; '.join(wrong)}; take both files from one "
+            "checkpoint"
+        )
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    if (folder / WEIGHTS).is_file():
+        return [folder / WEIGHTS]
+    if (folder / INDEX).is_file():
+        try:
+            parts = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
+            return [folder / Path(part).name for part in parts]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{folder / INDEX} is no index of weights; copy the checkpoint again") from error
+    pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
+    found = f" but {pickles[0]}, and pickles are not loaded, as they run code" if pickles else ""
+    raise InputError(
+        f"{folder} has no {WEIGHTS}{found}; expected weights as save_pretrained writes them, in safetensors"
+    )
+
+
+def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    try:
+        with safe_open(path, "pt") as file:
+            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # it is no dict
+    except (SafetensorError, OSError) as error:
+        raise InputError(
+            f"{path} is no whole safetensors file ({first_line(error)}); copy or download the checkpoint again"
+        ) from error
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "one number"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

@@ -1,0 +1,160 @@
+"""``pipeline("multiple-choice-vqa", model=...)``: answers to questions about raw images."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import Pipeline, PreTrainedModel
+
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.features.backbones import Backbone
+from hf_vqa_mc.features.text_features import NewWords
+from hf_vqa_mc.models.checkpoint import check_fit, load_model
+from hf_vqa_mc.models.inputs import QUESTION_INPUTS
+from hf_vqa_mc.models.processor import VqaMcProcessor
+
+TASK = "multiple-choice-vqa"
+
+
+class CheckpointModel:
+    """What ``pipeline`` loads models with.
+
+    It catches what is wrong with a checkpoint and tells it as the trace of a ValueError; so an error is handed on in
+    the model's place, for the pipeline to raise.
+    """
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str,
+        *,
+        dtype: str | torch.dtype = "auto",
+        revision: str | None = None,
+        token: str | bool | None = None,
+        local_files_only: bool = False,
+        cache_dir: str | Path | None = None,
+        trust_remote_code: bool | None = None,
+        code_revision: str | None = None,
+        _from_pipeline: str | None = None,
+    ) -> PreTrainedModel | Exception:
+        """The model, or what is wrong with it; code on the Hub is never looked at."""
+        of_hub = {"revision": revision, "token": token, "local_files_only": local_files_only, "cache_dir": cache_dir}
+        try:
+            return load_model(name, dtype=dtype, **of_hub)
+        except (InputError, ConnectionError) as error:
+            return error
+
+
+class MultipleChoiceVqaPipeline(Pipeline):
+    """Answers multiple-choice questions about images.
+
+    Args:
+        model: one of ours.
+        processor: of the same checkpoint.
+        word_vectors: the file of the model's word vectors, in which words new to it are looked up.
+        new_words: what becomes of such words without the file: "refuse", or "skip" to leave them out.
+        backbone: where image features come from, if not from where the model's did: a name or a folder.
+        kwargs: as any pipeline of transformers takes: ``device``, ``batch_size``, ``num_workers``.
+
+    Raises:
+        InputError: the checkpoint is damaged, or an option does not fit it.
+    """
+
+    _load_processor = True  # type: ignore[assignment]
+    _load_tokenizer = False  # type: ignore[assignment]
+    _load_image_processor = False  # type: ignore[assignment]
+    _load_video_processor = False  # type: ignore[assignment]
+    _load_feature_extractor = False  # type: ignore[assignment]
+
+    processor: VqaMcProcessor
+
+    def __init__(
+        self,
+        model: PreTrainedModel | Exception,
+        processor: VqaMcProcessor,
+        word_vectors: str | Path | None = None,
+        new_words: NewWords | None = None,
+        backbone: str | Backbone | None = None,
+        **kwargs: Any,  # noqa: ANN401
+    ) -> None:
+        if isinstance(model, Exception):
+            raise model
+        if not isinstance(processor, VqaMcProcessor):
+            raise InputError(f"processor is {shown(processor)}; expected the VqaMcProcessor of the model's checkpoint")
+        check_fit(model.config, processor, model.name_or_path or type(model).__name__)
+        processor = processor.with_options(
+            word_vectors=word_vectors, new_words=new_words or processor.text.new_words, backbone=backbone
+        )
+        model.eval()  # type: ignore[no-untyped-call]
+        super().__init__(model=model, processor=processor, **kwargs)
+        if processor.image_kind is not None:
+            processor.image_backbone(str(self.device))
+        # batches are only made by who has one; it is asked for nothing
+        self.feature_extractor = processor  # type: ignore[assignment]
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """The answer to a question, or to each of a list (or generator) of them.
+
+        Args:
+            inputs: ``{"image": ..., "question": ..., "choices": [...]}``; the image is a PIL image, the path or the
+                address of a file, or its bytes. Image or question may be left out for a model that does not see it.
+            args: none, as in any pipeline.
+            kwargs: ``batch_size``, ``num_workers``.
+
+        Returns:
+            Of each question: ``answer``, the choice with the highest score; ``label``, its place; ``scores``, the
+            probability of each choice (each is judged by itself: they do not sum to 1); ``logits``, before that.
+
+        Raises:
+            InputError: a question is not complete, an image cannot be read, or a word is new.
+        """
+        if isinstance(inputs, (list, tuple)) and not inputs:
+            return []
+        return super().__call__(inputs, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+    def _sanitize_parameters(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:  # type: ignore[override]
+        """All options are given when the pipeline is made."""
+        return {}, {}, {}
+
+    def preprocess(self, input_: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        """A batch of one question; all questions have the same keys, so that several can be one batch."""
+        if not isinstance(input_, Mapping) or input_.get("choices") is None:
+            raise InputError(
+                f'question is {shown(input_)}; expected {{"image": ..., "question": ..., "choices": [...]}}'
+            )
+        if input_.get("question") is None and self.processor.inputs & set(QUESTION_INPUTS):
+            raise InputError(
+                f'the model sees the question; expected "question" beside choices {shown(input_["choices"])}'
+            )
+        question, choices = input_.get("question"), input_["choices"]
+        images = None if input_.get("image") is None else [input_["image"]]
+        features = self.processor(["" if question is None else question], [choices], images)
+        features.setdefault("choice_mask", torch.ones(1, len(choices), dtype=torch.bool))
+        return {**features, "choices": list(choices)}
+
+    def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        choices = input_tensors.pop("choices")
+        numbers: dict[str, Tensor] = {
+            name: tensor.to(self.model.dtype) if tensor.is_floating_point() else tensor
+            for name, tensor in input_tensors.items()
+        }
+        return {"logits": self.model(**numbers).logits.float(), "choices": choices}
+
+    def postprocess(self, model_outputs: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        """The answer to one question."""
+        choices = model_outputs["choices"]
+        logits = model_outputs["logits"][0, : len(choices)]
+        label = int(logits.argmax())
+        return {
+            "answer": choices[label],
+            "label": label,
+            "scores": logits.sigmoid().tolist(),
+            "logits": logits.tolist(),
+        }
+
+    def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:  # type: ignore[override]  # noqa: ANN401
+        """Write model and processor: a checkpoint."""
+        self.model.save_pretrained(save_directory, **kwargs)
+        self.processor.save_pretrained(save_directory)

@@ -1,0 +1,291 @@
+"""What turns images, questions and choices into a model's inputs, and travels in its checkpoint."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import BatchFeature
+from transformers.processing_utils import ProcessorMixin
+
+from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.features.backbones import Backbone, FeatureKind, find_backbone
+from hf_vqa_mc.features.text_features import NewWords, TextFeatures
+from hf_vqa_mc.language.word_vectors import WordVectors, load_word_vectors
+from hf_vqa_mc.models.checkpoint_files import checkpoint_folder
+from hf_vqa_mc.models.inputs import IMAGE_INPUTS, QUESTION_INPUTS
+from hf_vqa_mc.models.raw_images import RawImage, open_image
+from hf_vqa_mc.written_file import write_json
+
+PROCESSOR_CONFIG = "processor_config.json"
+IMAGES_AT_A_TIME = 64
+
+_OF_OTHERS = frozenset(
+    ("_from_auto", "_from_pipeline", "trust_remote_code", "code_revision", "dtype", "use_fast", "proxies")
+)
+"""What AutoProcessor and ``pipeline`` pass to every processor, and means nothing here."""
+
+
+class VqaMcProcessor(ProcessorMixin):
+    """Images, questions and choices as a model's tensors.
+
+    Args:
+        text: how words become vectors.
+        image_kind: the image features that the model was trained with; None for a model that sees no image.
+        inputs: what the model takes besides its choices, as `needed` says.
+        backbone: where the image features come from: a name or folder as `find_backbone` takes it, or a backbone;
+            unless given, the kind's.
+
+    Raises:
+        InputError: these do not fit each other.
+    """
+
+    def __init__(
+        self,
+        text: TextFeatures,
+        image_kind: FeatureKind | None,
+        inputs: Collection[str],
+        *,
+        backbone: str | Backbone | None = None,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.text, self.image_kind, self.inputs = text, image_kind, frozenset(inputs)
+        self._backbone = backbone
+        for name in self.inputs:
+            if name not in (*IMAGE_INPUTS, *QUESTION_INPUTS):
+                raise unknown_name("input", name, (*IMAGE_INPUTS, *QUESTION_INPUTS))
+        expected = None if image_kind is None else "image_features" if image_kind.grid is None else "image_grid"
+        seen = [name for name in IMAGE_INPUTS if name in self.inputs]
+        if seen != [name for name in (expected,) if name]:
+            given = "no image features" if image_kind is None else f"features of {image_kind}"
+            raise InputError(f"a processor of {given} for inputs {sorted(self.inputs)}; expected {expected or 'none'}")
+        if isinstance(backbone, Backbone):
+            self._check(backbone)
+
+    @property
+    def model_input_names(self) -> list[str]:
+        """The tensors that it makes; choice_mask only where questions have different numbers of choices."""
+        mask = ["question_mask"] if "question_tokens" in self.inputs else []
+        return ["choice_vectors", *sorted(self.inputs), *mask, "choice_mask"]
+
+    def __call__(
+        self, questions: Sequence[str], choices: Sequence[Sequence[str]], images: Sequence[RawImage] | None = None
+    ) -> BatchFeature:
+        """The inputs of a model for a batch of questions.
+
+        Args:
+            questions: one each; not looked at by a model that sees none.
+            choices: one or more of each question.
+            images: one of each question: PIL images, paths, addresses or bytes; for a model that sees them.
+
+        Returns:
+            The keywords of the model's ``forward``: ``choice_vectors`` float32 (batch, choices, dim); where questions
+            have different numbers of choices, ``choice_mask`` bool (batch, choices); and the inputs that it takes:
+            ``image_features`` float32 (batch, image dim) or ``image_grid`` (batch, cells, image dim),
+            ``question_vectors`` (batch, dim), ``question_tokens`` (batch, words, dim) with ``question_mask``.
+
+        Raises:
+            InputError: the lists do not fit each other, an image cannot be read, or a word is new and there is no
+                file of word vectors.
+        """
+        _check_texts(questions, choices)
+        features = self._choices(choices)
+        if "question_vectors" in self.inputs:
+            features["question_vectors"] = torch.from_numpy(self.text.encode(questions))
+        if "question_tokens" in self.inputs:
+            tokens, mask = self.text.encode_words(questions)
+            features["question_tokens"], features["question_mask"] = torch.from_numpy(tokens), torch.from_numpy(mask)
+        if self.image_kind is not None:
+            if images is None or isinstance(images, (str, bytes)) or len(images) != len(questions):
+                found = "none" if images is None else len(images)
+                raise InputError(f"the model sees images: expected {len(questions)}, one a question, found {found}")
+            features["image_features" if self.image_kind.grid is None else "image_grid"] = self._encoded(images)
+        return BatchFeature(features)
+
+    def _choices(self, choices: Sequence[Sequence[str]]) -> dict[str, Tensor]:
+        counts = np.array([len(of_question) for of_question in choices], np.int64)
+        mask = np.arange(counts.max(initial=0)) < counts[:, None]
+        vectors = np.zeros((*mask.shape, self.text.dim), np.float32)
+        vectors[mask] = self.text.encode([choice for of_question in choices for choice in of_question])
+        features = {"choice_vectors": torch.from_numpy(vectors)}
+        return features if mask.all() else {**features, "choice_mask": torch.from_numpy(mask)}
+
+    def _encoded(self, images: Sequence[RawImage]) -> Tensor:
+        """Features as they are stored: rounded to the precision of those that the model was trained with."""
+        backbone = self.image_backbone()
+        parts = [np.empty((0, *backbone.kind.shape), np.float32)]
+        for first in range(0, len(images), IMAGES_AT_A_TIME):
+            parts.append(backbone.encode([open_image(image) for image in images[first : first + IMAGES_AT_A_TIME]]))
+        features = torch.from_numpy(np.concatenate(parts))
+        if not features.isfinite().all():
+            raise InputError(f"{backbone.name} makes infinite or no numbers of an image; give another image")
+        return features.to(getattr(torch, backbone.kind.precision)).float()
+
+    def image_backbone(self, device: str | None = None) -> Backbone:
+        """What image features come from, loaded when first asked for.
+
+        Args:
+            device: where it runs, if it is loaded now; by default the GPU if there is one.
+
+        Raises:
+            InputError: the model sees no image, or there is no such backbone, or not at that revision.
+            ConnectionError: the Hub cannot be reached, and the backbone is not in the cache.
+        """
+        kind = self.image_kind
+        if kind is None:
+            raise InputError("the model sees no image; expected one that does")
+        if not isinstance(self._backbone, Backbone):
+            name = self._backbone or kind.backbone
+            found = find_backbone(name, kind.grid, device=device, precision=kind.precision)
+            self._check(found)
+            self._backbone = found
+        return self._backbone
+
+    def _check(self, backbone: Backbone) -> None:
+        kind, found = self.image_kind, backbone.kind
+        if kind is not None and (found.revision, found.shape, found.precision) != (
+            kind.revision,
+            kind.shape,
+            kind.precision,
+        ):
+            raise InputError(
+                f"the model was trained with image features of {kind}, this backbone makes {found}; give the same one "
+                "(its folder or name) as backbone, or train again with features of this one"
+            )
+
+    def with_options(
+        self,
+        *,
+        word_vectors: str | Path | WordVectors | None = None,
+        new_words: NewWords = "refuse",
+        backbone: str | Backbone | None = None,
+    ) -> "VqaMcProcessor":
+        """The same processor with what does not travel in a checkpoint.
+
+        Args:
+            word_vectors: the file that the model's are from, in which new words are looked up.
+            new_words: what becomes of them without it: "refuse" or "skip".
+            backbone: where image features come from, if not from where the model's did.
+
+        Raises:
+            InputError: the file is another one, or cannot be read.
+        """
+        text = replace(self.text, new_words=new_words)
+        if word_vectors is not None:
+            loaded = word_vectors if isinstance(word_vectors, WordVectors) else load_word_vectors(str(word_vectors))
+            text = text.with_file(loaded)
+        return VqaMcProcessor(text, self.image_kind, self.inputs, backbone=backbone or self._backbone)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What stands in processor_config.json."""
+        text = self.text
+        vectors = {"name": text.name, "sha256": text.sha256, "dim": text.dim, "centred": text.mean is not None}
+        return {
+            "processor_class": type(self).__name__,
+            "inputs": sorted(self.inputs),
+            "image_features": None if self.image_kind is None else self.image_kind.as_json(),
+            "word_vectors": vectors,
+        }
+
+    def to_json_file(self, json_file_path: str | PathLike[Any]) -> None:
+        """Write processor_config.json, and beside it the word vectors; ``save_pretrained`` and ``push_to_hub`` do."""
+        path = Path(json_file_path)
+        self.text.save(path.parent)
+        write_json(path, self.to_dict(), indent=2)
+
+    @classmethod
+    def from_pretrained(  # type: ignore[override]
+        cls,
+        pretrained_model_name_or_path: str | Path,
+        *,
+        word_vectors: str | Path | WordVectors | None = None,
+        new_words: NewWords = "refuse",
+        backbone: str | Backbone | None = None,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        cache_dir: str | Path | None = None,
+        local_files_only: bool = False,
+        force_download: bool = False,
+        **others: object,
+    ) -> "VqaMcProcessor":
+        """The processor of a checkpoint.
+
+        Args:
+            pretrained_model_name_or_path: a folder, or a name on the Hub.
+            word_vectors: as in ``with_options``.
+            new_words: as in ``with_options``.
+            backbone: as in ``with_options``.
+            revision: as in `checkpoint_folder`.
+            token: as in `checkpoint_folder`.
+            cache_dir: as in `checkpoint_folder`.
+            local_files_only: as in `checkpoint_folder`.
+            force_download: as in `checkpoint_folder`.
+            others: what transformers passes to any processor.
+
+        Raises:
+            InputError: there is no such checkpoint, its files are not all there or are damaged, or an option does not
+                fit it.
+            ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
+        """
+        if unknown := sorted(others.keys() - _OF_OTHERS):
+            raise TypeError(f"from_pretrained() got an unexpected keyword argument {unknown[0]!r}")
+        folder = checkpoint_folder(
+            pretrained_model_name_or_path,
+            revision=revision,
+            token=token,
+            cache_dir=cache_dir,
+            local_files_only=local_files_only,
+            force_download=force_download,
+        )
+        stored = _stored(folder)
+        return stored.with_options(word_vectors=word_vectors, new_words=new_words, backbone=backbone)
+
+
+def _stored(folder: Path) -> VqaMcProcessor:
+    path = folder / PROCESSOR_CONFIG
+    again = "copy or download the checkpoint again"
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(
+            f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint as vqa-mc train writes it, as a model without "
+            "its processor reads neither texts nor images"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is no JSON; {again}") from error
+    if not isinstance(about, dict) or not {"inputs", "image_features", "word_vectors"} <= about.keys():
+        raise InputError(f"{path} holds {shown(about)}, which is not what a VqaMcProcessor writes; {again}")
+    inputs, image_features = about["inputs"], about["image_features"]
+    if not isinstance(inputs, list) or not all(isinstance(name, str) for name in inputs):
+        raise InputError(f"{path}: inputs is {shown(inputs)}; expected a list of names")
+    kind = None if image_features is None else FeatureKind.from_json(image_features, f"{path}, image_features,")
+    text = TextFeatures.load(folder)
+    try:
+        processor = VqaMcProcessor(text, kind, inputs)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    if (found := processor.to_dict()["word_vectors"]) != about["word_vectors"]:
+        raise InputError(
+            f"{path} says word vectors {shown(about['word_vectors'])}, words.safetensors beside it holds "
+            f"{shown(found)}; take both from one checkpoint"
+        )
+    return processor
+
+
+def _check_texts(questions: Sequence[str], choices: Sequence[Sequence[str]]) -> None:
+    if isinstance(questions, str) or isinstance(choices, str):
+        raise InputError("questions and choices are lists, one entry a question; found a text")
+    if len(questions) != len(choices):
+        raise InputError(f"{len(questions)} questions and choices of {len(choices)}; expected as many of both")
+    for number, (question, of_question) in enumerate(zip(questions, choices, strict=True)):
+        if not isinstance(question, str):
+            raise InputError(f"question {number} is {shown(question)}; expected a text")
+        if isinstance(of_question, str) or not all(isinstance(choice, str) for choice in of_question):
+            raise InputError(f"choices of question {number} are {shown(of_question)}; expected a list of texts")
+        if len(of_question) == 0:
+            raise InputError(f"question {number} has no choices; expected one or more")

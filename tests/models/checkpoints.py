@@ -1,0 +1,85 @@
+"""Small checkpoints of every model, with word vectors and images made up."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+
+from hf_vqa_mc.features.backbones import Pixels
+from hf_vqa_mc.features.text_features import TextFeatures
+from hf_vqa_mc.language.word_vectors import WordVectors, load_word_vectors
+from hf_vqa_mc.models import (
+    HieCoAttentionForMultipleChoiceVqa,
+    HieCoAttentionVqaConfig,
+    MlpForMultipleChoiceVqa,
+    MlpVqaConfig,
+    SpatialAttentionForMultipleChoiceVqa,
+    SpatialAttentionVqaConfig,
+    VqaMcProcessor,
+)
+from hf_vqa_mc.models.inputs import needed
+
+DIM = 5
+WORDS = ("what", "colour", "is", "the", "cat", "red", "green", "blue", "dog", "on", "mat", "two")
+TRAINING_TEXTS = ("What colour is the cat?", "red", "green", "a blue dog")
+"""``a`` has no vector; ``on``, ``mat`` and ``two`` are new to who was trained on these."""
+KINDS = ("mlp-a", "mlp-ia", "mlp-qa", "mlp-iqa", "spatial", "hie-co")
+
+_LETTERS = {"i": "image", "q": "question", "a": "answer"}
+
+
+def vectors_file(folder: Path, seed: int = 0) -> Path:
+    """A file of word vectors."""
+    path = folder / f"vectors{seed}.txt"
+    rows = np.random.default_rng(seed).normal(size=(len(WORDS), DIM)).round(3)
+    lines = [f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS, rows.tolist(), strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def word_vectors(folder: Path, seed: int = 0) -> WordVectors:
+    return load_word_vectors(str(vectors_file(folder, seed)))
+
+
+def model_of(kind: str, seed: int = 0) -> torch.nn.Module:
+    """A model in evaluation mode, with random weights and batch statistics as after some training."""
+    torch.manual_seed(seed)
+    if kind.startswith("mlp-"):
+        inputs = [_LETTERS[letter] for letter in kind.removeprefix("mlp-")]
+        config = MlpVqaConfig(inputs=inputs, image_size=Pixels().dim, text_size=DIM, hidden_size=8)
+        model = MlpForMultipleChoiceVqa(config)
+        head = model.head
+    else:
+        sizes = {"image_size": Pixels(2).dim, "text_size": DIM, "hidden_size": 8}
+        if kind == "spatial":
+            model = SpatialAttentionForMultipleChoiceVqa(SpatialAttentionVqaConfig(attention_size=6, **sizes))
+        else:
+            config = HieCoAttentionVqaConfig(level_size=6, joint_size=7, lstm_layers=1, **sizes)
+            model = HieCoAttentionForMultipleChoiceVqa(config)
+        head = model.mlp.head
+    head.norm.running_mean.uniform_(-0.2, 0.2)
+    head.norm.running_var.uniform_(0.02, 0.2)
+    return model.eval()
+
+
+def processor_of(model: torch.nn.Module, vectors: WordVectors, centred: bool = False) -> VqaMcProcessor:
+    inputs = needed(model.config)
+    grid = 2 if "image_grid" in inputs else None
+    kind = Pixels(grid).kind if any(name.startswith("image") for name in inputs) else None
+    return VqaMcProcessor(TextFeatures.of(vectors, TRAINING_TEXTS, centred=centred), kind, inputs)
+
+
+def checkpoint(folder: Path, kind: str, seed: int = 0) -> Path:
+    """A folder as save_pretrained of model and processor leave it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model = model_of(kind, seed)
+    model.save_pretrained(folder)
+    processor_of(model, word_vectors(folder.parent)).save_pretrained(folder)
+    return folder
+
+
+def picture(seed: int, size: tuple[int, int] = (40, 30)) -> Image.Image:
+    """Coloured noise."""
+    pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), np.uint8)
+    return Image.fromarray(pixels)

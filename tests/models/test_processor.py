@@ -1,0 +1,269 @@
+"""The processor makes what the model's forward takes, from raw images and texts, and travels in the checkpoint."""
+
+import inspect
+import json
+import threading
+from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoProcessor
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.features.backbones import FeatureKind, Pixels, find_backbone
+from hf_vqa_mc.models import VqaMcProcessor
+from hf_vqa_mc.models.inputs import needed
+from tests.features.tiny_models import resnet
+from tests.models.checkpoints import (
+    DIM,
+    KINDS,
+    TRAINING_TEXTS,
+    checkpoint,
+    model_of,
+    picture,
+    processor_of,
+    vectors_file,
+    word_vectors,
+)
+
+QUESTIONS = ["What colour is the cat?", "is the dog blue"]
+CHOICES = [["red", "green", "a blue dog"], ["red", "blue"]]
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    return word_vectors(tmp_path_factory.mktemp("vectors"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_makes_exactly_what_forward_takes_and_the_model_needs(vectors, kind):
+    model = model_of(kind)
+    processor = processor_of(model, vectors)
+    made = processor(QUESTIONS, CHOICES, [picture(0), picture(1)])
+    expected = {"choice_vectors", "choice_mask"} | needed(model.config)
+    expected |= {"question_mask"} if kind == "hie-co" else set()
+    assert set(made) == expected == set(processor.model_input_names)
+    assert expected <= inspect.signature(model.forward).parameters.keys()
+    assert model(**made).logits.shape == (2, 3)
+
+
+def test_what_each_tensor_holds(vectors):
+    processor = processor_of(model_of("hie-co"), vectors, centred=True)
+    made = processor(QUESTIONS, CHOICES, [picture(0), picture(1)])
+    text = processor.text
+    assert made["choice_mask"].tolist() == [[True] * 3, [True, True, False]]
+    np.testing.assert_array_equal(made["choice_vectors"][0], text.encode(CHOICES[0]))
+    np.testing.assert_array_equal(made["choice_vectors"][1, :2], text.encode(CHOICES[1]))
+    assert not made["choice_vectors"][1, 2].any()
+    np.testing.assert_array_equal(made["question_vectors"], text.encode(QUESTIONS))
+    for name, expected in zip(("question_tokens", "question_mask"), text.encode_words(QUESTIONS), strict=True):
+        np.testing.assert_array_equal(made[name], expected)
+    np.testing.assert_array_equal(made["image_grid"], Pixels(2).encode([picture(0), picture(1)]))
+
+
+@settings(max_examples=25, deadline=None)
+@given(counts=st.lists(st.integers(1, 5), min_size=1, max_size=5))
+def test_other_questions_of_the_batch_change_no_score(vectors, counts):
+    model = model_of("mlp-iqa")
+    processor = processor_of(model, vectors)
+    choices = [[TRAINING_TEXTS[1:][(row + at) % 3] for at in range(count)] for row, count in enumerate(counts)]
+    questions, images = ["what colour"] * len(counts), [picture(row) for row in range(len(counts))]
+    made = processor(questions, choices, images)
+    assert ("choice_mask" in made) == (len(set(counts)) > 1)
+    with torch.no_grad():
+        together = model(**made).logits
+        for row, count in enumerate(counts):
+            alone = model(**processor(questions[row : row + 1], choices[row : row + 1], images[row : row + 1])).logits
+            torch.testing.assert_close(together[row, :count], alone[0], atol=1e-6, rtol=1e-6)
+
+
+def test_an_image_may_be_given_in_any_way(vectors, tmp_path):
+    processor = processor_of(model_of("mlp-ia"), vectors)
+    path = tmp_path / "picture.png"
+    picture(3).save(path)
+    ways = [picture(3), str(path), path, path.read_bytes(), picture(3).convert("RGBA")]
+    made = processor([""] * len(ways), [["red"]] * len(ways), ways)["image_features"]
+    assert (made == made[0]).all()
+    np.testing.assert_array_equal(made[:1], Pixels().encode([picture(3)]))
+
+
+def test_features_have_the_precision_of_those_in_training(vectors, tmp_path):
+    folder = str(resnet(tmp_path / "tiny"))
+    backbone = find_backbone(folder, None, device="cpu", precision="bfloat16")
+    text = processor_of(model_of("mlp-a"), vectors).text
+    processor = VqaMcProcessor(text, backbone.kind, ["image_features"], backbone=folder)
+    made = processor([""], [["red"]], [picture(0)])["image_features"]
+    expected = torch.from_numpy(backbone.encode([picture(0)])).bfloat16().float()
+    torch.testing.assert_close(made, expected, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("read_with", [VqaMcProcessor, AutoProcessor])
+def test_it_is_saved_and_loaded_without_the_file_of_the_word_vectors(tmp_path, kind, read_with):
+    model = model_of(kind)
+    processor = processor_of(model, word_vectors(tmp_path), centred=True)
+    processor.save_pretrained(tmp_path / "saved")
+    (tmp_path / "vectors0.txt").unlink()
+    assert {path.name for path in (tmp_path / "saved").iterdir()} == {"processor_config.json", "words.safetensors"}
+    loaded = read_with.from_pretrained(tmp_path / "saved")
+    assert isinstance(loaded, VqaMcProcessor)
+    assert (loaded.inputs, loaded.image_kind) == (processor.inputs, processor.image_kind)
+    made, again = (one(QUESTIONS[:1], CHOICES[:1], [picture(0)]) for one in (processor, loaded))
+    assert made.keys() == again.keys()
+    for name in made:
+        torch.testing.assert_close(again[name], made[name], atol=0, rtol=0)
+
+
+def test_saved_again_it_is_the_same_bytes(vectors, tmp_path):
+    processor = processor_of(model_of("mlp-iqa"), vectors)
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        processor.save_pretrained(folder)
+        processor = VqaMcProcessor.from_pretrained(folder)
+    for path in (tmp_path / "first").iterdir():
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes()
+
+
+def test_new_words_come_from_the_same_file_or_are_left_out_or_refused(tmp_path):
+    folder, same, other = checkpoint(tmp_path / "saved", "mlp-qa"), vectors_file(tmp_path), vectors_file(tmp_path, 1)
+    asked = (["two"], [["red", "mat"]])
+    with pytest.raises(InputError, match="'mat'"):
+        VqaMcProcessor.from_pretrained(folder)(*asked)
+    known = word_vectors(tmp_path).rows(["mat", "two"])[0]
+    for processor in (
+        AutoProcessor.from_pretrained(folder, word_vectors=same),
+        VqaMcProcessor.from_pretrained(folder).with_options(word_vectors=word_vectors(tmp_path)),
+    ):
+        made = processor(*asked)
+        np.testing.assert_array_equal(made["choice_vectors"][0, 1], known[0])
+        np.testing.assert_array_equal(made["question_vectors"][0], known[1])
+    made = AutoProcessor.from_pretrained(folder, new_words="skip")(*asked)
+    assert not made["choice_vectors"][0, 1].any() and made["choice_vectors"][0, 0].any()
+    with pytest.raises(InputError, match=r"vectors1\.txt.*vectors0\.txt"):
+        VqaMcProcessor.from_pretrained(folder, word_vectors=other)
+    with pytest.raises(InputError, match="no such file"):
+        VqaMcProcessor.from_pretrained(folder, word_vectors=tmp_path / "vectors7.txt")
+    with pytest.raises(TypeError, match="new_word"):
+        VqaMcProcessor.from_pretrained(folder, new_word="skip")
+
+
+def test_a_backbone_of_another_revision_is_refused(vectors, tmp_path):
+    trained, other = str(resnet(tmp_path / "tiny")), str(resnet(tmp_path / "other" / "tiny", seed=1))
+    kind = find_backbone(trained, 2, device="cpu").kind
+    text = processor_of(model_of("mlp-a"), vectors).text
+    right = VqaMcProcessor(text, kind, ["image_grid"], backbone=trained)
+    assert right([""], [["red"]], [picture(0)])["image_grid"].shape == (1, 4, 32)
+    with pytest.raises(InputError, match=kind.revision):
+        right.with_options(backbone=other).image_backbone()
+    with pytest.raises(InputError, match=kind.revision):
+        right.with_options(backbone=find_backbone(other, 2, device="cpu"))
+    with pytest.raises(InputError, match="backbone"):
+        right.with_options(backbone=str(tmp_path / "nowhere")).image_backbone()
+
+
+@pytest.mark.parametrize(
+    ("questions", "choices", "images", "told"),
+    [
+        ("what", [["red"]], [picture(0)], "lists"),
+        (["what"], "red", [picture(0)], "lists"),
+        (["what"], [["red"], ["blue"]], [picture(0)], "1 questions and choices of 2"),
+        (["what", None], [["red"], ["blue"]], [picture(0)] * 2, "question 1 is None"),
+        (["what"], [["red", 3]], [picture(0)], "choices of question 0"),
+        (["what"], ["red"], [picture(0)], "choices of question 0"),
+        (["what"], [[]], [picture(0)], "question 0 has no choices"),
+        (["what"], [["red"]], None, "expected 1, one a question, found none"),
+        (["what"], [["red"]], [picture(0)] * 2, "expected 1, one a question, found 2"),
+        (["what"], [["red"]], ["nowhere.png"], "image nowhere.png: no such file"),
+        (["what"], [["red"]], [b"abc"], "image given as bytes: no image"),
+        (["what"], [["red"]], [7], "image is 7; expected"),
+    ],
+)
+def test_what_cannot_be_read_is_told(vectors, questions, choices, images, told):
+    processor = processor_of(model_of("mlp-iqa"), vectors)
+    with pytest.raises(InputError, match=told):
+        processor(questions, choices, images)
+
+
+def test_a_broken_image_is_told(vectors, tmp_path):
+    path = tmp_path / "cut.png"
+    picture(0).save(path)
+    path.write_bytes(path.read_bytes()[:200])
+    processor = processor_of(model_of("mlp-ia"), vectors)
+    with pytest.raises(InputError, match=r"cut\.png: a broken image"):
+        processor([""], [["red"]], [path])
+
+
+def test_inputs_and_image_features_must_fit(vectors):
+    text = processor_of(model_of("mlp-a"), vectors).text
+    for kind, inputs in (
+        (None, ["image_features"]),
+        (Pixels().kind, []),
+        (Pixels().kind, ["image_grid"]),
+        (Pixels(2).kind, ["image_features"]),
+        (Pixels().kind, ["image_features", "image_grid"]),
+        (None, ["question_vector"]),
+    ):
+        with pytest.raises(InputError):
+            VqaMcProcessor(text, kind, inputs)
+    with pytest.raises(InputError, match="sees no image"):
+        VqaMcProcessor(text, None, []).image_backbone()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "no json",
+        "[]",
+        {"inputs": None},
+        {"inputs": [3]},
+        {"inputs": ["image_grid"]},
+        {"image_features": {"backbone": "pixels"}},
+        {"image_features": None},
+        {"word_vectors": {"name": "other.txt", "sha256": "0" * 64, "dim": DIM, "centred": False}},
+    ],
+)
+def test_a_processor_config_that_does_not_fit_is_told(tmp_path, changed):
+    path = checkpoint(tmp_path / "saved", "mlp-iqa") / "processor_config.json"
+    content = changed if isinstance(changed, str) else json.dumps({**json.loads(path.read_text()), **changed})
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"processor_config\.json"):
+        VqaMcProcessor.from_pretrained(path.parent)
+
+
+def test_files_that_are_not_there_are_told(tmp_path):
+    folder = checkpoint(tmp_path / "saved", "mlp-iqa")
+    (folder / "words.safetensors").unlink()
+    with pytest.raises(InputError, match=r"no words\.safetensors"):
+        AutoProcessor.from_pretrained(folder)
+    (folder / "processor_config.json").unlink()
+    for read_with in (AutoProcessor, VqaMcProcessor):
+        with pytest.raises(InputError, match=r"no processor_config\.json"):
+            read_with.from_pretrained(folder)
+
+
+def test_a_kind_is_kept_whole(vectors, tmp_path):
+    kind = FeatureKind("microsoft/resnet-152", "0" * 40, 7, 2048, "bfloat16")
+    text = replace(processor_of(model_of("mlp-a"), vectors).text, name="wörter.txt")
+    VqaMcProcessor(text, kind, ["image_grid", "question_vectors"]).save_pretrained(tmp_path)
+    loaded = VqaMcProcessor.from_pretrained(tmp_path)
+    assert loaded.image_kind == kind and loaded.text.name == "wörter.txt"
+
+
+def test_an_image_may_be_an_address(vectors, tmp_path):
+    picture(0).save(tmp_path / "picture.png")
+    files = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    processor = processor_of(model_of("mlp-ia"), vectors)
+    with ThreadingHTTPServer(("127.0.0.1", 0), files) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        made = processor([""], [["red"]], [f"{address}/picture.png"])["image_features"]
+        with pytest.raises(ConnectionError, match=r"nowhere\.png cannot be fetched: .*404"):
+            processor([""], [["red"]], [f"{address}/nowhere.png"])
+        server.shutdown()
+    np.testing.assert_array_equal(made, Pixels().encode([picture(0)]))
+    with pytest.raises(ConnectionError, match="cannot be fetched"):
+        processor([""], [["red"]], [f"{address}/picture.png"])
