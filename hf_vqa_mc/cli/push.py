@@ -1,4 +1,4 @@
-"""``vqa-mc push``: a dataset or a metric to the Hub."""
+"""``vqa-mc push``: a dataset, a model or a metric to the Hub."""
 
 import json
 import sys
@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from hf_vqa_mc.hub.shipment import Shipment
 
 FOLDER = Path("vqa_mc")
+OPTION_OF = {"--folder": ("dataset", "model"), "--metric": ("metric",), "--replace": ("dataset",)}
+"""What each option is for, where it is not for everything."""
+LEFT_OUT = {"dataset": "which no build wrote", "model": "which is no part of a checkpoint"}
+"""Why a file of the folder is not sent, by kind of shipment."""
 
 
 def push(
-    kind: Annotated[Literal["dataset", "metric"], typer.Argument(help="What to push.", show_default=False)],
+    kind: Annotated[Literal["dataset", "model", "metric"], typer.Argument(help="What to push.", show_default=False)],
     name: Annotated[
         str,
         typer.Argument(
@@ -28,7 +32,11 @@ def push(
     ],
     folder: Annotated[
         Path | None,
-        typer.Option(help="Dataset: the folder that vqa-mc build wrote, else ./vqa_mc.", show_default=False),
+        typer.Option(
+            help="Dataset: the folder that vqa-mc build wrote, else ./vqa_mc. "
+            "Model: a checkpoint that vqa-mc train wrote, such as RUN/best.",
+            show_default=False,
+        ),
     ] = None,
     metric: Annotated[
         str | None,
@@ -41,9 +49,11 @@ def push(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be sent; touch no network.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Tell what was sent as JSON.")] = False,
 ) -> None:
-    """Push a built dataset or a metric to the Hub, in one commit.
+    """Push a built dataset, a trained model or a metric to the Hub, in one commit.
 
     Example: vqa-mc push dataset NAMESPACE/vqa_mc --dry-run
+
+    Example: vqa-mc push model NAMESPACE/mlp-iqa --folder RUN/best
 
     Example: vqa-mc push metric NAMESPACE/mc_accuracy
 
@@ -51,9 +61,13 @@ def push(
     """
     from hf_vqa_mc.hub.push import push as send
 
-    shipment = _dataset(name, folder, metric, private) if kind == "dataset" else _metric(
-        name, folder, metric, private, replace
-    )  # fmt: skip
+    _check_options(kind, {"--folder": folder, "--metric": metric, "--replace": replace})
+    if kind == "dataset":
+        shipment = _dataset(name, folder or FOLDER, private)
+    elif kind == "model":
+        shipment = _model(name, folder, private)
+    else:
+        shipment = _metric(name, metric, private)
     if dry_run:
         _tell(_planned(shipment), _plan_lines(shipment), as_json)
         return
@@ -62,23 +76,34 @@ def push(
     _tell(_sent(done), _sent_lines(done), as_json)
 
 
-def _dataset(name: str, folder: Path | None, metric: str | None, private: bool) -> "Shipment":
+def _check_options(kind: str, given: dict[str, object]) -> None:
+    for option, value in given.items():
+        if value and kind not in OPTION_OF[option]:
+            shown = option if value is True else f"{option} {value}"
+            raise InputError(f"{shown} is for push {' and '.join(OPTION_OF[option])}; leave it out")
+
+
+def _dataset(name: str, folder: Path, private: bool) -> "Shipment":
     from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.hub.dataset_folder import dataset_shipment
 
-    if metric is not None:
-        raise InputError(f"--metric {metric} is for push metric; leave it out")
     with steps_on_stderr() as progress:
-        return dataset_shipment(folder or FOLDER, name, private=private, progress=progress)
+        return dataset_shipment(folder, name, private=private, progress=progress)
 
 
-def _metric(name: str, folder: Path | None, metric: str | None, private: bool, replace: bool) -> "Shipment":
+def _model(name: str, folder: Path | None, private: bool) -> "Shipment":
+    if folder is None:
+        raise InputError("which checkpoint? Name it: --folder RUN/best")
+    from hf_vqa_mc.hub.model_folder import model_shipment  # late, as it takes torch
+
+    return model_shipment(folder, name, private=private)
+
+
+def _metric(name: str, metric: str | None, private: bool) -> "Shipment":
     from hf_vqa_mc.hub.metric_space import metric_shipment
     from hf_vqa_mc.hub.shipment import check_name
     from hf_vqa_mc.metrics import metric_folder
 
-    if folder is not None or replace:
-        raise InputError(f"{'--replace' if replace else f'--folder {folder}'} is for push dataset; leave it out")
     return metric_shipment(metric_folder(metric or check_name(name).split("/")[1]), name, private=private)
 
 
@@ -127,11 +152,13 @@ def _sent_lines(done: "Pushed") -> list[str]:
 def _use(shipment: "Shipment") -> str:
     if shipment.inventory is not None:
         return f'datasets.load_dataset("{shipment.name}", "{shipment.inventory["default"]}")'
+    if shipment.kind == "model":
+        return f'import hf_vqa_mc.models; transformers.pipeline("multiple-choice-vqa", model="{shipment.name}")'
     return f'evaluate.load("{shipment.name}")'
 
 
 def _left_out(shipment: "Shipment") -> list[str]:
-    return [f"left out {path}, which no build wrote" for path in shipment.left_out]
+    return [f"left out {path}, {LEFT_OUT[shipment.kind]}" for path in shipment.left_out]
 
 
 def _files(shipment: "Shipment") -> str:

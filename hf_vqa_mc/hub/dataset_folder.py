@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from hf_vqa_mc.builder.inventory import INVENTORY, Inventory, configs_of, read_inventory
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub.shipment import Shipment, ShippedFile, check_name
+from hf_vqa_mc.hub.shipment import Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.version import __version__
 
 CARD = "README.md"
@@ -54,7 +54,7 @@ def dataset_shipment(
         tuple(files),
         f"{sources}, made by hf_vqa_mc {__version__}",
         private,
-        left_out=_left_out(folder, {file.path for file in files}),
+        left_out=other_files(folder, {file.path for file in files}),
         inventory=inventory,
     )
 
@@ -111,17 +111,11 @@ def _plain(folder: Path, name: str) -> ShippedFile:
 
 
 def _checked(folder: Path, path: str, sha256: str) -> ShippedFile:
-    file = _plain(folder, path)
+    size, place = _plain(folder, path).size, folder / path
     digest = hashlib.sha256()
-    with file.place.open("rb") as content:
+    with place.open("rb") as content:
         while chunk := content.read(CHUNK):
             digest.update(chunk)
     if digest.hexdigest() != sha256:
-        raise InputError(f"{file.place} is not as the build left it (another checksum in {INVENTORY}); build it again")
-    return ShippedFile(path, file.place, file.size, sha256)
-
-
-def _left_out(folder: Path, sent: set[str]) -> tuple[str, ...]:
-    """Files that no build wrote; hidden ones are nobody's concern."""
-    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    return tuple(sorted(p.as_posix() for p in found if p.as_posix() not in sent and not p.parts[0].startswith(".")))
+        raise InputError(f"{place} is not as the build left it (another checksum in {INVENTORY}); build it again")
+    return ShippedFile(path, place, size, sha256)

@@ -1,6 +1,7 @@
 """What a push sends, and where to; known before the network is touched."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,7 +19,8 @@ class ShippedFile:
     """A file, and its path in the repository."""
 
     path: str
-    place: Path
+    place: Path | bytes
+    """where it is, or what is in it if it is written for the push"""
     size: int
     """bytes"""
     sha256: str | None = None
@@ -38,7 +40,7 @@ class Shipment:
     private: bool = False
     """asked for; a repository that exists keeps its own visibility"""
     left_out: tuple[str, ...] = ()
-    """files beside those that are sent"""
+    """files beside those that are sent, see ``other_files``"""
     space_sdk: str | None = None
     """of a Space"""
     inventory: Inventory | None = None
@@ -77,3 +79,14 @@ def check_name(name: str) -> str:
                 "neither first nor last a '-' or '.'"
             )
     return name
+
+
+def other_files(folder: Path, sent: Collection[str]) -> tuple[str, ...]:
+    """The files in a folder and below it that are not sent; hidden ones are nobody's concern.
+
+    Args:
+        folder: that is pushed.
+        sent: paths in it.
+    """
+    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return tuple(sorted(p.as_posix() for p in found if p.as_posix() not in sent and not p.parts[0].startswith(".")))

@@ -312,5 +312,5 @@ def test_options_of_the_other_kind_are_refused(vqa_mc):
 
 def test_help_has_an_example_of_each(vqa_mc):
     told = vqa_mc("push", "-h", COLUMNS="200").stdout
-    for kind in ("dataset", "metric"):
+    for kind in ("dataset", "model", "metric"):
         assert f"Example: vqa-mc push {kind} NAMESPACE/" in told

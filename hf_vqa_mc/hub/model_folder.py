@@ -1,0 +1,60 @@
+"""A checkpoint that ``vqa-mc train`` wrote, as a model repository."""
+
+from pathlib import Path
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.features.text_features import WORDS_FILE
+from hf_vqa_mc.hub.markdown import one_line
+from hf_vqa_mc.hub.model_card import model_card
+from hf_vqa_mc.hub.shipment import Shipment, ShippedFile, check_name, other_files
+from hf_vqa_mc.hub.training_record import RECORD, Record, read_record
+from hf_vqa_mc.models.checkpoint import CONFIG, WEIGHTS, load_checkpoint
+from hf_vqa_mc.models.processor import PROCESSOR_CONFIG
+
+CARD = "README.md"
+FILES = (CONFIG, WEIGHTS, PROCESSOR_CONFIG, WORDS_FILE, RECORD)
+"""What a checkpoint is, beside the card; nothing else is sent, so no pickle is."""
+BEST = "best"
+"""The folder of a run's best checkpoint."""
+
+
+def model_shipment(folder: Path, name: str, *, private: bool = False) -> Shipment:
+    """What a push of a checkpoint sends: its files, and a card written from ``training.json``.
+
+    Args:
+        folder: a checkpoint of ``vqa-mc train``, such as RUN/best.
+        name: NAMESPACE/NAME.
+        private: a new repository is to be private.
+
+    Raises:
+        InputError: the folder is none of a checkpoint, a file is missing or broken, or the name is none.
+    """
+    check_name(name)
+    _check_folder(folder)
+    record = read_record(folder)
+    card = model_card(record, name).encode()
+    files = [ShippedFile(CARD, card, len(card))]
+    for one in FILES:
+        place = folder / one
+        files.append(ShippedFile(one, place, place.stat().st_size))
+    same_card = {CARD} if (folder / CARD).is_file() and (folder / CARD).read_bytes() == card else set()
+    left_out = other_files(folder, {*FILES, *same_card})
+    return Shipment("model", name, tuple(files), _message(record), private, left_out=left_out)
+
+
+def _check_folder(folder: Path) -> None:
+    """Nothing, if a checkpoint lies there that loads."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder; name a checkpoint that vqa-mc train wrote")
+    if not (folder / CONFIG).is_file() and (folder / BEST / CONFIG).is_file():
+        raise InputError(f"{folder} is a run, not a checkpoint: did you mean {folder / BEST}?")
+    load_checkpoint(folder)
+    missing = [one for one in FILES if not (folder / one).is_file()]
+    if missing:
+        raise InputError(f"{folder} is no whole checkpoint: {', '.join(missing)} missing; name one of vqa-mc train")
+
+
+def _message(record: Record) -> str:
+    model, config, version = (one_line(record.get(key, "")) for key in ("model", "config", "version"))
+    trained = " ".join(filter(None, [model or "checkpoint", f"on {config}" if config else ""]))
+    return f"{trained}, trained by hf_vqa_mc{f' {version}' if version else ''}"

@@ -1,0 +1,216 @@
+"""A trained model goes to the Hub and comes back with the same answers, also when things go wrong between."""
+
+import json
+from shutil import copytree
+
+import pytest
+from huggingface_hub import ModelCard
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.hub import model_shipment
+from hf_vqa_mc.hub.model_folder import CARD as README
+from tests.builder.fixtures import tree_bytes
+from tests.hub.checkpoints import FILES, RECORD, answers, write_checkpoint
+from tests.hub.pushing import last_line, told
+from tests.hub.repositories import Fault
+
+NAME = "ada/mlp-qa"
+ANSWERS = "import json, sys; from tests.hub.checkpoints import answers; print(json.dumps(answers(sys.argv[1])))"
+PULL = """
+import sys
+import hf_vqa_mc.models
+from transformers import AutoModelForMultipleChoice
+try:
+    AutoModelForMultipleChoice.from_pretrained(sys.argv[1], token=False)
+except OSError as error:
+    print(error)
+print(AutoModelForMultipleChoice.from_pretrained(sys.argv[1]).config.hidden_size)
+"""
+
+
+@pytest.fixture(scope="session")
+def best(tmp_path_factory):
+    """RUN/best; not to be changed."""
+    return write_checkpoint(tmp_path_factory.mktemp("run") / "best")
+
+
+@pytest.fixture(scope="session")
+def other(tmp_path_factory):
+    """Another run's, of the same model."""
+    return write_checkpoint(tmp_path_factory.mktemp("other") / "best", seed=1, best_step=7)
+
+
+def sent(hub, name=NAME):
+    """The files of a model on the Hub, but for the Hub's own."""
+    return {path: content for path, content in hub.repositories["model", name].files.items() if path[0] != "."}
+
+
+def page(folder, name=NAME):
+    """What a push of this folder makes of the repository."""
+    (card, *_) = model_shipment(folder, name).files
+    return {README: card.place, **{path: (folder / path).read_bytes() for path in FILES}}
+
+
+def test_a_pushed_model_comes_back_with_the_same_answers_and_then_offline(hub, best, vqa_mc, process):
+    done = vqa_mc("push", "model", NAME, "--folder", best)
+    assert done.returncode == 0, done.stderr
+    head = hub.repositories["model", NAME].at("main")
+    assert f"made and filled {hub.address}/{NAME} (public), commit {head.oid[:8]}" in done.stdout
+    assert f'try: import hf_vqa_mc.models; transformers.pipeline("multiple-choice-vqa", model="{NAME}")' in done.stdout
+    assert head.title == "mlp-qa on cocoqa_iou_qou, trained by hf_vqa_mc 0.1.0"
+    assert sent(hub) == page(best)
+    data = ModelCard(sent(hub)[README].decode()).data
+    assert [(one.dataset_split, one.metric_value) for one in data.eval_results] == [
+        ("test", RECORD["results"]["test"]["accuracy"])
+    ]
+    here = answers(str(best))
+    assert told(process("-c", ANSWERS, NAME, token=None, home="puller")) == here
+    asked = len(hub.requests)
+    assert told(process("-c", ANSWERS, NAME, token=None, home="puller", HF_HUB_OFFLINE="1")) == here
+    assert len(hub.requests) == asked
+    assert hub.leaked == []
+
+
+def test_what_was_pulled_and_pushed_again_changes_nothing(hub, best, vqa_mc, process):
+    vqa_mc("push", "model", NAME, "--folder", best)
+    before = hub.repositories["model", NAME].at("main")
+    pull = "from huggingface_hub import snapshot_download as pull; pull('ada/mlp-qa', local_dir='p')"
+    assert process("-c", pull).returncode == 0
+    done = vqa_mc("push", "model", NAME, "--folder", "p")
+    assert done.stdout == f"{hub.address}/{NAME} (public) holds all of this already; nothing was sent\n"
+    assert hub.repositories["model", NAME].at("main") is before
+
+
+def test_another_run_replaces_the_model_and_nothing_else(hub, best, other, vqa_mc):
+    vqa_mc("push", "model", NAME, "--folder", best)
+    hub.repositories["model", NAME].write("main", {"LICENSE": b"mine"}, title="by hand")
+    done = vqa_mc("push", "model", NAME, "--folder", other)
+    assert f"updated {hub.address}/{NAME} (public)" in done.stdout
+    assert sent(hub) == {**page(other), "LICENSE": b"mine"}
+
+
+def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, best, vqa_mc):
+    before = tree_bytes(best)
+    done = vqa_mc("push", "model", NAME, "--folder", best, "--private", "--dry-run", token=None)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, message, *files, total = done.stdout.splitlines()
+    assert first == f"model {NAME}, private if new, else as it is"
+    assert message == "commit message: mlp-qa on cocoqa_iou_qou, trained by hf_vqa_mc 0.1.0"
+    assert [line.split()[-1] for line in files] == [README, *FILES]
+    assert total.startswith("6 files, ")
+    assert total.endswith("; nothing was sent")
+    assert hub.requests == []
+    assert tree_bytes(best) == before
+
+
+def test_only_what_is_a_checkpoint_is_sent(hub, best, vqa_mc, tmp_path):
+    folder = copytree(best, tmp_path / "best")
+    strange = ("README.md", "notes.txt", "optimizer.pt", "pytorch_model.bin", "trackers/events")
+    (folder / "trackers").mkdir()
+    for name in (*strange, ".env"):
+        (folder / name).write_bytes(b"my own")
+    done = vqa_mc("push", "model", NAME, "--folder", folder, "--json")
+    assert json.loads(done.stdout)["left_out"] == list(strange)
+    assert sent(hub) == page(best)
+
+
+def test_the_dry_run_says_what_stays_here(best, tmp_path):
+    from hf_vqa_mc.cli.push import _plan_lines
+
+    folder = copytree(best, tmp_path / "best")
+    (folder / "training_args.bin").write_bytes(b"pickled")
+    assert (
+        _plan_lines(model_shipment(folder, NAME))[-1] == "left out training_args.bin, which is no part of a checkpoint"
+    )
+
+
+def test_a_private_model_is_there_for_its_owner_only(hub, best, vqa_mc, process):
+    done = vqa_mc("push", "model", NAME, "--folder", best, "--private")
+    assert "(private)" in done.stdout
+    assert hub.repositories["model", NAME].private
+    pulled = process("-c", PULL, NAME)
+    assert f"{NAME} is not a local folder and is not a valid model identifier" in pulled.stdout
+    assert "private repository" in pulled.stdout
+    assert told(pulled) == 8
+
+
+def test_without_a_token_a_private_model_is_not_made(hub, best, vqa_mc):
+    done = vqa_mc("push", "model", NAME, "--folder", best, "--private", token=None)
+    assert done.returncode == 2
+    assert "no token for the Hub: type hf auth login, or set HF_TOKEN" in last_line(done)
+    assert hub.repositories == {}
+
+
+def test_an_upload_that_broke_off_has_changed_nothing_and_the_next_goes_on(hub, best, vqa_mc):
+    hub.faults.append(Fault("PUT", "/objects/", cut=100))  # this one is taken up again
+    hub.faults.append(Fault("POST", "/commit/main", status=500))
+    done = vqa_mc("push", "model", NAME, "--folder", best)
+    assert done.returncode == 1
+    assert last_line(done).endswith("push again, which goes on where this one was")
+    assert sent(hub) == {}
+    hub.requests.clear()
+    assert vqa_mc("push", "model", NAME, "--folder", best).returncode == 0
+    assert hub.asked("PUT", "/objects/") == []
+    assert sent(hub) == page(best)
+
+
+def test_somebody_elses_commit_meanwhile_is_told_and_kept(hub, best, vqa_mc):
+    def theirs():
+        hub.repositories["model", NAME].write("main", {"NOTES": b"theirs"}, title="theirs")
+
+    hub.faults.append(Fault("PUT", "/objects/", first=theirs))
+    done = vqa_mc("push", "model", NAME, "--folder", best)
+    assert done.returncode == 2
+    assert f"somebody pushed to {NAME} meanwhile; nothing there was changed" in last_line(done)
+    assert sent(hub) == {"NOTES": b"theirs"}
+
+
+def move(folder, name, to):
+    (folder / name).rename(folder / to)
+
+
+SPOILT = {
+    "no config": (lambda best: (best / "config.json").unlink(), "config.json"),
+    "a pickle": (lambda best: move(best, "model.safetensors", "pytorch_model.bin"), "pytorch_model.bin, and pickles"),
+    "half the weights": (lambda best: (best / "model.safetensors").write_bytes(b"\x10\0"), "no whole safetensors"),
+    "no words": (lambda best: (best / "words.safetensors").unlink(), "words.safetensors"),
+    "no processor": (lambda best: (best / "processor_config.json").unlink(), "processor_config.json"),
+    "no record": (lambda best: (best / "training.json").unlink(), "training.json missing; name one of vqa-mc train"),
+    "another config": (
+        lambda best: (best / "config.json").write_text((best / "config.json").read_text().replace(": 8,", ": 9,")),
+        "config.json does not fit model.safetensors",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), SPOILT.values(), ids=SPOILT)
+def test_a_checkpoint_that_is_not_whole_is_refused(best, tmp_path, spoil, message):
+    folder = copytree(best, tmp_path / "best")
+    spoil(folder)
+    with pytest.raises(InputError) as refused:
+        model_shipment(folder, NAME)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_run_is_no_checkpoint(best, tmp_path):
+    with pytest.raises(InputError, match=f"is a run, not a checkpoint: did you mean {best}\\?"):
+        model_shipment(best.parent, NAME)
+    with pytest.raises(InputError, match="there is no such folder"):
+        model_shipment(tmp_path / "nothing", NAME)
+    with pytest.raises(InputError, match="expected NAMESPACE/NAME"):
+        model_shipment(best, "mlp-qa")
+
+
+def test_the_checkpoint_has_to_be_named(vqa_mc):
+    assert "Name it: --folder RUN/best" in last_line(vqa_mc("push", "model", NAME))
+
+
+def test_options_of_other_kinds_are_refused(vqa_mc):
+    assert "--metric wups is for push metric; leave it out" in last_line(
+        vqa_mc("push", "model", NAME, "--metric", "wups")
+    )
+    assert "--replace is for push dataset; leave it out" in last_line(vqa_mc("push", "model", NAME, "--replace"))
+    assert "--folder x is for push dataset and model; leave it out" in last_line(
+        vqa_mc("push", "metric", "ada/wups", "--folder", "x")
+    )
