@@ -11,9 +11,12 @@ import typer
 
 from hf_vqa_mc.cli.build import build
 from hf_vqa_mc.cli.features import features
+from hf_vqa_mc.cli.predict import predict
 from hf_vqa_mc.cli.push import push
 from hf_vqa_mc.cli.quickstart import quickstart
 from hf_vqa_mc.cli.score import score
+from hf_vqa_mc.cli.train import train
+from hf_vqa_mc.cli.transfer import transfer
 from hf_vqa_mc.errors import InputError, MissingExtra
 
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -103,4 +106,7 @@ verb(quickstart)
 verb(build)
 verb(score)
 verb(features)
+verb(train)
+verb(predict)
+verb(transfer)
 verb(push)

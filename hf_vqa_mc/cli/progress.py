@@ -12,8 +12,15 @@ SHOWN_EVERY = 0.1
 
 
 @contextmanager
-def steps_on_stderr() -> Iterator[Progress]:
-    """A function to be told (step, done, total); each step gets its bar."""
+def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
+    """A function to be told (step, done, total); each step gets its bar.
+
+    Args:
+        quiet: show nothing, as in all processes but the first.
+    """
+    if quiet:
+        yield lambda step, done, total: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars

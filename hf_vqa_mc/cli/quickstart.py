@@ -10,23 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from hf_vqa_mc.cli.build import RUNNING, next_steps
+from hf_vqa_mc.cli.quickstart_models import Results, how_to_read, model_steps, table_of, train_models
 
 if TYPE_CHECKING:
     import numpy as np
     from datasets import DatasetDict
     from numpy.typing import NDArray
     from pyarrow import Table
+    from rich.table import Table as RichTable
 
     from hf_vqa_mc.builder import Build
     from hf_vqa_mc.cli.progress import Progress
+    from hf_vqa_mc.variants import Settings
     from hf_vqa_mc.variants.settings import Ties
 
 SOURCE, SHOWN = "easyvqa", "easyvqa_iou_qou"
 
 RULES = (
-    "Answers alone: the choice that is most often right for how often it is offered in the training split (the prior "
-    "rule, eq. 2 of Chao et al. 2018). Question + answers: the same, counted among the questions that begin with the "
-    "same words. The nearer to chance, the more one has to look."
+    "By counting the training split: the choice that is most often right for how often it is offered (eq. 2 of Chao "
+    "et al. 2018), and the same among questions that begin with the same words."
 )
 
 Figures = dict[str, Any]
@@ -40,19 +42,27 @@ def quickstart(
     ties: Annotated[
         str, typer.Option(help="As in vqa-mc build: equally similar questions by position, or random starts.")
     ] = "position",
+    no_train: Annotated[
+        bool, typer.Option("--no-train", help="Leave the models out, which take most of the time.")
+    ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(help="Threads; one a core at most, and by default.", rich_help_panel=RUNNING, show_default=False),
+        typer.Option(
+            help="Threads that build; one a core at most, and by default.",
+            rich_help_panel=RUNNING,
+            show_default=False,
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Tell the figures as JSON.", rich_help_panel=RUNNING)
     ] = False,
 ) -> None:
-    """Build easy-VQA's variants, load them back, and see what can be had without looking at an image.
+    """Build easy-VQA's variants, see what can be had without looking at an image, and train small models on them.
 
     Example: vqa-mc quickstart --output vqa_mc
 
     The 48,248 questions and 5,000 images come with the package easy-vqa; no network is needed.
+    It takes some minutes; typed again, it goes on with the features and models that it left beside the folder.
     """
     from hf_vqa_mc.builder.build import build_dataset
     from hf_vqa_mc.cli.progress import steps_on_stderr
@@ -60,16 +70,20 @@ def quickstart(
     from hf_vqa_mc.variants import Settings
 
     settings, package = Settings(seed=seed, ties=cast("Ties", ties)), package_folder()
+    results: Results = {}
     with steps_on_stderr() as progress:
         built = build_dataset(
             SOURCE, output=output, settings=settings, images=package, workers=workers, progress=progress
         )
-        figures = measure(load_back(built, progress), progress)
+        loaded = load_back(built, progress)
+        figures = measure(loaded, progress)
+        if not no_train:
+            results = train_models(built, loaded, settings, workers, progress)
     if as_json:
         told = {"output": str(built.output), "load_from": str(built.output.parent), "configs": figures}
-        sys.stdout.write(json.dumps(told, indent=1) + "\n")
+        sys.stdout.write(json.dumps({**told, "models": results}, indent=1) + "\n")
     else:
-        show(built, figures, settings.ties)
+        show(built, figures, results, settings)
 
 
 def load_back(built: "Build", progress: "Progress") -> "dict[str, DatasetDict]":
@@ -124,9 +138,24 @@ def _figures(train: "Table", test: "Table") -> Figures:
     }
 
 
-def show(built: "Build", figures: Mapping[str, Figures], ties: "Ties") -> None:
-    """What shortcuts reach, for people: a table, what it says, where everything lies and what to type next."""
+def show(built: "Build", figures: Mapping[str, Figures], results: Results, settings: "Settings") -> None:
+    """What shortcuts and models reach, for people: tables, what they say, and what to type next."""
     from rich.console import Console
+
+    console = Console()
+    shown = [(shortcuts_table(figures), f"{RULES} {what_it_says(figures, settings.ties)}")]
+    if results:
+        shown.append((table_of(results), how_to_read(results)))
+    for table, prose in shown:
+        console.print(table)
+        console.print(f"\n{prose}\n", markup=False, highlight=False)
+    steps = model_steps(built.output, settings) if results else row_step(built.output)
+    for text in (next_steps(built.output, SHOWN), f"\n{steps}", f"\n{real_step()}"):
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def shortcuts_table(figures: Mapping[str, Figures]) -> "RichTable":
+    """Rows: the configs; columns: chance and what each shortcut reaches."""
     from rich.table import Table
 
     from hf_vqa_mc.builder.card_text import percent
@@ -139,44 +168,37 @@ def show(built: "Build", figures: Mapping[str, Figures], ties: "Ties") -> None:
         shares = [found[key] for key in ("chance", "answer_prior", "question_answer_prior")]
         sizes = " or ".join(map(str, found["choices"]))
         table.add_row(name, sizes, *map(percent, [*shares, found["other"]["question_answer_prior"]]))
-    console = Console()
-    console.print(table)
-    for prose in (RULES, what_it_says(figures, ties)):
-        console.print(f"\n{prose}", markup=False, highlight=False)
-    for steps in (next_steps(built.output, SHOWN), more_steps(built.output)):
-        console.print(f"\n{steps}", markup=False, highlight=False, soft_wrap=True)
+    return table
 
 
 def what_it_says(figures: Mapping[str, Figures], ties: "Ties") -> str:
     """The table in two sentences."""
-    repeated = (
-        ", and questions that are worded alike take the same few colours for decoys, which gives the other colours "
-        "away (--ties random gives them different ones)"
-    )
     shown, iou, qou = (figures[f"{SOURCE}_{variant}"] for variant in ("iou_qou", "iou", "qou"))
     known = min(found["yes_no"]["question_answer_prior"] for found in figures.values())
     read = [f"{found['other']['question_answer_prior']:.0%}" for found in (iou, qou)]
     share = shown["yes_no"]["rows"] / shown["rows"]
+    repeated = " and gives equal questions the same decoys (but for --ties random)" if ties == "position" else ""
     return (
-        f"{share:.0%} of these questions are answered yes or no, and their wording alone gives {known:.0%} of those "
-        "answers away, which no decoy can mend; the last column leaves them out, and there who reads the question "
-        f"knows the answer among IoU decoys ({read[0]}), but less often among QoU decoys ({read[1]}). "
-        f"That is above chance ({qou['other']['chance']:.0%}) because easy-VQA has few answers: the third QoU decoy "
-        f"of a question about the shape cannot be a shape{repeated if ties == 'position' else ''}."
+        f"{share:.0%} of the questions are answered yes or no, and no decoy can mend that their wording gives "
+        f"{known:.0%} of those away. Of the others, who reads the question knows {read[0]} among IoU decoys, but "
+        f"{read[1]} among QoU decoys: above chance, since easy-VQA has few answers{repeated}."
     )
 
 
-def more_steps(output: Path) -> str:
-    """What to type after the first steps."""
-    from hf_vqa_mc.sources import find_source
-
-    name = output.name
+def row_step(output: Path) -> str:
+    """What to type for a row with its image."""
     return f"""\
 A row with its image:
 
-  python -c 'import hf_vqa_mc, datasets; ds = datasets.load_dataset("{name}", "{SHOWN}", split="test"); \
-print(hf_vqa_mc.with_images(ds)[0])'
+  python -c 'import hf_vqa_mc, datasets; ds = datasets.load_dataset("{output.name}", "{SHOWN}", split="test"); \
+print(hf_vqa_mc.with_images(ds)[0])'"""
 
+
+def real_step() -> str:
+    """What to type for real questions."""
+    from hf_vqa_mc.sources import find_source
+
+    return f"""\
 Then the same from real questions, such as COCO-QA's ({find_source("cocoqa").homepage}), into the same folder:
 
   vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt"""

@@ -7,6 +7,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -32,6 +33,13 @@ socket.getaddrinfo = socket.socket.connect = refuse
 
 
 @pytest.fixture
+def quick_recipe(monkeypatch):
+    """Trains for no longer than it takes to see that it does."""
+    recipe = {"epochs": 1.0, "batch_size": 50, "model_settings": {"hidden_size": 8}}
+    monkeypatch.setattr("hf_vqa_mc.cli.quickstart_models.RECIPE", recipe)
+
+
+@pytest.fixture
 def quickstart(monkeypatch, capsys, tmp_path):
     """Runs it on a small easy-VQA; exit code, stdout and stderr."""
     import datasets
@@ -51,6 +59,28 @@ def quickstart(monkeypatch, capsys, tmp_path):
     return quickstart
 
 
+def without_network(folder, *packages):
+    """The environment of processes that have none, and find a note of it in the folder."""
+    (folder / "sitecustomize.py").write_text(NO_NETWORK)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    environment |= {
+        "HF_HOME": str(folder / "home"),
+        "PYTHONPATH": ":".join([str(folder), *map(str, packages), *filter(None, sys.path)]),
+        "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
+        "COLUMNS": "100",
+        "OMP_NUM_THREADS": "1",
+    }
+    guard = [sys.executable, "-c", "import socket; print(socket.getaddrinfo.__name__)"]
+    assert subprocess.run(guard, env=environment, capture_output=True, text=True).stdout == "refuse\n"
+    return environment
+
+
+def typed(out):
+    """The commands that it says to type, but for the last, which needs COCO-QA."""
+    lines = [line.strip() for line in out.splitlines()]
+    return [line for line in lines if line.startswith(("cd ", "python -c ", "vqa-mc push "))]
+
+
 def prior_rules(folder):
     """What statistics.json says that the prior rule reaches on each config's test split."""
     configs = json.loads((folder / "statistics.json").read_text())["sources"]["easyvqa"]["configs"]
@@ -61,17 +91,8 @@ def prior_rules(folder):
 def test_on_the_real_easy_vqa_it_ends_with_the_table_and_asks_no_network(tmp_path):
     here = tmp_path / "a folder"
     here.mkdir()
-    (tmp_path / "sitecustomize.py").write_text(NO_NETWORK)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-    environment |= {
-        "HF_HOME": str(tmp_path / "home"),
-        "PYTHONPATH": ":".join([str(tmp_path), *filter(None, sys.path)]),
-        "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
-        "COLUMNS": "100",
-    }
-    guard = [sys.executable, "-c", "import socket; print(socket.getaddrinfo.__name__)"]
-    assert subprocess.run(guard, env=environment, capture_output=True, text=True).stdout == "refuse\n"
-    command = [sys.executable, "-m", "hf_vqa_mc", "quickstart"]
+    environment = without_network(tmp_path)
+    command = [sys.executable, "-m", "hf_vqa_mc", "quickstart", "--no-train"]
     done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "counting what shortcuts reach (5)" in done.stderr
@@ -90,9 +111,9 @@ def test_on_the_real_easy_vqa_it_ends_with_the_table_and_asks_no_network(tmp_pat
     assert f"Everything lies in {here}/vqa_mc" in done.stdout
     assert "From elsewhere it asks the Hugging Face Hub" in done.stdout
     assert "vqa-mc build cocoqa" in done.stdout
-    typed = [line.strip() for line in done.stdout.splitlines() if line.startswith(("  cd ", "  python -c "))]
-    assert len(typed) == 3
-    tried = subprocess.run(["sh", "-ec", "\n".join(typed)], cwd="/", env=environment, capture_output=True, text=True)
+    steps = typed(done.stdout)
+    assert len(steps) == 3
+    tried = subprocess.run(["sh", "-ec", "\n".join(steps)], cwd="/", env=environment, capture_output=True, text=True)
     assert tried.returncode == 0, tried.stderr
     assert "num_rows: 9673" in tried.stdout
     assert "'image': <PIL" in tried.stdout
@@ -100,11 +121,13 @@ def test_on_the_real_easy_vqa_it_ends_with_the_table_and_asks_no_network(tmp_pat
 
 
 def test_its_prior_rule_is_that_of_the_statistics(quickstart):
-    code, out, err = quickstart("--json", "--output", "easy", "--workers", 1)
+    code, out, err = quickstart("--json", "--no-train", "--output", "easy", "--workers", 1)
     assert code == 0, err
     told = json.loads(out)
     assert told["output"] == str(Path("easy").absolute())
     assert told["load_from"] == str(Path.cwd())
+    assert told["models"] == {}
+    assert "training MLP" not in err
     assert list(told["configs"]) == CONFIGS
     for name, rule in prior_rules(Path("easy")).items():
         found = told["configs"][name]
@@ -116,7 +139,9 @@ def test_its_prior_rule_is_that_of_the_statistics(quickstart):
 
 
 def test_a_second_run_tells_of_the_new_rows(quickstart):
-    first, again, other = (json.loads(quickstart("--json", *seed)[1]) for seed in ((), (), ("--seed", 7)))
+    first, again, other = (
+        json.loads(quickstart("--json", "--no-train", *seed)[1]) for seed in ((), (), ("--seed", 7))
+    )
     assert first == again
     assert other != first
     for name, rule in prior_rules(Path("vqa_mc")).items():
@@ -128,10 +153,89 @@ def test_another_source_in_the_folder_stays(quickstart, tmp_path):
     from hf_vqa_mc.builder import build_dataset
 
     build_dataset("cocoqa", data_dir=raw_files.cocoqa(tmp_path / "cocoqa"), output="vqa_mc", variants=["iou"])
-    code, out, err = quickstart()
+    code, out, err = quickstart("--no-train")
     assert code == 0, err
     assert {path.name for path in Path("vqa_mc").iterdir()} > {"cocoqa_iou", "easyvqa_iou_qou", "easyvqa_images"}
     assert 'load_dataset("vqa_mc", "easyvqa_iou_qou")' in out
+
+
+def test_four_models_on_three_variants_and_what_it_says_to_type_works_without_a_network(tmp_path):
+    here = tmp_path / "a folder"
+    here.mkdir()
+    environment = without_network(tmp_path, small_easy_vqa.make(tmp_path / "packages"))
+    command = ["vqa-mc", "quickstart", "--output", "easy"]
+    done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in here.iterdir()} == {"easy", "easy_runs", "vqa_mc_features"}
+    table = {line[0]: line for line in (line.replace("│", " ").split() for line in done.stdout.splitlines()) if line}
+    for model in ("MLP-A", "MLP-IA", "MLP-QA", "MLP-IQA"):
+        assert [cell[0] == "±" for cell in table[model][1:]] == [False, True] * 3 + [False] * 3
+        for variant in ("IoU", "QoU", "IoU+QoU"):
+            assert f"training {model} on {variant} (" in done.stderr
+    assert table["chance"][1:] == ["25.0", "25.0", *["14.3"] * 4]
+    assert "MLP-IQA: MLP-IA on IoU (by " in " ".join(done.stdout.split())
+    assert "Writing model shards" not in done.stderr
+
+    steps = typed(done.stdout)
+    assert len(steps) == 4
+    tried = subprocess.run(["sh", "-ec", "\n".join(steps)], cwd="/", env=environment, capture_output=True, text=True)
+    assert tried.returncode == 0, tried.stderr
+    assert "'image': <PIL" in tried.stdout
+    assert "'answer': " in tried.stdout
+    assert "model.safetensors" in tried.stdout
+    assert not (tmp_path / "asked").exists(), (tmp_path / "asked").read_text()
+
+
+def test_a_second_run_keeps_the_models_and_another_seed_trains_its_own(quickstart, quick_recipe):
+    _, out, err = quickstart("--json")
+    first, runs = json.loads(out)["models"], Path("vqa_mc_runs")
+    assert set(first) == {"mlp-a", "mlp-ia", "mlp-qa", "mlp-iqa"}
+    assert err.count("training MLP") == 12
+    for model, configs in first.items():
+        assert list(configs) == CONFIGS[:3]
+        for config, found in configs.items():
+            record = json.loads((Path(found["checkpoint"]) / "training.json").read_text())
+            assert (record["model"], record["config"], record["settings"]["seed"]) == (model, config, 0)
+            assert found["accuracy"] == record["results"]["test"]["accuracy"]
+            assert found["stderr"] == pytest.approx(record["results"]["test"]["stderr"])
+            assert found["questions"] == 120 > found["without_yes_no"]["questions"] > 0
+            assert set(found["accuracies"]) == {"yes_no", "colour", "shape"}
+            assert record["word_vectors"]["name"] == "bag_of_words.txt"
+            assert (record["image_features"] is not None) == ("i" in model.removeprefix("mlp-"))
+    written = {path: path.stat().st_mtime_ns for path in runs.glob("*/best/*")}
+
+    _, out, err = quickstart("--json")
+    assert json.loads(out)["models"] == first
+    assert "training MLP" not in err
+    assert err.count("was trained before") == 12
+
+    _, out, _ = quickstart("--json", "--seed", 7, "--ties", "random")
+    other = json.loads(out)["models"]
+    assert other != first
+    assert other["mlp-a"]["easyvqa_qou"]["checkpoint"].endswith("vqa_mc_runs/easyvqa_qou-mlp-a-seed7-random/best")
+    assert len(list(runs.glob("*/best"))) == 24
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+
+
+def test_a_run_on_other_rows_is_refused(quickstart, quick_recipe):
+    assert quickstart()[0] == 0
+    place = Path("vqa_mc_runs/easyvqa_qou-mlp-a/best/training.json")
+    record = json.loads(place.read_text())
+    place.write_text(json.dumps({**record, "made_with": {**record["made_with"], "version": "0.0.1"}}))
+    code, out, err = quickstart()
+    assert (code, out) == (2, "")
+    assert f"{place.parents[1].absolute()} holds a run on other rows than vqa_mc now has" in err
+    assert "name another --output" in err
+
+
+def test_the_bag_of_words_tells_all_words_apart(quickstart, quick_recipe):
+    from hf_vqa_mc.language.word_vectors import load_word_vectors
+
+    assert quickstart()[0] == 0
+    vectors = load_word_vectors("vqa_mc_runs/bag_of_words.txt")
+    rows, found = vectors.rows(["red", "green", "circle", "yes", "what", "unheard"])
+    assert found.tolist() == [True] * 5 + [False]
+    assert (rows[:5] @ rows[:5].T == np.eye(5)).all()
 
 
 def test_a_missing_package_is_the_pip_line_to_type(quickstart, monkeypatch):

@@ -1,0 +1,161 @@
+"""A dataset's rows as training reads them: numbers, and each different text once."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.builder.loading import load_splits
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.schema import QUESTIONS, checked_rows
+
+NONE = -1
+"""Stands where a row has no such choice."""
+ONE_KIND = 0
+"""The kind of all decoys where the dataset tells none."""
+
+_IDS = {"question_id": "text or whole numbers", "image_id": "text or whole numbers"}
+_OPTIONAL = {"choice_kinds": "lists of whole numbers", "question_type": "text"}
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """The questions of a split; texts are numbers of ``Splits.texts``."""
+
+    place: str
+    """of the split, for messages"""
+    question_ids: list[str]
+    image_ids: list[str]
+    asked: NDArray[np.int64]
+    """(questions,): what is asked"""
+    choices: NDArray[np.int64]
+    """(questions, most choices), NONE where there are fewer"""
+    kinds: NDArray[np.int8]
+    """(questions, most choices): which set each choice is of, NONE where there are fewer"""
+    labels: NDArray[np.int64]
+    """(questions,): the place of the target"""
+    types: list[str] | None = None
+    """of the questions, where the dataset tells them"""
+
+    def __len__(self) -> int:
+        """Questions."""
+        return len(self.asked)
+
+    def take(self, rows: NDArray[np.int64]) -> "Questions":
+        """Some of them."""
+        ids, images = ([names[row] for row in rows] for names in (self.question_ids, self.image_ids))
+        asked, choices, labels = (column[rows] for column in (self.asked, self.choices, self.labels))
+        types = None if self.types is None else [self.types[row] for row in rows]
+        return Questions(self.place, ids, images, asked, choices, self.kinds[rows], labels, types)
+
+    def texts(self) -> NDArray[np.int64]:
+        """The texts that occur in them, rising."""
+        return np.unique(np.concatenate([self.asked, self.choices[self.choices != NONE]]))
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """A dataset's splits, and all texts in them."""
+
+    texts: list[str]
+    """each different one once"""
+    splits: dict[str, Questions]
+
+    def sha256(self) -> str:
+        """A checksum of all that the questions say."""
+        digest = hashlib.sha256("\n".join(self.texts).encode("utf-8", "surrogatepass"))
+        for split, of in self.splits.items():
+            for names in ([split], of.question_ids, of.image_ids):
+                digest.update("\n".join(names).encode("utf-8", "surrogatepass"))
+            for numbers in (of.asked, of.choices, of.kinds, of.labels):
+                digest.update(np.ascontiguousarray(numbers).data)
+        return digest.hexdigest()
+
+
+def read_splits(dataset: str, config: str) -> Splits:
+    """The questions of a dataset.
+
+    Args:
+        dataset: what ``load_dataset`` takes.
+        config: with the columns of `schema.QUESTIONS`, ``question_id`` and ``image_id``; ``choice_kinds`` where decoys
+            are of different kinds.
+
+    Raises:
+        InputError: there is no such dataset or config, or its rows are no multiple-choice questions.
+        ConnectionError: it lies on the Hub, which cannot be reached.
+    """
+    _, loaded = load_splits(dataset, config)
+    number_of: dict[str, int] = {}
+    splits = {
+        str(split): _numbered(rows, f"{dataset}, {config}, {split}", number_of) for split, rows in loaded.items()
+    }
+    return Splits(list(number_of), splits)
+
+
+def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
+    """Which questions are held out: those on some of the images, the same in every config of a dataset.
+
+    Args:
+        image_ids: (questions,)
+        part: of the images, in [0, 1).
+
+    Returns:
+        bool (questions,): where the hash of the image's id is among the lowest ``part`` of all hashes.
+    """
+    bound = int(part * 2**64)
+    chosen = {
+        image_id: int.from_bytes(hashlib.blake2b(f"held out:{image_id}".encode(), digest_size=8).digest()) < bound
+        for image_id in set(image_ids)
+    }
+    return np.array([chosen[image_id] for image_id in image_ids], np.bool_)
+
+
+def _numbered(rows: Any, place: str, number_of: dict[str, int]) -> Questions:  # noqa: ANN401  a Dataset
+    told = {name: expected for name, expected in _OPTIONAL.items() if name in rows.column_names}
+    wanted = {**_IDS, **QUESTIONS, **told}
+    present = [name for name in wanted if name in rows.column_names]
+    table = checked_rows(rows.select_columns(present).with_format("arrow")[:], place, wanted)
+    lengths = pc.list_value_length(table["choices"]).to_numpy()
+    offered = np.arange(lengths.max()) < lengths[:, None]
+    choices = np.full(offered.shape, NONE, np.int64)
+    choices[offered] = _numbers(pc.list_flatten(table["choices"]), number_of)
+    kinds = np.full(offered.shape, NONE, np.int8)
+    kinds[offered] = _kinds(table, lengths, place)
+    types = table["question_type"].to_pylist() if "question_type" in told else []
+    ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in _IDS)
+    return Questions(
+        place,
+        ids,
+        images,
+        _numbers(table["question"], number_of),
+        choices,
+        kinds,
+        table["label"].to_numpy().astype(np.int64),
+        types if any(types) else None,
+    )
+
+
+def _kinds(table: pa.Table, lengths: NDArray[np.int64], place: str) -> NDArray[np.int8]:
+    if "choice_kinds" not in table.column_names:
+        return np.full(lengths.sum(), ONE_KIND, np.int8)
+    for row in np.flatnonzero(pc.list_value_length(table["choice_kinds"]).to_numpy() != lengths)[:1]:
+        raise InputError(f"{place}, row {row}: choice_kinds has not one for each of its {lengths[row]} choices")
+    flat = pc.list_flatten(table["choice_kinds"])
+    if flat.null_count:
+        row = pc.list_parent_indices(table["choice_kinds"])[pc.index(pc.is_null(flat), True).as_py()]
+        raise InputError(f"{place}, row {row}: one of choice_kinds is empty (null)")
+    kinds: NDArray[np.int8] = flat.to_numpy().astype(np.int8)
+    return kinds
+
+
+def _numbers(texts: pa.ChunkedArray, number_of: dict[str, int]) -> NDArray[np.int64]:
+    """The number of each text; new ones get the next."""
+    encoded = pc.dictionary_encode(texts).combine_chunks()
+    numbers = [number_of.setdefault(text, len(number_of)) for text in encoded.dictionary.to_pylist()]
+    found: NDArray[np.int64] = np.array(numbers, np.int64)[encoded.indices.to_numpy()]
+    return found

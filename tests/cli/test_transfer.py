@@ -1,0 +1,145 @@
+"""``vqa-mc transfer``: what it prints, and how it ends."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.training import toy_dataset, transfer_world
+
+FEATURES = "vqa_mc_features/pixels-1"
+TARGETS = ("--targets", "visual7w_all, vqa_orig")
+PAPERS = ("vqa_mc", "--features", FEATURES, "--word-vectors", "vectors0.txt", "--output", "table6", *TARGETS)
+SMALL = ("--recipe", "small.yaml", "--epochs", "2", "--fine-tuning-epochs", "1")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A folder with a dataset, its features and what else a command names."""
+    import datasets
+
+    folder = tmp_path_factory.mktemp("world")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(datasets.config, "HF_DATASETS_CACHE", folder / "cache")
+        transfer_world.features(transfer_world.make(folder / "vqa_mc"), folder / "vqa_mc_features")
+    transfer_world.image_data(folder / "image_data.json")
+    toy_dataset.vectors_file(folder)
+    (folder / "small.yaml").write_text("model_settings:\n  hidden_size: 16\nbatch_size: 20\n")
+    return folder
+
+
+@pytest.fixture
+def transfer(world, monkeypatch, tmp_path):
+    """Runs a command line in a copy of the folder; exit code, stdout and stderr."""
+    import datasets
+
+    from hf_vqa_mc.cli import app
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    shutil.copytree(world, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def transfer(*arguments):
+        done = CliRunner().invoke(app, ["transfer", *arguments], catch_exceptions=False)
+        return done.exit_code, done.stdout, done.stderr
+
+    return transfer
+
+
+def cells(out: str, name: str) -> list[list[str]]:
+    """The lines of tables that begin with a name."""
+    lines = [[cell.strip() for cell in line.split("│")] for line in out.splitlines()]
+    return [line[1:-1] for line in lines if len(line) > 2 and line[1] == name]
+
+
+def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer):
+    code, out, err = transfer(*PAPERS, *SMALL, "--image-data", "image_data.json", "--from-scratch")
+    assert code == 0
+    told = {row["config"]: row for row in json.loads(Path("table6/transfer.json").read_text())["rows"]}
+    for config in ("visual7w_all", "vqa_orig"):
+        row = told[config]
+        shown = [
+            f"{100 * row[step]['accuracy']:.1f} ± {100 * row[step]['stderr']:.1f}"
+            for step in ("from_scratch", "as_is", "fine_tuned")
+        ]
+        seen = row["overlap"]
+        assert cells(out, config) == [
+            [config, f"{100 * row['as_is']['chance']:.1f}", *shown],
+            [
+                config,
+                row["split"],
+                f"{seen['shared_images']} of {seen['images']}",
+                f"{seen['shared_questions']} of {seen['questions']}",
+            ],
+        ]
+    assert cells(out, "paper") == [["paper", "", "45.1", "48.9", "51.0"], ["paper", "", "64.6", "42.2", "65.6"]]
+    assert told["vqa_orig"]["overlap"]["shared_images"] > 0
+    assert "mlp-iqa trained on qavg_iou_qou" in out
+    assert "table6/pretrained/best" in out
+    begun = ["pretraining on qavg_iou_qou", "asking the pretrained model vqa_orig as it is", "fine-tuning on vqa_orig"]
+    assert [line for line in err.splitlines() if line in begun] == begun
+    assert "loss" in err
+
+
+def test_as_json_and_from_a_checkpoint_whose_dataset_it_knows(transfer):
+    code, out, _ = transfer(*PAPERS, *SMALL, "--json")
+    assert code == 0
+    first = json.loads(out)
+    assert first == json.loads(Path("table6/transfer.json").read_text())
+    checkpoint = ("--init-from", first["checkpoint"], "--fine-tuning-epochs", "1")
+    given = ["again" if word == "table6" else word for word in PAPERS]
+    code, out, _ = transfer(*given, *checkpoint, "--json")
+    assert code == 0
+    again = json.loads(out)
+    assert (again["pretrained_on"], again["pretrained"]) == ("qavg_iou_qou", None)
+    assert again["rows"] == first["rows"]
+
+
+def test_what_is_unknown_is_said(transfer):
+    code, out, _ = transfer(*PAPERS, *SMALL)
+    assert code == 0
+    assert "images of vqa_orig that were trained on: unknown; it takes --image-data image_data.json" in out
+    assert len(cells(out, "vqa_orig")) == 1
+    assert cells(out, "visual7w_all")[1][2:] == ["0 of 20", "0 of 38"]
+
+
+def test_other_configs_than_the_papers(transfer):
+    given = [word for word in PAPERS if word not in TARGETS]
+    code, out, _ = transfer(*given, *SMALL, "--pretrain", "visual7w_orig", "--targets", "qavg_iou_qou")
+    assert code == 0
+    assert "paper" not in out
+    assert cells(out, "qavg_iou_qou")[1][2:] == ["0 of 40", "0 of 75"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--targets", "visual7w_orig,vqa_all"], "vqa_mc has no vqa_all; it has "),
+        (["--word-vectors", "none.txt"], "word vectors none.txt: no such file"),
+        (["--features", "vqa_mc_features"], "is of several kinds; name one, such as vqa_mc_features/pixels-1"),
+        (["--image-data", "none.json"], "--image-data none.json: no such file; image_data.json is in https://"),
+        (["--epochs", "0"], "--epochs 0.0: expected more than 0"),
+        (["--fine-tuning-epochs", "0"], "--fine-tuning-epochs 0.0: expected more than 0"),
+        (["--recipe", "none.yaml"], "--recipe none.yaml: no such file"),
+        (["--fine-tuning-recipe", "vectors0.txt"], "--fine-tuning-recipe vectors0.txt: "),
+        (["--init-from", "nothing/here", "--epochs", "3"], "--epochs 3.0: --init-from leaves no pretraining to do"),
+        (["--output", "vqa_mc"], "--output vqa_mc holds something that is no transfer, such as README.md"),
+        (["--output", "no/where"], "there is no folder"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_a_line_before_any_work(transfer, options, told):
+    before = sorted(Path().iterdir())
+    code, out, err = transfer(*PAPERS, *options)
+    assert (code, out) == (2, "")
+    assert told in err.splitlines()[-1]
+    assert err.splitlines()[-1].startswith("vqa-mc: ")
+    assert sorted(Path().iterdir()) == before
+
+
+def test_the_help_names_an_example(transfer):
+    code, out, _ = transfer("--help")
+    assert code == 0
+    assert "Example: vqa-mc transfer vqa_mc --features" in " ".join(out.split())

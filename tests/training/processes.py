@@ -1,0 +1,29 @@
+"""A run, or the asking of a checkpoint, that torchrun starts in several processes."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from hf_vqa_mc.training import TrainingSettings, predict, train
+from hf_vqa_mc.training.evaluation import Picked
+
+
+def main(task: str, told: str, result: str) -> None:
+    """Train as told, or ask; each process writes what it came to."""
+    import os
+
+    given = json.loads(told)
+    if task == "train":
+        done = train(TrainingSettings(**{**given, "output": Path(given["output"])}))
+        came_to: object = done.record["results"]
+    else:
+        found: Picked = predict(**{**given, "features": given["features"] and Path(given["features"])}).found
+        np.save(f"{result}.logits.{os.environ.get('RANK', '0')}.npy", found.logits)
+        came_to = found.results()
+    Path(f"{result}.{os.environ.get('RANK', '0')}.json").write_text(json.dumps(came_to))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,129 @@
+"""Batches: each question once an epoch, decoys of one kind, the same whatever the number of processes."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_vqa_mc.training.batches import Ahead, Draws, parts
+from hf_vqa_mc.training.questions import NONE, Questions
+
+
+def questions_of(kinds, labels):
+    """Questions whose choices are of these kinds; text numbers tell question and place."""
+    kinds = np.array(kinds, np.int8)
+    count, most = kinds.shape
+    choices = np.where(kinds == NONE, NONE, np.arange(count * most).reshape(count, most))
+    ids = [str(row) for row in range(count)]
+    return Questions("toy", ids, ids, np.arange(count), choices, kinds, np.array(labels))
+
+
+IOU_QOU = questions_of([[2, 2, 0, 2, 3, 3, 3]] * 30, [2] * 30)
+
+
+@given(st.integers(1, 40), st.integers(1, 17), st.integers(0, 3))
+def test_an_epoch_goes_through_every_question_once(count, batch_size, seed):
+    questions = questions_of([[0, 2]] * count, [0] * count)
+    draws = Draws(questions, batch_size, 1, seed)
+    rows = np.concatenate([draws.step(number).rows for number in range(3 * count)])
+    for epoch in range(len(rows) // count):
+        assert sorted(rows[epoch * count : (epoch + 1) * count]) == list(range(count))
+
+
+def test_epochs_have_orders_of_their_own_and_so_have_seeds():
+    first, again, other = (Draws(IOU_QOU, 30, 3, seed) for seed in (0, 0, 1))
+    assert first.step(0).rows.tolist() == again.step(0).rows.tolist()
+    assert first.step(0).rows.tolist() != first.step(1).rows.tolist()
+    assert first.step(0).rows.tolist() != other.step(0).rows.tolist()
+
+
+def test_a_step_is_the_same_whichever_came_before():
+    forward, back = Draws(IOU_QOU, 7, 3, 5), Draws(IOU_QOU, 7, 3, 5)
+    steps = [forward.step(number) for number in range(20)]
+    for number in reversed(range(20)):
+        again = back.step(number)
+        np.testing.assert_array_equal(again.rows, steps[number].rows)
+        np.testing.assert_array_equal(again.places, steps[number].places)
+
+
+@given(st.data())
+def test_the_target_comes_first_and_decoys_are_different_ones_of_one_kind(data):
+    most = data.draw(st.integers(1, 6))
+    lengths = data.draw(st.lists(st.integers(1, most), min_size=1, max_size=8))
+    kinds = [[data.draw(st.integers(1, 4)) for _ in range(length)] + [NONE] * (most - length) for length in lengths]
+    labels = [data.draw(st.integers(0, length - 1)) for length in lengths]
+    for row, label in zip(kinds, labels, strict=True):
+        row[label] = 0
+    wanted = data.draw(st.integers(1, 4))
+    drawn = Draws(questions_of(kinds, labels), len(kinds), wanted, 0).step(0)
+    for row, places in zip(drawn.rows, drawn.places, strict=True):
+        assert places[0] == labels[row]
+        decoys = [place for place in places[1:] if place != NONE]
+        assert len(set(decoys)) == len(decoys)
+        of_kinds = {kinds[row][place] for place in decoys}
+        available = Counter(kind for place, kind in enumerate(kinds[row]) if kind != NONE and place != labels[row])
+        if available:
+            (kind,) = of_kinds
+            assert len(decoys) == min(wanted, available[kind])
+        else:
+            assert not decoys
+
+
+def test_each_kind_of_decoys_and_each_decoy_of_it_is_as_likely_as_the_others():
+    questions = questions_of([[2, 0, 3, 3, 3, 3, 3, 1]] * 200, [1] * 200)
+    draws = Draws(questions, 200, 2, 0)
+    places = np.concatenate([draws.step(number).places for number in range(60)])[:, 1:]
+    kind_of = questions.kinds[0]
+    kinds = Counter(int(kind_of[first]) for first in places[:, 0])
+    assert {kind: round(count / len(places), 1) for kind, count in kinds.items()} == {1: 0.3, 2: 0.3, 3: 0.3}
+    of_qou = Counter(places[(places >= 2) & (places <= 6)].tolist())
+    shares = np.array([of_qou[place] for place in range(2, 7)]) / sum(of_qou.values())
+    assert np.abs(shares - 0.2).max() < 0.02
+
+
+class Recorded:
+    """Stands for the inputs: the tensors tell what was asked for."""
+
+    def tensors(self, questions, rows, choices):
+        return {"rows": rows, "choices": choices}
+
+
+@pytest.mark.parametrize(("processes", "count"), [(1, 1), (2, 1), (1, 3), (3, 2)])
+def test_processes_and_parts_share_what_is_drawn_without_changing_it(processes, count):
+    questions = questions_of([[2, 0, 3, 3], [2, 0, NONE, NONE]] * 20, [1] * 40)
+    drawn = Draws(questions, 14, 2, 0).step(3)
+    found = [
+        part for process in range(processes) for part in parts(drawn, questions, Recorded(), process, processes, count)
+    ]
+    assert len(found) == processes * count
+    np.testing.assert_array_equal(np.concatenate([part.tensors["rows"] for part in found]), drawn.rows)
+    texts = np.concatenate([part.tensors["choices"] for part in found])
+    expected = np.where(drawn.places == NONE, NONE, np.take_along_axis(questions.choices[drawn.rows], drawn.places, 1))
+    np.testing.assert_array_equal(texts, expected)
+    assert all((part.tensors["labels"] == 0).all() for part in found)
+    candidates = [(part.tensors["choices"] != NONE).sum() for part in found]
+    assert [part.weight for part in found] == pytest.approx(np.array(candidates) / sum(candidates))
+
+
+def test_what_is_made_ahead_comes_in_order_and_errors_come_up():
+    assert list(Ahead(lambda number: [number], 3, 40)) == [[number] for number in range(3, 40)]
+
+    def fails(number):
+        if number == 5:
+            raise ValueError("five")
+        return [number]
+
+    found = []
+    with pytest.raises(ValueError, match="five"):
+        for made in Ahead(fails, 0, 10):
+            found.append(made)
+    assert found == [[0], [1], [2], [3], [4]]
+
+
+def test_who_stops_early_leaves_no_thread_behind():
+    ahead = Ahead(lambda number: [number], 0, 10**9)
+    assert next(iter(ahead)) == [0]
+    ahead.close()
+    assert not ahead._thread.is_alive()

@@ -1,0 +1,437 @@
+"""A run learns, keeps its best checkpoint, goes on exactly where it was killed, and says what went wrong."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import hf_vqa_mc.models  # noqa: F401  registers the models
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.training import loop as training_loop
+from hf_vqa_mc.training import predict, train
+from hf_vqa_mc.training.loop import TrainingDiverged
+from tests.training import toy_dataset
+from tests.training.toy_dataset import CONFIG
+
+
+def curve(output: Path) -> list[dict]:
+    return [json.loads(line) for line in (output / "log.jsonl").read_text().splitlines()]
+
+
+def weights(folder: Path) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy() for name, tensor in load_file(folder / "model.safetensors").items()}
+
+
+def assert_same_run(one: Path, other: Path):
+    assert curve(one) == curve(other)
+    first, second = weights(one / "best"), weights(other / "best")
+    assert first.keys() == second.keys()
+    for name, tensor in first.items():
+        np.testing.assert_array_equal(tensor, second[name])
+    assert json.loads((one / "predictions.json").read_text()) == json.loads((other / "predictions.json").read_text())
+
+
+def test_a_model_that_sees_the_image_learns_what_one_that_does_not_cannot(settings, toy_features):
+    blind = train(settings(epochs=10))
+    seeing = train(
+        settings(epochs=10, model="mlp-iqa", features=toy_features, output=settings().output.with_name("seeing"))
+    )
+    blind_test, seeing_test = (done.record["results"]["test"] for done in (blind, seeing))
+    assert seeing_test["accuracy"] > 0.95
+    assert 0.3 < blind_test["accuracy"] < 0.8  # the second question says its answer, the colour cannot be known
+    assert blind_test["chosen_kinds"]["qou"] > 3 * blind_test["chosen_kinds"]["iou"]
+    assert seeing_test["questions"] == 2 * toy_dataset.IMAGES["test"]
+
+
+def test_the_record_says_what_the_checkpoint_is_and_how_it_was_made(settings, toy_features):
+    told = settings(model="mlp-iqa", features=toy_features, epochs=3)
+    record = train(told).record
+    assert record == json.loads((told.output / "best" / "training.json").read_text())
+    assert (record["model"], record["config"], record["processes"]) == ("mlp-iqa", CONFIG, 1)
+    assert record["rows"]["train"] + record["rows"]["held_out"] == 2 * toy_dataset.IMAGES["train"]
+    assert record["image_features"]["backbone"] == "pixels"
+    assert record["word_vectors"]["dim"] == toy_dataset.DIM
+    assert record["settings"]["learning_rate"] == 0.05
+    assert record["command"].startswith(f"vqa-mc train toy {CONFIG} --output run --features toy-{CONFIG} ")
+    assert [point["step"] for point in record["curve"]] == [point["step"] for point in curve(told.output)]
+    assert len(curve(told.output)) == 3
+    best = max(record["curve"], key=lambda point: point["accuracy"])
+    assert record["best_step"] == best["step"]
+    assert record["results"]["held_out"]["accuracy"] == best["accuracy"]
+
+
+def test_the_best_checkpoint_answers_as_it_was_tested(settings):
+    told = settings()
+    done = train(told)
+    found = predict(done.folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
+    assert found.results == done.record["results"]["test"]
+    rows = json.loads((told.output / "predictions.json").read_text())
+    assert [row["label"] for row in rows] == found.found.places.tolist()
+
+
+@pytest.mark.parametrize("model", ["attention", "hiecoatt"])
+def test_the_attention_models_train_on_a_grid(settings, toy, tmp_path, model):
+    grid = toy_dataset.features(toy, tmp_path / "grid", grid=2)
+    sizes = {"attention": {"attention_size": 8}, "hiecoatt": {"level_size": 8, "joint_size": 8}}[model]
+    told = settings(
+        model=model, features=grid, epochs=2, optimizer="rmsprop", learning_rate=None,
+        model_settings={"hidden_size": 16, **sizes},
+    )  # fmt: skip
+    done = train(told)
+    losses = [point["loss"] for point in done.record["curve"]]
+    assert losses[-1] < losses[0]
+    again = predict(done.folder, told.dataset, CONFIG, features=grid, word_vectors=told.word_vectors)
+    assert again.results == done.record["results"]["test"]
+
+
+def test_dropout_order_and_decoys_come_from_the_seed_alone(settings, tmp_path):
+    torch.manual_seed(1)
+    first = settings(output=tmp_path / "first")
+    train(first)
+    torch.manual_seed(2)
+    second = settings(output=tmp_path / "second")
+    train(second)
+    assert_same_run(first.output, second.output)
+    other = settings(output=tmp_path / "other", seed=1)
+    train(other)
+    assert curve(other.output) != curve(first.output)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from hf_vqa_mc.training import TrainingSettings, train
+if __name__ == "__main__":
+    train(TrainingSettings(sys.argv[1], "toy_iou_qou", Path(sys.argv[2]), "mlp-qa", word_vectors=sys.argv[3],
+          model_settings={"hidden_size": 32}, epochs=float(sys.argv[4]), batch_size=20, learning_rate=0.05,
+          held_out=0.2))
+"""
+
+
+def started(told, output):
+    """A run in a process of its own; what it says goes into a file beside its output."""
+    program, said = output.parent / "program.py", output.with_suffix(".stderr")
+    program.write_text(PROGRAM)
+    words = [sys.executable, str(program), told.dataset, str(output), told.word_vectors, str(told.epochs)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path.cwd())}
+    environment["HF_DATASETS_CACHE"] = str(output.parent / "cache")
+    with said.open("a") as file:
+        return subprocess.Popen(words, stderr=file, env=environment)
+
+
+def test_a_run_that_was_killed_ends_as_one_that_was_not(settings, tmp_path):
+    told = settings(epochs=25.0, output=tmp_path / "whole")
+    killed = tmp_path / "killed"
+    for validations in (1, 6):
+        run = started(told, killed)
+        while run.poll() is None and (not (killed / "log.jsonl").is_file() or len(curve(killed)) < validations):
+            time.sleep(0.005)
+        run.send_signal(signal.SIGKILL)
+        assert run.wait() == -signal.SIGKILL, killed.with_suffix(".stderr").read_text()
+        assert validations <= len(curve(killed)) < 25
+        load_checkpoint(killed / "best")  # what is there is whole at any time
+    run = started(told, killed)
+    assert run.wait() == 0, killed.with_suffix(".stderr").read_text()
+    run = started(told, told.output)
+    assert run.wait() == 0, told.output.with_suffix(".stderr").read_text()
+    assert_same_run(killed, told.output)
+
+
+@pytest.mark.parametrize("optimizer", ["rmsprop", "adam"])
+def test_every_optimizer_goes_on_where_it_was(settings, tmp_path, monkeypatch, optimizer):
+    changes = {"optimizer": optimizer, "learning_rate": 0.003, "epochs": 6}
+    stopped, whole = settings(output=tmp_path / "stopped", **changes), settings(output=tmp_path / "whole", **changes)
+    real = training_loop._Run._step
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            training_loop._Run, "_step", lambda self, number, made: real(self, number, made) if number < 70 else 1 / 0
+        )
+        with pytest.raises(ZeroDivisionError):
+            train(stopped)
+    assert 1 < len(curve(stopped.output)) < 6
+    train(stopped)
+    train(whole)
+    assert_same_run(stopped.output, whole.output)
+
+
+def test_a_finished_run_is_not_run_again(settings, monkeypatch):
+    told = settings()
+    first = train(told)
+    before = {
+        path: path.stat().st_mtime_ns for path in told.output.rglob("*") if path.is_file() and path.name != ".lock"
+    }
+    monkeypatch.setattr(training_loop._Run, "_step", lambda *_: 1 / 0)
+    assert train(told).record == first.record
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [({"seed": 1}, "another seed: 0, not 1"), ({"epochs": 5.0}, "epochs"), ({"model": "mlp-a"}, "another model")],
+)
+def test_a_run_with_other_settings_is_not_gone_on_with(settings, changes, told):
+    train(settings())
+    with pytest.raises(InputError, match=told):
+        train(settings(**changes))
+
+
+def test_patience_ends_a_run_that_gets_no_better(settings, monkeypatch):
+    accuracies = iter([0.5, 0.6, 0.6, 0.55, 0.7])
+    real = training_loop.picked
+
+    def scripted(model, questions, inputs, accelerator, *more):
+        found = real(model, questions, inputs, accelerator, *more)
+        if "train" not in questions.place:
+            return found
+        accuracy = next(accuracies)
+
+        class Scripted(type(found)):
+            pass
+
+        Scripted.accuracy = accuracy
+        return Scripted(found.questions, found.logits)
+
+    monkeypatch.setattr(training_loop, "picked", scripted)
+    record = train(settings(epochs=30, patience=2)).record
+    assert [point["accuracy"] for point in record["curve"]] == [0.5, 0.6, 0.6, 0.55]
+    assert record["best_step"] == record["curve"][1]["step"]
+
+
+def test_a_loss_that_is_no_number_ends_the_run_and_the_best_checkpoint_stays(settings, monkeypatch):
+    told = settings(epochs=8.0)
+    real = training_loop._Run._step
+
+    def spoilt(self, number, made):
+        loss = real(self, number, made)
+        return loss * float("nan") if number == 50 else loss
+
+    monkeypatch.setattr(training_loop._Run, "_step", spoilt)
+    with pytest.raises(TrainingDiverged, match=r"the loss is nan by step \d+, at a rate of 0.05; train with a lower"):
+        train(told)
+    assert len(curve(told.output)) >= 2
+    load_checkpoint(told.output / "best")
+
+
+def test_a_rate_that_is_too_high_is_told(settings):
+    with pytest.raises(TrainingDiverged, match="lower --learning-rate"):
+        train(settings(learning_rate=1e30))
+
+
+def test_a_full_disk_leaves_the_last_good_checkpoint(settings, monkeypatch):
+    told = settings(epochs=6.0)
+    real = training_loop.RunFolder._replace
+    written = []
+
+    def full_later(self, name, fill):
+        if written.count(name):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
+        try:
+            real(self, name, fill)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        written.append(name)
+        saved.append(weights(told.output / "best"))
+
+    saved = []
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    monkeypatch.setattr(training_loop.RunFolder, "_replace", full_later)
+    try:
+        with pytest.raises(OSError, match=r"cannot write .*/(best|last): file too large; nothing there was changed"):
+            train(told)
+    finally:
+        signal.signal(signal.SIGXFSZ, before)
+    assert written == ["best", "last"]
+    left = weights(told.output / "best")
+    assert all(np.array_equal(left[name], tensor) for name, tensor in saved[-1].items())
+    assert not [path for path in told.output.iterdir() if path.name.endswith(".partial")]
+    monkeypatch.undo()
+    train(told)  # goes on
+    assert len(curve(told.output)) == 6
+
+
+def test_two_runs_do_not_write_to_one_folder(settings):
+    told = settings()
+    folder = training_loop.RunFolder(told.output)
+    try:
+        with pytest.raises(InputError, match="another training writes there"):
+            train(told)
+    finally:
+        folder.close()
+    train(told)
+
+
+def test_a_folder_with_something_else_is_left_alone(settings, tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1.txt").write_text("words")
+    with pytest.raises(InputError, match=r"holds something that is no run, such as chapter1\.txt"):
+        train(settings(output=tmp_path / "thesis"))
+    with pytest.raises(InputError, match="there is no folder"):
+        train(settings(output=tmp_path / "no" / "run"))
+    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter1.txt"]
+
+
+def test_a_damaged_run_is_told_and_not_written_over(settings):
+    told = settings()
+    train(told)
+    (told.output / "last" / "state.safetensors").write_bytes(b"cut")
+    with pytest.raises(InputError, match="is damaged"):
+        train(told)
+
+
+def test_fine_tuning_begins_where_the_checkpoint_ended(settings, tmp_path):
+    first = train(settings(epochs=10))
+    again = settings(
+        init_from=str(first.folder), output=tmp_path / "tuned", model_settings={}, epochs=1, learning_rate=1e-9
+    )
+    record = train(again).record
+    for name, tensor in weights(again.output / "best").items():
+        if "running" not in name and "tracked" not in name:
+            np.testing.assert_allclose(tensor, weights(first.folder)[name], atol=1e-6)
+    assert record["results"]["held_out"]["accuracy"] >= 0.9 * first.record["results"]["held_out"]["accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"model": "mlp-iqa"}, "mlp-iqa sees images: name their features"),
+        ({"model": "attention"}, "--grid 7"),
+        ({"features": Path("somewhere")}, "mlp-qa sees no images"),
+        ({"word_vectors": None}, "name the word vectors"),
+        ({"word_vectors": "none.txt"}, "no such file"),
+        ({"config": "toy_iou_qau"}, "did you mean 'toy_iou_qou'"),
+        ({"model_settings": {"hidden": 8}}, "did you mean 'hidden_size'"),
+        ({"model_settings": {"hidden_size": "many"}}, "hidden_size"),
+        ({"held_out": 0.0}, "--held-out 0.0 leaves"),
+        ({"init_from": "no/such/folder/anywhere"}, "checkpoint no/such/folder/anywhere"),
+        ({"track": ("tensorbored",)}, "accelerate: "),
+        ({"mixed_precision": "fp16"}, "accelerate: "),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_written(settings, changes, told):
+    asked = settings(**changes)
+    with pytest.raises(InputError) as error:
+        train(asked)
+    assert told in str(error.value)
+    assert not (asked.output / "last").exists()
+
+
+def test_another_models_checkpoint_or_vectors_are_refused(settings, tmp_path):
+    first = train(settings())
+    asked = settings(init_from=str(first.folder), model_settings={}, output=tmp_path / "tuned")
+    with pytest.raises(InputError, match="is no mlp-a"):
+        train(replace(asked, model="mlp-a"))
+    with pytest.raises(InputError, match="has its own"):
+        train(replace(asked, model_settings={"hidden_size": 8}))
+    other = toy_dataset.vectors_file(tmp_path, seed=1)
+    with pytest.raises(InputError, match="are not those that the model was trained with"):
+        train(replace(asked, word_vectors=str(other)))
+
+
+def test_questions_without_features_are_refused_or_counted(settings, toy, tmp_path):
+    from hf_vqa_mc.features.extraction import extract_features
+
+    pictures = toy_dataset.draw(tmp_path / "pictures", sum(toy_dataset.IMAGES.values()))
+    for lost in ("0003.png", "0250.png"):
+        (pictures / lost).unlink()
+    features = extract_features(
+        str(toy), CONFIG, images=pictures, backbone="pixels", output=tmp_path / "features", skip_missing=True
+    ).folder
+    told = settings(model="mlp-ia", features=features, epochs=1)
+    with pytest.raises(InputError, match="2 of 400 questions are on images without features"):
+        train(told)
+    record = train(replace(told, skip_missing=True)).record
+    assert record["skipped"] == 4
+    assert record["rows"]["test"] == 2 * toy_dataset.IMAGES["test"] - 2
+
+
+def test_the_datasets_own_validation_split_is_used(settings, tmp_path):
+    dataset = toy_dataset.make(tmp_path / "three", splits=("train", "validation", "test"))
+    record = train(settings(dataset=str(dataset), epochs=1)).record
+    assert record["rows"] == {"train": 400, "validation": 80, "test": 120}
+
+
+def test_a_dataset_without_a_test_split_is_trained_on(settings, tmp_path):
+    dataset = toy_dataset.make(tmp_path / "one", splits=("train",))
+    done = train(settings(dataset=str(dataset), epochs=1))
+    assert done.predictions is None
+    assert list(done.record["results"]) == ["held_out"]
+
+
+def test_the_only_other_split_is_reported_and_chooses_nothing(settings, tmp_path):
+    dataset = toy_dataset.make(tmp_path / "two", splits=("train", "validation"))
+    told = settings(dataset=str(dataset), epochs=1)
+    done = train(told)
+    assert (done.validated_on, done.reported_on) == ("held_out", "validation")
+    assert done.record["rows"]["validation"] == done.record["results"]["validation"]["questions"] == 80
+    found = predict(done.folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
+    assert (found.split, found.results) == ("validation", done.record["results"]["validation"])
+
+
+def test_a_dataset_that_was_built_anew_is_not_mixed_with_an_old_run(settings, tmp_path, monkeypatch):
+    told = settings(dataset=str(toy_dataset.make(tmp_path / "toy", seed=1)), epochs=1)
+    train(told)
+    toy_dataset.make(tmp_path / "toy", seed=2)
+    monkeypatch.setattr(
+        "datasets.config.HF_DATASETS_CACHE", tmp_path / "new"
+    )  # which does not look at what files hold
+    with pytest.raises(InputError, match="another questions_sha256"):
+        train(told)
+
+
+def test_the_record_tells_no_places_of_the_machine(settings, tmp_path):
+    told = settings(epochs=1)
+    text = json.dumps(train(told).record)
+    assert str(tmp_path) not in text
+    assert "--output run " in text
+    first = told.output / "best"
+    record = train(settings(init_from=str(first), output=tmp_path / "tuned", model_settings={}, epochs=1)).record
+    assert str(tmp_path) not in json.dumps(record)
+    assert record["init_from"] == {"name": "best", "config": CONFIG}
+
+
+def test_corpus_vectors_are_trained_on_the_training_questions_only(settings, toy):
+    told = settings(word_vectors="corpus", epochs=1)
+    done = train(told)
+    _, processor = load_checkpoint(done.folder)
+    assert processor.text.name == "corpus"
+    assert {"colour", "red", "picture"} <= set(processor.text.words)
+    assert predict(done.folder, told.dataset, CONFIG).results == done.record["results"]["test"]
+
+
+def test_centred_vectors_travel_with_the_checkpoint(settings):
+    done = train(settings(centre=True))
+    assert done.record["word_vectors"]["centred"]
+    _, processor = load_checkpoint(done.folder)
+    assert processor.text.mean is not None
+
+
+def test_a_batch_in_parts_trains_as_well(settings):
+    parts = train(settings(accumulate=2, epochs=10)).record["results"]["test"]
+    whole = train(settings(epochs=10, output=settings().output.with_name("whole"))).record["results"]["test"]
+    assert abs(parts["accuracy"] - whole["accuracy"]) < 2 * (parts["stderr"] + whole["stderr"])
+
+
+def test_trackers_are_told_the_curve(settings):
+    pytest.importorskip("tensorboard")
+    told = settings(track=("tensorboard",))
+    train(told)
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    (events,) = {
+        path.parent for path in (told.output / "trackers").rglob("events.out.*") if path.parent.name == "vqa_mc"
+    }
+    read = EventAccumulator(str(events))
+    read.Reload()
+    logged = [(point.step, pytest.approx(point.value)) for point in read.Scalars("accuracy")]
+    assert [(point["step"], point["accuracy"]) for point in curve(told.output)] == logged

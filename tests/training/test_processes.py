@@ -1,0 +1,67 @@
+"""Several processes: asked they give the same as one, bit by bit; trained they land where one does."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hf_vqa_mc.training import train
+from tests.training import toy_dataset
+from tests.training.toy_dataset import CONFIG
+
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+
+
+def run(task, given, result, processes, cache):
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd()), "HF_DATASETS_CACHE": str(cache)}
+    launcher = TORCHRUN if processes == 2 else ()
+    words = [sys.executable, *launcher, "-m", "tests.training.processes", task, json.dumps(given), str(result)]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [json.loads(Path(f"{result}.{rank}.json").read_text()) for rank in range(processes)]
+
+
+@pytest.mark.parametrize("model", ["mlp-iqa", "attention"])
+def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, tmp_path, model):
+    grid = toy_dataset.features(toy, tmp_path / "grid", grid=2) if model == "attention" else toy_features
+    sizes = {"hidden_size": 300} if model == "mlp-iqa" else {"hidden_size": 64, "attention_size": 8}
+    told = settings(model=model, features=grid, model_settings=sizes, epochs=2)
+    checkpoint = train(told).folder
+    # more questions than a process scores at a time, in blocks of which one process gets more than the other
+    many = toy_dataset.make(tmp_path / "many", seed=3, splits=("train", "test"), test=4700)
+    features = None
+    if model == "mlp-iqa":
+        features = toy_dataset.features(many, tmp_path / "more", count=4900)
+    else:
+        features = toy_dataset.features(many, tmp_path / "more", grid=2, count=4900)
+    given = {
+        "checkpoint": str(checkpoint),
+        "dataset": str(many),
+        "config": CONFIG,
+        "features": str(features),
+        "word_vectors": told.word_vectors,
+    }
+    (alone,) = run("predict", given, tmp_path / "one", 1, tmp_path / "cache")
+    both = run("predict", given, tmp_path / "two", 2, tmp_path / "cache")
+    assert both == [alone, alone]
+    logits = [np.load(path) for path in sorted(tmp_path.glob("*.logits.*.npy"))]
+    assert len(logits) == 3
+    for one in logits[1:]:
+        np.testing.assert_array_equal(one, logits[0])
+
+
+def test_two_processes_train_to_where_one_does(settings, tmp_path):
+    told = settings(epochs=12)
+    given = {name: value for name, value in told.as_json().items() if name not in ("track", "drop_at")}
+    alone = train(told).record["results"]["test"]
+    both = run("train", {**given, "output": str(tmp_path / "two")}, tmp_path / "result", 2, tmp_path / "cache")
+    assert both[0] == both[1]
+    assert abs(both[0]["test"]["accuracy"] - alone["accuracy"]) < 2 * alone["stderr"]
+    record = json.loads((tmp_path / "two" / "best" / "training.json").read_text())
+    assert record["processes"] == 2
+    again = run("train", {**given, "output": str(tmp_path / "two")}, tmp_path / "again", 2, tmp_path / "cache")
+    assert again == both

@@ -1,0 +1,127 @@
+"""What a run is told: options, a file, defaults; what cannot be is refused by name before anything is read."""
+
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hf_vqa_mc.cli import app
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.training.loop import rate_at
+from hf_vqa_mc.training.settings import TrainingSettings, read_settings
+
+GIVEN = {"dataset": "vqa_mc", "config": "toy_qou", "output": Path("run")}
+
+
+def test_options_come_before_the_file_and_the_file_before_defaults(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text("model: mlp-qa\nepochs: 3\ndrop_at: [0.5]\nmodel_settings:\n  hidden_size: 64\ncentre: true\n")
+    read = read_settings(file, {**GIVEN, "epochs": 5.0, "seed": None})
+    assert (read.model, read.epochs, read.drop_at, read.centre, read.seed) == ("mlp-qa", 5.0, (0.5,), True, 0)
+    assert read.model_settings == {"hidden_size": 64}
+    assert read.batch_size == TrainingSettings(**GIVEN).batch_size == 100
+
+
+def test_the_file_alone_can_tell_everything(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text("dataset: vqa_mc\nconfig: toy_qou\noutput: run\nfeatures: null\n")
+    assert read_settings(file, dict.fromkeys(GIVEN)) == TrainingSettings(**GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("epoch: 3", "did you mean 'epochs'"),
+        ("epochs: many", "expected a number"),
+        ("batch_size: 1.5", "expected a whole number"),
+        ("batch_size: true", "expected a whole number"),
+        ("drop_at: 0.5", "expected a list"),
+        ("model_settings: [1]", "expected names and values"),
+        ("- model", "expected settings"),
+        ("model: [", "no yaml"),
+        ("!!python/object/apply:os.system ['echo']", "no yaml"),
+    ],
+)
+def test_a_file_that_cannot_be_is_refused_by_name(tmp_path, text, told):
+    file = tmp_path / "run.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=r"run\.yaml") as error:
+        read_settings(file, GIVEN)
+    assert told in str(error.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        read_settings(tmp_path / "run.yaml", GIVEN)
+
+
+def test_what_has_to_be_given_is_named():
+    with pytest.raises(InputError, match=r"CONFIG, --output DIR not given"):
+        read_settings(None, {"dataset": "vqa_mc", "config": None})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("model", "mpl-qa", "did you mean 'mlp-qa'"),
+        ("optimizer", "sgdm", "did you mean 'sgd'"),
+        ("mixed_precision", "bf8", "Known: bf16, fp16, no"),
+        ("epochs", 0, "--epochs 0: expected more than 0"),
+        ("epochs", float("inf"), "more than 0"),
+        ("learning_rate", float("nan"), "more than 0"),
+        ("batch_size", 0, "1 or more"),
+        ("decoys", 0, "1 or more"),
+        ("momentum", 1.0, "less than 1"),
+        ("held_out", 1.0, "less than 1"),
+        ("drop_at", (0.9, 0.5), "rising"),
+        ("drop_at", (1.5,), "rising"),
+        ("accumulate", 101, "more parts"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_by_name(name, value, told):
+    with pytest.raises(InputError, match=re.escape(told)):
+        TrainingSettings(**GIVEN, **{name: value})
+
+
+def test_fine_tuning_begins_at_the_papers_rate():
+    new = TrainingSettings(**GIVEN)
+    assert new.rate == 0.1
+    assert replace(new, optimizer="rmsprop").rate == 4e-4
+    assert replace(new, init_from="run/best").rate == 0.001
+    assert replace(new, init_from="run/best", learning_rate=0.01).rate == 0.01
+
+
+def test_the_rate_falls_by_ten_after_each_part_of_the_steps():
+    settings = TrainingSettings(**GIVEN, learning_rate=1.0, drop_at=(0.5, 0.8))
+    rates = [rate_at(settings, step, 10) for step in range(10)]
+    assert rates == pytest.approx([1] * 5 + [0.1] * 3 + [0.01] * 2)
+
+
+def test_the_command_in_the_record_starts_the_same_run(monkeypatch):
+    settings = TrainingSettings(
+        **GIVEN,
+        model="mlp-iqa",
+        features=Path("features of mine"),
+        word_vectors="glove.txt",
+        model_settings={"hidden_size": 64, "dropout": 0.25},
+        drop_at=(0.5, 0.75),
+        learning_rate=0.03,
+        centre=True,
+        patience=3,
+        track=("tensorboard",),
+    )
+    started = []
+    monkeypatch.setattr("hf_vqa_mc.training.loop.train", lambda settings, *_: started.append(settings) or 1 / 0)
+    program, verb, *words = shlex.split(settings.command())
+    result = CliRunner().invoke(app, [verb, *words])
+    assert (program, type(result.exception)) == ("vqa-mc", ZeroDivisionError)
+    assert started == [settings]
+
+
+def test_a_model_setting_without_a_value_is_refused():
+    result = CliRunner().invoke(app, ["train", "vqa_mc", "toy", "--output", "run", "--model-settings", "hidden_size"])
+    assert result.exit_code == 2
+    assert "NAME=VALUE" in result.stderr

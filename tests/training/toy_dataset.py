@@ -1,0 +1,97 @@
+"""A dataset that is learnt in seconds: images of one colour, questions about it, decoys of two kinds."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+from hf_vqa_mc.features.backbones import Pixels
+from hf_vqa_mc.features.extraction import extract_features
+from hf_vqa_mc.schema import ChoiceKind
+
+COLOURS = {
+    "red": (220, 30, 30),
+    "green": (30, 200, 40),
+    "blue": (40, 60, 220),
+    "white": (240, 240, 240),
+    "black": (9, 9, 9),
+}
+CONFIG = "toy_iou_qou"
+DIM = 8
+WORDS = ("what", "colour", "is", "it", "this", "one", *COLOURS, "square", "picture", "shape", "kind", "drawing")
+IMAGES = {"train": 200, "test": 60}
+
+
+def make(folder: Path, seed: int = 0, splits: tuple[str, ...] = ("train", "test"), **images: int) -> Path:
+    """A dataset folder; two questions an image, the second with fewer choices; of a split with so many images."""
+    chance = np.random.default_rng(seed)
+    first = 0
+    for split in splits:
+        ids = [f"{number:04d}" for number in range(first, first + {**IMAGES, **images}.get(split, 40))]
+        first += len(ids)
+        rows = [row for image_id in ids for row in _rows(split, image_id, chance)]
+        (folder / CONFIG).mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(rows), folder / CONFIG / f"{split}-00000.parquet")
+    paths = "\n".join(f"  - split: {split}\n    path: {CONFIG}/{split}-*.parquet" for split in splits)
+    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: {CONFIG}\n  data_files:\n{paths}\n---\n")
+    return folder
+
+
+def colour_of(image_id: str) -> str:
+    return list(COLOURS)[hash_of(image_id) % len(COLOURS)]
+
+
+def hash_of(image_id: str) -> int:
+    return int(image_id) * 2654435761 % 2**32 >> 7
+
+
+def _rows(split, image_id, chance):
+    colour = colour_of(image_id)
+    others = [name for name in COLOURS if name != colour]
+    iou, qou = ["square", "picture", "drawing"], list(chance.permutation(others)[:3])
+    for number, (question, target, decoys, kinds) in enumerate(
+        [
+            ("What colour is it?", colour, [*iou, *qou], [ChoiceKind.IOU] * 3 + [ChoiceKind.QOU] * 3),
+            ("What kind is this one?", "picture", [colour, "shape"], [ChoiceKind.IOU, ChoiceKind.QOU]),
+        ]
+    ):
+        order = chance.permutation(1 + len(decoys))
+        choices = [[target, *decoys][place] for place in order]
+        yield {
+            "question_id": f"{split}-{image_id}-{number}",
+            "image_id": image_id,
+            "question": question,
+            "choices": choices,
+            "label": choices.index(target),
+            "choice_kinds": [int([ChoiceKind.TARGET, *kinds][place]) for place in order],
+        }
+
+
+def vectors_file(folder: Path, seed: int = 0) -> Path:
+    """A GloVe file of the toy's words."""
+    path = folder / f"vectors{seed}.txt"
+    rows = np.random.default_rng(seed).normal(size=(len(WORDS), DIM)).round(3)
+    path.write_text(
+        "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in zip(WORDS, rows.tolist(), strict=True))
+    )
+    return path
+
+
+def draw(folder: Path, count: int) -> Path:
+    """The images, a little noisy."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(count):
+        image_id = f"{number:04d}"
+        noise = np.random.default_rng(number).integers(-9, 10, (20, 16, 3))
+        pixels = np.clip(np.array(COLOURS[colour_of(image_id)]) + noise, 0, 255).astype(np.uint8)
+        Image.fromarray(pixels).save(folder / f"{image_id}.png")
+    return folder
+
+
+def features(dataset: Path, output: Path, grid: int | None = None, count: int = sum(IMAGES.values())) -> Path:
+    """The folder of the images' features."""
+    pictures = draw(output.parent / "pictures", count)
+    done = extract_features(str(dataset), CONFIG, images=pictures, backbone=Pixels(grid), output=output)
+    return done.folder

@@ -1,0 +1,83 @@
+"""Datasets named as the paper's, tiny: Visual Genome's images 1 to 180, COCO's from 5001 on, some of them the same."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+from hf_vqa_mc.features.extraction import extract_features
+from hf_vqa_mc.schema import ChoiceKind
+from tests.training.toy_dataset import COLOURS, colour_of
+
+IMAGES = {
+    "qavg": {"train": range(1, 121), "validation": range(121, 141), "test": range(141, 181)},
+    "visual7w": {"train": range(1, 61), "validation": range(121, 131), "test": range(141, 161)},
+    "vqa": {"train": range(5001, 5061), "validation": range(5061, 5101)},
+}
+CONFIGS = ("qavg_iou_qou", "visual7w_orig", "visual7w_all", "vqa_orig")
+WITH_FEATURES = ("qavg_iou_qou", "visual7w_orig", "vqa_orig")
+"""Configs of which features are made; visual7w_all has the images of visual7w_orig."""
+_KINDS = {"orig": ChoiceKind.ORIG, "iou": ChoiceKind.IOU, "qou": ChoiceKind.QOU}
+
+
+def make(folder: Path) -> Path:
+    """The dataset, two questions an image but for every seventh, which has one."""
+    chance, lines = np.random.default_rng(0), ["---", "configs:"]
+    for config in CONFIGS:
+        source, _, variant = config.partition("_")
+        kinds = [_KINDS[name] for name in (_KINDS if variant == "all" else variant.split("_"))]
+        lines += [f"- config_name: {config}", "  data_files:"]
+        for split, images in IMAGES[source].items():
+            rows = [row for image in images for row in _rows(config, image, kinds, chance)]
+            (folder / config).mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.Table.from_pylist(rows), folder / config / f"{split}-00000.parquet")
+            lines += [f"  - split: {split}", f"    path: {config}/{split}-*.parquet"]
+    (folder / "README.md").write_text("\n".join([*lines, "---", ""]))
+    return folder
+
+
+def _rows(config, image, kinds, chance):
+    colour = str(chance.choice(list(COLOURS))) if chance.random() < 0.4 else colour_of(str(image))  # some are hard
+    decoys = {
+        ChoiceKind.ORIG: ["shape", "kind"],
+        ChoiceKind.IOU: ["square", "drawing"],
+        ChoiceKind.QOU: list(chance.permutation([name for name in COLOURS if name != colour])[:2]),
+    }
+    offered = [(colour, ChoiceKind.TARGET), *((text, kind) for kind in kinds for text in decoys[kind])]
+    for number, question in enumerate(
+        ["What colour is it?", "What colour is this one?"][: 1 if image % 7 == 0 else 2]
+    ):
+        order = chance.permutation(len(offered))
+        yield {
+            "question_id": f"{config}-{image}-{number}",
+            "image_id": str(image),
+            "question": question,
+            "choices": [offered[place][0] for place in order],
+            "label": int(np.flatnonzero(order == 0)[0]),
+            "choice_kinds": [int(offered[place][1]) for place in order],
+        }
+
+
+def features(dataset: Path, output: Path) -> Path:
+    """The folder of all configs' features, which are of one kind."""
+    pictures = output.parent / "pictures"
+    pictures.mkdir(parents=True)
+    for image in {image for splits in IMAGES.values() for images in splits.values() for image in images}:
+        Image.new("RGB", (8, 8), COLOURS[colour_of(str(image))]).save(pictures / f"{image}.png")
+    for config in WITH_FEATURES:
+        folder = extract_features(str(dataset), config, images=pictures, backbone="pixels", output=output).folder
+    return folder.parent
+
+
+def image_data(path: Path) -> Path:
+    """Visual Genome's file: every third image is one of COCO's, most of them one that VQA asks about."""
+    ids = np.random.default_rng(1).permutation(np.arange(5041, 5111)).tolist()
+    rows = [
+        {"image_id": image, "coco_id": ids.pop() if image % 3 == 0 else None, "flickr_id": None, "url": "x"}
+        for image in range(1, 181)
+    ]
+    path.write_text(json.dumps(rows))
+    return path
