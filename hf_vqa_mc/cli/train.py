@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 import typer
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.training.settings import TrainingSettings, default_of, read_settings
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def show(settings: TrainingSettings, done: "Trained") -> None:
     """What came out, for people: the test split's scores, and what to do with the checkpoint."""
     from hf_vqa_mc.cli.score import show as show_scores
     from hf_vqa_mc.results.score import score_predictions
+    from hf_vqa_mc.training.curve import draw_curve
 
     record, lines = done.record, []
     if done.predictions is not None:
@@ -62,6 +63,12 @@ def show(settings: TrainingSettings, done: "Trained") -> None:
     chosen_on = "training images held out" if done.validated_on == "held_out" else done.validated_on
     lines.append(f"best of step {record['best_step']:,}: {accuracy:.1%} on {chosen_on}")
     lines.append(f"checkpoint: {done.folder}")
+    picture = done.output / "curve.png"
+    try:
+        draw_curve(record["curve"], record["results"][done.validated_on]["chance"], picture)
+        lines.append(f"learning curve: {picture}")
+    except MissingExtra as error:
+        lines.append(f"no picture of the learning curve: {error}")
     lines.append(f"to share it: vqa-mc push model NAMESPACE/NAME --folder {done.folder} --dry-run")
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 

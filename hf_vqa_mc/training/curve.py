@@ -1,0 +1,45 @@
+"""A run's learning curve as a picture."""
+
+import io
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.errors import MissingExtra
+from hf_vqa_mc.written_file import write_bytes
+
+
+def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: Path) -> None:
+    """Draw the loss and the validation accuracy of each validation, and where the learning rate fell.
+
+    Args:
+        curve: points as of training.json.
+        chance: accuracy of picking at random.
+        path: of the png file; what was there before is replaced.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("matplotlib", "report") from None
+    figure = Figure(figsize=(7, 6), layout="constrained")
+    above, below = figure.subplots(2, sharex=True)
+    epochs = [point["epoch"] for point in curve]
+    above.plot(epochs, [100 * point["accuracy"] for point in curve], marker=".", label="validation")
+    if chance is not None:
+        above.axhline(100 * chance, linestyle=":", color="gray", label="chance")
+    below.plot(epochs, [point["loss"] for point in curve], marker=".", color="tab:red")
+    above.set_ylabel("accuracy in %")
+    above.legend(loc="lower right")
+    below.set_ylabel("training loss")
+    below.set_xlabel("epoch; dashed: the learning rate fell")
+    for before, after in pairwise(curve):
+        if after["learning_rate"] < before["learning_rate"]:
+            for axes in (above, below):
+                axes.axvline(before["epoch"], linestyle="--", color="lightgray", zorder=0)
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=120, metadata={"Software": None})
+    write_bytes(path, content.getvalue())

@@ -1,0 +1,102 @@
+"""vqa-mc train and predict: a run from the shell, what it says, writes and refuses."""
+
+import json
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from hf_vqa_mc.cli import app
+from tests.training import toy_dataset
+from tests.training.toy_dataset import CONFIG
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with the toy dataset and its word vectors, in which the commands run."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    toy_dataset.make(tmp_path / "toy")
+    toy_dataset.vectors_file(tmp_path)
+    return tmp_path
+
+
+def vqa_mc(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def trained(*words):
+    options = ("--model", "mlp-qa", "--word-vectors", "vectors0.txt", "--model-settings", "hidden_size=32")
+    return vqa_mc("train", "toy", CONFIG, "--output", "run", "--epochs", 3, "--batch-size", 20, *options, *words)
+
+
+def test_a_run_tells_how_it_goes_and_what_came_out(place):
+    done = trained("--held-out", 0.2)
+    assert done.exit_code == 0, done.output
+    assert "step 47 of 47: loss" in done.stderr
+    assert "of it waiting for input" in done.stderr
+    record = json.loads((place / "run" / "best" / "training.json").read_text())
+    accuracy = record["results"]["test"]["accuracy"]
+    assert f"{100 * accuracy:.1f}" in done.stdout  # the table of vqa-mc score
+    assert "picked, by kind of choice" in done.stdout
+    assert "--folder run/best --dry-run" in done.stdout
+    with Image.open(place / "run" / "curve.png") as picture:
+        assert picture.size == (840, 720)
+
+
+def test_settings_in_a_file_give_the_same_run_as_options(place):
+    (place / "run.yaml").write_text(
+        f"dataset: toy\nconfig: {CONFIG}\noutput: other\nmodel: mlp-qa\nword_vectors: vectors0.txt\nepochs: 3\n"
+        "batch_size: 20\nmodel_settings: {hidden_size: 32}\nheld_out: 0.2\n"
+    )
+    assert trained("--held-out", 0.2).exit_code == 0
+    done = vqa_mc("train", "--config", "run.yaml", "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told == json.loads((place / "other" / "best" / "training.json").read_text())
+    first = json.loads((place / "run" / "best" / "training.json").read_text())
+    assert told["results"] == first["results"]
+    assert told["curve"] == first["curve"]
+
+
+def test_predictions_are_what_score_takes(place):
+    trained("--held-out", 0.2)
+    done = vqa_mc("predict", "run/best", "toy", CONFIG, "--output", "picks.json")
+    assert done.exit_code == 0, done.output
+    accuracy = json.loads((place / "run" / "best" / "training.json").read_text())["results"]["test"]["accuracy"]
+    assert done.stdout.startswith(f"{accuracy:.1%} of 120 questions of {CONFIG}, test")
+    scored = vqa_mc("score", "picks.json", "toy", CONFIG, "--json")
+    assert json.loads(scored.stdout)["results"]["mc_accuracy"]["accuracy"] == accuracy
+    of_training = vqa_mc("predict", "run/best", "toy", CONFIG, "--split", "train", "--json")
+    assert json.loads(of_training.stdout)["results"]["questions"] == 400
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["train", "toy", CONFIG], "--output DIR not given"),
+        (["train", "toy", "toy_iou", "--output", "run"], "name their features"),
+        (["train", "toy", "toy_iou", "--output", "run", "--model", "mlp-a"], "did you mean 'toy_iou_qou'"),
+        (["train", "no/where/toy", CONFIG, "--output", "run", "--model", "mlp-a"], "no/where/toy"),
+        (["train", "--config", "none.yaml"], "no such file"),
+        (["predict", "no/best/at/all", "toy", CONFIG], "no/best/at/all"),
+        (["predict", "run", "toy", CONFIG, "--output", "toy"], "is a folder"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line_and_exit_code_2(place, words, told):
+    done = vqa_mc(*words)
+    assert done.exit_code == 2
+    assert told in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.output
+
+
+def test_a_disk_that_is_full_is_the_machines_fault(place, monkeypatch):
+    def full(self, name, fill):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hf_vqa_mc.training.run_folder.RunFolder._replace", full)
+    done = trained("--held-out", 0.2)
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[-1] == "vqa-mc: No space left on device"
