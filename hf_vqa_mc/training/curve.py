@@ -34,6 +34,7 @@ def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: P
     below.plot(epochs, [point["loss"] for point in curve], marker=".", color="tab:red")
     above.set_ylabel("accuracy in %")
     above.legend(loc="lower right")
+    below.set_yscale("log")
     below.set_ylabel("training loss")
     below.set_xlabel("epoch; dashed: the learning rate fell")
     for before, after in pairwise(curve):

@@ -18,6 +18,7 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint, without_bars
 from hf_vqa_mc.training.batches import Ahead, Draws, Part, parts
 from hf_vqa_mc.training.evaluation import Picked, picked
 from hf_vqa_mc.training.material import gather
+from hf_vqa_mc.training.optimizers import optimizer_of, optimizer_tensors, rate_at, restore_optimizer
 from hf_vqa_mc.training.processes import accelerator
 from hf_vqa_mc.training.record import record_of
 from hf_vqa_mc.training.run_folder import (
@@ -26,8 +27,6 @@ from hf_vqa_mc.training.run_folder import (
     RunFolder,
     State,
     check_run_folder,
-    optimizer_tensors,
-    restore_optimizer,
 )
 from hf_vqa_mc.training.settings import TrainingSettings, option
 from hf_vqa_mc.written_file import write_json
@@ -126,7 +125,7 @@ class _Run:
         count, size = len(self.material.train), settings.batch_size
         self.steps = max(1, round(settings.epochs * count / size))
         self.steps_an_epoch = count / size
-        self.model, self.optimizer = self.material.model, _optimizer(settings, self.material.model)
+        self.model, self.optimizer = self.material.model, optimizer_of(settings, self.material.model)
         self._resume()
 
     def to_its_end(self) -> Trained:
@@ -317,17 +316,6 @@ class _Run:
             self.accelerator.init_trackers("vqa_mc", config=plain)
 
 
-def rate_at(settings: TrainingSettings, step: int, steps: int) -> float:
-    """The learning rate of a step, from 0: divided by 10 after each of the parts of all steps.
-
-    Args:
-        settings: of the run.
-        step: from 0.
-        steps: of the whole run.
-    """
-    return float(settings.rate * 0.1 ** sum(step >= part * steps for part in settings.drop_at))
-
-
 def write_predictions(path: Path, found: Picked) -> None:
     """Write what was picked, as ``vqa-mc score`` takes it: the places of the picked choices.
 
@@ -348,12 +336,3 @@ def _checked_accelerator(settings: TrainingSettings) -> "Accelerator":
             f"processes with --accumulate {settings.accumulate}"
         )
     return made
-
-
-def _optimizer(settings: TrainingSettings, model: "PreTrainedModel") -> torch.optim.Optimizer:
-    weights, rate, decay = list(model.parameters()), settings.rate, settings.weight_decay
-    if settings.optimizer == "sgd":
-        return torch.optim.SGD(weights, rate, settings.momentum, weight_decay=decay, fused=True)
-    if settings.optimizer == "rmsprop":
-        return torch.optim.RMSprop(weights, rate, weight_decay=decay)  # alpha 0.99: Lu et al. 2016's decay
-    return torch.optim.Adam(weights, rate, weight_decay=decay, fused=True)

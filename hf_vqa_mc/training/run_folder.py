@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -147,26 +146,6 @@ def check_run_folder(path: Path) -> None:
     strange = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
     if strange and not _OURS & set(strange):
         raise InputError(f"--output {path} holds something that is no run, such as {min(strange)}; name another")
-
-
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, "Tensor"]:
-    """The moments of an optimizer by name, without its rates and the like."""
-    return {
-        f"optimizer.{number}.{name}": torch.as_tensor(value)
-        for number, moments in optimizer.state_dict()["state"].items()
-        for name, value in moments.items()
-        if value is not None
-    }
-
-
-def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, "Tensor"]) -> None:
-    """Give an optimizer back what ``optimizer_tensors`` took."""
-    moments: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        if key.startswith("optimizer."):
-            _, number, name = key.split(".", 2)
-            moments.setdefault(int(number), {})[name] = value
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.training.loop import rate_at
+from hf_vqa_mc.training.optimizers import rate_at
 from hf_vqa_mc.training.settings import TrainingSettings, read_settings
 
 GIVEN = {"dataset": "vqa_mc", "config": "toy_qou", "output": Path("run")}
