@@ -1,0 +1,27 @@
+"""The rendered cards of the reference checkpoints say what the README says."""
+
+import re
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+
+ROOT = Path(__file__).parents[2]
+CARDS = sorted((ROOT / "model_cards").glob("*.md"))
+
+
+@pytest.mark.parametrize("path", CARDS, ids=lambda path: path.stem)
+def test_a_card_has_its_figure_in_the_readme(path):
+    (result,) = ModelCard.load(path).data.eval_results
+    readme = (ROOT / "README.md").read_text("utf-8")
+    _, model, _, variant = path.stem.split("-")
+    row = next(line for line in readme.splitlines() if line.startswith(f"| MLP-{model.upper()}") and "--model" in line)
+    cell = row.split("|")[2 + ["iou", "qou", "iou_qou"].index(variant)]
+    assert f"{100 * result.metric_value:.1f}" in re.findall(r"\d+\.\d", cell)
+    assert (result.dataset_config, result.dataset_split) == (f"cocoqa_{variant}", "test")
+
+
+def test_there_is_a_card_of_each_reference_checkpoint():
+    assert [path.stem for path in CARDS] == [
+        f"mlp-{model}-cocoqa-{variant}" for model in ("a", "qa") for variant in ("iou", "iou_qou", "qou")
+    ]
