@@ -29,6 +29,8 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     from datasets import get_dataset_config_names, load_dataset
 
     dataset = dataset if Path(dataset).name else str(Path(dataset).resolve())  # datasets takes no "."
+    if "/" not in dataset and not Path(dataset).is_dir():
+        raise InputError(f"there is no folder {dataset} here; expected {expected} (NAMESPACE/NAME)")
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
         config = _config(dataset, config, [str(name) for name in get_dataset_config_names(dataset)])
         return config, load_dataset(dataset, config)

@@ -1,5 +1,6 @@
 """``vqa-mc``: one verb a file; what a verb needs is imported when it runs."""
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -67,6 +68,7 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
 
 def main() -> None:
     """Run ``vqa-mc``; what the terminal's encoding lacks is shown as "?"."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch's idle threads would take the processors from others
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -28,7 +28,9 @@ def predict(
         str | None,
         typer.Option(help="The file of the model's word vectors, for words new to it.", show_default=False),
     ] = None,
-    output: Annotated[Path, typer.Option(help="File to write.")] = Path("predictions.json"),
+    output: Annotated[
+        Path | None, typer.Option(help="File to write; CONFIG-predictions.json by default.", show_default=False)
+    ] = None,
     skip_missing: Annotated[
         bool, typer.Option("--skip-missing", help="Leave questions out whose images have no features, and count them.")
     ] = False,
@@ -42,10 +44,12 @@ def predict(
     """
     from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.cli.train import is_main
+    from hf_vqa_mc.features.backbones import file_name
     from hf_vqa_mc.training import predict as run
     from hf_vqa_mc.training.loop import write_predictions
     from hf_vqa_mc.written_file import check_place
 
+    output = output or Path(f"{file_name(config)}-predictions.json")
     check_place(output, "--output", [Path(dataset), Path(checkpoint)])
     with steps_on_stderr(quiet=not is_main()) as progress:
         done = run(
@@ -70,5 +74,8 @@ def predict(
     sys.stdout.write(
         f"{results['accuracy']:.1%} of {results['questions']:,} questions{skipped} of {config}, {done.split} "
         f"(chance {results['chance']:.1%}); wrote {output}\n"
-        f"which decoys fool it: vqa-mc score {output} {dataset} {config} --split {done.split}\n"
     )
+    if not done.skipped:
+        sys.stdout.write(
+            f"to see which decoys fool it: vqa-mc score {output} {dataset} {config} --split {done.split}\n"
+        )

@@ -188,7 +188,7 @@ def show(scored: "Scored", written: list[Path]) -> None:
     console.print(f"{scored.predictions} on {scored.asked.place}", markup=False, highlight=False, soft_wrap=True)
     for told in tables(scored):
         console.print(told.title, style="italic", markup=False, highlight=False, soft_wrap=True)
-        _show_table(console, told)
+        show_table(console, told)
         if told.missing:
             missing = "; ".join(f"{what} (needs {needed})" for what, needed in told.missing.items())
             console.print(f"not computed: {missing}", markup=False, highlight=False, soft_wrap=True)
@@ -196,7 +196,7 @@ def show(scored: "Scored", written: list[Path]) -> None:
         console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _show_table(console: "Console", told: "Table") -> None:
+def show_table(console: "Console", told: "Table") -> None:
     """A table in which names are folded where it is narrow, but numbers are whole: one that is cut is another."""
     from rich.table import Table as Drawn
     from rich.text import Text

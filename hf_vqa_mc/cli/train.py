@@ -35,8 +35,12 @@ def train(config_file: Path | None, as_json: bool, **given: Any) -> None:  # noq
     from hf_vqa_mc.training import train as run
 
     settings = read_settings(config_file, {name: _told(name, value) for name, value in given.items()})
-    with steps_on_stderr(quiet=not is_main()) as progress:
-        done = run(settings, progress, _say)
+    try:
+        with steps_on_stderr(quiet=not is_main()) as progress:
+            done = run(settings, progress, _say)
+    except KeyboardInterrupt:
+        _line("stopped; the same command goes on from the last validation")
+        raise
     if not is_main():
         return
     if as_json:
@@ -51,21 +55,28 @@ def is_main() -> bool:
 
 
 def show(settings: TrainingSettings, done: "Trained") -> None:
-    """What came out, for people: the test split's scores, and what to do with the checkpoint."""
-    from hf_vqa_mc.cli.score import show as show_scores
-    from hf_vqa_mc.results.score import score_predictions
+    """What came out, for people: the reported split's scores, and what to do with the checkpoint."""
+    from rich.console import Console
+
+    from hf_vqa_mc.cli.score import show_table
+    from hf_vqa_mc.results.figures import mc_accuracy_table
     from hf_vqa_mc.training.curve import draw_curve
 
-    record, lines = done.record, []
-    if done.predictions is not None:
-        show_scores(score_predictions(done.predictions, settings.dataset, settings.config), [])
-    accuracy = record["results"][done.validated_on]["accuracy"]
+    results, record, console = done.record["results"], done.record, Console()
+    if done.reported_on is not None:
+        console.print(f"{settings.model} on {settings.config}, {done.reported_on}", markup=False, highlight=False)
+        reported = results[done.reported_on]
+        show_table(console, mc_accuracy_table(reported, reported["questions"]))
+    else:
+        console.print(f"{settings.config} has no other split to report", markup=False, highlight=False)
     chosen_on = "training images held out" if done.validated_on == "held_out" else done.validated_on
-    lines.append(f"best of step {record['best_step']:,}: {accuracy:.1%} on {chosen_on}")
+    lines = [f"best of step {record['best_step']:,}: {results[done.validated_on]['accuracy']:.1%} on {chosen_on}"]
+    if record["skipped"]:
+        lines.append(f"left out, as their images have no features: {record['skipped']:,} questions of all splits")
     lines.append(f"checkpoint: {done.folder}")
     picture = done.output / "curve.png"
     try:
-        draw_curve(record["curve"], record["results"][done.validated_on]["chance"], picture)
+        draw_curve(record["curve"], results[done.validated_on]["chance"], picture)
         lines.append(f"learning curve: {picture}")
     except MissingExtra as error:
         lines.append(f"no picture of the learning curve: {error}")
@@ -73,13 +84,18 @@ def show(settings: TrainingSettings, done: "Trained") -> None:
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
+def _line(text: str) -> None:
+    if is_main():
+        sys.stderr.write(f"{text}\n")
+
+
 def _say(point: Mapping[str, Any]) -> None:
     """A validation, on stderr."""
     best = ", the best so far" if point["best"] else ""
-    sys.stderr.write(
+    _line(
         f"epoch {point['epoch']:g}, step {point['step']:,} of {point['steps']:,}: loss {point['loss']:.4f}, "
         f"validation {point['accuracy']:.1%}{best}; rate {point['learning_rate']:g}, "
-        f"{1000 * point['seconds_a_step']:.0f} ms a step, {point['waited']:.0%} of it waiting for input\n"
+        f"{1000 * point['seconds_a_step']:.0f} ms a step, {point['waited']:.0%} of it waiting for input"
     )
 
 
@@ -99,12 +115,20 @@ def _named(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         try:
-            found[name] = yaml.safe_load(value)
-        except yaml.YAMLError:
+            found[name] = _number(yaml.safe_load(value))
+        except (RecursionError, yaml.YAMLError):
             equals = ""
         if not equals or not name:
             raise InputError(f"--model-settings {pair}: expected NAME=VALUE, such as hidden_size=1024")
     return found
+
+
+def _number(value: object) -> object:
+    """What yaml takes for text, such as 1e-3, as the number that it is."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _signature() -> inspect.Signature:

@@ -38,7 +38,7 @@ def transfer(
     word_vectors: Annotated[
         str | None,
         typer.Option(
-            help="The word2vec, GloVe or .kv file that the decoys were made with, or a gensim-data name.",
+            help="The word2vec, GloVe or .kv file that the decoys were made with, a gensim-data name, or corpus.",
             show_default=False,
         ),
     ] = None,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ class ImageFeatures:
         self,
         folder: Path,
         kind: FeatureKind,
-        hashes: Mapping[str, str],
+        hashes: dict[str, str],
         missing: Sequence[str] = (),
         broken: Mapping[str, str] | None = None,
     ) -> None:
@@ -44,6 +45,8 @@ class ImageFeatures:
                 f"{folder.parent} lacks the features of {len(lost)} of {len(hashes)} images, the first with image_id "
                 f"{lost[0]!r}; run vqa-mc features again, which computes what is missing"
             )
+        self.checksum = sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
+        """of which images these are"""
         self._places = {image_id: self._store.place(bytes.fromhex(one)) for image_id, one in hashes.items()}
 
     @classmethod

@@ -232,6 +232,7 @@ def _limits(record: Record, figures: dict[str, Any]) -> str:
         f"It is one run, of seed {plain(str(seed))}: the standard error is over questions, not over runs."
         if isinstance(seed, int) and "stderr" in figures
         else "",
+        "Its run was stopped before its end." if record.get("finished") is False else "",
         f"It was chosen among others on {_chosen_on(record)}, so its accuracy there is favourable."
         if _chosen_on(record)
         else "",

@@ -47,6 +47,7 @@ _FIELDS: dict[str, object] = {
     **dict.fromkeys(("version", "dataset", "config", "model", "command", "device"), TEXT),
     **dict.fromkeys(("processes", "steps", "best_step", "skipped"), COUNT),
     "seconds": NUMBER,
+    "finished": FLAG,
     "versions": {EACH: TEXT},
     "source": dict.fromkeys(("title", "homepage", "licence", "citation"), TEXT),
     "made_with": {

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.errors import InputError
 
 UNITS = 256
 """Units at a time: those of some hundred candidates stay in a core's second cache."""
@@ -63,7 +64,7 @@ class CandidateHead(nn.Module):
     def _block_by_block(self, shared: Tensor, own: Tensor, question: Tensor, answer: Tensor) -> Tensor:
         count = len(answer)
         if count < 2:
-            raise ValueError(f"batch normalisation needs two candidates at least, found {count}")
+            raise InputError(f"batch normalisation needs two candidates at least, found {count}; take larger batches")
         seed = int(torch.randint(2**62, ())) if self.dropout else None
         scores, mean, variance = _Blocks.apply(  # type: ignore[no-untyped-call]
             shared,

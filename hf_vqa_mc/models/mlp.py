@@ -31,6 +31,14 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     hidden_size: int = 8192
     dropout: float | int = 0.5
 
+    def validate_sizes(self) -> None:
+        """Nothing is of size 0, and some units are kept in training."""
+        for name in ("image_size", "text_size", "hidden_size"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}, expected 1 or more")
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"dropout is {self.dropout}, expected 0 or more, and less than 1")
+
     def validate_inputs(self) -> None:
         """A candidate is judged by itself at least, and by nothing else than image and question."""
         for name in self.inputs:

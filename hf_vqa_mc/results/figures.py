@@ -87,18 +87,28 @@ def _with_ids(result: Mapping[str, Any], scored: Scored) -> dict[str, Any]:
     return {**kept, "per_question": scores}
 
 
-def _mc_accuracy(result: Mapping[str, Any], scored: Scored) -> Table:
-    asked = scored.asked
-    chance = result["chance"]
-    overall = [Line("accuracy", percent(result["accuracy"]), error(result["stderr"]), percent(chance), _n(len(asked)))]
+def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
+    """How often the target is picked, and what is picked instead.
+
+    Args:
+        result: of ``scoring.mc_accuracy``, or of training.json.
+        questions: number.
+        types: of the questions, which are counted where they are told.
+    """
+    stderr, chance = error(result["stderr"]), percent(result["chance"])
+    overall = [Line("accuracy", percent(result["accuracy"]), stderr, chance, _n(questions))]
     offered = result["offered_kinds"] or {}
     picked = [
         Line(kind, percent(share), "", percent(offered[kind]))
         for kind, share in (result["chosen_kinds"] or {}).items()
     ]
-    types = _typed(result["per_question_type"], asked.question_types)
-    groups = [Group("", overall), Group("picked, by kind of choice", picked), Group("by question type", types)]
+    by_type = _typed(result["per_question_type"], types)
+    groups = [Group("", overall), Group("picked, by kind of choice", picked), Group("by question type", by_type)]
     return Table("mc_accuracy: how often the target is picked", "chance", groups)
+
+
+def _mc_accuracy(result: Mapping[str, Any], scored: Scored) -> Table:
+    return mc_accuracy_table(result, len(scored.asked), scored.asked.question_types)
 
 
 def _vqa_accuracy(result: Mapping[str, Any], scored: Scored) -> Table:
@@ -209,7 +219,8 @@ def _typed(scores: Mapping[str, float] | None, types: Iterable[str] | None) -> l
     counts = Counter(types or [])
     ordered = sorted(scores or {}, key=lambda name: -counts[name])
     lines = [
-        Line(name or "(no type)", percent((scores or {})[name]), questions=_n(counts[name])) for name in ordered[:MOST]
+        Line(name or "(no type)", percent((scores or {})[name]), questions=_n(counts[name]) if counts else "")
+        for name in ordered[:MOST]
     ]
     more = len(ordered) - MOST
     return [*lines, Line(f"{_n(more)} more {IN_JSON}")] if more > 0 else lines

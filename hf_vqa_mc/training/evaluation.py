@@ -9,6 +9,7 @@ import torch
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.schema import CHOICE_KINDS
@@ -83,6 +84,9 @@ def picked(
 
     Returns:
         The same in all processes.
+
+    Raises:
+        InputError: a score is no number.
     """
     model.train(False)
     blocks = [slice(first, min(first + ROWS, len(questions))) for first in range(0, len(questions), ROWS)]
@@ -91,7 +95,12 @@ def picked(
         mine.append((number, _scores(model, questions, blocks[number], inputs, accelerator.device)))
         progress("scoring", number + 1, len(blocks))
     gathered = gather_object(mine) if accelerator.num_processes > 1 else mine
-    return Picked(questions, np.concatenate([scores for _, scores in sorted(gathered, key=lambda block: block[0])]))
+    logits = np.concatenate([scores for _, scores in sorted(gathered, key=lambda block: block[0])])
+    if not np.isfinite(logits).all():
+        raise InputError(
+            f"{questions.place}: the model's scores are not all numbers; its weights, or features of images, are not"
+        )
+    return Picked(questions, logits)
 
 
 def _scores(

@@ -23,10 +23,13 @@ from hf_vqa_mc.training.processes import accelerator
 from hf_vqa_mc.training.record import record_of
 from hf_vqa_mc.training.run_folder import (
     BEST,
+    LAST,
+    PREDICTIONS,
     RECORD,
     RunFolder,
     State,
     check_run_folder,
+    damaged,
 )
 from hf_vqa_mc.training.settings import TrainingSettings, option
 from hf_vqa_mc.written_file import write_json
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 50
 """Steps between two looks at the loss."""
-PREDICTIONS = "predictions.json"
 _ELSEWHERE = {"output", "track", "features", "word_vectors", "dataset"}
 """Settings of which a run may go on with others: places."""
 
@@ -152,21 +154,25 @@ class _Run:
             if differing:
                 name = differing[0]
                 raise InputError(
-                    f"--output {self.settings.output} holds a run with another {name}: {state.settings.get(name)}, "
-                    f"not {told[name]}; name another folder, or remove that one"
+                    f"--output {self.settings.output} holds a run whose {name} is {state.settings.get(name)}, "
+                    f"not {told[name]}; name another folder (and --init-from to go on from that run), or remove it"
                 )
             self.state = state
             weights = {name.removeprefix("model."): one for name, one in tensors.items() if name.startswith("model.")}
-            self.model.load_state_dict(weights)
-            restore_optimizer(self.optimizer, tensors)
+            try:
+                self.model.load_state_dict(weights)
+                restore_optimizer(self.optimizer, tensors)
+            except (RuntimeError, ValueError) as error:
+                raise damaged(self.settings.output / LAST, error) from error
+            if self.folder is not None:
+                self.folder.write_log(state)  # a kill may have come before the last line
         self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
         if self.state.scaler is not None and self.accelerator.scaler is not None:
             self.accelerator.scaler.load_state_dict(self.state.scaler)
 
     def _train(self) -> None:
         first, since = self.state.step, time.perf_counter()
-        if first == 0:
-            self._track_from_here()
+        self._track_from_here()
         ahead = Ahead(self._parts, first, self.steps)
         losses, looked, waited = self._nothing(), 0, 0.0
         started = time.perf_counter()
@@ -249,7 +255,7 @@ class _Run:
             "step": done,
             "epoch": round(done / self.steps_an_epoch, 2),
             "loss": loss,
-            "learning_rate": rate_at(self.settings, done - 1, self.steps),
+            "learning_rate": float(f"{rate_at(self.settings, done - 1, self.steps):.6g}"),
             "accuracy": found.accuracy,
         }
         better = found.accuracy > state.best
@@ -288,11 +294,15 @@ class _Run:
     def _tested(self) -> dict[str, Any]:
         """Ask the best checkpoint the reported split's questions, once; what training.json then says."""
         place, material = self.settings.output / BEST, self.material
-        told = json.loads((place / RECORD).read_text("utf-8"))
-        results = dict(told["results"])
+        model, _ = load_checkpoint(place)
+        try:
+            told = json.loads((place / RECORD).read_text("utf-8"))
+            results = dict(told["results"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise damaged(place, error) from error
+        is_written = (self.settings.output / PREDICTIONS).exists()
         self.accelerator.wait_for_everyone()
-        if material.reported is not None and material.reported_on not in results:
-            model, _ = load_checkpoint(place)
+        if material.reported is not None and not (material.reported_on in results and is_written):
             model = model.to(self.accelerator.device)
             found = picked(model, material.reported, material.inputs, self.accelerator, self.progress)
             results[material.reported_on] = found.results()

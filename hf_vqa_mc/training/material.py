@@ -70,6 +70,7 @@ class Material:
                 "centred": text.mean is not None,
             },
             "image_features": kind,
+            "images_sha256": self.images.checksum if self.images else None,
         }
 
 
@@ -91,10 +92,8 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     train, validation, validated_on = _divided(data, settings)
     if settings.init_from is None:
         text = _text_features(settings, data, train, progress)
-        config = new_config(
-            settings.model,
-            {**settings.model_settings, "text_size": text.dim, **({"image_size": images.dim} if images else {})},
-        )
+        sizes = {"text_size": text.dim} | ({"image_size": images.dim} if images else {})
+        config = new_config(settings.model, settings.model_settings, **sizes)
         torch.manual_seed(settings.seed)
         model: PreTrainedModel = AutoModelForMultipleChoice.from_config(config)  # type: ignore[no-untyped-call]
     else:
@@ -112,20 +111,26 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     )
 
 
-def new_config(model: str, settings: Mapping[str, Any]) -> "PreTrainedConfig":
+def new_config(model: str, settings: Mapping[str, Any], **sizes: int) -> "PreTrainedConfig":
     """The configuration of a new model.
+
+    Args:
+        model: name.
+        settings: of the user's.
+        sizes: of what it takes.
 
     Raises:
         InputError: it has no such setting, or it cannot be set so.
     """
     name, given = MODELS[model]
     kind = getattr(models, name)
-    known = [one.name for one in fields(kind) if one.name in kind.__annotations__]
+    own = {"inputs", "image_size", "text_size"}  # follow from the model's name and from the features
+    known = [one.name for one in fields(kind) if one.name in kind.__annotations__ and one.name not in own]
     for key in settings:
         if key not in known:
             raise unknown_name(f"setting of {model}", key, known)
     try:
-        made: PreTrainedConfig = kind(**{**given, **settings})
+        made: PreTrainedConfig = kind(**{**given, **settings, **sizes})
     except InputError:
         raise
     except Exception as error:  # of huggingface_hub's strict dataclasses, which has several

@@ -38,10 +38,17 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Give an optimizer back what ``optimizer_tensors`` took."""
+    """Give an optimizer back what ``optimizer_tensors`` took.
+
+    Raises:
+        ValueError: it is not of all its weights.
+    """
     moments: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         if key.startswith("optimizer."):
             _, number, name = key.split(".", 2)
             moments.setdefault(int(number), {})[name] = value
+    weights = sum(len(group["params"]) for group in optimizer.param_groups)
+    if sorted(moments) != list(range(weights)):
+        raise ValueError(f"moments of {len(moments)} weights, expected of {weights}")
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.builder.loading import load_splits
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.schema import QUESTIONS, checked_rows
+from hf_vqa_mc.schema import CHOICE_KINDS, QUESTIONS, checked_rows
 
 NONE = -1
 """Stands where a row has no such choice."""
@@ -149,7 +149,14 @@ def _kinds(table: pa.Table, lengths: NDArray[np.int64], place: str) -> NDArray[n
     if flat.null_count:
         row = pc.list_parent_indices(table["choice_kinds"])[pc.index(pc.is_null(flat), True).as_py()]
         raise InputError(f"{place}, row {row}: one of choice_kinds is empty (null)")
-    kinds: NDArray[np.int8] = flat.to_numpy().astype(np.int8)
+    numbers = flat.to_numpy()
+    for place_of in np.flatnonzero((numbers < 0) | (numbers >= len(CHOICE_KINDS)))[:1]:
+        row = pc.list_parent_indices(table["choice_kinds"])[int(place_of)].as_py()
+        raise InputError(
+            f"{place}, row {row}: one of choice_kinds is {numbers[place_of]}, expected 0 to {len(CHOICE_KINDS) - 1} "
+            f"({', '.join(CHOICE_KINDS)})"
+        )
+    kinds: NDArray[np.int8] = numbers.astype(np.int8)
     return kinds
 
 

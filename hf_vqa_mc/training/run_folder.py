@@ -5,6 +5,7 @@
     RUN/best/       the model, its processor and training.json: all that from_pretrained needs
     RUN/last/       weights, the optimizer's moments and the run's state, as of the last validation
     RUN/log.jsonl   a line a validation
+    RUN/predictions.json   of the split that is reported
 """
 
 import contextlib
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 
 BEST, LAST, LOG = "best", "last", "log.jsonl"
 STATE, TENSORS = "state.json", "state.safetensors"
-RECORD = "training.json"
-_OURS = {BEST, LAST, LOG}
+RECORD, PREDICTIONS = "training.json", "predictions.json"
 
 
 @dataclass
@@ -69,16 +69,21 @@ class RunFolder:
         self.path = path
         check_run_folder(path)
         with in_plain_words(path):
-            path.mkdir(exist_ok=True)
+            path.mkdir(parents=True, exist_ok=True)
             self._lock = FileLock(path / ".lock")
             try:
                 self._lock.acquire(timeout=0)
             except Timeout:
                 raise InputError(f"--output {path}: another training writes there; wait, or name another") from None
+            for name in (BEST, LAST):
+                if _aside(path, name).is_dir() and not (path / name).exists():  # killed between two renames
+                    _aside(path, name).rename(path / name)
 
     def close(self) -> None:
-        """Let others write."""
+        """Let others write; a folder in which nothing was written goes."""
         self._lock.release()
+        if [one.name for one in self.path.iterdir()] == [".lock"]:
+            shutil.rmtree(self.path, ignore_errors=True)
 
     @staticmethod
     def read(path: Path) -> tuple[State, dict[str, "Tensor"]] | None:
@@ -88,11 +93,11 @@ class RunFolder:
             return None
         try:
             state = State(**json.loads((folder / STATE).read_text("utf-8")))
+            if not isinstance(state.settings, dict) or not isinstance(state.curve, list):
+                raise ValueError(f"{STATE} holds something else")
             return state, load_file(folder / TENSORS)
         except (OSError, ValueError, TypeError, SafetensorError) as error:
-            raise InputError(
-                f"{folder} is damaged ({' '.join(str(error).split())[:100]}); remove {path}, or name another --output"
-            ) from error
+            raise damaged(folder, error) from error
 
     def write(self, state: State, tensors: dict[str, "Tensor"]) -> None:
         """Keep how far the run is."""
@@ -102,8 +107,14 @@ class RunFolder:
             (folder / STATE).write_text(json.dumps(asdict(state)), "utf-8")
 
         self._replace(LAST, fill)
+        self.write_log(state)
+
+    def write_log(self, state: State) -> None:
+        """A line a validation."""
         log = "".join(json.dumps(point) + "\n" for point in state.curve)
-        write_bytes(self.path / LOG, log.encode())
+        place = self.path / LOG
+        if not place.is_file() or place.read_text("utf-8") != log:
+            write_bytes(place, log.encode())
 
     def write_best(self, fill: Callable[[Path], None]) -> None:
         """Replace the best checkpoint by one that `fill` writes into an empty folder."""
@@ -127,8 +138,9 @@ class RunFolder:
                 if not place.exists():
                     partial.rename(place)
                 elif not exchange(partial, place):
-                    shutil.rmtree(place)
+                    place.rename(_aside(self.path, name))
                     partial.rename(place)
+                    shutil.rmtree(_aside(self.path, name))
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
 
@@ -141,11 +153,30 @@ def check_run_folder(path: Path) -> None:
     """
     if path.exists() and not path.is_dir():
         raise InputError(f"--output {path} is a file; name a folder")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"--output {path}: there is no folder {path.absolute().parent}; create it first")
-    strange = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
-    if strange and not _OURS & set(strange):
-        raise InputError(f"--output {path} holds something that is no run, such as {min(strange)}; name another")
+    if path.is_symlink() and not path.exists():
+        raise InputError(f"--output {path} is a link that leads nowhere; name a folder")
+    there = [one for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
+    is_run = any((path / name).is_file() for name in (f"{BEST}/{RECORD}", f"{LAST}/{STATE}"))
+    strange = sorted(one.name for one in there) if not is_run else _not_plain(path)
+    if strange:
+        raise InputError(f"--output {path} holds something that is no run of ours, such as {strange[0]}; name another")
+
+
+def damaged(place: Path, error: Exception) -> InputError:
+    """The error for a run of which something is missing or spoilt."""
+    reason = " ".join(str(error).split())[:100] or type(error).__name__
+    return InputError(f"{place} is damaged ({reason}); remove {place.parent}, or name another --output")
+
+
+def _not_plain(path: Path) -> list[str]:
+    """What is something else in a run's folder than a run has there."""
+    folders = [name for name in (BEST, LAST) if (path / name).is_symlink() or (path / name).is_file()]
+    return [*folders, *(name for name in (LOG, PREDICTIONS) if (path / name).is_dir())]
+
+
+def _aside(path: Path, name: str) -> Path:
+    """Where the old folder is while the new one takes its place, where the kernel cannot exchange them."""
+    return path / f".{name}.old"
 
 
 @contextlib.contextmanager

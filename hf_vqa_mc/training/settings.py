@@ -36,11 +36,12 @@ def _told(text: str, panel: str = "") -> dict[str, str]:
 
 
 _POSITIVE = ("more than 0", lambda value: 0 < value < math.inf)
-_COUNT = ("1 or more", lambda value: value >= 1)
+_EPOCHS = ("more than 0, from a millionth to a million", lambda value: 1e-6 <= value <= 1e6)
+_COUNT = ("1 or more, up to a million", lambda value: 1 <= value <= 10**6)
 _PART = ("0 or more, and less than 1", lambda value: 0 <= value < 1)
 _ALLOWED: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "epochs": _POSITIVE,
-    "evaluate_every": _POSITIVE,
+    "epochs": _EPOCHS,
+    "evaluate_every": _EPOCHS,
     "learning_rate": _POSITIVE,
     "batch_size": _COUNT,
     "decoys": _COUNT,
@@ -48,6 +49,7 @@ _ALLOWED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "accumulate": _COUNT,
     "momentum": _PART,
     "held_out": _PART,
+    "seed": ("0 or more, and less than 2**63", lambda value: 0 <= value < 2**63),
     "weight_decay": ("0 or more", lambda value: 0 <= value < math.inf),
 }
 
@@ -103,7 +105,7 @@ class TrainingSettings:
     )
     drop_at: tuple[float, ...] = field(
         default=(0.7, 0.9),
-        metadata=_told("After this part of the steps the rate is divided by 10; may be repeated.", RECIPE),
+        metadata=_told("After this part of the steps the rate is divided by 10; may be repeated; 1: never.", RECIPE),
     )
     momentum: float = field(default=0.9, metadata=_told("Of sgd.", RECIPE))
     weight_decay: float = field(default=0.0, metadata=_told("Per step and unit of rate.", RECIPE))
@@ -147,8 +149,10 @@ class TrainingSettings:
         if self.accumulate > self.batch_size:
             raise InputError(f"--accumulate {self.accumulate}: more parts than the {self.batch_size} questions a step")
         drops = self.drop_at
-        if any(not 0 < part < 1 for part in drops) or list(drops) != sorted(set(drops)):
-            raise InputError(f"{option('drop_at')} {' '.join(map(str, drops))}: expected rising parts between 0 and 1")
+        if not drops or any(not 0 < part <= 1 for part in drops) or list(drops) != sorted(set(drops)):
+            raise InputError(
+                f"{option('drop_at')} {' '.join(map(str, drops))}: expected rising parts from 0 to 1; 1 is never"
+            )
 
     @property
     def rate(self) -> float:
@@ -163,9 +167,10 @@ class TrainingSettings:
         told["features"] = None if self.features is None else str(self.features)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
 
-    def command(self) -> str:
+    def command(self, processes: int = 1) -> str:
         """The command that such a run is started with: what is not as by default."""
-        words = ["vqa-mc", "train", self.dataset, self.config]
+        alone, several = ["vqa-mc"], ["torchrun", "--nproc_per_node", str(processes), "-m", "hf_vqa_mc"]
+        words = [*(alone if processes == 1 else several), "train", self.dataset, self.config]
         for one in fields(self):
             value = getattr(self, one.name)
             if one.name in ("dataset", "config") or value == default_of(one):
@@ -221,7 +226,7 @@ def _read_yaml(file: Path) -> dict[str, Any]:
         told = yaml.safe_load(file.read_text("utf-8"))
     except FileNotFoundError:
         raise InputError(f"--config {file}: no such file") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
         raise InputError(f"--config {file}: no yaml: {' '.join(str(error).split())}") from error
     if not isinstance(told, dict):
         raise InputError(f"--config {file}: expected settings, such as 'model: mlp-qa'; found {shown(told)}")
@@ -253,8 +258,11 @@ def _as_typed(one: "Field[Any]", value: object, file: Path) -> Any:  # noqa: ANN
 def _plain(kind: type, value: object, wrong: InputError) -> Any:  # noqa: ANN401  a field is anything
     if kind is Path and isinstance(value, str):
         return Path(value)
-    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+    if kind is float and isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            return float(value)  # yaml takes 1e-3 for text
+        except ValueError:
+            raise wrong from None
     if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
         return value
     raise wrong

@@ -73,6 +73,18 @@ def test_predictions_are_what_score_takes(place):
     assert json.loads(of_training.stdout)["results"]["questions"] == 400
 
 
+def test_questions_left_out_are_counted_in_what_came_out(place):
+    from hf_vqa_mc.features.extraction import extract_features
+
+    pictures = toy_dataset.draw(place / "pictures", sum(toy_dataset.IMAGES.values()))
+    (pictures / "0250.png").unlink()
+    features = extract_features("toy", CONFIG, images=pictures, backbone="pixels", skip_missing=True).folder
+    done = trained("--held-out", 0.2, "--model", "mlp-ia", "--features", features, "--skip-missing")
+    assert done.exit_code == 0, done.output
+    assert "2 questions of all splits" in done.stdout
+    assert "118" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -62,7 +62,7 @@ def test_the_page_tells_what_was_written_down(card):
         "Questions: 74,800 train, 3,936 held out, 38,948 test.",
         "The checkpoint was chosen on training images held out by the hash of their ids.",
         "import hf_vqa_mc.models",
-        'pipeline("multiple-choice-vqa", model="ada/mlp-qa")',
+        'pipeline("multiple-choice-vqa", model="ada/mlp-qa", new_words="skip")',
         'answering({"question": "What is on the table?", "choices": [',
         "word vectors glove.6B.100d.txt (4 numbers a word, sha256 `abab",
         "| test | 51.9% | ± 0.25% | 14.3% | 38,948 |",

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 import hf_vqa_mc.models  # noqa: F401  registers the models
 from hf_vqa_mc.errors import InputError
@@ -178,7 +178,11 @@ def test_a_finished_run_is_not_run_again(settings, monkeypatch):
 
 @pytest.mark.parametrize(
     ("changes", "told"),
-    [({"seed": 1}, "another seed: 0, not 1"), ({"epochs": 5.0}, "epochs"), ({"model": "mlp-a"}, "another model")],
+    [
+        ({"seed": 1}, "whose seed is 0, not 1"),
+        ({"epochs": 5.0}, "epochs"),
+        ({"model": "mlp-a"}, "whose model is mlp-qa"),
+    ],
 )
 def test_a_run_with_other_settings_is_not_gone_on_with(settings, changes, told):
     train(settings())
@@ -274,10 +278,13 @@ def test_two_runs_do_not_write_to_one_folder(settings):
 def test_a_folder_with_something_else_is_left_alone(settings, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.txt").write_text("words")
-    with pytest.raises(InputError, match=r"holds something that is no run, such as chapter1\.txt"):
+    with pytest.raises(InputError, match=r"holds something that is no run of ours, such as chapter1\.txt"):
         train(settings(output=tmp_path / "thesis"))
-    with pytest.raises(InputError, match="there is no folder"):
-        train(settings(output=tmp_path / "no" / "run"))
+    (tmp_path / "mine" / "best").mkdir(parents=True)
+    (tmp_path / "mine" / "best" / "thesis.txt").write_text("words")
+    with pytest.raises(InputError, match="holds something that is no run of ours, such as best"):
+        train(settings(output=tmp_path / "mine"))
+    assert (tmp_path / "mine" / "best" / "thesis.txt").read_text() == "words"
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter1.txt"]
 
 
@@ -314,8 +321,11 @@ def test_fine_tuning_begins_where_the_checkpoint_ended(settings, tmp_path):
         ({"model_settings": {"hidden_size": "many"}}, "hidden_size"),
         ({"held_out": 0.0}, "--held-out 0.0 leaves"),
         ({"init_from": "no/such/folder/anywhere"}, "checkpoint no/such/folder/anywhere"),
-        ({"track": ("tensorbored",)}, "accelerate: "),
-        ({"mixed_precision": "fp16"}, "accelerate: "),
+        ({"track": ("tensorbored",)}, "no such tracker"),
+        ({"model_settings": {"inputs": ["answer"]}}, "setting of mlp-qa"),
+        ({"model_settings": {"hidden_size": 0}}, "hidden_size is 0"),
+        ({"model_settings": {"dropout": 1.0}}, "dropout is 1.0"),
+        ({"mixed_precision": "fp16"}, "fp16 needs a GPU"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_is_written(settings, changes, told):
@@ -368,6 +378,80 @@ def test_a_dataset_without_a_test_split_is_trained_on(settings, tmp_path):
     assert list(done.record["results"]) == ["held_out"]
 
 
+def test_a_finished_run_that_lost_something_is_mended_or_told(settings):
+    told = settings()
+    first = train(told)
+    predictions = (told.output / "predictions.json").read_text()
+    for name in ("predictions.json", "log.jsonl"):
+        (told.output / name).unlink()
+    assert train(told).record == first.record
+    assert (told.output / "predictions.json").read_text() == predictions
+    assert len(curve(told.output)) == 4
+    record = told.output / "best" / "training.json"
+    for text in ("", "[]", "{}"):
+        record.write_text(text)
+        with pytest.raises(InputError, match="best is damaged"):
+            train(told)
+    (told.output / "best" / "model.safetensors").unlink()
+    with pytest.raises(InputError, match=r"has no model\.safetensors"):
+        train(told)
+
+
+def test_moments_that_are_missing_are_told(settings):
+    told = settings()
+    train(told)
+    place = told.output / "last" / "state.safetensors"
+    kept = {name: tensor for name, tensor in load_file(place).items() if not name.startswith("optimizer.0.")}
+    save_file(kept, place)
+    with pytest.raises(InputError, match="last is damaged"):
+        train(told)
+
+
+def test_where_the_kernel_cannot_exchange_folders_a_kill_loses_nothing(settings, monkeypatch):
+    from hf_vqa_mc.training import run_folder
+
+    monkeypatch.setattr(run_folder, "exchange", lambda one, other: False)
+    told = settings()
+    first = train(told)
+    (told.output / "last").rename(told.output / ".last.old")  # as a kill between two renames leaves it
+    monkeypatch.setattr(training_loop._Run, "_step", lambda *_: 1 / 0)
+    assert train(told).record == first.record
+
+
+def test_a_model_whose_scores_are_no_numbers_is_neither_kept_nor_asked(settings, monkeypatch):
+    told = settings()
+    done = train(told)
+    place = done.folder / "model.safetensors"
+    spoilt = {
+        name: tensor * float("nan") if tensor.is_floating_point() else tensor
+        for name, tensor in load_file(place).items()
+    }
+    save_file(spoilt, place, {"format": "pt"})
+    with pytest.raises(InputError, match="scores are not all numbers"):
+        predict(done.folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
+
+
+def test_features_of_other_images_are_not_gone_on_with(settings, toy_features, tmp_path):
+    told = settings(model="mlp-ia", features=toy_features, epochs=1)
+    train(told)
+    other = toy_features.with_name("other")
+    other.mkdir()
+    index = json.loads((toy_features / "index.json").read_text())
+    names = list(index["images"])
+    index["images"] = dict(
+        zip(names, [*list(index["images"].values())[7:], *list(index["images"].values())[:7]], strict=True)
+    )
+    (other / "index.json").write_text(json.dumps(index))
+    with pytest.raises(InputError, match="whose images_sha256 is"):
+        train(replace(told, features=other))
+
+
+def test_a_run_in_another_precision_can_come_after(settings, tmp_path):
+    done = train(settings(mixed_precision="bf16", epochs=1))
+    assert predict(done.folder, settings().dataset, CONFIG, word_vectors=settings().word_vectors).results["questions"]
+    train(settings(output=tmp_path / "other", epochs=1))
+
+
 def test_the_only_other_split_is_reported_and_chooses_nothing(settings, tmp_path):
     dataset = toy_dataset.make(tmp_path / "two", splits=("train", "validation"))
     told = settings(dataset=str(dataset), epochs=1)
@@ -385,7 +469,7 @@ def test_a_dataset_that_was_built_anew_is_not_mixed_with_an_old_run(settings, tm
     monkeypatch.setattr(
         "datasets.config.HF_DATASETS_CACHE", tmp_path / "new"
     )  # which does not look at what files hold
-    with pytest.raises(InputError, match="another questions_sha256"):
+    with pytest.raises(InputError, match="whose questions_sha256 is"):
         train(told)
 
 

@@ -18,10 +18,14 @@ GIVEN = {"dataset": "vqa_mc", "config": "toy_qou", "output": Path("run")}
 
 def test_options_come_before_the_file_and_the_file_before_defaults(tmp_path):
     file = tmp_path / "run.yaml"
-    file.write_text("model: mlp-qa\nepochs: 3\ndrop_at: [0.5]\nmodel_settings:\n  hidden_size: 64\ncentre: true\n")
+    file.write_text(
+        "model: mlp-qa\nepochs: 3\ndrop_at: [0.5]\nmodel_settings:\n  hidden_size: 64\ncentre: true\n"
+        "learning_rate: 1e-3\n"
+    )
     read = read_settings(file, {**GIVEN, "epochs": 5.0, "seed": None})
     assert (read.model, read.epochs, read.drop_at, read.centre, read.seed) == ("mlp-qa", 5.0, (0.5,), True, 0)
     assert read.model_settings == {"hidden_size": 64}
+    assert read.learning_rate == 0.001  # which yaml takes for text
     assert read.batch_size == TrainingSettings(**GIVEN).batch_size == 100
 
 
@@ -78,6 +82,8 @@ def test_what_has_to_be_given_is_named():
         ("held_out", 1.0, "less than 1"),
         ("drop_at", (0.9, 0.5), "rising"),
         ("drop_at", (1.5,), "rising"),
+        ("drop_at", (), "rising"),
+        ("seed", 2**70, "less than 2**63"),
         ("accumulate", 101, "more parts"),
     ],
 )
