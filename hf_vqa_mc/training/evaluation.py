@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models.candidate_head import in_threads
 from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.schema import CHOICE_KINDS
@@ -108,13 +110,37 @@ def _scores(
 ) -> NDArray[np.float32]:
     if isinstance(model, MlpForMultipleChoiceVqa) and device.type == "cpu":
         return _from_tables(model, questions, block, inputs)
-    found = []
-    for first in range(block.start, block.stop, AT_ONCE):
-        rows = np.arange(first, min(first + AT_ONCE, block.stop))
-        tensors = inputs.tensors(questions, rows, questions.choices[rows])
-        logits = model(**{name: tensor.to(device) for name, tensor in tensors.items()}).logits
-        found.append(logits.float().cpu().numpy())
+    batches = [np.arange(first, min(first + AT_ONCE, block.stop)) for first in range(block.start, block.stop, AT_ONCE)]
+    found: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(batches)
+    reading = Lock()
+
+    def score(low: int, high: int) -> None:
+        with torch.no_grad():  # which each thread has of its own
+            for number in range(low, high):
+                with reading:
+                    tensors = inputs.tensors(questions, batches[number], questions.choices[batches[number]])
+                logits = model(**{name: tensor.to(device) for name, tensor in tensors.items()}).logits
+                found[number] = logits.float().cpu().numpy()
+
+    if device.type == "cpu":
+        _each_in_one_thread(score, len(batches))
+    else:
+        score(0, len(batches))
     return np.concatenate(found)
+
+
+def _each_in_one_thread(score: Callable[[int, int], None], batches: int) -> None:
+    """Score batches side by side; how many threads share a product would change its last digits."""
+
+    def alone(low: int, high: int) -> None:
+        torch.set_num_threads(1)  # of this thread; in part also of the process, which gets its own again
+        score(low, high)
+
+    threads = torch.get_num_threads()
+    try:
+        in_threads(alone, batches, [])
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _from_tables(

@@ -94,7 +94,7 @@ def test_whatever_weights_are_missing_unexpected_or_of_another_shape_are_named(s
         ({"inputs": ["question", "answer"]}, r"not expected: first\.image\.weight"),
         ({"image_size": 4}, r"first\.image\.weight"),
         ({"inputs": ["image"]}, "expected answer"),
-        ({"hidden_size": -1}, "no such model"),
+        ({"hidden_size": -1}, "hidden_size is -1, expected 1 or more"),
         ({"hidden_size": "many"}, "hidden_size"),
         ({"model_type": "bert"}, "no multiple-choice VQA model"),
         ({"model_type": "mlp-iqa"}, "model_type|mlp-iqa"),
