@@ -59,7 +59,7 @@ class RunFolder:
     """The folder of one run; one process writes to it.
 
     Args:
-        path: made if there is none.
+        path: made if there is none, with the folders around it.
 
     Raises:
         InputError: something else lies there, or another run writes to it.
@@ -149,7 +149,7 @@ def check_run_folder(path: Path) -> None:
     """Nothing, if a run can be there: nothing is yet, an empty folder, or a run.
 
     Raises:
-        InputError: something else is, or there is no folder around it.
+        InputError: something else is.
     """
     if path.exists() and not path.is_dir():
         raise InputError(f"--output {path} is a file; name a folder")
