@@ -31,6 +31,7 @@ class DecoySet(NamedTuple):
     """The decoys of one kind for all triplets."""
 
     picks: NDArray[np.int32]  # (triplets, views, K): text numbers, MISSING at the end
+    donors: NDArray[np.int32]  # (triplets, views, K): the triplet whose target a pick is, MISSING for stand-ins
     found: NDArray[np.int32]  # (triplets, views): how many of the picks are there
     turned_away: NDArray[np.int32]  # (triplets, views, reasons)
     considered: NDArray[np.int32]  # (triplets,): how many candidates were offered
@@ -51,6 +52,7 @@ def empty_set(n_triplets: int, size: int, excluded: list[NDArray[np.int32]]) -> 
     views = len(excluded)
     return DecoySet(
         picks=np.full((n_triplets, views, size), MISSING, np.int32),
+        donors=np.full((n_triplets, views, size), MISSING, np.int32),
         found=np.zeros((n_triplets, views), np.int32),
         turned_away=np.zeros((n_triplets, views, len(REASONS)), np.int32),
         considered=np.zeros(n_triplets, np.int32),
@@ -97,6 +99,7 @@ def new_walk(decoys: DecoySet, tables: FilterTables) -> Walk:
 def start_over(decoys: DecoySet, triplet: int) -> None:
     """Forgets what was offered to a triplet."""
     decoys.picks[triplet] = MISSING
+    decoys.donors[triplet] = MISSING
     decoys.found[triplet] = 0
     decoys.turned_away[triplet] = 0
     decoys.considered[triplet] = 0
@@ -151,18 +154,19 @@ def offer_targets(
         if not wants_more(decoys, triplet, most):
             break
         if others[i] != triplet:
-            n_taken = _offer(decoys, triplet, triplets.targets[others[i]], triplets, walk, n_taken, tables)
+            n_taken = _offer(decoys, triplet, others[i], triplets, walk, n_taken, tables)
     return n_taken
 
 
 @reading_inline
 def _offer(
-    decoys: DecoySet, triplet: int, text: int, triplets: Triplets, walk: Walk, n_taken: int, tables: FilterTables
+    decoys: DecoySet, triplet: int, donor: int, triplets: Triplets, walk: Walk, n_taken: int, tables: FilterTables
 ) -> int:
-    """Offers one candidate.
+    """Offers one candidate, the target of a donor.
 
     A verdict stands: a key that is turned away is so each time that it comes up again, so it is judged once a walk.
     """
+    text = triplets.targets[donor]
     key = triplets.keys[text]
     decoys.considered[triplet] += 1
     if walk.judged[key] // _VERDICTS == triplet:
@@ -185,6 +189,7 @@ def _offer(
             decoys.turned_away[triplet, view, _REPEATS_OTHER_SET] += 1
         else:
             decoys.picks[triplet, view, found] = text
+            decoys.donors[triplet, view, found] = donor
             decoys.found[triplet, view] = found + 1
     return n_taken
 

@@ -28,6 +28,9 @@ class Choices:
         """(rows, places): text numbers, MISSING where a decoy is missing"""
         self.fallback = np.concatenate([np.zeros(targets.shape, np.bool_), *(view.fallback for view in views)], axis=1)
         """(rows, places)"""
+        none = np.full(targets.shape, MISSING, np.int32)
+        self.donors: NDArray[np.int32] = np.concatenate([none, *(view.donors for view in views)], axis=1)
+        """(rows, places): the triplet whose target a decoy is, MISSING where there is none"""
         widths = [view.picks.shape[1] for view in views]
         kinds = [int(SET_KINDS[name]) for name in recipe.sets]
         self.kinds = np.repeat([int(ChoiceKind.TARGET), *kinds], [1, *widths])
@@ -36,38 +39,70 @@ class Choices:
         """(rows, places): text keys"""
 
 
+class Arrangement:
+    """The choices of a config in the order in which they are shown.
+
+    Args:
+        recipe: the variant.
+        choices: before they are shuffled.
+        material: the dataset.
+        seed: of the order.
+    """
+
+    def __init__(self, recipe: Recipe, choices: Choices, material: Material, seed: int) -> None:
+        chance = purpose_hash(seed, f"shuffle:{recipe.name}")
+        self._choices = choices
+        self._order = _shuffled_places(choices.texts, material.triplets.hashes, chance)
+        self._texts = pa.array(material.candidates.texts, pa.string())
+
+    def columns(self, rows: NDArray[np.int64]) -> dict[str, pa.Array]:
+        """What some rows show: the columns of ``schema.MULTIPLE_CHOICE`` that are made here."""
+        places, there = self._shown(rows)
+        numbers = np.take_along_axis(self._choices.texts[rows], places, axis=1)[there]
+        fallback = np.take_along_axis(self._choices.fallback[rows], places, axis=1)[there]
+        starts = _list_starts(there)
+        return {
+            "choices": pa.ListArray.from_arrays(starts, self._texts.take(pa.array(numbers))),
+            "label": pa.array(np.argmin(places, axis=1), pa.int64()),
+            "choice_kinds": pa.ListArray.from_arrays(starts, pa.array(self._choices.kinds[places][there], pa.int64())),
+            "choice_fallback": pa.ListArray.from_arrays(starts, pa.array(fallback)),
+        }
+
+    def donors(self, rows: NDArray[np.int64]) -> pa.ListArray:
+        """The triplet whose target each choice is, MISSING for the target, fall-backs and published decoys."""
+        places, there = self._shown(rows)
+        donors = np.take_along_axis(self._choices.donors[rows], places, axis=1)[there]
+        return pa.ListArray.from_arrays(_list_starts(there), pa.array(donors, pa.int64()))
+
+    def _shown(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """(rows, places) each: the choice that stands there, and whether there is one."""
+        places = self._order[rows]
+        return places, np.take_along_axis(self._choices.texts[rows], places, axis=1) != MISSING
+
+
 def split_tables(recipe: Recipe, choices: Choices, material: Material, seed: int) -> dict[str, pa.Table]:
     """The rows of each split as a table ``schema.MULTIPLE_CHOICE``, in the order of the triplets."""
-    order = _shuffled_places(choices.texts, material.triplets.hashes, purpose_hash(seed, f"shuffle:{recipe.name}"))
-    texts = pa.array(material.candidates.texts, pa.string())
+    arrangement = Arrangement(recipe, choices, material, seed)
     splits = material.table["split"].to_numpy()
     tables = {}
     for split in SPLITS:
         rows = np.flatnonzero(splits == split)
         if len(rows):
-            tables[split] = pa.Table.from_batches(_batches(rows, order, choices, texts, material), MULTIPLE_CHOICE)
+            tables[split] = pa.Table.from_batches(_batches(rows, arrangement, material), MULTIPLE_CHOICE)
     return tables
 
 
-def _batches(
-    rows: NDArray[np.int64], order: NDArray[np.int64], choices: Choices, texts: pa.Array, material: Material
-) -> Iterator[pa.RecordBatch]:
+def _batches(rows: NDArray[np.int64], arrangement: Arrangement, material: Material) -> Iterator[pa.RecordBatch]:
     for start in range(0, len(rows), _ROWS_AT_A_GO):
         part = rows[start : start + _ROWS_AT_A_GO]
-        places = order[part]
-        numbers = np.take_along_axis(choices.texts[part], places, axis=1)
-        there = numbers != MISSING
-        starts = pa.array(np.concatenate([[0], np.cumsum(there.sum(axis=1))]), pa.int32())
-        fallback = np.take_along_axis(choices.fallback[part], places, axis=1)
-        made = {
-            "choices": pa.ListArray.from_arrays(starts, texts.take(pa.array(numbers[there]))),
-            "label": pa.array(np.argmin(places, axis=1), pa.int64()),
-            "choice_kinds": pa.ListArray.from_arrays(starts, pa.array(choices.kinds[places][there], pa.int64())),
-            "choice_fallback": pa.ListArray.from_arrays(starts, pa.array(fallback[there])),
-        }
+        made = arrangement.columns(part)
         kept = material.table.take(pa.array(part)).combine_chunks()
         columns = [made[name] if name in made else kept[name].combine_chunks() for name in MULTIPLE_CHOICE.names]
         yield pa.RecordBatch.from_arrays(columns, schema=MULTIPLE_CHOICE)
+
+
+def _list_starts(there: NDArray[np.bool_]) -> pa.Array:
+    return pa.array(np.concatenate([[0], np.cumsum(there.sum(axis=1))]), pa.int32())
 
 
 @njit(cache=True)

@@ -30,6 +30,8 @@ class View:
 
     picks: NDArray[np.int32]
     """(triplets, K): text numbers, MISSING where none could be found"""
+    donors: NDArray[np.int32]
+    """(triplets, K): the triplet whose target each is, MISSING for fall-backs and published decoys"""
     fallback: NDArray[np.bool_]
     """(triplets, K)"""
     turned_away: dict[str, int]
@@ -166,6 +168,7 @@ def _views(names: list[str], decoys: DecoySet, missing: list[dict[str, int]]) ->
     return {
         name: View(
             decoys.picks[:, place],
+            decoys.donors[:, place],
             decoys.fallback[:, place],
             dict(zip(REASONS, turned_away[place], strict=True)),
             missing[place],
