@@ -1,0 +1,111 @@
+"""The nouns: a benchmark, its splits, and where its images are."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.benchmarks.layouts import Layout
+
+ROWS = pa.schema(
+    [
+        ("question_id", pa.string()),  # unique in its split; the row's number where the benchmark has none
+        ("image_id", pa.string()),  # the same for rows with the same image; "" where there is none
+        ("question", pa.string()),
+        ("choices", pa.list_(pa.string())),  # as published
+        ("label", pa.int64()),  # index of the target in choices
+        ("question_type", pa.string()),  # "" where the benchmark has none
+        ("answers", pa.list_(pa.string())),  # all human answers; empty where the benchmark has none
+        ("choice_kinds", pa.list_(pa.string())),  # names of schema.CHOICE_KINDS; empty where the benchmark has none
+    ]
+)
+"""What is known of every row, whatever the benchmark's layout; no nulls anywhere."""
+
+
+class Images(Protocol):
+    """The images of a split's rows; threads may read side by side."""
+
+    def read(self, row: int) -> bytes | None:
+        """The bytes of a row's image file; None where it has none.
+
+        Raises:
+            InputError: there should be one, but it cannot be read.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A split of a benchmark."""
+
+    name: str
+    place: str
+    """for messages: the dataset, its config and the split, or the file"""
+    rows: pa.Table
+    """``ROWS``"""
+    original: pa.Table
+    """all columns as the benchmark has them, row by row; images undecoded"""
+    images: Images | None
+    """None where the benchmark has no images, or only names of images that are not here"""
+    placed: bool = True
+    """whether the benchmark says in which order the choices stand; else the target was put first"""
+
+    @cached_property
+    def clusters(self) -> NDArray[np.int64]:
+        """(rows,): the number of each row's image, from 0; rows without an image are each their own."""
+        images = self.rows["image_id"].to_pylist()
+        numbers: dict[str, int] = {}
+        names = (image or f"\0{row}" for row, image in enumerate(images))
+        return np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(images))
+
+    def take(self, rows: NDArray[np.integer]) -> "Split":
+        """Some of the rows, in this order."""
+        images = None if self.images is None else _SomeImages(self.images, rows)
+        kept = pa.array(rows)
+        return replace(self, rows=self.rows.take(kept), original=self.original.take(kept), images=images)
+
+
+@dataclass(frozen=True, eq=False)
+class _SomeImages:
+    """The images of some rows of a split."""
+
+    images: Images
+    rows: NDArray[np.integer]
+
+    def read(self, row: int) -> bytes | None:
+        """As `Images` has it."""
+        return self.images.read(int(self.rows[row]))
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """A multiple-choice benchmark, ours or another's."""
+
+    dataset: str
+    """as the user named it"""
+    config: str | None
+    asked: str
+    """the split that is audited"""
+    splits: dict[str, Split]
+    """in the benchmark's order, without those that cannot be read as questions, such as one with hidden answers"""
+    layout: "Layout"
+    """how the rows are told, and written again"""
+    left_out: dict[str, str]
+    """splits that are not among ``splits``, and why"""
+
+    @property
+    def test(self) -> Split:
+        """The split that is audited."""
+        return self.splits[self.asked]
+
+    @property
+    def train(self) -> Split | None:
+        """The split that rules may be learnt from, where there is one beside the audited."""
+        return self.splits["train"] if self.asked != "train" and "train" in self.splits else None
+
+
+Progress = Callable[[str, int, int], None]

@@ -1,0 +1,159 @@
+"""Which column of a benchmark holds what: as the user says, else by the names that benchmarks use."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from hf_vqa_mc.errors import InputError, unknown_name
+
+OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
+"""What to do where columns are not recognised."""
+
+QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "stem", "prompt")
+CHOICES = ("choices", "options", "multiplechoices", "answerchoices", "answeroptions", "multiplechoice", "candidates",
+           "candidateanswers", "answercandidates", "mcchoices", "endings")  # fmt: skip
+DECOYS = ("distractors", "decoys", "wronganswers", "incorrectanswers", "falseanswers", "incorrectchoices",
+          "wrongchoices", "negatives", "multiplechoices")  # fmt: skip
+LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "correctidx", "correctindex", "correctansweridx",
+         "correctanswerindex", "answeridx", "answerindex", "answerid", "answerkey", "correctchoice", "correctoption",
+         "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth", "gt", "correct", "target",
+         "bestanswer", "mcanswer", "multiplechoiceanswer")  # fmt: skip
+IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64")
+IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl")
+IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")
+QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", "questionindex", "questionidx",
+               "sampleid", "exampleid")  # fmt: skip
+QUESTION_TYPE = ("questiontype", "qtype", "type", "category", "l2category", "subject", "subfield", "topic", "task")
+ANSWERS = ("answers", "directanswers", "humananswers")
+
+_LETTERED = re.compile(r"(?i:(option|choice|opt|answer|ans|candidate)[\s_.-]*)?([A-Z]|[a-z])")
+_NUMBERED = re.compile(r"(?i)(option|choice|opt|ending|answer|ans|candidate)[\s_.-]*(\d{1,2})")
+_DECOY = re.compile(r"(?i)(distractor|decoy|wrong[\s_-]*answer|incorrect[\s_-]*answer|incorrect|false[\s_-]*answer)"
+                    r"[\s_.-]*(\d{1,2})")  # fmt: skip
+_PICTURE = re.compile(r"(?i)(image|img)[\s_.-]*(\d{1,2})")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that the user names; those that are None are looked for by the names that benchmarks use."""
+
+    question: str | None = None
+    choices: tuple[str, ...] | None = None
+    """one with all choices of a row (or all decoys), or several with one choice each"""
+    label: str | None = None
+    """what tells the right choice: its place, letter or text"""
+    image: str | None = None
+    """a picture, its base64 text or its path"""
+    image_id: str | None = None
+    question_id: str | None = None
+    question_type: str | None = None
+
+    def check(self, names: Sequence[str], place: str) -> None:
+        """Nothing, if all of them are among these.
+
+        Raises:
+            InputError: naming one that is not there and those that are.
+        """
+        singles = (self.question, self.label, self.image, self.image_id, self.question_id, self.question_type)
+        for name in (*(self.choices or ()), *(single for single in singles if single is not None)):
+            if name not in names:
+                raise unknown_name(f"column of {place}", name, names)
+        if self.choices is not None and len(set(self.choices)) < max(len(self.choices), 1):
+            raise InputError(
+                f"--choices {', '.join(self.choices) or '(none)'}: expected one column, or several different"
+            )
+
+
+def named(names: Iterable[str], known: Sequence[str]) -> list[str]:
+    """Those of the columns that have one of the known names, in the order of these; case and punctuation aside.
+
+    >>> named(["Answer", "correct_choice_idx", "hint"], LABEL)
+    ['correct_choice_idx', 'Answer']
+    """
+    ranks = {name: rank for rank, name in enumerate(known)}
+    keys = {name: re.sub(r"[^a-z0-9]", "", name.lower()) for name in names}
+    return sorted((name for name in keys if keys[name] in ranks), key=lambda name: ranks[keys[name]])
+
+
+def choice_columns(names: Sequence[str]) -> list[list[str]]:
+    """Runs of columns with a choice each, such as A, B, C, D or option1, option2.
+
+    >>> choice_columns(["index", "A", "B", "C", "question"])
+    [['A', 'B', 'C']]
+    >>> choice_columns(["ending1", "ending0", "a"])
+    [['ending0', 'ending1']]
+    """
+    return [*_runs(names, _LETTERED, letters=True), *_runs(names, _NUMBERED)]
+
+
+def decoy_columns(names: Sequence[str]) -> list[list[str]]:
+    """Runs of columns with a decoy each, such as distractor1, distractor2, distractor3; one alone counts too."""
+    return _runs(names, _DECOY, least=1)
+
+
+def picture_columns(names: Sequence[str]) -> list[str]:
+    """image_1, image_2 and so on, where there are such."""
+    return next(iter(_runs(names, _PICTURE, least=1)), [])
+
+
+def next_name(last: str, more: int) -> str:
+    """The name of the column that comes so many after the last of a run.
+
+    >>> next_name("D", 1), next_name("option_b", 2), next_name("choice9", 1)
+    ('E', 'option_d', 'choice10')
+
+    Raises:
+        InputError: there are no letters left.
+    """
+    digits = re.search(r"\d+$", last)
+    if digits:
+        return f"{last[: digits.start()]}{int(digits[0]) + more:0{len(digits[0])}d}"
+    letter = chr(ord(last[-1]) + more)
+    if not letter.isascii() or not letter.isalpha() or letter.isupper() != last[-1].isupper():
+        raise InputError(f"there is no letter for a column {more} after {last!r}: too many choices in a row")
+    return last[:-1] + letter
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text."""
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def is_cell(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds what can be written as a short text: text, numbers, yes or no."""
+    return bool(
+        is_text(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_null(kind)
+    )
+
+
+def _runs(names: Sequence[str], pattern: re.Pattern[str], *, letters: bool = False, least: int = 2) -> list[list[str]]:
+    """Columns whose names differ in a letter or number only, which goes up from its first value without a gap."""
+    stems: dict[str, dict[int, str]] = {}
+    for name in names:
+        found = pattern.fullmatch(name)
+        if found:
+            end = found[2]
+            stem = name[: len(name) - len(end)] + (("A" if end.isupper() else "a") if letters else "")
+            stems.setdefault(stem, {})[ord(end.upper()) - ord("A") if letters else int(end)] = name
+    runs = []
+    for places in stems.values():
+        first = 0 if 0 in places else 1
+        run: list[str] = []
+        while first + len(run) in places and not (letters and first):
+            run.append(places[first + len(run)])
+        if len(run) >= least:
+            runs.append(run)
+    return sorted(runs, key=len, reverse=True)

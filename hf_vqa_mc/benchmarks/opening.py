@@ -1,0 +1,222 @@
+"""A benchmark's splits as tables, as they are: from a file, a folder or the Hub."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pc_csv
+import pyarrow.parquet as pq
+
+from hf_vqa_mc.benchmarks.columns import is_text
+from hf_vqa_mc.builder.loading import load_splits
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.packed import unpacked
+
+FORMS = ("parquet", "jsonl", "json", "csv", "tsv")
+PACKINGS = (".gz", ".xz")
+EXPECTED = f"a file (.{', .'.join(FORMS)}; plain or .gz), a folder that load_dataset reads, or a dataset on the Hub"
+JSON_TEXT = {b"hf_vqa_mc": b"json"}
+"""Metadata of a text column that holds json values which have no one type."""
+
+_SPLITS = {"train": "train", "training": "train", "validation": "validation", "valid": "validation",
+           "val": "validation", "dev": "validation", "test": "test", "testing": "test"}  # fmt: skip
+_BLOCK = 1 << 26  # bytes of csv read at once; a row has to fit into one
+_LARGEST_BLOCK = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What is there, nothing interpreted."""
+
+    config: str | None
+    tables: dict[str, pa.Table]
+    """split name to all its columns"""
+    places: dict[str, str]
+    """split name to where it lies, for messages"""
+    base: Path | None
+    """the folder that paths in the rows start from"""
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def file_form(path: Path) -> str | None:
+    """Which of FORMS a file has by its name, None if none.
+
+    >>> file_form(Path("MMBench.TSV.gz")), file_form(Path("photo.png"))
+    ('tsv', None)
+    """
+    name = path.name.lower()
+    for packing in PACKINGS:
+        name = name.removesuffix(packing)
+    form = name.rpartition(".")[2]
+    return {"jsonlines": "jsonl", "ndjson": "jsonl", "pq": "parquet"}.get(form, form if form in FORMS else None)
+
+
+def open_tables(dataset: str, config: str | None) -> Opened:
+    """The splits of a benchmark.
+
+    Args:
+        dataset: a file, a folder, or a dataset's name on the Hub.
+        config: needed where there are several.
+
+    Raises:
+        InputError: there is none, or it cannot be read.
+        ConnectionError: it lies on the Hub, which cannot be reached.
+    """
+    path = Path(dataset)
+    if path.is_file():
+        if config is not None:
+            raise InputError(f"{dataset} is a file, which has no configs; leave out {config!r}")
+        name = split_of(path)
+        return Opened(None, {name: read_file(path)}, {name: dataset}, path.absolute().parent)
+    if not path.is_dir() and (path.is_absolute() or file_form(path) is not None or dataset.startswith(".")):
+        raise InputError(f"there is no file or folder {dataset}; expected {EXPECTED}")
+    config, splits = load_splits(dataset, config, EXPECTED)
+    tables = {str(name): _table(rows) for name, rows in splits.items()}
+    places = {name: f"{dataset}, {config}, {name}" for name in tables}
+    return Opened(config, tables, places, path.absolute() if path.is_dir() else None)
+
+
+def split_of(path: Path) -> str:
+    """The split that a file's name says it is: test where it says none.
+
+    >>> split_of(Path("aokvqa_v1p0_val.json")), split_of(Path("MMBench_DEV_EN.tsv")), split_of(Path("rows.csv"))
+    ('validation', 'validation', 'test')
+    """
+    words = path.name.lower().replace("-", "_").replace(".", "_").split("_")
+    found = {_SPLITS[word] for word in words if word in _SPLITS}
+    return found.pop() if len(found) == 1 else "test"
+
+
+def read_file(path: Path) -> pa.Table:
+    """A file's rows, in the types that it has: of csv all text.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    form = file_form(path)
+    readers = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv, "tsv": _csv}
+    if form is None:
+        raise InputError(f"{path}: unknown kind of file; expected {EXPECTED}")
+    try:
+        table = readers[form](path)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError) as error:
+        raise InputError(f"{path}: cannot be read as {form} ({str(error).strip()[:300]})") from error
+    except UnicodeError as error:
+        raise InputError(f"{path}: expected UTF-8 text ({error})") from error
+    names = table.column_names
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path}: the column {name!r} is there {names.count(name)} times; expected each once")
+    return table
+
+
+def json_content(path: Path) -> tuple[Any, str | None]:
+    """The value of a json file, and the key that its records lie under where they are not the whole of it.
+
+    Raises:
+        InputError: it holds no list of records.
+    """
+    try:
+        value = json.loads(_content(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: no json ({error}); of one value a line name the file .jsonl") from error
+    if isinstance(value, dict):
+        lists = [key for key, inner in value.items() if isinstance(inner, list) and inner and _records(inner)]
+        if len(lists) == 1:
+            return value, lists[0]
+    if isinstance(value, list) and _records(value):
+        return value, None
+    raise InputError(f"{path}: expected a list of records, or one under a key")
+
+
+def _records(values: list[Any]) -> bool:
+    return all(isinstance(value, dict) for value in values)
+
+
+def _parquet(path: Path) -> pa.Table:
+    if path.name.lower().endswith(PACKINGS):
+        with unpacked(path) as stream:
+            return pq.read_table(pa.BufferReader(stream.read()))
+    return pq.read_table(path, partitioning=None)
+
+
+def _csv(path: Path) -> pa.Table:
+    """All columns as text, so that they can be written as they were."""
+    delimiter = "\t" if file_form(path) == "tsv" else ","
+    content = _content(path)
+    parse = pc_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    block = _BLOCK
+    while True:
+        try:
+            read = pc_csv.ReadOptions(block_size=min(block, max(len(content), 1) + 1))
+            with pc_csv.open_csv(pa.BufferReader(content), read_options=read, parse_options=parse) as header:
+                names = header.schema.names
+            convert = pc_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, null_values=[]
+            )
+            return pc_csv.read_csv(
+                pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
+            )
+        except pa.ArrowInvalid as error:
+            if "straddling" not in str(error) or block >= min(len(content), _LARGEST_BLOCK):
+                raise
+            block = _LARGEST_BLOCK
+
+
+def _json_lines(path: Path) -> pa.Table:
+    records = []
+    for number, line in enumerate(_content(path).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}, line {number}: no json ({error})") from error
+        if not isinstance(record, dict):
+            raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}")
+        records.append(record)
+    return table_of(records)
+
+
+def _json(path: Path) -> pa.Table:
+    value, key = json_content(path)
+    return table_of(value if key is None else value[key])
+
+
+def table_of(records: list[dict[str, Any]]) -> pa.Table:
+    """Records as a table; values of a column that have no one type are kept as json text and marked with JSON_TEXT."""
+    names = dict.fromkeys(name for record in records for name in record)
+    columns, fields = [], []
+    for name in names:
+        values = [record.get(name) for record in records]
+        try:
+            column, metadata = pa.array(values), None
+            if not _kept(column, values):
+                raise pa.ArrowInvalid("not kept as they are")
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            column, metadata = pa.array([json.dumps(value, ensure_ascii=False) for value in values]), JSON_TEXT
+        columns.append(column)
+        fields.append(pa.field(name, column.type, metadata=metadata))
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _kept(column: pa.Array, values: list[Any]) -> bool:
+    """Whether the values come back as they were: no key is added to a record, no whole number becomes 1.0."""
+    if pa.types.is_floating(column.type):
+        return not any(type(value) is int for value in values)
+    if pa.types.is_nested(column.type) and not is_text(getattr(column.type, "value_type", column.type)):
+        return json.dumps(column.to_pylist()) == json.dumps(values)
+    return True
+
+
+def _content(path: Path) -> bytes:
+    with unpacked(path) as stream:
+        return stream.read().removeprefix(b"\xef\xbb\xbf")
+
+
+def _table(rows: Any) -> pa.Table:  # noqa: ANN401  a Dataset
+    """The rows where they are on the disk, images undecoded."""
+    table = rows.data.table if rows._indices is None else rows.with_format("arrow")[:]
+    return table.replace_schema_metadata(rows.features.arrow_schema.metadata)

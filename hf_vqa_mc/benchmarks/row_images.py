@@ -1,0 +1,265 @@
+"""Which image each row is about, and where its bytes are: in the rows, in files beside them, or in a config beside."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks.columns import (
+    IMAGE,
+    IMAGE_ID,
+    IMAGE_PATH,
+    QUESTION_ID,
+    Columns,
+    is_list,
+    is_text,
+    named,
+    picture_columns,
+)
+from hf_vqa_mc.benchmarks.offered import as_large_text, as_text
+from hf_vqa_mc.benchmarks.opening import Opened
+from hf_vqa_mc.benchmarks.picture_cells import MOST_NAME, PictureCells
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.features.dataset_images import FolderImages, ImageSource, find_images
+
+
+class Readable(Protocol):
+    """Pictures by row."""
+
+    def read(self, row: int) -> bytes | None:
+        """The bytes of a row's picture, None where it has none.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """The images of a split's rows."""
+
+    ids: pa.Array
+    """(rows,): text, the same for rows with the same image, "" where there is none"""
+    source: Readable | None
+    """None where there are only names of images that are not here"""
+    rows: NDArray[np.int64] | None = None
+    """the rows of ``source`` that these are; all if None"""
+
+    def read(self, row: int) -> bytes | None:
+        """The bytes of a row's image file; None where it has none.
+
+        Raises:
+            InputError: there should be one, but it cannot be read.
+        """
+        if self.source is None:
+            return None
+        return self.source.read(row if self.rows is None else int(self.rows[row]))
+
+    def take(self, rows: NDArray[np.int64]) -> "Pictures":
+        """Those of some rows."""
+        return Pictures(self.ids.take(pa.array(rows)), self.source, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class NamedPictures:
+    """Pictures that lie elsewhere under their image's id."""
+
+    ids: list[str]
+    source: ImageSource
+    place: str
+    rest: Readable | None = None
+    """where those are that do not lie there"""
+
+    def read(self, row: int) -> bytes | None:
+        """The bytes of a row's picture, None where it has none.
+
+        Raises:
+            InputError: it is not there.
+        """
+        image_id = self.ids[row]
+        if not image_id:
+            return None
+        if image_id not in self.source:
+            if self.rest is not None:
+                return self.rest.read(row)
+            raise InputError(f"{self.place}: there is no image {image_id!r}")
+        return self.source.read(image_id)
+
+
+def find_pictures(
+    dataset: str,
+    opened: Opened,
+    columns: Columns,
+    images: Path | None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[str, Pictures]:
+    """The images of each split that has any.
+
+    An image's id is what the rows say (image_id, img_id and the like), else its path (the file's name alone where no
+    two paths share it), else the sha256 of its bytes; where a row has several images, of all of them.
+
+    Args:
+        dataset: as the user named it.
+        opened: its splits.
+        columns: those that the user names.
+        images: a folder with the image files.
+        progress: told how many rows' images were looked at, and of how many.
+
+    Raises:
+        InputError: the column that the user names holds no images, or the folder has none of them.
+    """
+    done, total = 0, sum(table.num_rows for table in opened.tables.values())
+    found: dict[str, Pictures] = {}
+    for name, table in opened.tables.items():
+        pictures = _pictures(table, opened, columns, images, opened.places[name])
+        if pictures is not None and table.num_rows:
+            found[name] = pictures
+        done += table.num_rows
+        progress(done, total)
+    found = _with_short_names(found)
+    if images is not None and not all(_complete(pictures) for pictures in found.values()):
+        return _in_folder(found, images)
+    if found and not any(pictures.source for pictures in found.values()) and not Path(dataset).is_file():
+        return _beside(found, dataset, opened.config)
+    return found
+
+
+def _pictures(table: pa.Table, opened: Opened, columns: Columns, images: Path | None, place: str) -> Pictures | None:
+    """The images of one split; None where it has none."""
+    names = _image_columns(table, columns)
+    paths = [name for name in named(table.column_names, IMAGE_PATH) if is_text(table.schema.field(name).type)]
+    trusted = not Path(place).is_file()
+    base = images or opened.base
+    options = [names, paths[:1]] if names else [paths[:1]]
+    cells = [
+        PictureCells(
+            [table[name] for name in some],
+            base,
+            f"{place}, {some[0]}",
+            _references(table, some),
+            trusted and not any(is_text(table.schema.field(name).type) for name in some),
+        )
+        for some in options
+        if some
+    ]
+    ids = _ids_by_column(table, columns)
+    if ids is None and not cells:
+        return None
+    source = next((one for one in cells if one.here()), None)
+    if ids is None and paths:
+        ids = pc.fill_null(as_text(table[paths[0]]), "")
+    empty = np.arange(table.num_rows) if ids is None else _empty(ids)
+    if len(empty) and cells:
+        own = [""] * table.num_rows
+        for row in empty.tolist():
+            own[row] = (source or cells[0]).identity(row)
+        filled = pa.array(own, pa.string())
+        ids = filled if ids is None else pc.if_else(pc.equal(pc.fill_null(ids, ""), ""), filled, ids)
+    return Pictures(pc.fill_null(ids, ""), source)
+
+
+def _image_columns(table: pa.Table, columns: Columns) -> list[str]:
+    """The columns with pictures: one, or image_1, image_2 and so on.
+
+    Raises:
+        InputError: the one that the user names cannot hold any.
+    """
+    if columns.image is not None:
+        if not _may_hold(table.schema.field(columns.image).type):
+            kind = table.schema.field(columns.image).type
+            raise InputError(f"--image {columns.image}: holds {kind}, expected pictures, base64 text or paths")
+        return [columns.image]
+    run = [name for name in picture_columns(table.column_names) if _may_hold(table.schema.field(name).type)]
+    return run or [name for name in named(table.column_names, IMAGE) if _may_hold(table.schema.field(name).type)][:1]
+
+
+def _may_hold(kind: pa.DataType) -> bool:
+    if is_list(kind):
+        return _may_hold(kind.value_type)
+    if pa.types.is_struct(kind):
+        return {"bytes", "path"} <= {field.name for field in kind}
+    return bool(is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind))
+
+
+def _ids_by_column(table: pa.Table, columns: Columns) -> pa.Array | None:
+    """The column of image ids, None if there is none."""
+    for name in [columns.image_id] if columns.image_id else named(table.column_names, IMAGE_ID):
+        kind = table.schema.field(name).type
+        if is_text(kind) or pa.types.is_integer(kind):
+            return as_text(table[name])
+        if columns.image_id:
+            raise InputError(f"--image-id {name}: holds {kind}, expected text or whole numbers")
+    return None
+
+
+def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
+    """What a cell may name instead of a picture: another row's index, as in VLMEvalKit's tables."""
+    if not all(is_text(table.schema.field(name).type) for name in names):
+        return {}
+    if not any(pc.any(pc.greater(pc.utf8_length(as_large_text(table[name])), MOST_NAME)).as_py() for name in names):
+        return {}  # all are names
+    for name in named(table.column_names, QUESTION_ID):
+        kind = table.schema.field(name).type
+        if is_text(kind) or pa.types.is_integer(kind):
+            return {text: row for row, text in enumerate(as_text(table[name]).to_pylist()) if text}
+    return {}
+
+
+def _empty(ids: pa.Array) -> NDArray[np.int64]:
+    """The rows without an id."""
+    return np.flatnonzero(pc.equal(pc.fill_null(ids, ""), "").to_numpy(zero_copy_only=False))
+
+
+def _with_short_names(found: dict[str, Pictures]) -> dict[str, Pictures]:
+    """Paths as ids become names of files where no two paths share one."""
+    distinct = {image_id for pictures in found.values() for image_id in pc.unique(pictures.ids).to_pylist()}
+    paths = {image_id for image_id in distinct if "/" in image_id}
+    if not paths:
+        return found
+    short = {path: PurePosixPath(path).name for path in paths}
+    if len({*short.values(), *(distinct - paths)}) < len(distinct) or not all(short.values()):
+        return found
+    return {
+        name: Pictures(
+            pa.array([short.get(one, one) for one in pictures.ids.to_pylist()], pa.string()), pictures.source
+        )
+        for name, pictures in found.items()
+    }
+
+
+def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
+    """Images found in a folder by their ids."""
+    ids = {name: pictures.ids.to_pylist() for name, pictures in found.items()}
+    wanted = [image_id for image_id in dict.fromkeys(one for some in ids.values() for one in some) if image_id]
+    folder = FolderImages(images, wanted)
+    if not any(image_id in folder for image_id in wanted) and not any(pictures.source for pictures in found.values()):
+        some = f"such as {wanted[0]!r}" if wanted else "as the rows name none"
+        raise InputError(f"--images {images}: holds no image of the benchmark, {some}; name the folder that does")
+    return {
+        name: Pictures(pictures.ids, NamedPictures(ids[name], folder, str(images), pictures.source))
+        for name, pictures in found.items()
+    }
+
+
+def _complete(pictures: Pictures) -> bool:
+    """Whether the rows' cells lead to all images."""
+    return isinstance(pictures.source, PictureCells) and pictures.source.all_here()
+
+
+def _beside(found: dict[str, Pictures], dataset: str, config: str | None) -> dict[str, Pictures]:
+    """Images of the config ``<source>_images`` beside ours, where there is one."""
+    if config is None or not all(len(pictures.ids) for pictures in found.values()):
+        return found
+    try:
+        images = find_images(dataset, config)
+    except (InputError, FileNotFoundError):
+        return found
+    return {
+        name: Pictures(pictures.ids, NamedPictures(pictures.ids.to_pylist(), images.source, images.place))
+        for name, pictures in found.items()
+    }

@@ -1,0 +1,127 @@
+"""Files, folders and names that cannot be read are refused by name; hostile cells pass through as they are."""
+
+import json
+import lzma
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hf_vqa_mc.benchmarks import read_benchmark
+from hf_vqa_mc.errors import InputError
+
+GOOD = {"question": "a", "choices": ["x", "y"], "label": 1}
+CSV = b"question,A,B,answer\na,x,y,B\n"
+
+BROKEN = {
+    "a.parquet": (b"PAR1 no", "a.parquet: cannot be read as parquet"),
+    "a.jsonl": (b'{"question": "a"}\n{"question"', "a.jsonl, line 2: no json"),
+    "b.jsonl": (b"[1]\n", "b.jsonl, line 1: expected a record"),
+    "a.json": (b"{}", "a.json: expected a list of records"),
+    "b.json": (b"[" * 100_000, "b.json: no json"),
+    "c.json": (b'{"a": 1}\n{"a": 2}', "name the file .jsonl"),
+    "a.csv": (b"question,A,B,answer\na,x,y\n", "a.csv: cannot be read as csv"),
+    "b.csv": (b"question,A,A,B,answer\na,x,x,y,B\n", "the column 'A' is there 2 times"),
+    "c.csv": (CSV.replace(b"x", b"\xff"), "c.csv"),
+    "d.csv": (b"", "d.csv: cannot be read as csv"),
+    "a.jsonl.gz": (b"\x1f\x8b broken", "damaged"),
+    "surrogate.jsonl": (json.dumps({**GOOD, "question": "\ud800"}).encode(), "expected UTF-8 text"),
+    "a.txt": (CSV, "unknown kind of file; expected a file (.parquet, .jsonl"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_refused_by_name(name, tmp_path):
+    content, message = BROKEN[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as error:
+        read_benchmark(str(tmp_path / name))
+    assert message in str(error.value)
+    assert name in str(error.value)
+
+
+def test_what_is_not_there_is_said(tmp_path):
+    for name in ("nothing.parquet", str(tmp_path / "nothing"), "./nothing", "nothing"):
+        with pytest.raises(InputError, match="there is no"):
+            read_benchmark(name)
+    (tmp_path / "a.csv").write_bytes(CSV)
+    with pytest.raises(InputError, match="has no configs; leave out 'all'"):
+        read_benchmark(str(tmp_path / "a.csv"), "all")
+    with pytest.raises(InputError, match="unknown split"):
+        read_benchmark(str(tmp_path / "a.csv"), split="train")
+
+
+def test_text_that_is_no_utf8_is_refused_by_name(tmp_path):
+    broken = pa.StringArray.from_buffers(1, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfe"))
+    pq.write_table(pa.table({"question": broken, "choices": [["x", "y"]], "label": [0]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a\.parquet: question is no UTF-8 text"):
+        read_benchmark(str(tmp_path / "a.parquet"))
+
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "\x00",
+    "🐈" * 1000,
+    "\u202egnp.exe",
+    "x" * 10_000_000,
+    "$\\frac$",
+    "nan",
+]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+def test_hostile_cells_pass_through(kind, tmp_path):
+    rows = [{"question": text, "choices": [text, "other"], "label": 0} for text in HOSTILE]
+    path = tmp_path / f"a.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        path.write_text("\n".join(map(json.dumps, rows)))
+    found = read_benchmark(str(path)).test.rows
+    assert found["question"].to_pylist() == HOSTILE
+    assert found["choices"].to_pylist() == [[text, "other"] for text in HOSTILE]
+
+
+def test_files_may_be_packed_and_begin_with_a_mark(tmp_path):
+    (tmp_path / "val.csv.xz").write_bytes(lzma.compress(b"\xef\xbb\xbf" + CSV.replace(b"\n", b"\r\n")))
+    benchmark = read_benchmark(str(tmp_path / "val.csv.xz"))
+    assert benchmark.asked == "validation"
+    assert benchmark.test.original.column_names[0] == "question"
+    assert benchmark.test.rows["choices"].to_pylist() == [["x", "y"]]
+
+
+def test_columns_of_any_width_read_alike(tmp_path):
+    plain = pa.table({"question": ["a", "b"], "choices": [["x", "y"]] * 2, "answer": ["y", "x"]})
+    wide = pa.table(
+        {
+            "question": plain["question"].cast(pa.large_string()),
+            "choices": plain["choices"].cast(pa.large_list(pa.large_string())),
+            "answer": plain["answer"].dictionary_encode(),
+        }
+    )
+    fixed = plain.set_column(1, "choices", plain["choices"].cast(pa.list_(pa.string(), 2)))
+    parts = pa.concat_tables([plain.slice(1), plain.slice(0, 1)]).take([1, 0])
+    for number, same in enumerate((plain, wide, fixed, parts)):
+        pq.write_table(same, tmp_path / f"{number}.parquet", row_group_size=1)
+        benchmark = read_benchmark(str(tmp_path / f"{number}.parquet"))
+        assert benchmark.test.rows["choices"].to_pylist() == [["x", "y"]] * 2
+        assert benchmark.test.rows["label"].to_pylist() == [1, 0]
+        written = benchmark.layout.written(benchmark.test, [["u", "x"], ["x", "y"]], [1, 0])
+        assert written.schema.equals(benchmark.test.original.schema)
+        assert written["answer"].to_pylist() == ["x", "x"]
+
+
+def test_ids_that_are_no_ids_are_passed_over(tmp_path):
+    rows = [{**GOOD, "id": 1, "qid": "a"}, {**GOOD, "id": 2, "qid": "a"}]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert read_benchmark(str(tmp_path / "a.jsonl")).test.rows["question_id"].to_pylist() == ["1", "2"]
+    (tmp_path / "b.jsonl").write_text("\n".join(json.dumps({**row, "id": 1}) for row in rows))
+    assert read_benchmark(str(tmp_path / "b.jsonl")).test.rows["question_id"].to_pylist() == ["0", "1"]
+
+
+def test_progress_is_told_to_the_end(tmp_path):
+    (tmp_path / "a.csv").write_bytes(CSV)
+    told = []
+    read_benchmark(str(tmp_path / "a.csv"), progress=lambda *step: told.append(step))
+    assert told[0] == ("opening", 0, 1)
+    assert {step for step, done, total in told if done == total} == {"opening", "images", "reading"}

@@ -1,0 +1,138 @@
+"""Rows with the same picture share its id, and its bytes are found wherever the benchmark keeps them."""
+
+import hashlib
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hf_vqa_mc.benchmarks import Columns, read_benchmark
+from hf_vqa_mc.builder.folder import write_folder
+from hf_vqa_mc.builder.image_files import find_images
+from hf_vqa_mc.errors import InputError
+from tests.benchmarks.shapes import as_base64, picture
+from tests.builder.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+
+RED, BLUE = picture("red"), picture("blue")
+ROWS = {"index": ["1", "2", "3"], "question": ["a", "b", "c"], "choices": [["x", "y"]] * 3, "label": [0, 1, 0]}
+STORED = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+
+def read(folder, **more):
+    options = {name: more.pop(name) for name in ("columns", "images") if name in more}
+    pq.write_table(pa.table({**ROWS, **more}), folder / "rows.parquet")
+    return read_benchmark(str(folder / "rows.parquet"), **options).test
+
+
+def contents(split):
+    return [split.images.read(row) for row in range(split.rows.num_rows)]
+
+
+def ids(split):
+    return split.rows["image_id"].to_pylist()
+
+
+def test_stored_pictures_are_named_by_their_bytes(tmp_path):
+    cells = [{"bytes": RED, "path": "image.png"}, {"bytes": BLUE, "path": "image.png"}, {"bytes": RED, "path": None}]
+    split = read(tmp_path, image=pa.array(cells, STORED))
+    assert contents(split) == [RED, BLUE, RED]
+    assert ids(split) == [hashlib.sha256(content).hexdigest() for content in (RED, BLUE, RED)]
+    assert split.clusters.tolist() == [0, 1, 0]
+
+
+def test_a_row_without_a_picture_has_none(tmp_path):
+    split = read(
+        tmp_path, image=pa.array([None, {"bytes": BLUE, "path": None}, {"bytes": None, "path": None}], STORED)
+    )
+    assert contents(split) == [None, BLUE, None]
+    assert ids(split)[0] == ids(split)[2] == ""
+
+
+@pytest.mark.parametrize("name", ["image_id", "imgId", "img_id"])
+def test_the_benchmarks_own_ids_come_first(name, tmp_path):
+    split = read(tmp_path, image=[RED, BLUE, RED], **{name: [5, 5, None]})
+    assert ids(split)[:2] == ["5", "5"]
+    assert ids(split)[2] == hashlib.sha256(RED).hexdigest()
+    assert contents(split) == [RED, BLUE, RED]
+
+
+def test_base64_text_may_name_the_row_that_has_the_picture(tmp_path):
+    split = read(tmp_path, image=[as_base64(RED), "1", f"data:image/png;base64,{as_base64(BLUE)}"])
+    assert contents(split) == [RED, RED, BLUE]
+    assert ids(split)[0] == ids(split)[1] != ids(split)[2]
+
+
+def test_broken_base64_is_refused_by_name_when_it_is_looked_at(tmp_path):
+    split = read(tmp_path, image=[as_base64(RED), "A" * 5001, as_base64(RED)])
+    assert len(set(ids(split))) == 2
+    with pytest.raises(InputError, match=r"rows.parquet, image, row 1: the image is no base64 text"):
+        split.images.read(1)
+
+
+def test_paths_start_from_the_files_folder_and_never_leave_it(tmp_path):
+    (tmp_path / "secret.png").write_bytes(RED)
+    folder = tmp_path / "benchmark"
+    (folder / "pictures").mkdir(parents=True)
+    (folder / "pictures" / "1.png").write_bytes(RED)
+    split = read(folder, image_path=["pictures/1.png", "../secret.png", str(tmp_path / "secret.png")])
+    assert split.images.read(0) == RED
+    for row in (1, 2):
+        with pytest.raises(InputError, match="say where with --images DIR"):
+            split.images.read(row)
+
+
+def test_names_of_files_are_ids_unless_two_paths_share_one(tmp_path):
+    assert ids(read(tmp_path, image_path=["a/1.png", "a/2.png", "a/1.png"])) == ["1.png", "2.png", "1.png"]
+    assert ids(read(tmp_path, image_path=["a/1.png", "b/1.png", "a/1.png"])) == ["a/1.png", "b/1.png", "a/1.png"]
+
+
+def test_names_alone_are_no_images_until_a_folder_is_named(tmp_path):
+    assert read(tmp_path, image=["1.png", "2.png", "1.png"]).images is None
+    assert read(tmp_path, image_id=["1", "2", "1"]).images is None
+    folder = tmp_path / "pictures"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "1.png").write_bytes(RED)
+    (folder / "2.png").write_bytes(BLUE)
+    for names in ({"image_id": ["1", "2", "1"]}, {"image": ["1.png", "2.png", "1.png"]}):
+        split = read(tmp_path, images=folder, **names)
+        assert contents(split) in ([RED, BLUE, RED],)
+    with pytest.raises(InputError, match="holds no image of the benchmark, such as '8'"):
+        read(tmp_path, images=folder, image_id=["8", "9", "8"])
+    with pytest.raises(InputError, match="no such folder"):
+        read(tmp_path, images=tmp_path / "nowhere")
+
+
+def test_of_several_images_a_row_the_first_is_shown_and_all_tell_rows_apart(tmp_path):
+    split = read(tmp_path, image_1=[RED, RED, RED], image_2=[BLUE, None, BLUE])
+    assert contents(split) == [RED] * 3
+    assert ids(split)[0] == ids(split)[2] != ids(split)[1] == hashlib.sha256(RED).hexdigest()
+    listed = read(tmp_path, images_=[None] * 3, image=pa.array([[RED, BLUE], [RED], []], pa.list_(pa.binary())))
+    assert contents(listed) == [RED, RED, None]
+    assert ids(listed) == [*ids(split)[:2], ""]
+
+
+def test_a_text_only_benchmark_has_none(tmp_path):
+    split = read(tmp_path)
+    assert split.images is None
+    assert ids(split) == [""] * 3
+    assert split.clusters.tolist() == [0, 1, 2]
+
+
+def test_an_image_column_of_numbers_is_refused_by_name(tmp_path):
+    with pytest.raises(InputError, match="--image number: holds int64, expected pictures"):
+        read(tmp_path, number=[1, 2, 3], columns=Columns(image="number"))
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_our_own_folders_show_their_images(embedded, tmp_path):
+    variants = made_variants("iou_qou", rows={"train": 6, "test": 4})
+    names = triplets_of(variants[0])
+    files = find_images(names, draw_images(tmp_path / "files", names))
+    output = tmp_path / "vqa_mc"
+    write_folder(output, "cocoqa", variants, about=ABOUT, made_with=MADE_WITH, images=files, embed_images=embedded)
+    benchmark = read_benchmark(str(output), "cocoqa_iou_qou")
+    assert (benchmark.asked, list(benchmark.splits)) == ("test", ["train", "test"])
+    for split in benchmark.splits.values():
+        for row, image_id in enumerate(ids(split)):
+            assert split.images.read(row) == files.paths[image_id].read_bytes()
+        assert all(kinds.count("target") == 1 for kinds in split.rows["choice_kinds"].to_pylist())

@@ -1,0 +1,219 @@
+"""A benchmark with other choices is written as the one that was read, whole or not at all."""
+
+import csv
+import gzip
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from datasets import ClassLabel, Dataset, DatasetDict, Features, Image, List, Value, load_dataset
+
+from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark, writing
+from hf_vqa_mc.builder.folder import write_folder
+from hf_vqa_mc.builder.image_files import find_images
+from hf_vqa_mc.errors import InputError
+from tests.benchmarks.shapes import picture
+from tests.builder.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+
+RECORDS = [
+    {"id": 1, "question": 'a, "b"\n</script>', "choices": ["x", "y"], "label": 0, "more": {"deep": [1, None]}},
+    {"id": 2, "question": "🐈", "choices": ["x" * 100_000, "y", "z"], "label": 2, "more": None},
+    {"id": 3, "question": "\x00", "choices": ["x", "y"], "label": 1, "more": "text", "late": 1.5},
+]
+
+
+def rewritten(benchmark):
+    """Every split with its choices in another order and one more."""
+    tables = {}
+    for name, split in benchmark.splits.items():
+        rows = split.rows.to_pylist()
+        choices = [["new", *reversed(row["choices"])] for row in rows]
+        labels = [len(row["choices"]) - row["label"] for row in rows]
+        tables[name] = split, choices, labels
+    return {name: benchmark.layout.written(*each) for name, each in tables.items()}
+
+
+def check_again(benchmark, again):
+    for name, split in benchmark.splits.items():
+        new = again.splits[name].rows.to_pylist()
+        for row, before in zip(new, split.rows.to_pylist(), strict=True):
+            assert row["choices"] == ["new", *reversed(before["choices"])]
+            assert row["choices"][row["label"]] == before["choices"][before["label"]]
+            assert (row["question"], row["question_id"]) == (before["question"], before["question_id"])
+
+
+@pytest.mark.parametrize("name", ["b.jsonl", "b.json", "b.jsonl.gz", "keyed.json"])
+def test_json_comes_back_as_it_was(name, tmp_path):
+    text = json.dumps(RECORDS) if name == "b.json" else "\n".join(map(json.dumps, RECORDS))
+    text = json.dumps({"version": 1, "data": RECORDS}) if name == "keyed.json" else text
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    benchmark = read_benchmark(str(path))
+    output = tmp_path / f"new_{name}"
+    assert write_benchmark(benchmark, rewritten(benchmark), output) == [output]
+    check_again(benchmark, read_benchmark(str(output)))
+    content = gzip.decompress(output.read_bytes()) if name.endswith(".gz") else output.read_bytes()
+    found = list(map(json.loads, content.decode().splitlines())) if "jsonl" in name else json.loads(content)
+    if name == "keyed.json":
+        assert found["version"] == 1
+        found = found["data"]
+    for record, before in zip(found, RECORDS, strict=True):
+        assert {**record, **{key: before[key] for key in ("choices", "label")}} == {"late": None, **before}
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_csv_comes_back_as_it_was(delimiter, tmp_path):
+    path = tmp_path / ("b.csv" if delimiter == "," else "b.tsv")
+    rows = [["index", "question", "A", "B", "C", "answer", "image"],
+            ["007", 'a, "b"\n<b>', "1.0", "NaN", "", "B", "A" * 10_000_000],
+            ["008", "\t🐈", "null", "y", "z", "C", "007"]]  # fmt: skip
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    benchmark = read_benchmark(str(path))
+    assert benchmark.test.rows["choices"].to_pylist() == [["1.0", "NaN"], ["null", "y", "z"]]
+    same = write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / f"same{path.suffix}")
+    assert same[0].read_bytes() == path.read_bytes()
+    output = tmp_path / f"new{path.suffix}"
+    write_benchmark(benchmark, rewritten(benchmark), output)
+    check_again(benchmark, read_benchmark(str(output)))
+    with pytest.raises(InputError, match="is there already, and not known to be written by us"):
+        write_benchmark(benchmark, rewritten(benchmark), output)
+
+
+def test_a_parquet_file_keeps_types_and_what_datasets_noted(tmp_path):
+    features = Features({"question": Value("string"), "choices": List(Value("string")), "label": Value("int8"),
+                         "image": Image(), "level": ClassLabel(names=["easy", "hard"])})  # fmt: skip
+    rows = {"question": ["a", "b"], "choices": [["x", "y"]] * 2, "label": [0, 1], "level": [1, 0],
+            "image": [{"bytes": picture("red"), "path": None}] * 2}  # fmt: skip
+    Dataset.from_dict(rows, features=features).to_parquet(tmp_path / "test.parquet")
+    benchmark = read_benchmark(str(tmp_path / "test.parquet"))
+    output = tmp_path / "new.parquet"
+    for _ in range(2):  # what we wrote may be written again
+        write_benchmark(benchmark, rewritten(benchmark), output)
+    check_again(benchmark, read_benchmark(str(output)))
+    assert Dataset.from_parquet(str(output), cache_dir=str(tmp_path / "cache")).features == features
+    assert pq.read_schema(output).field("label").type == pa.int8()
+
+
+@pytest.fixture
+def hub_like(tmp_path):
+    """A folder as push_to_hub leaves it, with a test split without labels."""
+    features = Features({"qid": Value("string"), "question": Value("large_string"), "A": Value("string"),
+                         "B": Value("string"), "answer": Value("string"), "image": Image()})  # fmt: skip
+    rows = {"qid": ["1", "2"], "question": ["a", "b"], "A": ["x", "u"], "B": ["y", "v"], "answer": ["A", "B"],
+            "image": [{"bytes": picture("red"), "path": None}] * 2}  # fmt: skip
+    splits = {name: Dataset.from_dict(rows, features=features) for name in ("train", "validation")}
+    splits["test"] = Dataset.from_dict({**rows, "answer": ["", ""]}, features=features)
+    folder = tmp_path / "theirs"
+    for name, split in DatasetDict(splits).items():
+        split.to_parquet(folder / "data" / f"{name}-00000-of-00001.parquet")
+    return folder
+
+
+def test_a_folder_comes_back_for_load_dataset(hub_like, tmp_path):
+    benchmark = read_benchmark(str(hub_like))
+    assert benchmark.asked == "validation"
+    assert benchmark.left_out["test"].endswith("the labels are hidden (answer is '' in row 0)")
+    with pytest.raises(InputError, match=r"hidden.*name another split with --split"):
+        read_benchmark(str(hub_like), split="test")
+    output = tmp_path / "mended"
+    files = write_benchmark(benchmark, rewritten(benchmark), output)
+    assert [str(path.relative_to(output)) for path in files] == [
+        "README.md", "default/train-00000-of-00001.parquet", "default/validation-00000-of-00001.parquet"
+    ]  # fmt: skip
+    loaded = load_dataset(str(output))
+    assert list(loaded) == ["train", "validation"]
+    assert loaded["train"].features["image"] == Image()
+    assert loaded["train"][0]["image"].size == (40, 40)
+    assert loaded["train"].column_names == ["qid", "question", "A", "B", "C", "answer", "image"]
+    again = read_benchmark(str(output))
+    check_again(benchmark, again)
+    assert again.train.images.read(0) == picture("red")
+    first = {path: path.read_bytes() for path in files}
+    write_benchmark(benchmark, rewritten(benchmark), output)
+    assert {path: path.read_bytes() for path in files} == first
+
+
+def test_a_rewritten_folder_is_not_answered_from_the_cache(hub_like, tmp_path):
+    benchmark = read_benchmark(str(hub_like))
+    output = tmp_path / "mended"
+    for label, text in (("A", "one"), ("B", "two")):
+        tables = {"train": benchmark.layout.written(benchmark.train, [[text, "y"]] * 2, ["AB".index(label)] * 2)}
+        write_benchmark(benchmark, tables, output)
+        assert load_dataset(str(output))["train"]["A"] == [text] * 2
+
+
+def test_what_is_read_or_not_ours_is_never_replaced(hub_like, tmp_path):
+    benchmark = read_benchmark(str(hub_like))
+    tables = rewritten(benchmark)
+    for output in (hub_like, hub_like / "in", tmp_path):
+        with pytest.raises(InputError, match="would replace or change what is read"):
+            write_benchmark(benchmark, tables, output)
+    somebodys = tmp_path / "somebodys"
+    somebodys.mkdir()
+    (somebodys / "thesis.txt").write_text("")
+    with pytest.raises(InputError, match="is a folder that"):
+        write_benchmark(benchmark, tables, somebodys)
+    built = tmp_path / "built"
+    write_folder(built, "cocoqa", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    with pytest.raises(InputError, match="is a folder that vqa-mc build wrote; name another"):
+        write_benchmark(benchmark, tables, built)
+    with pytest.raises(InputError, match="unknown split"):
+        write_benchmark(benchmark, {"tset": tables["train"]}, tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["built", "somebodys", "theirs"]
+
+
+def test_our_own_folder_is_written_in_our_own_schema_with_its_images(tmp_path):
+    built, variants = tmp_path / "built", made_variants("iou")
+    names = triplets_of(variants[0])
+    files = find_images(names, draw_images(tmp_path / "files", names))
+    write_folder(built, "cocoqa", variants, about=ABOUT, made_with=MADE_WITH, images=files)
+    benchmark = read_benchmark(str(built), "cocoqa_iou")
+    output = tmp_path / "mended"
+    write_benchmark(benchmark, rewritten(benchmark), output)
+    again = read_benchmark(str(output))
+    check_again(benchmark, again)
+    assert again.test.images.read(0) == benchmark.test.images.read(0)
+    before, after = (load_dataset(str(folder), "cocoqa_iou") for folder in (built, output))
+    assert before["test"].features == after["test"].features
+    assert load_dataset(str(output), "cocoqa_images")["images"][0]["image"].size == (8, 8)
+
+
+def test_pictures_in_files_are_put_into_the_written_rows(tmp_path):
+    folder = tmp_path / "theirs" / "test"
+    folder.mkdir(parents=True)
+    rows = []
+    for number, colour in enumerate(("red", "blue")):
+        (folder / f"{number}.png").write_bytes(picture(colour))
+        rows.append({"file_name": f"{number}.png", "question": "a", "choices": ["x", "y"], "label": number})
+    (folder / "metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    benchmark = read_benchmark(str(tmp_path / "theirs"))
+    assert benchmark.test.images.read(1) == picture("blue")
+    write_benchmark(benchmark, rewritten(benchmark), tmp_path / "mended")
+    shutil.rmtree(tmp_path / "theirs")
+    again = read_benchmark(str(tmp_path / "mended"))
+    assert again.test.images.read(1) == picture("blue")
+
+
+def test_whoever_is_killed_while_writing_leaves_what_was_there(hub_like, tmp_path):
+    benchmark = read_benchmark(str(hub_like))
+    output = tmp_path / "mended"
+    write_benchmark(benchmark, rewritten(benchmark), output)
+    before = {path: path.read_bytes() for path in output.rglob("*.*")}
+    with pytest.raises(RuntimeError), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "_card", lambda *args: (_ for _ in ()).throw(RuntimeError("killed")))
+        write_benchmark(benchmark, {"train": benchmark.train.original}, output)
+    assert {path: path.read_bytes() for path in output.rglob("*.*")} == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mended", "theirs"]
+
+
+def test_whole_numbers_and_keys_of_json_stay_what_they_are(tmp_path):
+    first = {"question": "a", "choices": ["x", "y"], "label": 0, "score": 1, "notes": [{"a": 1}]}
+    rows = [first, {**first, "label": 1, "score": 2.5, "notes": [{"b": 2}, "text"]}]
+    path, output = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    benchmark = read_benchmark(str(path))
+    write_benchmark(benchmark, {"test": benchmark.test.original}, output)
+    assert output.read_text() == "\n".join(map(json.dumps, rows)) + "\n"
