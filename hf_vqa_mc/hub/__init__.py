@@ -3,8 +3,9 @@
 Names are imported when they are asked for, since ``huggingface_hub`` takes its time.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from hf_vqa_mc.lazy import lazy_names
 
 if TYPE_CHECKING:
     from hf_vqa_mc.hub.dataset_folder import dataset_shipment as dataset_shipment
@@ -14,23 +15,16 @@ if TYPE_CHECKING:
     from hf_vqa_mc.hub.push import push as push
     from hf_vqa_mc.hub.shipment import Shipment as Shipment
 
-_HOMES = {
-    "Pushed": "push",
-    "Shipment": "shipment",
-    "dataset_shipment": "dataset_folder",
-    "metric_shipment": "metric_space",
-    "model_shipment": "model_folder",
-    "push": "push",
-}
-
 __all__ = ["Pushed", "Shipment", "dataset_shipment", "metric_shipment", "model_shipment", "push"]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Pushed": "push",
+        "Shipment": "shipment",
+        "dataset_shipment": "dataset_folder",
+        "metric_shipment": "metric_space",
+        "model_shipment": "model_folder",
+        "push": "push",
+    },
+)
