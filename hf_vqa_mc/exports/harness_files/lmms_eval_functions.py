@@ -1,0 +1,102 @@
+"""What lmms-eval asks of the questions that lie beside this file.
+
+Written by ``vqa-mc export lmms-eval``; the same in every export. The folder may be moved.
+"""
+
+import json
+import re
+import string
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+LETTERS = string.ascii_uppercase
+
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_LETTER = re.compile(r"\W*([A-Za-z])\W*")
+_FIRST = re.compile(r"\W*(?:\(([A-Z])\)|([A-Z])[.):]|\*\*([A-Z])\*\*)")
+_TOLD = re.compile(r"\b(?:answer|choice|option|letter)\b(?:\s+is)?\s*:?\s*[*(\"']*([A-Z])\b(?!['’]|\s+[a-z])", re.I)
+
+
+def image(doc: dict[str, Any]) -> list[Any]:
+    """The row's image, as a list of PIL images; empty where it has none."""
+    from PIL import Image
+
+    if not doc["image_file"]:
+        return []
+    with Image.open(FOLDER / doc["image_file"]) as opened:
+        return [opened.convert("RGB")]
+
+
+def no_image(doc: dict[str, Any]) -> list[Any]:
+    """Nothing: the question is asked blind."""
+    return []
+
+
+def prompt(doc: dict[str, Any], lmms_eval_specific_kwargs: dict[str, Any] | None = None) -> str:
+    """The question and its choices, each after its letter, between the yaml file's pre_prompt and post_prompt."""
+    told = lmms_eval_specific_kwargs or {}
+    lines = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False)]
+    return "\n".join([f"{told.get('pre_prompt', '')}{doc['question']}", *lines]) + str(told.get("post_prompt", ""))
+
+
+def target(doc: dict[str, Any]) -> str:
+    """The letter of the right choice; "" where answers are hidden."""
+    return LETTERS[doc["label"]] if "label" in doc else ""
+
+
+def picked(response: str, choices: list[str]) -> int | None:
+    """The place of the choice that a response picks, None if it does not say.
+
+    Looked for in this order: a letter alone; a letter with a bracket, dot or colon at the beginning; the last letter
+    said to be the answer; the text of one choice alone.
+
+    >>> choices = ["a dog", "a cat"]
+    >>> picked("B", choices), picked("(b)", choices), picked("A. a dog", choices), picked("The answer is B.", choices)
+    (1, 1, 0, 1)
+    >>> picked("A cat.", choices), picked("I cannot see it", choices)
+    (1, None)
+    """
+    text = _THOUGHTS.sub("", response).strip()
+    found = None
+    if alone := _LETTER.fullmatch(text):
+        found = alone[1]
+    elif first := _FIRST.match(text):
+        found = first[1] or first[2] or first[3]
+    elif told := _TOLD.findall(text):
+        found = told[-1]
+    if found:
+        place = LETTERS.index(found.upper())
+        return place if place < len(choices) else None
+    same = [place for place, choice in enumerate(choices) if _plain(choice) == _plain(text)]
+    return same[0] if len(same) == 1 else None
+
+
+def accuracy(doc: dict[str, Any], results: list[str]) -> dict[str, dict[str, Any]]:
+    """1 where the response picks the right choice, else 0; and the image, by which standard errors are clustered."""
+    score = float(picked(results[0], doc["choices"]) == doc["label"])
+    return {"accuracy": {"score": score, "image": doc["image_file"] or doc["question_id"]}}
+
+
+def mean(results: list[dict[str, Any]]) -> float:
+    """The accuracy over all questions."""
+    return float(sum(result["score"] for result in results) / len(results))
+
+
+def prediction(doc: dict[str, Any], results: list[str]) -> dict[str, Any]:
+    """What is handed in where answers are hidden: the text of the choice, else the response as it is."""
+    place = picked(results[0], doc["choices"])
+    answer = results[0] if place is None else doc["choices"][place]
+    return {"submission": {"question_id": doc["question_id"], "answer": answer}}
+
+
+def submission(results: list[dict[str, str]], args: Any = None) -> None:  # noqa: ANN401  lmms-eval's own
+    """Write the predictions to OUTPUT_PATH/submissions/, as ``vqa-mc score`` reads them."""
+    output = getattr(args, "output_path", None)
+    folder = Path(output or ".") / "submissions"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{FOLDER.name}.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+
+
+def _plain(text: str) -> str:
+    return text.strip().strip(".!\"'`*").strip().casefold()

@@ -1,0 +1,71 @@
+"""Text that pandas reads back as text.
+
+VLMEvalKit reads its files with ``pandas.read_csv``, which takes a choice "None" or "NA" for no choice at all, and a
+column of "1", "2" and gaps for 1.0 and 2.0. Such cells get a no-break space at their end, which nobody sees.
+"""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+
+from hf_vqa_mc.errors import InputError, shown
+
+GUARD = "\N{NO-BREAK SPACE}"
+Cells = Sequence[str | None]
+
+
+def guarded(columns: Mapping[str, Cells], place: str) -> tuple[dict[str, list[str | None]], int]:
+    """Columns that pandas reads as they are, and how many cells got a no-break space for it.
+
+    Args:
+        columns: name to cells, None for no cell; all of the same length.
+        place: for messages.
+
+    Raises:
+        InputError: a cell cannot be told to pandas even so, such as one with a NUL character.
+    """
+    kept = {name: [cell or None for cell in cells] for name, cells in columns.items()}
+    guards = 0
+    for _ in range(2):  # in a column of numbers and text, the numbers are text once the others are
+        wrong = _misread(kept)
+        if not any(wrong.values()):
+            return kept, guards
+        for name, rows in wrong.items():
+            for row in rows:
+                kept[name][row] = f"{kept[name][row]}{GUARD}"
+            guards += len(rows)
+    for name, rows in _misread(kept).items():
+        if rows:
+            text = shown(kept[name][rows[0]])
+            raise InputError(f"{place}, row {rows[0]}: {name} is {text}, which a TSV file cannot hold; mend the row")
+    return kept, guards
+
+
+def tsv_lines(columns: Mapping[str, Cells], rows: Sequence[int]) -> str:
+    """Rows of a TSV file, every cell in quotes, without a header."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerows([columns[name][row] or "" for name in columns] for row in rows)
+    return text.getvalue()
+
+
+def tsv_header(names: Sequence[str]) -> str:
+    """The first line of a TSV file."""
+    return "\t".join(names) + "\n"
+
+
+def _misread(columns: Mapping[str, list[str | None]]) -> dict[str, list[int]]:
+    import pandas
+
+    size = len(next(iter(columns.values())))
+    told: dict[str, Cells] = {**columns, "image": ["x"] * size}  # pandas reads in pieces, by the number of columns
+    text = tsv_header(list(told)) + tsv_lines(told, range(size))
+    read = pandas.read_csv(io.StringIO(text), sep="\t")
+    if len(read) != size:
+        raise InputError(f"pandas reads {len(read)} of {size} rows; a cell has characters that TSV cannot hold")
+    wrong = {}
+    for name, cells in columns.items():
+        missing, texts = read[name].isna().tolist(), read[name].astype(str).tolist()
+        pairs = enumerate(zip(cells, missing, texts, strict=True))
+        wrong[name] = [row for row, (cell, gone, text) in pairs if cell is not None and (gone or text != cell)]
+    return wrong

@@ -1,0 +1,125 @@
+"""Exports appear whole or not at all, and replace nothing but exports."""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from filelock import FileLock
+
+from hf_vqa_mc.builder.place import exchange, remove_leftovers
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.version import __version__
+from hf_vqa_mc.written_file import check_folder, in_plain_words, umask
+
+WRITTEN_BY = "hf_vqa_mc export"
+RECORD = "export.json"
+"""What an exported folder says of itself."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export wrote."""
+
+    name: str
+    """of the task or dataset"""
+    files: list[Path]
+    """those to look at or to name; images are not listed one by one"""
+    questions: int
+    how: list[str]
+    """commands with which the harness runs it"""
+    notes: list[str] = field(default_factory=list)
+    """what was left out or changed, and why; each a sentence"""
+
+
+def record(harness: str, questions: int, hidden: bool, files: list[str]) -> dict[str, Any]:
+    """What is written beside an export, so that the next one knows it for its own."""
+    told: dict[str, Any] = {"written_by": WRITTEN_BY, "version": __version__, "harness": harness}
+    return {**told, "questions": questions, "answers": "hidden" if hidden else "in the data", "files": files}
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """What an earlier export wrote there; None if it is none of ours."""
+    try:
+        told = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return told if isinstance(told, dict) and told.get("written_by") == WRITTEN_BY else None
+
+
+def made_folder(folder: Path) -> Path:
+    """The folder that exports go to, made if there is none.
+
+    Raises:
+        InputError: it is a file, or there is no folder around it.
+    """
+    check_folder(folder, "--output")
+    with in_plain_words(folder):
+        folder.mkdir(exist_ok=True)
+    return folder.resolve()
+
+
+@contextlib.contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """An empty folder, which takes the place of ``folder`` at the end of the block if all went well.
+
+    Killed at any moment, the old folder or the new one is there; what lies beside it then, the next export clears.
+
+    Raises:
+        InputError: something that is no export is there.
+        OSError: the disk is full or closed to us; what was there still is.
+    """
+    _check_ours(folder)
+    with in_plain_words(folder):
+        remove_leftovers(folder)
+        hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
+        alive = FileLock(hidden / "lock")  # held as long as we live: others leave the folder alone
+        alive.acquire()
+        try:
+            tree = hidden / "tree"
+            tree.mkdir()
+            yield tree
+            _check_ours(folder)
+            if not folder.exists():
+                tree.rename(folder)
+            elif not exchange(tree, folder):
+                folder.rename(hidden / "old")
+                tree.rename(folder)
+        finally:
+            shutil.rmtree(hidden, ignore_errors=True)
+            alive.release(force=True)
+
+
+@contextlib.contextmanager
+def replaced_file(path: Path) -> Iterator[BinaryIO]:
+    """A file open for writing, which takes the place of ``path`` at the end of the block if all went well.
+
+    Raises:
+        OSError: the disk is full or closed to us; what was there still is.
+    """
+    with in_plain_words(path):
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+        try:
+            with open(descriptor, "wb") as file:  # noqa: PTH123  it is open already
+                os.fchmod(descriptor, 0o666 & ~umask())  # mkstemp lets nobody else read it
+                yield file
+                file.flush()
+                os.fsync(descriptor)
+            Path(name).replace(path)
+        except BaseException:  # Ctrl-C too
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _check_ours(folder: Path) -> None:
+    empty = folder.is_dir() and not any(folder.iterdir())
+    if (folder.exists() or folder.is_symlink()) and not empty and read_record(folder / RECORD) is None:
+        raise InputError(
+            f"{folder} is no folder that vqa-mc export wrote (it has no {RECORD} of ours); "
+            "choose another --name or --output, or remove it first"
+        )

@@ -1,0 +1,99 @@
+"""``vqa-mc export``: what it prints and writes, and that nothing in it tells the target of a built dataset."""
+
+import json
+
+import pandas
+import pyarrow.parquet
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from hf_vqa_mc.cli.export import export
+from tests.builder import raw_files
+from tests.exports import small
+
+app = typer.Typer()
+app.command()(export)
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Runs a command line in an empty folder; gives the result."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def run(*arguments):
+        return CliRunner().invoke(app, [*map(str, arguments)])
+
+    return run
+
+
+@pytest.fixture
+def question_file(tmp_path):
+    """A benchmark in another's layout: jsonl with an index."""
+    path = tmp_path / "blind.jsonl"
+    rows = [{"id": row[0], "question": row[2], "choices": row[3], "label": row[4]} for row in small.QUESTIONS]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder of vqa-mc build with random decoys of COCO-QA."""
+    from hf_vqa_mc.builder import build_dataset
+
+    folder = tmp_path_factory.mktemp("built")
+    raw_files.cocoqa(folder / "cocoqa")
+    build_dataset("cocoqa", data_dir=folder / "cocoqa", output=folder / "vqa_mc", variants=["iou", "random_uniform"])
+    return folder / "vqa_mc"
+
+
+def test_a_file_becomes_tasks_and_the_command_to_run_them_is_told(run, question_file):
+    result = run("lm-eval", question_file, "--output", "tasks")
+    assert result.exit_code == 0, result.output
+    assert "blind_test: 4 questions" in result.stdout or "4 questions" in result.stdout
+    assert "lm-eval run" in result.stdout
+    assert "--include_path" in result.stdout
+
+
+def test_what_is_left_out_is_told(run, question_file):
+    result = run("lmms-eval", question_file, "--output", "tasks", "--name", "mine")
+    assert "note: there are no images to export" in result.stdout
+    assert "--tasks mine_blind" in result.stdout
+
+
+@pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+@pytest.mark.parametrize("config", ["cocoqa_iou", "cocoqa_random_uniform"])
+def test_a_built_dataset_goes_out_without_kinds_or_human_answers(run, built, config):
+    for harness in ("lm-eval", "lmms-eval", "vlmevalkit"):
+        result = run(harness, built, config, "--output", harness, "--hide-answers", "--name", "mine")
+        assert result.exit_code == 0, result.output
+    allowed = {"question_id", "question", "choices", "question_type", "image_file"}
+    for folder in ("lm-eval", "lmms-eval"):
+        assert set(pyarrow.parquet.read_table(f"{folder}/mine/questions.parquet").column_names) <= allowed
+    table = pandas.read_csv("vlmevalkit/mine_TEXT.tsv", sep="\t")
+    assert {column for column in table if len(column) > 1} <= {"index", "question", "category", "question_id"}
+
+
+def test_columns_that_are_not_recognised_can_be_named(run, tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("frage,rot,blau,loesung\nWelche?,rouge,bleu,1\nUnd?,oui,non,0\n")
+    named = "--question frage --choices rot --choices blau --label loesung".split()
+    result = run("lm-eval", path, *named, "--output", "tasks", "--name", "odd")
+    assert result.exit_code == 0, result.output
+    table = pyarrow.parquet.read_table("tasks/odd/questions.parquet")
+    assert table["choices"].to_pylist() == [["rouge", "bleu"], ["oui", "non"]]
+    assert table["label"].to_pylist() == [1, 0]
+
+
+def test_an_unknown_harness_is_told(run, question_file):
+    result = run("helm", question_file, "--output", "tasks")
+    assert result.exit_code == 2
+    assert "vlmevalkit" in result.output
+
+
+def test_help_says_what_is_never_written(run):
+    assert "never written" in " ".join(run("--help").output.split())

@@ -1,0 +1,39 @@
+"""Runs where lm-eval is: loads exported tasks as it does, asks a model that likes long texts.
+
+python run_lm_eval.py FOLDER NAME.. : prints json, {task: {"results": {..}, "samples": [..]}}
+"""
+
+import json
+import sys
+
+from lm_eval import simple_evaluate
+from lm_eval.api.model import LM
+from lm_eval.tasks import TaskManager
+
+
+class Longest(LM):
+    """Finds longer texts likelier."""
+
+    def loglikelihood(self, requests):
+        self.asked = [list(request.args) for request in requests]
+        return [(float(len(text)), False) for _, text in self.asked]
+
+    def loglikelihood_rolling(self, requests):
+        raise NotImplementedError
+
+    def generate_until(self, requests):
+        raise NotImplementedError
+
+
+def main(folder, *names):
+    model = Longest()
+    manager = TaskManager(include_path=folder, include_defaults=False)
+    told = simple_evaluate(model, tasks=list(names), task_manager=manager, bootstrap_iters=0, log_samples=True)
+    samples = {
+        task: [{key: row[key] for key in ("doc", "target", "arguments", *row["metrics"])} for row in rows]
+        for task, rows in told["samples"].items()
+    }
+    sys.stdout.write(json.dumps({"results": told["results"], "samples": samples}, default=str) + "\n")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,47 @@
+"""Runs where lmms-eval is: loads exported tasks as it does, asks them of a model that always says "B.".
+
+python run_lmms_eval.py FOLDER OUTPUT NAME.. : prints json, {"results": {..}, "asked": [[prompt, [image sizes]], ..]}
+"""
+
+import argparse
+import json
+import sys
+
+from lmms_eval.api.model import lmms
+from lmms_eval.evaluator import simple_evaluate
+from lmms_eval.tasks import TaskManager
+
+ASKED = []
+
+
+class AlwaysB(lmms):
+    """Says B, and remembers what it was shown."""
+
+    def generate_until(self, requests):
+        for request in requests:
+            prompt, _, doc_to_visual, doc_id, task, split = request.args
+            images = doc_to_visual(self.task_dict[task][split][doc_id])
+            ASKED.append([prompt, [image.size for image in images]])
+        return ["B." for _ in requests]
+
+    def loglikelihood(self, requests):
+        raise NotImplementedError
+
+    def generate_until_multi_round(self, requests):
+        raise NotImplementedError
+
+
+def main(folder, output, *names):
+    manager = TaskManager(include_path=folder, include_defaults=False)
+    told = simple_evaluate(
+        AlwaysB(),
+        tasks=list(names),
+        task_manager=manager,
+        bootstrap_iters=0,
+        force_simple=True,
+        cli_args=argparse.Namespace(output_path=output, process_with_media=False),
+    )
+    sys.stdout.write(json.dumps({"results": told["results"], "asked": ASKED}, default=str) + "\n")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,62 @@
+"""A small benchmark by hand: two questions on each image, hostile text, kinds that must not leave the house."""
+
+import io
+
+import pyarrow as pa
+from PIL import Image
+
+from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
+
+QUESTIONS = [
+    # question_id, image_id, question, choices, label, question_type
+    ("q0", "i0", "What animal is it?", ["a dog", "a cat", "None", "NA"], 1, "object"),
+    ("q1", "i0", "How many are there?", ["1", "2", "3"], 2, "number"),
+    ("q2", "i1", 'Is it "{{ 7 * 7 }}"\tor </b>\nboth?', ["yes", "no"], 0, ""),
+    ("q3", "i1", "Wo? \N{PILE OF POO} {% raw %}", ["links", "rechts", "{{label}}", "1.0", "null"], 4, "object"),
+]
+SECRETS = "iou", "qou", "SECRETANSWER"
+"""What stands only in the columns that are left behind."""
+
+
+class MemoryImages:
+    """Images of a split by row, as the readers of benchmarks give them."""
+
+    def __init__(self, contents):
+        self.contents = contents
+        self.reads = []
+
+    def read(self, row):
+        self.reads.append(row)
+        return self.contents[row]
+
+
+def picture(colour, size=(24, 16), format="PNG"):
+    file = io.BytesIO()
+    Image.new("RGB", size, colour).save(file, format)
+    return file.getvalue()
+
+
+def benchmark(questions=QUESTIONS, images=True, placed=True, dataset="./data/small.parquet", config="iou_qou"):
+    """A benchmark with these questions as its test split; ``images``: bytes by image id, or pictures by default."""
+    table = pa.table(
+        {
+            "question_id": [row[0] for row in questions],
+            "image_id": [row[1] if images else "" for row in questions],
+            "question": [row[2] for row in questions],
+            "choices": [row[3] for row in questions],
+            "label": [row[4] for row in questions],
+            "question_type": [row[5] for row in questions],
+            "answers": [["SECRETANSWER"] for _ in questions],
+            "choice_kinds": [
+                ["iou" if place != row[4] else "qou" for place in range(len(row[3]))] for row in questions
+            ],
+        },
+        schema=ROWS,
+    )
+    source = None
+    if images:
+        ids = dict.fromkeys(row[1] for row in questions)
+        kept = images if isinstance(images, dict) else {name: picture((40 * at, 9, 9)) for at, name in enumerate(ids)}
+        source = MemoryImages([kept[row[1]] for row in questions])
+    split = Split("test", "small.parquet, test", table, table, source, placed)
+    return Benchmark(dataset, config, "test", {"test": split}, None, {})

@@ -1,0 +1,92 @@
+"""Tasks of lm-eval: what is written, and that lm-eval loads and scores them."""
+
+import hashlib
+import shutil
+
+import pyarrow.parquet
+import pytest
+import yaml
+
+from hf_vqa_mc.exports import export_benchmark
+from tests.exports import small
+
+
+class Loader(yaml.SafeLoader):
+    """As lm-eval reads yaml, functions by name."""
+
+
+Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+
+
+def exported(folder, **options):
+    return export_benchmark(small.benchmark(**options.pop("benchmark", {})), "lm-eval", folder / "tasks", **options)
+
+
+def test_a_task_asks_the_question_and_another_the_answers_alone(tmp_path):
+    told = exported(tmp_path, name="small")
+    blind, answers = (yaml.load(told.files[at].read_text(), Loader) for at in (0, 1))
+    assert (blind["task"], answers["task"]) == ("small_blind", "small_answers")
+    assert blind["doc_to_text"] == "Question: {{question}}\nAnswer:"
+    assert answers["doc_to_text"] == "Answer:"
+    assert blind["tag"] == answers["tag"] == "small"
+
+
+@pytest.mark.parametrize("hide_answers", [False, True])
+def test_the_data_holds_no_kinds_no_human_answers_and_no_labels_if_hidden(tmp_path, hide_answers):
+    told = exported(tmp_path, hide_answers=hide_answers)
+    table = pyarrow.parquet.read_table(tmp_path / "tasks" / told.name / "questions.parquet")
+    columns = ["question_id", "question", "choices", "question_type"]
+    assert table.column_names == (columns if hide_answers else [*columns, "label"])
+    for path in (tmp_path / "tasks").rglob("*"):
+        assert path.is_dir() or small.SECRETS[2].encode() not in path.read_bytes()
+
+
+def test_programs_and_yaml_hold_no_text_of_the_data(tmp_path):
+    hostile = [('"; import os #', "i", "!!python/object", ["{{ x }}", "'''"], 0, "!function os.system")]
+    one = export_benchmark(small.benchmark(), "lm-eval", tmp_path / "one", name="same")
+    other = export_benchmark(small.benchmark(hostile), "lm-eval", tmp_path / "other", name="same")
+    for left, right in zip(one.files[:3], other.files[:3], strict=True):
+        assert left.read_bytes() == right.read_bytes()
+
+
+def test_the_same_export_gives_the_same_bytes(tmp_path):
+    def digests():
+        told = exported(tmp_path)
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in told.files}
+
+    assert digests() == digests()
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory, harness):
+    """What lm-eval says of an export with answers and one without, in a folder that was moved."""
+    folder = tmp_path_factory.mktemp("exports")
+    exported(folder, name="small")
+    exported(folder, name="hidden", hide_answers=True)
+    return harness("run_lm_eval.py", shutil.move(folder / "tasks", folder / "moved here [1]"), "small", "hidden")
+
+
+def longest():
+    return [max(range(len(row[3])), key=lambda at, row=row: len(row[3][at])) for row in small.QUESTIONS]
+
+
+@pytest.mark.parametrize("name", ["small", "hidden"])
+def test_lm_eval_asks_what_was_exported(ran, name):
+    asked = [row["arguments"] for row in ran["samples"][f"{name}_blind"]]
+    assert asked == [[[f"Question: {row[2]}\nAnswer:", f" {text}"] for text in row[3]] for row in small.QUESTIONS]
+    assert [row["arguments"][0][0] for row in ran["samples"][f"{name}_answers"]] == ["Answer:"] * 4
+
+
+def test_lm_eval_scores_against_the_labels(ran):
+    assert [row["target"] for row in ran["samples"]["small_blind"]] == [row[4] for row in small.QUESTIONS]
+    right = [place == row[4] for place, row in zip(longest(), small.QUESTIONS, strict=True)]
+    assert ran["results"]["small_blind"]["acc,none"] == sum(right) / 4
+
+
+def test_lm_eval_writes_predictions_down_where_answers_are_hidden(ran):
+    assert ran["results"]["hidden_blind"]["prediction,none"] == 4
+    assert "acc,none" not in ran["results"]["hidden_blind"]
+    samples = ran["samples"]["hidden_blind"]
+    assert all("label" not in row["doc"] and row["target"] in (-1, "-1") for row in samples)
+    assert [row["prediction"] for row in samples] == longest()
+    assert [row["question_id"] for row in samples] == [row[0] for row in small.QUESTIONS]

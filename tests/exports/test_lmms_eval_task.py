@@ -1,0 +1,157 @@
+"""Tasks of lmms-eval: what is written, how responses are read, and that lmms-eval loads and scores them."""
+
+import json
+
+import pyarrow.parquet
+import pytest
+from PIL import Image
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.exports import export_benchmark
+from hf_vqa_mc.exports.harness_files import harness_file
+from hf_vqa_mc.exports.harness_files.lmms_eval_functions import accuracy, mean, picked, prediction, prompt, target
+from tests.exports import small
+
+
+def exported(folder, questions=small.QUESTIONS, images=True, **options):
+    return export_benchmark(small.benchmark(questions, images), "lmms-eval", folder / "tasks", **options)
+
+
+def test_every_image_is_written_once_as_it_is(tmp_path):
+    images = {"i0": small.picture("red", format="JPEG"), "i1": small.picture("blue", format="PNG")}
+    told = exported(tmp_path, images=images, name="small")
+    folder = tmp_path / "tasks" / "small"
+    shown = pyarrow.parquet.read_table(folder / "questions.parquet")["image_file"].to_pylist()
+    assert shown == ["images/000000.jpg"] * 2 + ["images/000001.png"] * 2
+    assert [(folder / name).read_bytes() for name in dict.fromkeys(shown)] == list(images.values())
+    assert not told.notes
+
+
+def test_images_in_other_formats_become_png(tmp_path):
+    exported(tmp_path, images={"i0": small.picture("red", format="PPM"), "i1": small.picture("red")}, name="small")
+    with Image.open(tmp_path / "tasks" / "small" / "images" / "000000.png") as opened:
+        assert opened.format == "PNG"
+
+
+def test_a_broken_image_is_told_by_its_question(tmp_path):
+    with pytest.raises(InputError, match="question_id 'q2': its image cannot be opened"):
+        exported(tmp_path, images={"i0": small.picture("red"), "i1": b"GIF89a, not really"})
+    assert not list((tmp_path / "tasks").iterdir())
+
+
+def test_without_images_the_questions_are_asked_blind_only(tmp_path):
+    told = exported(tmp_path, images=False, name="small")
+    assert [path.name for path in told.files] == ["blind.yaml", "functions.py", "questions.parquet"]
+    assert told.notes == ["there are no images to export, so the questions are asked blind only"]
+    assert "--tasks small_blind" in told.how[0]
+
+
+def test_questions_without_an_image_among_others_are_counted(tmp_path):
+    rows = [*small.QUESTIONS, ("q4", "", "Which?", ["a", "b"], 0, "")]
+    told = exported(tmp_path, rows, images={"i0": small.picture("red"), "i1": small.picture("red"), "": None})
+    assert told.notes == ["1 of 5 questions have no image and are asked without one"]
+
+
+def test_more_choices_than_letters_are_refused(tmp_path):
+    rows = [("q", "i", "Which?", [str(at) for at in range(27)], 0, "")]
+    with pytest.raises(InputError, match="27 choices, but lmms-eval has letters for 26"):
+        exported(tmp_path, rows)
+
+
+def test_hidden_answers_are_nowhere(tmp_path):
+    exported(tmp_path, hide_answers=True, name="small")
+    folder = tmp_path / "tasks" / "small"
+    assert "label" not in pyarrow.parquet.read_table(folder / "questions.parquet").column_names
+    assert json.loads((folder / "export.json").read_text())["answers"] == "hidden"
+
+
+def test_the_program_is_the_one_that_is_tested_here(tmp_path):
+    told = exported(tmp_path)
+    program = next(path for path in told.files if path.suffix == ".py")
+    assert program.read_text() == harness_file("lmms_eval_functions")
+
+
+DOC = {
+    "question_id": "q",
+    "question": "Is it?",
+    "choices": ["a dog", "B flat", "no", "no"],
+    "label": 1,
+    "image_file": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("response", "place"),
+    [
+        ("B", 1),
+        ("b", 1),
+        (" (B) ", 1),
+        ("B.", 1),
+        ("**B**", 1),
+        ("B) B flat", 1),
+        ("B: because", 1),
+        ("Answer: B", 1),
+        ("The correct answer is (B).", 1),
+        ("First I thought the answer is A. Then again, the answer is B", 1),
+        ("<think>The answer is C</think>\nB", 1),
+        ("b flat.", 1),
+        ("A dog.", 0),
+        ("A dog and a cat", None),
+        ("The answer is a dog", None),
+        ("no", None),  # two choices read so
+        ("E", None),
+        ("", None),
+        ("I cannot tell.", None),
+    ],
+)
+def test_a_response_is_read_as_the_choice_it_picks(response, place):
+    assert picked(response, DOC["choices"]) == place
+
+
+def test_a_right_letter_scores_one_and_standard_errors_are_clustered_by_image():
+    told = [accuracy({**DOC, "image_file": "images/0.jpg"}, [response])["accuracy"] for response in ("B", "A", "x")]
+    assert [one["score"] for one in told] == [1.0, 0.0, 0.0]
+    assert {one["image"] for one in told} == {"images/0.jpg"}
+    assert mean(told) == pytest.approx(1 / 3)
+
+
+def test_the_prompt_lists_the_choices_by_letter():
+    assert prompt(DOC, {"pre_prompt": "Q: ", "post_prompt": "\nLetter:"}) == (
+        "Q: Is it?\nA. a dog\nB. B flat\nC. no\nD. no\nLetter:"
+    )
+    assert target(DOC) == "B"
+
+
+def test_a_response_that_picks_nothing_is_handed_in_as_it_is():
+    hidden = {key: value for key, value in DOC.items() if key != "label"}
+    assert target(hidden) == ""
+    assert prediction(hidden, ["B"])["submission"] == {"question_id": "q", "answer": "B flat"}
+    assert prediction(hidden, ["no idea"])["submission"] == {"question_id": "q", "answer": "no idea"}
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory, harness):
+    """What lmms-eval says of an export with answers and one without, and the folder of its results."""
+    folder = tmp_path_factory.mktemp("exports")
+    exported(folder, name="small")
+    exported(folder, name="hidden", hide_answers=True)
+    names = "small", "small_blind", "hidden"
+    return harness("run_lmms_eval.py", folder / "tasks", folder / "results", *names), folder / "results"
+
+
+def test_lmms_eval_shows_images_but_not_to_the_blind(ran):
+    asked = ran[0]["asked"]
+    for row in small.QUESTIONS:
+        images = [images for prompt, images in asked if prompt.startswith(f"{row[2]}\nA. {row[3][0]}\nB. ")]
+        assert sorted(images) == [[], [[24, 16]], [[24, 16]]]
+
+
+@pytest.mark.parametrize("task", ["small", "small_blind"])
+def test_lmms_eval_scores_against_the_labels(ran, task):
+    assert ran[0]["results"][task]["accuracy,none"] == 0.25  # B is right once in four
+    assert ran[0]["results"][task]["accuracy_stderr_clustered,none"] > 0
+
+
+def test_lmms_eval_hands_in_predictions_where_answers_are_hidden(ran):
+    handed_in = json.loads((ran[1] / "submissions" / "hidden.json").read_text())
+    assert handed_in == [{"question_id": row[0], "answer": row[3][1]} for row in small.QUESTIONS]

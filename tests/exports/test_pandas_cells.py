@@ -1,0 +1,69 @@
+"""Whatever text a cell holds, pandas reads it as that text, but for a no-break space at its end."""
+
+import io
+
+import pandas
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.exports import pandas_cells
+from hf_vqa_mc.exports.pandas_cells import GUARD, guarded, tsv_header, tsv_lines
+
+TRICKY = [
+    "None",
+    "NA",
+    "nan",
+    "null",
+    "1",
+    "2.50",
+    "007",
+    "1e3",
+    "True",
+    "TRUE",
+    "yes",
+    '"',
+    "a\tb",
+    "a\r\nb",
+    " ",
+    "-inf",
+]
+CELLS = st.none() | st.sampled_from(TRICKY) | st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+def read(columns):
+    rows = range(len(next(iter(columns.values()))))
+    text = tsv_header(list(columns)) + tsv_lines(columns, rows)
+    return pandas.read_csv(io.StringIO(text), sep="\t")
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=12))
+def test_cells_come_back_as_they_were(rows):
+    columns = {"A": [row[0] for row in rows], "B": [row[1] for row in rows]}
+    kept, guards = guarded(columns, "here")
+    back = read({"index": [str(at) for at in range(len(rows))], **kept})
+    guarded_cells = 0
+    for name, cells in columns.items():
+        for cell, read_cell in zip(cells, back[name], strict=True):
+            assert (
+                pandas.isna(read_cell)
+                if cell is None
+                else str(read_cell).removesuffix(GUARD) == cell.removesuffix(GUARD)
+            )
+            guarded_cells += cell is not None and str(read_cell) != cell
+    assert guarded_cells == guards
+
+
+@pytest.mark.parametrize(
+    ("cells", "guards"),
+    [(["a", "None"], 1), (["1", "2"], 0), (["1", None], 1), (["1", "2.50"], 2), (["1", "a"], 0), (["yes", "no"], 0)],
+)
+def test_only_cells_that_pandas_would_change_are_guarded(cells, guards):
+    assert guarded({"A": cells}, "here")[1] == guards
+
+
+def test_a_cell_that_comes_back_as_another_even_so_is_refused_by_row(monkeypatch):
+    monkeypatch.setattr(pandas_cells, "_misread", lambda columns: {"A": [1]})
+    with pytest.raises(InputError, match=r"here, row 1: A is 'never.*TSV"):
+        guarded({"A": ["fine", "never"]}, "here")

@@ -1,0 +1,157 @@
+"""TSV files for VLMEvalKit, read by its rules."""
+
+import json
+
+import pandas
+import pytest
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.exports import export_benchmark, vlmevalkit_tsv
+from hf_vqa_mc.exports.pandas_cells import GUARD
+from tests.exports import small
+from tests.exports.vlmevalkit_rules import groups, is_circular, kind, lines
+
+
+def exported(folder, questions=small.QUESTIONS, images=True, **options):
+    return export_benchmark(small.benchmark(questions, images), "vlmevalkit", folder / "LMUData", **options)
+
+
+def unguarded(line):
+    return [text.removesuffix(GUARD) for text in line["options"].values()]
+
+
+def test_questions_choices_answers_and_images_come_back(tmp_path):
+    images = {"i0": small.picture("red", format="JPEG"), "i1": small.picture("blue")}
+    told = exported(tmp_path, images=images)
+    path = told.files[0]
+    assert kind(path) == "images"
+    assert not is_circular(path)
+    back = lines(path)
+    assert [line["index"] for line in back] == [0, 1, 2, 3]
+    assert [unguarded(line) for line in back] == [row[3] for row in small.QUESTIONS]
+    assert [line["options"][line["answer"]].removesuffix(GUARD) for line in back] == [
+        row[3][row[4]] for row in small.QUESTIONS
+    ]
+    assert [line["image"] for line in back] == [images[row[1]] for row in small.QUESTIONS]
+    assert [line["category"] for line in back] == ["object", "number", "unnamed", "object"]
+    assert all(f"Question: {row[2]}\n" in line["prompt"] for row, line in zip(small.QUESTIONS, back, strict=True))
+
+
+def test_the_circular_file_moves_every_choice_through_every_letter(tmp_path):
+    told = exported(tmp_path)
+    path = next(path for path in told.files if path.name.endswith("_CIRCULAR.tsv"))
+    assert is_circular(path)
+    together = groups(lines(path))
+    assert list(together) == [0, 1, 2, 3]
+    for row, turned in zip(small.QUESTIONS, together.values(), strict=True):
+        assert len(turned) == len(row[3])
+        assert {line["options"][line["answer"]].removesuffix(GUARD) for line in turned} == {row[3][row[4]]}
+        for letters in zip(*(unguarded(line) for line in turned), strict=True):
+            assert sorted(letters) == sorted(row[3])
+        assert len({line["image"] for line in turned}) == 1
+
+
+def test_the_blind_twin_asks_the_same_questions_without_images(tmp_path):
+    told = exported(tmp_path)
+    path = next(path for path in told.files if path.name.endswith("_TEXT.tsv"))
+    assert kind(path) == "text"
+    assert [line["prompt"] for line in lines(path)] == [line["prompt"] for line in lines(told.files[0])]
+
+
+def test_an_image_is_stored_once_and_read_once(tmp_path):
+    benchmark = small.benchmark()
+    told = export_benchmark(benchmark, "vlmevalkit", tmp_path / "LMUData")
+    assert benchmark.test.images.reads == [0, 2]
+    cells = pandas.read_csv(told.files[0], sep="\t")["image"]
+    assert list(cells[[1, 3]]) == ["0", "2"]
+
+
+def test_images_so_small_that_they_read_as_an_index_are_stored_as_png(tmp_path):
+    dot = small.picture("red", (1, 1), "GIF")
+    assert len(dot) < 49
+    told = exported(tmp_path, images={"i0": dot, "i1": dot})
+    assert all(line["image"].startswith(b"\x89PNG") for line in lines(told.files[0]))
+
+
+@pytest.mark.parametrize("hide_answers", [False, True])
+def test_no_kinds_no_human_answers_and_no_labels_if_hidden(tmp_path, hide_answers):
+    told = exported(tmp_path, hide_answers=hide_answers)
+    for path in told.files:
+        columns = set(pandas.read_csv(path, sep="\t").columns)
+        assert columns - {"index", "question", *"ABCDE", "category", "question_id", "image", "answer"} == set()
+        assert ("answer" in columns) != hide_answers
+        assert small.SECRETS[2] not in path.read_text()
+    assert ("--mode infer" in told.how[0]) == hide_answers
+
+
+def test_questions_without_an_image_are_left_out_everywhere_and_told(tmp_path):
+    rows = [("q9", "", "Which?", ["a", "b"], 0, ""), *small.QUESTIONS]
+    images = {"": None, "i0": small.picture("red"), "i1": small.picture("red")}
+    told = exported(tmp_path, rows, images)
+    assert told.questions == 4
+    assert "1 of 5 questions have no image and are left out of all files" in told.notes
+    assert {line["index"] for line in lines(told.files[2])} == {1, 2, 3, 4}
+
+
+def test_without_images_there_is_only_the_blind_twin(tmp_path):
+    told = exported(tmp_path, images=False)
+    assert [path.name for path in told.files] == ["small_iou_qou_test_TEXT.tsv"]
+    assert len(lines(told.files[0])) == 4
+
+
+def test_guarded_cells_are_told(tmp_path):
+    assert any(note.startswith("3 cells such as None") for note in exported(tmp_path).notes)
+
+
+@pytest.mark.parametrize("name", ["MMMU_mine", "MMT", "my_OpenEnded", "LEGO-x"])
+def test_names_that_mean_something_else_there_are_refused(tmp_path, name):
+    with pytest.raises(InputError, match="VLMEvalKit treats names with"):
+        exported(tmp_path, name=name)
+
+
+def test_files_of_others_in_the_data_folder_are_left_alone(tmp_path):
+    (tmp_path / "LMUData").mkdir()
+    theirs = tmp_path / "LMUData" / "mine_CIRCULAR.tsv"
+    theirs.write_text("theirs")
+    with pytest.raises(InputError, match="no vqa-mc export wrote it"):
+        exported(tmp_path, name="mine")
+    assert [path.name for path in theirs.parent.iterdir()] == [theirs.name]
+    assert exported(tmp_path, name="other").files == exported(tmp_path, name="other").files
+    assert theirs.read_text() == "theirs"
+
+
+def test_what_vlmevalkit_keeps_of_an_earlier_export_is_told(tmp_path):
+    exported(tmp_path, name="small")
+    (tmp_path / "LMUData" / "images" / "small_CIRCULAR").mkdir(parents=True)
+    assert any("small_CIRCULAR" in note and "remove" in note for note in exported(tmp_path, name="small").notes)
+
+
+def test_an_export_that_fails_leaves_the_earlier_files(tmp_path):
+    before = {path: path.read_bytes() for path in exported(tmp_path, name="small").files}
+    with pytest.raises(InputError):
+        exported(tmp_path, images={"i0": small.picture("red"), "i1": b"broken"}, name="small")
+    assert {path: path.read_bytes() for path in before} == before
+    names = {path.name for path in before} | {"small.export.json"}
+    assert {path.name for path in (tmp_path / "LMUData").iterdir()} == names
+
+
+def test_files_of_an_earlier_export_that_are_not_written_again_are_removed(tmp_path):
+    exported(tmp_path, name="small")
+    for _ in range(2):
+        exported(tmp_path, images=False, name="small")
+        names = {path.name for path in (tmp_path / "LMUData").iterdir()}
+        assert names == {"small_TEXT.tsv", "small.export.json"}
+
+
+def test_too_many_questions_for_circular_indices_leave_that_file_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(vlmevalkit_tsv, "TURN", 3)
+    told = exported(tmp_path)
+    assert [path.name for path in told.files] == ["small_iou_qou_test.tsv", "small_iou_qou_test_TEXT.tsv"]
+    assert any("circular evaluation is for 3 questions or fewer" in note for note in told.notes)
+
+
+def test_the_record_names_the_files(tmp_path):
+    told = exported(tmp_path, name="small")
+    assert json.loads((tmp_path / "LMUData" / "small.export.json").read_text())["files"] == [
+        path.name for path in told.files
+    ]
