@@ -1,6 +1,32 @@
-"""Which shortcuts solve a multiple-choice dataset, ours or another's: from its rows alone, whoever made them."""
+"""Which shortcuts solve a multiple-choice benchmark, ours or another's: from its rows alone, whoever made them.
 
-from hf_vqa_mc.audit.priors import answer_prior, question_answer_prior
-from hf_vqa_mc.audit.rows import Rows, number_rows
+Names are imported when they are asked for, since some learn, which takes its time to import.
+"""
 
-__all__ = ["Rows", "answer_prior", "number_rows", "question_answer_prior"]
+from typing import TYPE_CHECKING
+
+from hf_vqa_mc.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.audit.auditing import Audit as Audit
+    from hf_vqa_mc.audit.auditing import AuditSettings as AuditSettings
+    from hf_vqa_mc.audit.auditing import audit as audit
+    from hf_vqa_mc.audit.priors import answer_prior as answer_prior
+    from hf_vqa_mc.audit.priors import question_answer_prior as question_answer_prior
+    from hf_vqa_mc.audit.rows import Rows as Rows
+    from hf_vqa_mc.audit.rows import number_rows as number_rows
+
+__all__ = ["Audit", "AuditSettings", "Rows", "answer_prior", "audit", "number_rows", "question_answer_prior"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Audit": "auditing",
+        "AuditSettings": "auditing",
+        "Rows": "rows",
+        "answer_prior": "priors",
+        "audit": "auditing",
+        "number_rows": "rows",
+        "question_answer_prior": "priors",
+    },
+)

@@ -6,10 +6,11 @@ from statistics import median
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.audit import answer_prior, number_rows, question_answer_prior
+from hf_vqa_mc.audit.priors import answer_prior_of_other_folds, question_answer_prior_of_other_folds
 
 COLOURS, SHAPES = ["red", "blue", "green", "black"], ["circle", "square", "star", "cross"]
 
@@ -52,11 +53,25 @@ choices = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5)  # a text 
 rows = st.tuples(questions, choices, st.integers(0, 4)).map(lambda row: (*row[:2], row[2] % len(row[1])))
 
 
+@settings(deadline=None)  # the first call loads what was compiled
 @given(train=st.lists(rows, min_size=1, max_size=30), asked=st.lists(rows, min_size=1, max_size=10))
 def test_they_are_what_the_definition_says(train, asked):
     found = rows_of(train=train, test=asked)
     assert answer_prior(found["train"], found["test"]).tolist() == literal(train, asked, 0)
     assert question_answer_prior(found["train"], found["test"]).tolist() == literal(train, asked, 99)
+
+
+@settings(deadline=None)  # the first call loads what was compiled
+@given(st.lists(st.tuples(rows, st.integers(0, 4)), min_size=2, max_size=30))
+def test_without_a_train_split_each_part_is_asked_by_what_the_others_say(asked):
+    found, folds = rows_of(test=[row for row, _ in asked])["test"], np.array([fold for _, fold in asked], np.int8)
+    for rule, longest in ((answer_prior_of_other_folds, 0), (question_answer_prior_of_other_folds, 99)):
+        picked = rule(found, folds)
+        for fold in set(folds.tolist()):
+            others = [row for row, of in asked if of != fold]
+            here = [row for row, of in asked if of == fold]
+            expected = literal(others, here, longest) if others else found.chance.tolist()
+            assert picked[folds == fold].tolist() == expected
 
 
 def asked_about(kind, others, n, seed):

@@ -32,7 +32,7 @@ def test_texts_that_count_as_the_same_share_a_number_across_splits():
     splits = {"train": table(("Is it 2?", ["Two.", "no"], 0)), "test": table(("is it two", ["no", "2"], 1))}
     rows = number_rows(splits)
     assert rows["train"].keys.tolist() == rows["test"].keys.tolist()
-    assert rows["train"].beginnings.tolist() == rows["test"].beginnings.tolist()
+    assert rows["train"].beginning(2).tolist() == rows["test"].beginning(2).tolist()
 
 
 def test_questions_share_the_numbers_of_the_words_that_they_begin_with():

@@ -1,0 +1,162 @@
+"""What the audit finds in datasets with planted shortcuts, and how long a million rows take: `.ci/bench audit`.
+
+The planted datasets are those of the tests (tests/audit/planted.py): 100 seeds of each bias, strength and size.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from hf_vqa_mc.audit import number_rows  # noqa: E402
+from hf_vqa_mc.audit.ambiguity import may_be_right  # noqa: E402
+from hf_vqa_mc.audit.checks import shortcut_checks  # noqa: E402
+from hf_vqa_mc.audit.estimates import ALARM_LEVEL, Estimate, estimate, holm  # noqa: E402
+from hf_vqa_mc.audit.findings import findings  # noqa: E402
+from hf_vqa_mc.audit.folds import folds_of  # noqa: E402
+from hf_vqa_mc.benchmarks.benchmark import ROWS, Split  # noqa: E402
+from hf_vqa_mc.language.wordnet import load_wordnet  # noqa: E402
+from tests.audit.planted import RULES, planted, split_of  # noqa: E402
+
+T = TypeVar("T")
+Row = tuple[str, float, str, str]
+"""What was measured, its value, the unit, what is required ("" where nothing is)."""
+
+SEEDS = 100
+STRENGTHS = (0.1, 0.3, 0.6)
+SIZES = (300, 2000)
+MILLION = 1_000_000
+KINDS = {"repeat": "answers repeat as in VQA", "differ": "all texts differ"}
+
+
+def rows() -> list[Row]:
+    """The figures."""
+    found: list[Row] = []
+    for kind, words in KINDS.items():
+        done = subprocess.run([sys.executable, __file__, kind], capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"audit: a million rows failed\n{done.stderr}")
+        figures = json.loads(done.stdout)
+        what = f"audit without training, {MILLION:,} rows of 4 choices, {words}"
+        found.append((what, figures["seconds"], "s", "< 60"))
+        found += [(f"{what}: {step}", taken, "s", "") for step, taken in figures["steps"].items()]
+        found.append((f"{what}: peak memory", figures["gib"], "GiB", "< 3.72"))  # 4 GB
+    return found + list(planted_rows())
+
+
+def planted_rows() -> Iterator[Row]:
+    """How often the planted strength lies in the interval, and how often there is an alarm without any."""
+    for size in SIZES:
+        for bias, rule in RULES.items():
+            if rule is None:
+                continue
+            for strength in STRENGTHS:
+                inside = 0
+                for seed in range(SEEDS):
+                    results, truth = audited(bias, strength, size, seed)
+                    inside += results[rule].low <= truth <= results[rule].high
+                yield f"{bias} planted at {strength}, {size:,} rows: in the interval", inside, "of 100", ">= 90"
+        for bias, counted in {"question cue": "question and answer prior", "length": "answer prior (eq. 2)"}.items():
+            for strength in STRENGTHS:
+                above = 0
+                for seed in range(SEEDS):
+                    results, truth = audited(bias, strength, size, seed)
+                    above += results[counted].low > truth
+                yield f"{bias} planted at {strength}, {size:,} rows: {counted} said too much", above, "of 100", "<= 5"
+        alarms = 0
+        for seed in range(SEEDS):
+            results, _ = audited("none", 0.0, size, seed)
+            alarms += min(holm([result.p for result in results.values()])) < ALARM_LEVEL
+        yield f"nothing planted, {size:,} rows: an alarm", alarms, "of 100", "<= 5"
+
+
+def audited(bias: str, strength: float, size: int, seed: int) -> tuple[dict[str, Estimate], float]:
+    """What the checks say of a planted dataset, by rule, and the truth."""
+    table, _, truth = planted(bias, strength, size, seed)
+    split, asked = split_of(table), number_rows({"test": table})["test"]
+    found = shortcut_checks(asked, True, folds_of(split), None)
+    results = {one.name: estimate(one.scores, asked.chance, split.clusters, one.inflation) for one in found}
+    return results, truth
+
+
+def million(kind: str) -> dict[str, object]:
+    """Seconds of each step, and of all but making the rows; the most memory that the process has held."""
+    table = million_rows(kind)
+    split = Split("test", "a million rows", table, table, None)
+    steps: dict[str, float] = {}
+    answers = table["answers"].combine_chunks()
+    numbered, steps["numbering"] = timed(lambda: number_rows({"test": table}))
+    asked = numbered["test"]
+    folds, steps["folds"] = timed(lambda: folds_of(split))
+    shortcuts, steps["shortcuts"] = timed(lambda: shortcut_checks(asked, True, folds, None))
+    clusters, steps["images"] = timed(lambda: split.clusters)
+    _, steps["intervals"] = timed(lambda: [estimate(s.scores, asked.chance, clusters, s.inflation) for s in shortcuts])
+    _, steps["findings"] = timed(lambda: findings({"test": split}, numbered, "test"))
+    _, steps["may be right"] = timed(lambda: may_be_right(asked, answers, None))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {"seconds": sum(steps.values()), "steps": steps, "gib": peak}
+
+
+def million_rows(kind: str) -> pa.Table:
+    """Rows of 4 choices, three questions an image; questions and answers are made of WordNet's nouns.
+
+    Answers repeat as VQA v1's do (3,000 of them, the n-th 1/n as often as the first), or no text comes twice: three
+    nouns and a number.
+    """
+    chance = np.random.default_rng(0)
+    nouns = np.array([lemma for lemma in load_wordnet().nouns.lemmas if "_" not in lemma], object)
+    if kind == "repeat":
+        frequency = 1 / np.arange(1, 3001)
+        texts = nouns[chance.choice(3000, (MILLION, 4), p=frequency / frequency.sum()) * 19]
+        openers = nouns[chance.integers(200, size=MILLION)] + " is the " + nouns[chance.integers(5000, size=MILLION)]
+        questions = openers + " of the " + nouns[chance.integers(20, size=MILLION)] + "?"
+    else:
+        numbers = np.arange(4 * MILLION).reshape(MILLION, 4).astype(str).astype(object)
+        words = [nouns[chance.integers(len(nouns), size=(MILLION, 4))] for _ in range(3)]
+        texts = words[0] + " " + words[1] + " " + words[2] + " " + numbers
+        questions = words[0][:, 0] + " is the " + words[2][:, 1] + " of the " + numbers[:, 0] + "?"
+    labels = chance.integers(4, size=MILLION)
+    targets = texts[np.arange(MILLION), labels]
+    others = nouns[chance.integers(3000, size=(MILLION, 3)) * 19]
+    columns = {
+        "question_id": pa.array(np.arange(MILLION).astype(str)),
+        "image_id": pa.array(np.arange(MILLION) // 3).cast(pa.string()),
+        "question": pa.array(questions, pa.string()),
+        "choices": lists(texts),
+        "label": labels,
+        "question_type": pa.array(np.full(MILLION, "", object), pa.string()),
+        "answers": lists(np.concatenate([targets[:, None], others], axis=1)),
+        "choice_kinds": lists(np.empty((MILLION, 0), object)),
+    }
+    return pa.table(columns, schema=ROWS)
+
+
+def lists(texts: NDArray[np.object_]) -> pa.ListArray:
+    """Rows of texts as Arrow has them."""
+    offsets = np.arange(0, texts.size + 1, max(texts.shape[1], 1)) if texts.size else np.zeros(len(texts) + 1)
+    return pa.ListArray.from_arrays(offsets.astype(np.int32), pa.array(texts.ravel(), pa.string()))
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """What work gives, and the seconds it took."""
+    start = time.perf_counter()
+    return work(), time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] and sys.argv[1] in KINDS:
+        print(json.dumps(million(sys.argv[1])))
+    else:
+        for row in rows():
+            print(*row, sep="\t")

@@ -1,0 +1,143 @@
+"""Datasets with one known shortcut, or with none: what an audit finds in them can be compared with the truth."""
+
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from hf_vqa_mc.benchmarks import Split
+from hf_vqa_mc.benchmarks.benchmark import ROWS
+
+RULES = {
+    "position": "choice A",
+    "length": "longest choice",
+    "frequency": "most offered choice",
+    "question overlap": "most words of the question",
+    "image cue": None,
+    "question cue": None,
+    "none": None,
+}
+"""Each bias and the rule without training that looks for it; the two cues are for probes."""
+
+LENGTHS = range(3, 15)
+"""of the words, in letters; no two choices of a row are equally long"""
+OF_A_LENGTH = 150
+KEPT = 10
+"""of the words of each length that are offered only where a bias wants them"""
+CUES = 8
+"""kinds of image, or first words of a question, each of which has a text of its own"""
+CUE_WORDS = ("what", "who", "where", "why", "how", "which", "when", "whose")
+FILLERS = ("blue", "near", "left", "under", "behind", "small", "old", "round")
+TYPES = ("things", "places", "people")
+ROWS_PER_IMAGE = 3
+ALIKE = 2.0
+"""a + b of the beta distribution that an image's own strength is from: its rows are right or wrong together"""
+
+
+@lru_cache(maxsize=1)
+def words():
+    """(lengths, OF_A_LENGTH) different words, always the same."""
+    chance = np.random.default_rng(20180601)
+    consonants, vowels = list("bcdfghjklmnprstvz"), list("aeiou")
+    found = []
+    for length in LENGTHS:
+        made = {}
+        while len(made) < OF_A_LENGTH:
+            letters = [chance.choice(vowels if place % 2 else consonants) for place in range(length)]
+            made["".join(letters)] = None
+        found.append(list(made))
+    return np.array(found, object)
+
+
+def planted(bias, strength, rows, seed, choices=4):
+    """A dataset whose only shortcut is the one asked for.
+
+    A share of the rows is planted: there the rule that looks for the bias is right; everywhere else any choice is as
+    likely to be right as another, so that this rule, and every other, is right by chance. Which rows are planted
+    goes by image: the images' own shares spread about `strength`.
+
+    Args:
+        bias: a key of RULES.
+        strength: the share of planted rows, in [0, 1].
+        rows: how many.
+        seed: of all chance; the words and what cues tell are the same for all seeds, so that a train split is another
+            seed.
+        choices: of every row, from 2 to 8.
+
+    Returns:
+        A table (``ROWS``), the vectors of the rows' images (float32 (rows, numbers), None but for ``image cue``), and
+        the true gain over chance of the best rule that looks for the bias.
+    """
+    chance = np.random.default_rng([seed, sorted(RULES).index(bias), rows])
+    images = np.sort(chance.integers(max(rows // ROWS_PER_IMAGE, 1), size=rows))
+    chance.shuffle(images)
+    share = np.full(images.max() + 1, float(strength))
+    if 0 < strength < 1:
+        share = chance.beta(ALIKE * strength, ALIKE * (1 - strength), size=len(share))
+    is_planted = chance.random(rows) < share[images]
+    cues = chance.integers(CUES, size=len(share) if bias == "image cue" else rows)
+    if bias == "image cue":
+        cues = cues[images]
+
+    texts, special = _offered(bias, cues, choices, chance)
+    right = np.where(is_planted, special, chance.integers(choices, size=rows))
+    order = chance.permuted(np.tile(np.arange(choices), (rows, 1)), axis=1)  # what stands in each place
+    if bias == "position":
+        first = np.argmax(order == right[:, None], axis=1)
+        everyone = np.flatnonzero(is_planted)
+        order[everyone, first[everyone]] = order[everyone, 0]
+        order[everyone, 0] = right[everyone]
+    labels = np.argmax(order == right[:, None], axis=1)
+    placed = np.take_along_axis(texts, order, axis=1)
+
+    # The word that overlaps is one choice's, always: the target's in planted rows, else any choice's.
+    named = np.where(is_planted, right, chance.integers(choices, size=rows))
+    middle = texts[np.arange(rows), named] if bias == "question overlap" else chance.choice(FILLERS, size=rows)
+    openers = cues if bias == "question cue" else chance.integers(CUES, size=rows)
+    questions = [
+        f"{CUE_WORDS[opener]} is the {word} one of {number}?"
+        for opener, word, number in zip(openers, middle, chance.integers(50, size=rows), strict=True)
+    ]
+    table = pa.table(
+        {
+            "question_id": [f"q{row}" for row in range(rows)],
+            "image_id": [f"image-{seed}-{image}" for image in images],
+            "question": questions,
+            "choices": placed.tolist(),
+            "label": labels,
+            "question_type": chance.choice(TYPES, size=rows).tolist(),
+            "answers": [[text] for text in texts[np.arange(rows), right]],
+            "choice_kinds": [[] for _ in range(rows)],
+        },
+        schema=ROWS,
+    )
+    vectors = None
+    if bias == "image cue":
+        looks = 4.0 * np.eye(CUES, 2 * CUES)[cues] + chance.normal(size=(images.max() + 1, 2 * CUES))[images]
+        vectors = looks.astype(np.float32)
+    return table, vectors, 0.0 if bias == "none" else strength * (1 - 1 / choices)
+
+
+def _offered(bias, cues, choices, chance):
+    """The texts of each row (rows, choices) and which of them is right in a planted row (rows,)."""
+    rows = len(cues)
+    lengths = chance.permuted(np.tile(np.arange(len(LENGTHS)), (rows, 1)), axis=1)[:, :choices]
+    texts = words()[lengths, chance.integers(KEPT, OF_A_LENGTH, size=lengths.shape)]
+    if bias == "length":
+        return texts, lengths.argmax(axis=1)
+    special = np.zeros(rows, np.int64)
+    if bias == "frequency":
+        # Every row offers one of a few texts, of all lengths; its others are rare.
+        texts[:, 0] = words()[lengths[:, 0], 0]
+    if bias in ("image cue", "question cue"):
+        others = (cues[:, None] + chance.permuted(np.tile(np.arange(1, CUES), (rows, 1)), axis=1)) % CUES
+        numbers = np.concatenate([cues[:, None], others[:, : choices - 1]], axis=1)
+        texts = words()[np.arange(CUES), 0][numbers]
+    if bias in ("position", "question overlap"):
+        special = chance.integers(choices, size=rows)
+    return texts, special
+
+
+def split_of(table, name="test", images=None, *, placed=True):
+    """The table as a split of a benchmark."""
+    return Split(name, f"planted, {name}", table, table, images, placed)
