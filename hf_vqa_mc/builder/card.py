@@ -10,6 +10,7 @@ from hf_vqa_mc.builder.image_files import image_features
 from hf_vqa_mc.builder.inventory import IMAGES, Inventory, configs_of
 from hf_vqa_mc.schema import SPLITS, multiple_choice_features
 
+CARD = "README.md"
 HUB_LICENCES = {
     "apache-2.0", "bsd-3-clause", "cc0-1.0", "cc-by-2.0", "cc-by-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0",
     "cc-by-sa-3.0", "cc-by-sa-4.0", "mit", "pddl",
@@ -22,7 +23,12 @@ _SIZE_NAMES = ["n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n
 
 def write_card(folder: Path, inventory: Inventory) -> None:
     """Write the card of a folder that holds what the inventory says."""
-    (folder / "README.md").write_text(f"---\n{card_yaml(inventory)}\n---\n\n{card_text(inventory)}", "utf-8")
+    (folder / CARD).write_text(card(inventory), "utf-8")
+
+
+def card(inventory: Inventory) -> str:
+    """The whole card."""
+    return f"---\n{card_yaml(inventory)}\n---\n\n{card_text(inventory)}"
 
 
 def card_yaml(inventory: Inventory) -> str:

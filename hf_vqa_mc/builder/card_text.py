@@ -3,7 +3,7 @@
 from typing import Any
 
 from hf_vqa_mc.builder.card_statistics import statistics_text
-from hf_vqa_mc.builder.inventory import IMAGES, PREFERRED, Inventory, configs_of
+from hf_vqa_mc.builder.inventory import IMAGES, PREFERRED, PREVIEW, Inventory, configs_of, pictured
 from hf_vqa_mc.schema import CHOICE_KINDS, SPLITS
 
 PAPER = """@inproceedings{chao2018being,
@@ -62,6 +62,7 @@ def card_text(inventory: Inventory) -> str:
     parts = [
         f"# VQA-MC: {titles}, remedied",
         WHAT_IT_IS,
+        *_picture(inventory),
         _loading(inventory),
         "## Configs",
         _config_table(inventory),
@@ -97,6 +98,14 @@ def percent(share: float) -> str:
 def measured_split(statistics: dict[str, Any]) -> str | None:
     """The split whose prior rule the tables show: test, else validation, else train."""
     return next((split for split in reversed(SPLITS) if split in statistics.get("prior_rule", {})), None)
+
+
+def _picture(inventory: Inventory) -> list[str]:
+    config = pictured(inventory)
+    if config is None:
+        return []
+    told = f"Questions of {config}: each with its image, the decoys set by set, and the correct answer"
+    return [f"![{told}]({PREVIEW})", f"*{told}.*"]
 
 
 def _loading(inventory: Inventory) -> str:

@@ -8,7 +8,16 @@ import pyarrow as pa
 
 from hf_vqa_mc.builder.card import write_card
 from hf_vqa_mc.builder.image_files import ImageFiles, image_features
-from hf_vqa_mc.builder.inventory import IMAGES, INVENTORY, Inventory, read_inventory, with_source, write_inventory
+from hf_vqa_mc.builder.inventory import (
+    IMAGES,
+    INVENTORY,
+    PREVIEW,
+    Inventory,
+    pictured,
+    read_inventory,
+    with_source,
+    write_inventory,
+)
 from hf_vqa_mc.builder.place import carry_over, written_beside
 from hf_vqa_mc.builder.shards import WrittenSplit, write_split
 from hf_vqa_mc.builder.stored_images import ROWS_PER_GROUP
@@ -82,7 +91,8 @@ def write_folder(
             if before and old:
                 gone = before["sources"].get(source, {"configs": {}})["configs"].keys()
                 kept = inventory["sources"][source]["configs"].keys()
-                carry_over(old, place.tree, leave_out={"README.md", INVENTORY, *(gone - kept)})
+                outdated = {PREVIEW} if pictured(before) and not pictured(inventory) else set()
+                carry_over(old, place.tree, leave_out={"README.md", INVENTORY, *outdated, *(gone - kept)})
             write_inventory(place.tree, inventory)
             write_card(place.tree, inventory)
 

@@ -119,7 +119,7 @@ def gather(
     names = _possible(source, triplets, variants)
     if similar and wanted == CORPUS:
         progress("training word vectors", 0, 1)
-        vectors = load_word_vectors(CORPUS, partial(_sentences, triplets), settings.seed)
+        vectors = load_word_vectors(CORPUS, partial(sentences, triplets), settings.seed)
         progress("training word vectors", 1, 1)
     return Ingredients(triplets, names, vectors, settings)
 
@@ -132,7 +132,7 @@ def _possible(source: str, triplets: pa.Table, variants: Sequence[str] | None) -
     return tuple(variants or possible)
 
 
-def _sentences(triplets: pa.Table) -> Iterator[list[str]]:
+def sentences(triplets: pa.Table) -> Iterator[list[str]]:
     """The dataset's own text: each question with its answer."""
     texts = zip(triplets["question"].to_pylist(), triplets["target"].to_pylist(), strict=True)
     return ([*words(question), *words(target)] for question, target in texts)

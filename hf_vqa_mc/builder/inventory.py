@@ -7,6 +7,7 @@
                             "made_with": {version, decoys, settings, word_vectors, triplets, embedded_images},
                             "configs": {"cocoqa_iou": {...}, "cocoqa_images": {...}}}}}
 
+With ``preview`` (``{"config": ...}``) the folder also holds ``preview.png``, questions of that config, for the card.
 A config holds ``variant``, ``splits`` (rows and Arrow bytes), ``files`` (with their sha256), ``file_bytes``, and, but
 for images, ``statistics`` and ``example`` (a row).
 """
@@ -18,6 +19,8 @@ from typing import Any
 from hf_vqa_mc.errors import InputError
 
 INVENTORY = "statistics.json"
+PREVIEW = "preview.png"
+"""The picture on the card."""
 WRITTEN_BY = "hf_vqa_mc"
 LAYOUT = 1
 """Changes when an older version could no longer add to a folder."""
@@ -59,8 +62,12 @@ def _is_whole(inventory: Inventory) -> bool:
 
 def write_inventory(folder: Path, inventory: Inventory) -> None:
     """Write ``statistics.json``, the same content in the same bytes."""
-    text = json.dumps(inventory, indent=1, ensure_ascii=False, sort_keys=True)
-    (folder / INVENTORY).write_text(text + "\n", "utf-8")
+    (folder / INVENTORY).write_text(inventory_text(inventory), "utf-8")
+
+
+def inventory_text(inventory: Inventory) -> str:
+    """``statistics.json``."""
+    return json.dumps(inventory, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> Inventory:
@@ -77,7 +84,17 @@ def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> In
     kept = {images: before[images]} if images in before else {}
     sources[source] = {**entry, "configs": {**kept, **entry["configs"]}}
     inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": sources}
+    shown = pictured(old) if old else None
+    if shown and shown not in before and shown not in entry["configs"]:  # else it shows questions of the old build
+        inventory["preview"] = {"config": shown}
     return {**inventory, "default": _default(inventory, (old or {}).get("default"), source)}
+
+
+def pictured(inventory: Inventory) -> str | None:
+    """The config that the picture on the card shows; None where there is none."""
+    preview = inventory.get("preview")
+    config = preview.get("config") if isinstance(preview, dict) else None
+    return config if isinstance(config, str) and config in configs_of(inventory) else None
 
 
 def configs_of(inventory: Inventory) -> dict[str, dict[str, Any]]:

@@ -72,7 +72,7 @@ class Place:
 
     def __init__(self, output: Path) -> None:
         self.output = output
-        with _locked(output):
+        with locked(output):
             remove_leftovers(output)
             self._folder = Path(tempfile.mkdtemp(prefix=f".{output.name}.", suffix=".partial", dir=output.parent))
             self._alive = FileLock(self._folder / "lock")  # held as long as we live: others leave the folder alone
@@ -87,7 +87,7 @@ class Place:
             complete: called with the output as it is now (None if there is none), while no other build can change it;
                 it adds to ``tree`` what the new output keeps of the old one.
         """
-        with _locked(self.output):
+        with locked(self.output):
             check_output(self.output)
             old = self.output if read_inventory(self.output) else None
             complete(old)
@@ -159,7 +159,7 @@ def _link_or_copy(path: str | Path, to: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(output: Path) -> Iterator[None]:
+def locked(output: Path) -> Iterator[None]:
     """Alone with the output; the lock file is removed while it is held, so that none stays behind."""
     path = output.parent / f".{output.name}.lock"
     with tempfile.TemporaryFile(dir=output.parent):  # where nothing can be written FileLock may wait for ever

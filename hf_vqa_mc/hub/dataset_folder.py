@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Collection
 from pathlib import Path, PurePosixPath
 
-from hf_vqa_mc.builder.inventory import INVENTORY, Inventory, configs_of, read_inventory
+from hf_vqa_mc.builder.inventory import INVENTORY, PREVIEW, Inventory, configs_of, pictured, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.version import __version__
@@ -40,10 +40,15 @@ def dataset_shipment(
     inventory = read_inventory(folder)
     if inventory is None:
         raise InputError(f"{folder}: vqa-mc build did not write this folder (it has no {INVENTORY} of ours)")
+    if not inventory["sources"]:
+        raise InputError(
+            f"{folder} is a remedied benchmark, not a build; share it with: "
+            f"hf upload {name} {folder} --repo-type dataset"
+        )
     checksums = files_of(inventory, str(folder))
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} names no files; build it again")
-    files = [_plain(folder, one) for one in (CARD, INVENTORY)]
+    files = [_plain(folder, one) for one in (CARD, INVENTORY, *_picture(inventory))]
     for done, (path, sha256) in enumerate(checksums.items(), start=1):
         files.append(_checked(folder, path, sha256))
         progress("checking files", done, len(checksums))
@@ -81,7 +86,7 @@ def files_of(inventory: Inventory, place: str) -> dict[str, str]:
 def files_gone(
     name: str, shipment: Shipment, before: Inventory, there: Collection[str], *, replace: bool
 ) -> list[str]:
-    """The data files of an earlier push that a new one does without.
+    """The data files, and the card's picture, of an earlier push that a new one does without.
 
     Args:
         name: of the repository, for messages.
@@ -100,7 +105,12 @@ def files_gone(
             f"pull (hf download {name} --repo-type dataset --local-dir FOLDER) and build into that, or add --replace"
         )
     sent = {file.path for file in shipment.files}
-    return sorted(path for path in files_of(before, name) if path not in sent and path in there)
+    known = (*files_of(before, name), *_picture(before))
+    return sorted(path for path in known if path not in sent and path in there)
+
+
+def _picture(inventory: Inventory) -> tuple[str, ...]:
+    return (PREVIEW,) if pictured(inventory) else ()
 
 
 def _plain(folder: Path, name: str) -> ShippedFile:

@@ -10,6 +10,7 @@ from threading import Event
 
 import pytest
 
+from hf_vqa_mc.builder.card_picture import put_picture
 from hf_vqa_mc.version import __version__
 from tests.builder.fixtures import tree_bytes
 from tests.hub.pushing import READER, STRANGER, TOKEN, build, environment, last_line, told
@@ -143,6 +144,25 @@ def test_what_was_pulled_can_be_pushed_again(hub, built, vqa_mc, process, tmp_pa
     assert "holds all of this already" in vqa_mc("push", "dataset", NAME, "--folder", "p").stdout
     assert vqa_mc("push", "dataset", "benchmakers/other", "--folder", "p").returncode == 0
     assert sent(hub, "benchmakers/other") == tree_bytes(built)
+
+
+def test_the_cards_picture_goes_along_and_goes_when_it_is_no_more(hub, built, vqa_mc, tmp_path):
+    place = copytree(built, tmp_path / "with a picture")
+    put_picture(place, "cocoqa_iou_qou", b"a picture")
+    assert vqa_mc("push", "dataset", NAME, "--folder", place).returncode == 0
+    assert sent(hub)["preview.png"] == b"a picture"
+    assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
+    assert sent(hub) == tree_bytes(built)
+
+
+def test_a_remedied_benchmark_is_shared_otherwise_and_that_is_said(hub, vqa_mc, tmp_path):
+    folder = tmp_path / "remedied"
+    folder.mkdir()
+    (folder / "statistics.json").write_text('{"written_by": "hf_vqa_mc", "layout": 1, "sources": {}}', "utf-8")
+    done = vqa_mc("push", "dataset", NAME, "--folder", folder)
+    assert done.returncode == 2
+    assert f"hf upload {NAME} {folder} --repo-type dataset" in done.stderr
+    assert hub.requests == []
 
 
 def test_a_private_dataset_is_there_for_its_owner_only(hub, built, vqa_mc, process):

@@ -1,0 +1,107 @@
+"""``vqa-mc preview``: sample questions of a benchmark as a page, and as a picture for its card."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hf_vqa_mc.cli.columns import (
+    ChoicesColumns,
+    ConfigName,
+    DatasetName,
+    ImageColumn,
+    ImagesFolder,
+    LabelColumn,
+    QuestionColumn,
+    SplitName,
+    TypeColumn,
+    columns_of,
+)
+from hf_vqa_mc.errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.benchmarks.benchmark import Benchmark
+    from hf_vqa_mc.pages.example import Example
+
+
+def preview(
+    dataset: DatasetName,
+    config: ConfigName = None,
+    split: SplitName = None,
+    question: QuestionColumn = None,
+    choices: ChoicesColumns = None,
+    label: LabelColumn = None,
+    image: ImageColumn = None,
+    question_type: TypeColumn = None,
+    images: ImagesFolder = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(help="A model's answers, as vqa-mc score takes them; its picks are marked.", show_default=False),
+    ] = None,
+    questions: Annotated[int, typer.Option(min=1, max=1000, help="How many are drawn.")] = 12,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
+    output: Annotated[Path, typer.Option(help="The html file to write.")] = Path("preview.html"),
+    picture: Annotated[
+        Path | None, typer.Option(help="Also draw the first four as this png file.", show_default=False)
+    ] = None,
+    card: Annotated[
+        bool,
+        typer.Option(help="Put such a picture on the dataset card, where DATASET is a folder of vqa-mc build."),
+    ] = True,
+) -> None:
+    """Show sample questions: image, question, choices by their kinds, and a model's picks.
+
+    Example: vqa-mc preview vqa_mc cocoqa_iou_qou
+
+    Example: vqa-mc preview vqa_mc cocoqa_iou_qou --predictions cocoqa_iou_qou-predictions.json
+
+    The page is one file that any browser opens from the disk.
+    """
+    from hf_vqa_mc.benchmarks import read_benchmark
+    from hf_vqa_mc.cli.progress import steps_on_stderr
+    from hf_vqa_mc.pages import preview_picture, write_preview
+    from hf_vqa_mc.pages.benchmark_examples import drawn_rows, examples_of, picks_of
+    from hf_vqa_mc.pages.plain_text import shown_name
+    from hf_vqa_mc.written_file import check_place
+
+    inputs = [Path(dataset), *([predictions] if predictions else [])]
+    check_place(output, "--output", inputs)
+    if picture is not None:
+        check_place(picture, "--picture", inputs)
+        if picture.absolute() == output.absolute():
+            raise InputError(f"--picture {picture} and --output {output} are the same file; name two")
+    with steps_on_stderr() as progress:
+        columns = columns_of(question, choices, label, image, question_type)
+        benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
+        asked = benchmark.test
+        picked = picks_of(asked, predictions) if predictions else {}
+        examples = examples_of(asked, drawn_rows(asked, questions, seed), picked=picked)
+        title = ", ".join(part for part in (shown_name(dataset), benchmark.config, asked.name) if part)
+        write_preview(output, title, examples)
+        progress("writing", 1, 1)
+    lines = [f"wrote {output}"]
+    if picture is not None:
+        preview_picture(examples, picture)
+        lines.append(f"wrote {picture}")
+    lines += _on_the_card(benchmark, examples) if card else []
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def _on_the_card(benchmark: "Benchmark", examples: list["Example"]) -> list[str]:
+    """What is said of the card: nothing where the dataset has none of ours."""
+    from dataclasses import replace
+
+    from hf_vqa_mc.builder.card_picture import put_picture
+    from hf_vqa_mc.builder.inventory import configs_of, read_inventory
+    from hf_vqa_mc.pages.preview_picture import picture_bytes
+
+    folder = Path(benchmark.dataset)
+    inventory = read_inventory(folder) if folder.is_dir() else None
+    if inventory is None or benchmark.config not in configs_of(inventory):
+        return []
+    try:
+        drawn = picture_bytes([replace(example, picked=None) for example in examples])  # a card is of no model
+        return [f"on the dataset card: {put_picture(folder, benchmark.config, drawn)}"]
+    except (MissingExtra, OSError) as error:
+        return [f"no picture on the dataset card: {error}"]

@@ -1,0 +1,148 @@
+"""What an audit leaves behind: a report for people, all figures for programs, and a score for every row."""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import parquet
+
+from hf_vqa_mc.audit import Audit
+from hf_vqa_mc.benchmarks import Split
+from hf_vqa_mc.decoys.chance import order_keys, purpose_hash, text_hashes
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.features.backbones import file_name
+from hf_vqa_mc.pages.benchmark_examples import examples_of
+from hf_vqa_mc.pages.example import Example
+from hf_vqa_mc.pages.report import write_report
+from hf_vqa_mc.written_file import check_folder, write_bytes, write_json
+
+AUDITS = Path("vqa_mc_audit")
+REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
+ORIGINS = "choice_origins"
+"""The column in which a remedy tells where each choice is from."""
+OF_EACH = 20
+"""Example rows that are shown for one reason."""
+GIVEN_AWAY = "gives itself away: question and choices tell the target"
+MAYBE_RIGHT = "a decoy may be right, too"
+AT_RANDOM = "drawn at random"
+
+Progress = Callable[[str, int, int], None]
+
+
+def folder_name(dataset: str, config: str | None, split: str | None) -> str:
+    """The name of an audit's folder.
+
+    >>> folder_name("vqa_mc", "cocoqa_iou", None), folder_name("data/mine.tsv", None, "dev")
+    ('vqa_mc-cocoqa_iou', 'mine-dev')
+    """
+    path = Path(dataset)
+    local = path.resolve().name.split(".")[0] if path.exists() else dataset
+    return file_name("-".join(part for part in (local or dataset, config, split) if part))
+
+
+def check_audit_folder(folder: Path) -> None:
+    """Nothing, if an audit can be put there.
+
+    Raises:
+        InputError: it is a file, or holds other files than an audit's.
+    """
+    check_folder(folder if folder.parent != AUDITS else AUDITS, "--output")
+    if folder.exists():
+        if not folder.is_dir():
+            raise InputError(f"--output {folder} is a file; name a folder")
+        others = sorted({path.name for path in folder.iterdir()} - {REPORT, FIGURES, ROWS})
+        others = [name for name in others if not name.startswith(".")]
+        if others:
+            raise InputError(f"--output {folder} holds other files ({others[0]}); name a folder of its own")
+
+
+def write_audit(
+    folder: Path,
+    done: Audit,
+    after: Audit | None = None,
+    progress: Progress = lambda step, done, total: None,
+) -> list[Path]:
+    """Writes an audit, or that of a benchmark before and after its remedy.
+
+    Args:
+        folder: made if there is none.
+        done: the audit; of the benchmark as it was, where there is another.
+        after: of the remedied benchmark.
+        progress: told (step, done, total).
+
+    Returns:
+        The files: report.html, audit.json, rows.parquet (of the later audit).
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    folder.parent.mkdir(exist_ok=True)
+    progress("writing the report", 0, 1)
+    shown = shown_rows(done)
+    examples = _examples(done, shown)
+    later = [] if after is None else _examples(after, _same_rows(done, after, shown))
+    figures = done.as_json() if after is None else {"before": done.as_json(), "after": after.as_json()}
+    write_report(folder / REPORT, done.as_json(), examples, None if after is None else after.as_json(), later)
+    write_json(folder / FIGURES, figures, indent=1)
+    write_bytes(folder / ROWS, _row_scores(after or done))
+    progress("writing the report", 1, 1)
+    return [folder / name for name in (REPORT, FIGURES, ROWS)]
+
+
+def shown_rows(done: Audit) -> dict[int, str]:
+    """Some rows worth a look, and why: they give themselves away, have decoys that may be right, or were drawn."""
+    hashes = text_hashes(done.benchmark.test.rows["question_id"].to_pylist())
+    by_chance = np.argsort(order_keys(purpose_hash(0, "examples"), 0, hashes), kind="stable")
+    found: dict[int, str] = {}
+    if done.bias is not None:
+        given_away = by_chance[np.argsort(-done.bias[by_chance], kind="stable")]
+        _add(found, given_away, GIVEN_AWAY)
+    ambiguous = np.flatnonzero(done.maybe_right.any(axis=1))
+    _add(found, by_chance[np.isin(by_chance, ambiguous)], MAYBE_RIGHT)
+    _add(found, by_chance, AT_RANDOM)
+    return found
+
+
+def _add(found: dict[int, str], rows: NDArray[np.int64], note: str) -> None:
+    for row in [row for row in rows[: 2 * OF_EACH].tolist() if row not in found][:OF_EACH]:
+        found[row] = note
+
+
+def _same_rows(before: Audit, after: Audit, shown: dict[int, str]) -> dict[int, str]:
+    """The rows of the later audit that are those shown of the earlier one."""
+    ids = before.benchmark.test.rows["question_id"].to_pylist()
+    later = {name: row for row, name in enumerate(after.benchmark.test.rows["question_id"].to_pylist())}
+    return {later[ids[row]]: note for row, note in shown.items() if ids[row] in later}
+
+
+def _examples(done: Audit, notes: Mapping[int, str]) -> list[Example]:
+    """Rows with what the blind probes make of them."""
+    split, rows = done.benchmark.test, list(notes)
+    bias = {} if done.bias is None else {row: float(done.bias[row]) for row in rows}
+    return examples_of(
+        split, rows, picked=done.picked_blind(rows), bias=bias, notes=notes, origins=_origins(split, rows)
+    )
+
+
+def _origins(split: Split, rows: Sequence[int]) -> dict[int, list[str]]:
+    """Where the choices of rows are from, as a remedy tells it."""
+    if ORIGINS not in split.original.column_names:
+        return {}
+    told = split.original[ORIGINS].take(pa.array(rows, pa.int64())).to_pylist()
+    return {row: origins for row, origins in zip(rows, told, strict=True) if isinstance(origins, list)}
+
+
+def _row_scores(done: Audit) -> bytes:
+    """A parquet file: each row's id, bias, decoys that may be right, and how often each shortcut picks the target."""
+    columns: dict[str, pa.Array] = {"question_id": done.benchmark.test.rows["question_id"].combine_chunks()}
+    if done.bias is not None:
+        columns["bias"] = pa.array(done.bias, pa.float32())
+    columns["decoys_maybe_right"] = pa.array(done.maybe_right.sum(axis=1), pa.int16())
+    for gain in sorted(done.gains, key=lambda one: one.shortcut.name):
+        columns[gain.shortcut.name] = pa.array(gain.shortcut.scores, pa.float32())
+    content = io.BytesIO()
+    parquet.write_table(pa.table(columns), content)
+    return content.getvalue()

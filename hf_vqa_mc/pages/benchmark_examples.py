@@ -1,0 +1,113 @@
+"""Questions of a benchmark as pages show them, and what a model picks."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from hf_vqa_mc.benchmarks.benchmark import Split
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.pages.example import STAND_IN, Example
+from hf_vqa_mc.results.asked import Asked
+from hf_vqa_mc.results.join import Joined, answers_to, check_offered
+from hf_vqa_mc.results.predictions import Answer, read_predictions
+
+UNREADABLE = b"unreadable"
+"""Stands for the file of an image that should be there but cannot be read."""
+
+
+def drawn_rows(split: Split, number: int, seed: int) -> list[int]:
+    """Rows drawn at random, each once, in their order; all where there are no more."""
+    rows = split.rows.num_rows
+    drawn = np.random.default_rng(seed).permutation(rows)[:number]
+    return sorted(map(int, drawn))
+
+
+def examples_of(
+    split: Split,
+    rows: Sequence[int],
+    *,
+    picked: Mapping[int, int] | None = None,
+    bias: Mapping[int, float] | None = None,
+    notes: Mapping[int, str] | None = None,
+    origins: Mapping[int, list[str]] | None = None,
+) -> list[Example]:
+    """Rows of a split as examples; an image that cannot be read is shown as such.
+
+    Args:
+        split: of a benchmark.
+        rows: their numbers.
+        picked: of some rows, the place of the choice that a model or a rule picks.
+        bias: of some rows, how likely those who see too little hold the target to be, in [0, 1].
+        notes: of some rows, why they are shown.
+        origins: of some rows, where their choices are from; of others, only our own rows tell which are stand-ins.
+    """
+    found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
+    return [
+        Example(
+            question_id=columns["question_id"],
+            question=columns["question"],
+            question_type=columns["question_type"],
+            choices=columns["choices"],
+            label=columns["label"],
+            kinds=columns["choice_kinds"],
+            origins=(origins or {}).get(row) or _stand_ins(split, row, len(columns["choices"])),
+            picked=(picked or {}).get(row),
+            bias=(bias or {}).get(row),
+            image=_image(split, row),
+            note=(notes or {}).get(row, ""),
+        )
+        for row, columns in zip(rows, found, strict=True)
+    ]
+
+
+def picks_of(split: Split, predictions: Path) -> dict[int, int]:
+    """The places of the choices that a model picks, for every row.
+
+    Args:
+        split: of a benchmark.
+        predictions: a file as `vqa-mc score` takes it, with an answer to each of the split's questions.
+
+    Raises:
+        InputError: it cannot be read, lacks questions, or has answers that are none of the choices.
+    """
+    answered = read_predictions(predictions)
+    rows = split.rows
+    choices, labels = rows["choices"].to_pylist(), rows["label"].to_pylist()
+    ids = rows["question_id"].to_pylist()
+    asked = Asked("multiple_choice", split.place, ids, choices=choices, labels=labels)
+    joined = Joined(asked, answers_to(asked, answered, each_once=True), from_csv=answered.from_csv)
+    check_offered(joined, ["mc_accuracy"], predictions)
+    return {
+        row: _place(answer, choices[row], labels[row])
+        for row, answer in enumerate(joined.answers)
+        if answer is not None
+    }
+
+
+def _place(answer: Answer, choices: list[str], label: int) -> int:
+    """Which choice an answer is; of those with the same text the target, as scores have it."""
+    if isinstance(answer, int):
+        return answer
+    places = [place for place, text in enumerate(choices) if text == answer]
+    places = places or [place for place, text in enumerate(choices) if text.lower() == answer.lower()]
+    return label if label in places else places[0]
+
+
+def _stand_ins(split: Split, row: int, choices: int) -> list[str]:
+    """Which choices stand in for decoys that were not found, as our rows say; empty where there are none."""
+    if "choice_fallback" not in split.original.column_names:
+        return []
+    marks = split.original["choice_fallback"][row].as_py()
+    usable = isinstance(marks, list) and len(marks) == choices and True in marks
+    return [STAND_IN if mark is True else "" for mark in marks] if usable else []
+
+
+def _image(split: Split, row: int) -> bytes | None:
+    if split.images is None:
+        return None
+    try:
+        return split.images.read(row)
+    except InputError:
+        return UNREADABLE

@@ -1,0 +1,73 @@
+"""Text of a dataset as a page may show it: no control characters, no endless cells; figures as people write them."""
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+LONGEST = 400
+"""Characters of a cell that are shown."""
+
+# Controls but for tab and line ends, marks that turn the direction of what follows, halves of UTF-16 pairs, and
+# code points that stand for no character.
+_UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_SPACE = re.compile(r"\s+")
+
+
+def plain(text: object, most: int = LONGEST) -> str:
+    r"""Text that can stand in a page: on one line, cut where it is endless.
+
+    Args:
+        text: from a dataset; None is "".
+        most: characters that are kept.
+
+    >>> plain("a cat\n on it"), plain("x" * 5000, most=3)
+    ('a cat on it', 'xxx… (5,000 characters)')
+    """
+    whole = "" if text is None else str(text)
+    shown = _SPACE.sub(" ", _UNSHOWABLE.sub("\ufffd", whole[: 4 * most])).strip()
+    cut = len(shown) > most or len(whole) > 4 * most
+    return f"{shown[:most].rstrip()}\u2026 ({len(whole):,} characters)" if cut else shown
+
+
+def shown_name(dataset: str) -> str:
+    """What a page calls a dataset: of a path from the root only the end, as the rest is about somebody's machine.
+
+    >>> shown_name("/home/me/vqa_mc"), shown_name("vqa_mc"), shown_name("NAMESPACE/vqa_mc")
+    ('vqa_mc', 'vqa_mc', 'NAMESPACE/vqa_mc')
+    """
+    path = PurePath(dataset)
+    return path.name if path.is_absolute() and path.name else dataset
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in [0, 1] as text; a dash where there is none.
+
+    >>> percent(0.2534), percent(None), percent(1.0)
+    ('25.3%', '\u2013', '100.0%')
+    """
+    return "\u2013" if share is None else f"{100 * share:.{digits}f}%"
+
+
+def points(gain: float | None) -> str:
+    """A difference of shares in percentage points, with its sign.
+
+    >>> points(0.273), points(-0.0123), points(0.0001)
+    ('+27.3', '\u22121.2', '0.0')
+    """
+    if gain is None:
+        return "\u2013"
+    text = f"{100 * gain:+.1f}".replace("-", "\u2212")
+    return "0.0" if text[1:] == "0.0" else text
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """A gain's interval in percentage points, "" where there is none."""
+    if row.get("low") is None or row.get("high") is None:
+        return ""
+    return f"{points(row['low'])} to {points(row['high'])}"
+
+
+def count(number: float | None) -> str:
+    """A number of things, with thousands told apart."""
+    return "\u2013" if number is None else f"{number:,.0f}"

@@ -1,0 +1,153 @@
+"""``vqa-mc preview``: what it writes, and what it puts on the card of a built folder."""
+
+import json
+import shutil
+import warnings
+
+import pytest
+import typer
+from PIL import Image
+from typer.testing import CliRunner
+
+from hf_vqa_mc.cli.preview import preview
+from hf_vqa_mc.errors import InputError
+from tests.builder import raw_files
+
+pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+
+app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
+app.command()(preview)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder vqa_mc, built of COCO-QA."""
+    from hf_vqa_mc.builder import build_dataset
+
+    folder = tmp_path_factory.mktemp("built")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        raw_files.cocoqa(folder / "cocoqa")
+        build_dataset(
+            "cocoqa", data_dir=folder / "cocoqa", output=folder / "vqa_mc", variants=["iou", "random_uniform"]
+        )
+    return folder / "vqa_mc"
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, built):
+    """Runs the command in a folder that holds a copy of vqa_mc."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    shutil.copytree(built, tmp_path / "vqa_mc")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        result = CliRunner().invoke(app, list(map(str, arguments)))
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return run
+
+
+def test_it_writes_a_page_and_puts_a_picture_on_the_card(run, tmp_path):
+    result = run("vqa_mc", "cocoqa_iou")
+    assert result.stdout.splitlines() == [
+        "wrote preview.html",
+        "on the dataset card: " + str(tmp_path / "vqa_mc/preview.png"),
+    ]
+    page = (tmp_path / "preview.html").read_text("utf-8")
+    assert "vqa_mc, cocoqa_iou, test" in page
+    assert "IoU decoys" in page
+    with Image.open("vqa_mc/preview.png") as picture:
+        assert picture.format == "PNG"
+    assert "](preview.png)" in (tmp_path / "vqa_mc/README.md").read_text("utf-8")
+
+
+def test_the_same_command_gives_the_same_bytes(run, tmp_path):
+    run("vqa_mc", "cocoqa_iou")
+    files = [path for path in (tmp_path / "preview.html", *(tmp_path / "vqa_mc").rglob("*")) if path.is_file()]
+    once = [path.read_bytes() for path in files]
+    run("vqa_mc", "cocoqa_iou")
+    assert once == [path.read_bytes() for path in files]
+
+
+def test_without_the_card_the_folder_is_left_alone(run, tmp_path):
+    before = {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
+    result = run("vqa_mc", "cocoqa_iou", "--no-card", "--output", "page.html", "--picture", "some.png")
+    assert result.stdout.splitlines() == ["wrote page.html", "wrote some.png"]
+    assert before == {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
+    assert (tmp_path / "some.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_models_picks_are_marked_on_the_page_but_not_on_the_card(run, tmp_path):
+    from datasets import load_dataset
+
+    run("vqa_mc", "cocoqa_iou")
+    card = (tmp_path / "vqa_mc/preview.png").read_bytes()
+    assert "model’s pick" not in (tmp_path / "preview.html").read_text("utf-8")
+    rows = load_dataset("./vqa_mc", "cocoqa_iou")["test"]
+    (tmp_path / "p.json").write_text(json.dumps(dict.fromkeys(rows["question_id"], 0)))
+    run("vqa_mc", "cocoqa_iou", "--predictions", "p.json")
+    assert (tmp_path / "preview.html").read_text("utf-8").count("model’s pick</span>") == min(12, len(rows))
+    assert (tmp_path / "vqa_mc/preview.png").read_bytes() == card
+
+
+def test_a_file_of_others_can_be_shown(run, tmp_path):
+    (tmp_path / "mine.jsonl").write_text(
+        "".join(
+            json.dumps({"question": f"<b>{row}</b>?", "choices": ["a", "b"], "label": row % 2}) + "\n"
+            for row in range(30)
+        )
+    )
+    result = run("mine.jsonl", "--questions", 5)
+    assert result.stdout == "wrote preview.html\n"
+    page = (tmp_path / "preview.html").read_text("utf-8")
+    assert page.count('<article class="card">') == 5
+    assert "<b>" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["vqa_mc", "cocoqa_iou", "--output", "vqa_mc/preview.html"], "would replace or change what is read"),
+        (["vqa_mc", "cocoqa_iou", "--output", "x", "--picture", "x"], "are the same file"),
+        (["vqa_mc", "cocoqa_io"], "did you mean 'cocoqa_iou'"),
+        (["nothing.jsonl"], "nothing.jsonl"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(run, tmp_path, arguments, told):
+    with pytest.raises(InputError, match=told):
+        run(*arguments)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == ["vqa_mc"]
+    assert not (tmp_path / "vqa_mc/preview.png").exists()
+
+
+def test_a_folder_that_cannot_be_written_gets_no_picture_and_says_so(run, tmp_path, monkeypatch):
+    import hf_vqa_mc.builder.card_picture as card_picture
+
+    def refused(*arguments):
+        raise PermissionError(13, "Permission denied", "vqa_mc")
+
+    monkeypatch.setattr(card_picture, "write_bytes", refused)
+    result = run("vqa_mc", "cocoqa_iou")
+    assert result.exit_code == 0
+    assert "wrote preview.html" in result.stdout
+    assert "no picture on the dataset card: " in result.stdout
+
+
+def test_its_help_imports_nothing_heavy():
+    import subprocess
+    import sys
+
+    script = (
+        "import sys, typer; from hf_vqa_mc.cli.preview import preview\n"
+        "app = typer.Typer(context_settings={'help_option_names': ['-h']}); app.command()(preview)\n"
+        "try: app(['-h'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'datasets', 'transformers', 'matplotlib', 'pandas', 'sklearn'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
