@@ -10,18 +10,22 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from hf_vqa_mc.cli.audit import audit
 from hf_vqa_mc.cli.build import build
+from hf_vqa_mc.cli.export import export
 from hf_vqa_mc.cli.features import features
 from hf_vqa_mc.cli.predict import predict
+from hf_vqa_mc.cli.preview import preview
 from hf_vqa_mc.cli.push import push
 from hf_vqa_mc.cli.quickstart import quickstart
+from hf_vqa_mc.cli.remedy import remedy
 from hf_vqa_mc.cli.score import score
 from hf_vqa_mc.cli.train import train
 from hf_vqa_mc.cli.transfer import transfer
 from hf_vqa_mc.errors import InputError, MissingExtra
 
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: done; the machine's fault (disk, network); the input's fault; Ctrl-C."""
+"""Exit codes: done; the machine's fault (disk, network); the input's fault; Ctrl-C. 3 is ``audit --fail-above``'s."""
 
 app = typer.Typer(
     name="vqa-mc",
@@ -106,6 +110,10 @@ def _one_line(
 
 verb(quickstart)
 verb(build)
+verb(audit)
+verb(remedy)
+verb(preview)
+verb(export)
 verb(score)
 verb(features)
 verb(train)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from hf_vqa_mc.variants.settings import Ties
 
 SOURCE, SHOWN = "easyvqa", "easyvqa_iou_qou"
+COMPARED = "easyvqa_random_uniform"
+"""What the report shows beside it: decoys as a benchmark has them that nobody thought about."""
+PROBE_ROWS = 5_000
 
 RULES = (
     "By counting the training split: the choice that is most often right for how often it is offered (eq. 2 of Chao "
@@ -77,13 +80,15 @@ def quickstart(
         )
         loaded = load_back(built, progress)
         figures = measure(loaded, progress)
+        report = audit_shown(built, progress)
         if not no_train:
             results = train_models(built, loaded, settings, workers, progress)
     if as_json:
         told = {"output": str(built.output), "load_from": str(built.output.parent), "configs": figures}
+        told["report"] = str(report)
         sys.stdout.write(json.dumps({**told, "models": results}, indent=1) + "\n")
     else:
-        show(built, figures, results, settings)
+        show(built, figures, results, settings, report)
 
 
 def load_back(built: "Build", progress: "Progress") -> "dict[str, DatasetDict]":
@@ -138,7 +143,23 @@ def _figures(train: "Table", test: "Table") -> Figures:
     }
 
 
-def show(built: "Build", figures: Mapping[str, Figures], results: Results, settings: "Settings") -> None:
+def audit_shown(built: "Build", progress: "Progress") -> Path:
+    """The report of the audits of two configs: random decoys, and those that are harder to game."""
+    from hf_vqa_mc.audit import AuditSettings, audit
+    from hf_vqa_mc.benchmarks import read_benchmark
+    from hf_vqa_mc.pages.audit_folder import AUDITS, REPORT, write_audit
+
+    folder = built.output.parent / AUDITS / f"{built.output.name}-{SOURCE}"
+    settings = AuditSettings(probe_rows=PROBE_ROWS)
+    done = {}
+    for name in (COMPARED, SHOWN):
+        done[name] = audit(read_benchmark(str(built.output), name), settings)
+        progress("auditing", len(done), 2)
+    write_audit(folder, done[COMPARED], done[SHOWN])
+    return folder / REPORT
+
+
+def show(built: "Build", figures: Mapping[str, Figures], results: Results, settings: "Settings", report: Path) -> None:
     """What shortcuts and models reach, for people: tables, what they say, and what to type next."""
     from rich.console import Console
 
@@ -150,7 +171,7 @@ def show(built: "Build", figures: Mapping[str, Figures], results: Results, setti
         console.print(table)
         console.print(f"\n{prose}\n", markup=False, highlight=False)
     steps = model_steps(built.output, settings) if results else row_step(built.output)
-    for text in (next_steps(built.output, SHOWN), f"\n{steps}", f"\n{real_step()}"):
+    for text in (next_steps(built.output, SHOWN), f"\n{steps}", f"\n{real_step()}", f"\n{report_step(report)}"):
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -192,6 +213,15 @@ A row with its image:
 
   python -c 'import hf_vqa_mc, datasets; ds = datasets.load_dataset("{output.name}", "{SHOWN}", split="test"); \
 print(hf_vqa_mc.with_images(ds)[0])'"""
+
+
+def report_step(report: Path) -> str:
+    """Where the audit is to be seen, and what to type for another."""
+    return f"""\
+Which shortcuts solve random decoys, and which are left among IoU and QoU decoys, as a page for a browser (another
+benchmark's: vqa-mc audit FILE):
+
+  {report}"""
 
 
 def real_step() -> str:

@@ -1,0 +1,257 @@
+"""``vqa-mc remedy``: the same benchmark with better decoys, or without the rows that give themselves away."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from hf_vqa_mc.cli.audit import ambiguity, show_shortcuts
+from hf_vqa_mc.cli.columns import (
+    ChoicesColumns,
+    ConfigName,
+    DatasetName,
+    ImageColumn,
+    ImagesFolder,
+    LabelColumn,
+    QuestionColumn,
+    SplitName,
+    TypeColumn,
+    columns_of,
+)
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.audit import Audit
+    from hf_vqa_mc.benchmarks import Benchmark
+    from hf_vqa_mc.cli.progress import Progress
+    from hf_vqa_mc.remedy import Donors
+    from hf_vqa_mc.variants.settings import Ties
+
+DECOYS, DONORS, PRUNING, AUDITING = "Decoys", "Donors", "Pruning", "The audits before and after"
+
+
+def remedy(
+    dataset: DatasetName,
+    config: ConfigName = None,
+    *,
+    output: Annotated[
+        Path,
+        typer.Option(help="File of the same kind as the benchmark's, or folder, to write.", show_default=False),
+    ],
+    split: SplitName = None,
+    question: QuestionColumn = None,
+    choices: ChoicesColumns = None,
+    label: LabelColumn = None,
+    image: ImageColumn = None,
+    question_type: TypeColumn = None,
+    images: ImagesFolder = None,
+    variant: Annotated[
+        str, typer.Option(help="iou_qou, iou, qou, or all (also the published decoys).", rich_help_panel=DECOYS)
+    ] = "iou_qou",
+    decoys_per_set: Annotated[int, typer.Option(help="IoU and QoU decoys each.", rich_help_panel=DECOYS)] = 3,
+    word_vectors: Annotated[
+        str | None,
+        typer.Option(
+            help="For QoU decoys: a word2vec, GloVe or .kv file, a gensim-data name, or corpus.",
+            rich_help_panel=DECOYS,
+            show_default=False,
+        ),
+    ] = None,
+    wup_threshold: Annotated[
+        float, typer.Option(help="Texts as similar as this mean the same.", rich_help_panel=DECOYS)
+    ] = 0.9,
+    ties: Annotated[
+        str,
+        typer.Option(
+            help="Equally similar questions: from random starts, or by position, which gives equal questions the same "
+            "decoys.",
+            rich_help_panel=DECOYS,
+        ),
+    ] = "random",
+    seed: Annotated[int, typer.Option(help="Of every random choice.", rich_help_panel=DECOYS)] = 0,
+    pool: Annotated[
+        str | None,
+        typer.Option(
+            help="Another multiple-choice dataset, on the same or other images, whose answers may be decoys.",
+            rich_help_panel=DONORS,
+            show_default=False,
+        ),
+    ] = None,
+    pool_config: Annotated[
+        str | None, typer.Option(help="Its config.", rich_help_panel=DONORS, show_default=False)
+    ] = None,
+    captions: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of captions: answers that occur in an image's may be its IoU decoys.",
+            rich_help_panel=DONORS,
+            show_default=False,
+        ),
+    ] = None,
+    scene_graphs: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of objects, whose names and attributes may be IoU decoys.",
+            rich_help_panel=DONORS,
+            show_default=False,
+        ),
+    ] = None,
+    prune: Annotated[
+        float | None,
+        typer.Option(
+            help="Keep the decoys, but leave out rows until no blind probe gains more than this part of them over "
+            "chance, such as 0.05, or half are gone.",
+            rich_help_panel=PRUNING,
+            show_default=False,
+        ),
+    ] = None,
+    probe_rows: Annotated[
+        int, typer.Option(help="Rows that a probe learns from at most.", rich_help_panel=AUDITING)
+    ] = 20_000,
+    time_limit: Annotated[
+        float,
+        typer.Option(help="Seconds after which no further probe begins to learn, each.", rich_help_panel=AUDITING),
+    ] = 600.0,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of both audits; by default vqa_mc_audit/NAME-remedied.",
+            rich_help_panel=AUDITING,
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Tell the figures as JSON.", rich_help_panel=AUDITING)
+    ] = False,
+) -> None:
+    """Write a benchmark again with decoys that shut shortcuts out, and audit it before and after.
+
+    Example: vqa-mc remedy benchmark.tsv --word-vectors glove.6B.100d.txt --output remedied.tsv
+
+    Example: vqa-mc remedy vqa_mc easyvqa_random_uniform --word-vectors corpus --output remedied
+
+    IoU decoys are answers to other questions on the same image, QoU decoys answers to similar questions. Questions,
+    targets, images and all other columns stay as they are; choice_kinds and choice_origins say where each choice is
+    from.
+    """
+    from hf_vqa_mc.audit import AuditSettings
+    from hf_vqa_mc.audit import audit as audit_benchmark
+    from hf_vqa_mc.benchmarks import check_output, read_benchmark, write_benchmark
+    from hf_vqa_mc.cli.progress import steps_on_stderr
+    from hf_vqa_mc.errors import InputError
+    from hf_vqa_mc.pages.audit_folder import AUDITS, check_audit_folder, folder_name, write_audit
+    from hf_vqa_mc.remedy import check_remedy, give_new_decoys
+    from hf_vqa_mc.remedy.prune import prune as prune_rows
+    from hf_vqa_mc.variants.settings import Settings
+
+    if prune is not None and any(one is not None for one in (word_vectors, pool, captions, scene_graphs)):
+        raise InputError("--prune keeps the decoys; leave --word-vectors, --pool, --captions and --scene-graphs out")
+    settings = Settings(decoys_per_set=decoys_per_set, wup_threshold=wup_threshold, ties=cast("Ties", ties), seed=seed)
+    audited = AuditSettings(probe_rows=probe_rows, time_limit=time_limit, seed=seed)
+    folder = report or AUDITS / f"{folder_name(dataset, config, split)}-remedied"
+    if prune is None:
+        check_remedy(variant, word_vectors)
+    check_audit_folder(folder)
+    check_output(dataset, output)
+    columns = columns_of(question, choices, label, image, question_type)
+    with steps_on_stderr() as progress:
+        benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
+        if prune is not None:
+            pruned = prune_rows(benchmark, prune, probe_rows, seed, progress)
+            remedied, statistics = pruned.benchmark, pruned.statistics
+        else:
+            donors = _donors(benchmark, pool, pool_config, captions, scene_graphs, progress)
+            made = give_new_decoys(benchmark, variant, word_vectors, settings, donors, progress)
+            remedied, statistics = made.benchmark, made.statistics
+        tables = {name: part.original for name, part in remedied.splits.items()}
+        written = write_benchmark(benchmark, tables, output)
+        before = audit_benchmark(benchmark, audited, _named(progress, "before"))
+        after = audit_benchmark(remedied, audited, _named(progress, "after"))
+        reports = write_audit(folder, before, after, progress=progress)
+    if as_json:
+        told = {"remedy": statistics, "before": before.as_json(), "after": after.as_json()}
+        paths = [str(path) for path in (*written, *reports)]
+        sys.stdout.write(json.dumps({**told, "written": paths}, indent=1) + "\n")
+    else:
+        show(statistics, before, after, [*written, *reports])
+
+
+def _donors(
+    benchmark: "Benchmark",
+    pool: str | None,
+    pool_config: str | None,
+    captions: str | None,
+    scene_graphs: str | None,
+    progress: "Progress",
+) -> "Donors":
+    """All that give decoys beside the benchmark's own questions."""
+    from hf_vqa_mc.benchmarks import read_benchmark
+    from hf_vqa_mc.remedy import Donors, from_captions, from_questions, from_scene_graphs
+
+    found = Donors.none()
+    if pool is not None:
+        found = found.and_(from_questions(read_benchmark(pool, pool_config, progress=_named(progress, "pool"))))
+    splits = list(benchmark.splits.values())
+    if captions is not None:
+        answers = [
+            texts[label]
+            for one in splits
+            for texts, label in zip(one.rows["choices"].to_pylist(), one.rows["label"].to_pylist(), strict=True)
+        ]
+        for one in splits:
+            found = found.and_(from_captions(captions, one, answers))
+    if scene_graphs is not None:
+        for one in splits:
+            found = found.and_(from_scene_graphs(scene_graphs, one))
+    return found
+
+
+def _named(progress: "Progress", which: str) -> "Progress":
+    """The same, with steps that say whose they are."""
+    return lambda step, done, total: progress(f"{which}: {step}", done, total)
+
+
+def show(statistics: dict[str, Any], before: "Audit", after: "Audit", written: list[Path]) -> None:
+    """What was changed and what it brought, for people."""
+    from rich.console import Console
+
+    console = Console()
+    for line in [*_changed(statistics), ""]:
+        console.print(line, markup=False, highlight=False)
+    show_shortcuts(console, [before, after])
+    told = [before.as_json(), after.as_json()]
+    for when, one in zip(("Before", "After"), told, strict=True):
+        console.print(f"\n{when}: {one['verdict']} {ambiguity(one)}", markup=False, highlight=False)
+    console.print("")
+    for name, why in before.benchmark.left_out.items():
+        console.print(f"{name} is not in what was written: {why}", markup=False, highlight=False)
+    for path in written:
+        console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _changed(statistics: dict[str, Any]) -> list[str]:
+    """What a remedy did, in sentences."""
+    if "rounds" in statistics:
+        last, reached = statistics["rounds"][-1], statistics["reached"]
+        return [
+            f"{statistics['rows']:,} of {statistics['published']:,} rows are kept after {len(statistics['rounds'])} "
+            f"rounds; of these the strongest blind probe gains {100 * last['gain']:+.1f} points"
+            + ("." if reached else f", more than the {100 * statistics['to_gain']:g} asked for: no more are left out.")
+        ]
+    told = []
+    for name, found in statistics["decoys"].items():
+        rest = f"; {found['missing']:,} are missing" if found["missing"] else ""
+        told.append(
+            f"{name}: {found['found']:,} of {found['wanted']:,} decoys are of this kind, {found['fallbacks']:,} are "
+            f"fall-backs{rest}."
+        )
+    donors = statistics["donors"]
+    if donors["given"]:
+        told.append(
+            f"Donors: {donors['given']:,} answers about {donors['images_in_common']:,} of the benchmark's images; "
+            f"{donors['decoys_from_them']:,} decoys are theirs."
+        )
+    if statistics["rows_left_as_published"]:
+        told.append(f"{statistics['rows_left_as_published']:,} rows keep their published choices: no decoy was found.")
+    return told
