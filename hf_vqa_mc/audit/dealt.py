@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,4 +93,5 @@ def deal(rows: Rows, places: int, generator: np.random.Generator) -> Dealt:
 
 def together(first: Dealt, second: Dealt) -> Dealt:
     """The rows of both, which have as many places and one vocabulary."""
-    return replace(first, **{name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in _OF_ROWS})
+    joined: dict[str, Any] = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in _OF_ROWS}
+    return replace(first, **joined)

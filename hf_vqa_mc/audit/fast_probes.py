@@ -97,9 +97,12 @@ def _picks(knows: Knows, model: str) -> str:
 
 def _answers(features: ProbeFeatures, knows: Knows, model: PairModel, part: Part) -> NDArray[np.float64]:
     """P(target) of the choices of the rows asked, (rows, places)."""
-    learnt, asked = features.of(knows, part, sparse=model.takes_sparse)
-    model.learn(learnt, features.dealt.take(part.learn))
-    return model.chances(asked, features.dealt.take(part.asked))
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # such small products gain nothing from more, and lose much beside other programs
+        learnt, asked = features.of(knows, part, sparse=model.takes_sparse)
+        model.learn(learnt, features.dealt.take(part.learn))
+        return model.chances(asked, features.dealt.take(part.asked))
 
 
 def _joined(vectors: tuple[Vectors | None, Vectors | None], with_train: bool) -> Vectors | None:

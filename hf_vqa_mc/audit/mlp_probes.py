@@ -196,6 +196,8 @@ def _write_features(store: Path, of_image: dict[str, Vectors]) -> None:
 
 def _answers(folder: Path, model: str, seeing: bool, given: dict[str, Any]) -> NDArray[np.float64]:
     """Scores of the test rows' choices, (rows, places), in the order that they stand in."""
+    import torch
+
     from hf_vqa_mc.training import TrainingSettings, predict, train
 
     features = folder.with_name(f"{folder.name}-features") / "images" if seeing else None
@@ -203,7 +205,12 @@ def _answers(folder: Path, model: str, seeing: bool, given: dict[str, Any]) -> N
     settings = TrainingSettings(
         dataset=str(folder), config=CONFIG, output=run, model=model, features=features, **given, **RECIPE
     )
-    trained = train(settings)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # such small models gain nothing from more, and lose much beside other programs
+    try:
+        trained = train(settings)
+    finally:
+        torch.set_num_threads(threads)
     vectors = None if given["word_vectors"] == "corpus" else given["word_vectors"]
     found = predict(trained.folder, str(folder), CONFIG, split="test", features=features, word_vectors=vectors).found
     return found.logits.astype(np.float64)

@@ -1,4 +1,4 @@
-"""The fast probes find what is planted and nothing else, and never look at the labels of the rows that they are asked."""
+"""The fast probes find what is planted and nothing else, and never look at the labels of the rows asked."""
 
 import time
 
@@ -66,7 +66,7 @@ def test_the_order_of_choices_is_no_shortcut_where_the_benchmark_tells_none():
 
 
 def test_labels_of_the_rows_asked_change_no_answer():
-    table, vectors, _ = planted("question cue", 0.6, 300, 0)
+    table, _, _ = planted("question cue", 0.6, 300, 0)
     split = split_of(table)
     folds = folds_of(split)
     labels = table["label"].to_numpy().copy()
