@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hf_vqa_mc.cli.columns import (
-    ChoicesColumns,
-    ConfigName,
-    DatasetName,
-    ImageColumn,
-    ImagesFolder,
-    LabelColumn,
-    QuestionColumn,
-    SplitName,
-    TypeColumn,
-    columns_of,
-)
+from hf_vqa_mc.cli import benchmark_options as given
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,15 +21,15 @@ FOUND = 3
 
 
 def audit(
-    dataset: DatasetName,
-    config: ConfigName = None,
-    split: SplitName = None,
-    question: QuestionColumn = None,
-    choices: ChoicesColumns = None,
-    label: LabelColumn = None,
-    image: ImageColumn = None,
-    question_type: TypeColumn = None,
-    images: ImagesFolder = None,
+    dataset: given.DatasetName,
+    config: given.ConfigName = None,
+    split: given.SplitName = None,
+    question: given.QuestionColumn = None,
+    choices: given.ChoicesColumns = None,
+    label: given.LabelColumn = None,
+    image: given.ImageColumn = None,
+    question_type: given.TypeColumn = None,
+    images: given.ImagesFolder = None,
     probes: Annotated[bool, typer.Option(help="Train probes, or only count.", rich_help_panel=PROBES)] = True,
     probe_rows: Annotated[
         int, typer.Option(help="Rows that a probe learns from at most.", rich_help_panel=PROBES)
@@ -120,7 +109,7 @@ def audit(
     settings = AuditSettings(probes, probe_rows, time_limit, word_vectors, mlps, features, language_model, seed)
     folder = output or AUDITS / folder_name(dataset, config, split)
     check_audit_folder(folder)
-    columns = columns_of(question, choices, label, image, question_type)
+    columns = given.columns_of(question, choices, label, image, question_type)
     with steps_on_stderr() as progress:
         benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
         done = audit_benchmark(benchmark, settings, progress)
@@ -186,8 +175,10 @@ def _cells(gain: "Gain | None", short: bool) -> list[str]:
 
 def ambiguity(told: dict[str, object]) -> str:
     """How many decoys may be right, in a sentence."""
+    from hf_vqa_mc.audit.finding import percent
+
     found = told["may_be_right"]
     assert isinstance(found, dict)  # noqa: S101  so it is made
-    reasons = [f"{reason} {100 * share:.1f}%" for reason, share in found["reasons"].items() if share]
+    reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
     listed = f" ({', '.join(reasons)})" if reasons else ""
-    return f"Of {found['decoys']:,} decoys {100 * found['share']:.1f}% may be right, too{listed}."
+    return f"Of {found['decoys']:,} decoys {percent(found['share'], 1)} may be right, too{listed}."

@@ -5,18 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hf_vqa_mc.cli.columns import (
-    ChoicesColumns,
-    ConfigName,
-    DatasetName,
-    ImageColumn,
-    ImagesFolder,
-    LabelColumn,
-    QuestionColumn,
-    SplitName,
-    TypeColumn,
-    columns_of,
-)
+from hf_vqa_mc.cli import benchmark_options as given
 
 if TYPE_CHECKING:
     from hf_vqa_mc.exports.written import Exported
@@ -26,8 +15,8 @@ def export(
     harness: Annotated[
         Literal["lm-eval", "lmms-eval", "vlmevalkit"], typer.Argument(help="What will run it.", show_default=False)
     ],
-    dataset: DatasetName,
-    config: ConfigName = None,
+    dataset: given.DatasetName,
+    config: given.ConfigName = None,
     *,
     output: Annotated[
         Path,
@@ -36,13 +25,13 @@ def export(
             show_default=False,
         ),
     ],
-    split: SplitName = None,
-    question: QuestionColumn = None,
-    choices: ChoicesColumns = None,
-    label: LabelColumn = None,
-    image: ImageColumn = None,
-    question_type: TypeColumn = None,
-    images: ImagesFolder = None,
+    split: given.SplitName = None,
+    question: given.QuestionColumn = None,
+    choices: given.ChoicesColumns = None,
+    label: given.LabelColumn = None,
+    image: given.ImageColumn = None,
+    question_type: given.TypeColumn = None,
+    images: given.ImagesFolder = None,
     hide_answers: Annotated[bool, typer.Option("--hide-answers", help="Write no labels; predictions only.")] = False,
     name: Annotated[
         str | None,
@@ -62,7 +51,7 @@ def export(
     from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.exports import export_benchmark
 
-    columns = columns_of(question, choices, label, image, question_type)
+    columns = given.columns_of(question, choices, label, image, question_type)
     with steps_on_stderr() as progress:
         benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
         exported = export_benchmark(

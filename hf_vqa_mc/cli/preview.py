@@ -6,18 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hf_vqa_mc.cli.columns import (
-    ChoicesColumns,
-    ConfigName,
-    DatasetName,
-    ImageColumn,
-    ImagesFolder,
-    LabelColumn,
-    QuestionColumn,
-    SplitName,
-    TypeColumn,
-    columns_of,
-)
+from hf_vqa_mc.cli import benchmark_options as given
 from hf_vqa_mc.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -26,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def preview(
-    dataset: DatasetName,
-    config: ConfigName = None,
-    split: SplitName = None,
-    question: QuestionColumn = None,
-    choices: ChoicesColumns = None,
-    label: LabelColumn = None,
-    image: ImageColumn = None,
-    question_type: TypeColumn = None,
-    images: ImagesFolder = None,
+    dataset: given.DatasetName,
+    config: given.ConfigName = None,
+    split: given.SplitName = None,
+    question: given.QuestionColumn = None,
+    choices: given.ChoicesColumns = None,
+    label: given.LabelColumn = None,
+    image: given.ImageColumn = None,
+    question_type: given.TypeColumn = None,
+    images: given.ImagesFolder = None,
     predictions: Annotated[
         Path | None,
         typer.Option(help="A model's answers, as vqa-mc score takes them; its picks are marked.", show_default=False),
@@ -72,7 +61,7 @@ def preview(
         if picture.absolute() == output.absolute():
             raise InputError(f"--picture {picture} and --output {output} are the same file; name two")
     with steps_on_stderr() as progress:
-        columns = columns_of(question, choices, label, image, question_type)
+        columns = given.columns_of(question, choices, label, image, question_type)
         benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
         asked = benchmark.test
         picked = picks_of(asked, predictions) if predictions else {}

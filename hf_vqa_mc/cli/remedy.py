@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from hf_vqa_mc.cli import benchmark_options as given
 from hf_vqa_mc.cli.audit import ambiguity, show_shortcuts
-from hf_vqa_mc.cli.columns import (
-    ChoicesColumns,
-    ConfigName,
-    DatasetName,
-    ImageColumn,
-    ImagesFolder,
-    LabelColumn,
-    QuestionColumn,
-    SplitName,
-    TypeColumn,
-    columns_of,
-)
 
 if TYPE_CHECKING:
     from hf_vqa_mc.audit import Audit
@@ -32,20 +21,20 @@ DECOYS, DONORS, PRUNING, AUDITING = "Decoys", "Donors", "Pruning", "The audits b
 
 
 def remedy(
-    dataset: DatasetName,
-    config: ConfigName = None,
+    dataset: given.DatasetName,
+    config: given.ConfigName = None,
     *,
     output: Annotated[
         Path,
         typer.Option(help="File of the same kind as the benchmark's, or folder, to write.", show_default=False),
     ],
-    split: SplitName = None,
-    question: QuestionColumn = None,
-    choices: ChoicesColumns = None,
-    label: LabelColumn = None,
-    image: ImageColumn = None,
-    question_type: TypeColumn = None,
-    images: ImagesFolder = None,
+    split: given.SplitName = None,
+    question: given.QuestionColumn = None,
+    choices: given.ChoicesColumns = None,
+    label: given.LabelColumn = None,
+    image: given.ImageColumn = None,
+    question_type: given.TypeColumn = None,
+    images: given.ImagesFolder = None,
     variant: Annotated[
         str, typer.Option(help="iou_qou, iou, qou, or all (also the published decoys).", rich_help_panel=DECOYS)
     ] = "iou_qou",
@@ -154,7 +143,7 @@ def remedy(
         check_remedy(variant, word_vectors)
     check_audit_folder(folder)
     check_output(dataset, output)
-    columns = columns_of(question, choices, label, image, question_type)
+    columns = given.columns_of(question, choices, label, image, question_type)
     with steps_on_stderr() as progress:
         benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
         if prune is not None:

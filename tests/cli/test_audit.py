@@ -109,10 +109,14 @@ def test_what_cannot_be_is_one_line_and_nothing_is_written(run, tmp_path, argume
 
 def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
     rows = [
-        {"image_id": str(n // 4), "question": f"what is {'abcd'[n % 4]}", "choices": [f"a rather long answer numbered {n:03d}", f"no {n}"],
-         "answer": 0}
+        {
+            "image_id": str(n // 4),
+            "question": f"what is {'abcd'[n % 4]}",
+            "choices": [f"a rather long answer numbered {n:03d}", f"no {n}"],
+            "answer": 0,
+        }
         for n in range(400)
-    ]  # fmt: skip
+    ]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = run("remedy", "b.jsonl", "--variant", "iou", "--output", "mended.jsonl", "--json")
     assert result.exit_code == 0, result.output

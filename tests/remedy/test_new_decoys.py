@@ -16,14 +16,16 @@ VECTORS = "\n".join(
     f"{word} {' '.join(map(str, numbers))}"
     for word, numbers in {
         "what": (1, 0, 0), "color": (0, 1, 0), "colour": (0, 0.9, 0.1), "is": (0.5, 0, 0.1), "the": (0.1, 0.1, 0.1),
-        "who": (0, 0, 1), "where": (0.2, 0, 0.9), "animal": (0.3, 0.5, 0.4), "on": (0.1, 0, 0.2), "this": (0, 0.1, 0.1),
+        "who": (0, 0, 1), "where": (0.2, 0, 0.9), "animal": (0.3, 0.5, 0.4), "on": (0.1, 0, 0.2),
+        "this": (0, 0.1, 0.1),
     }.items()
 )  # fmt: skip
 ASKED = [
     ("what color is the cat", "black", "1"), ("who is on the sofa", "a nurse", "1"), ("where is this", "kitchen", "1"),
     ("what animal is this", "zebra", "1"), ("what color is the dog", "white", "2"), ("who is this", "a sailor", "2"),
     ("where is the dog", "beach", "2"), ("what animal is on the sofa", "parrot", "2"),
-    ("what color is the car", "orange", "3"), ("what colour is this", "purple", "4"), ("where is the car", "desert", "5"),
+    ("what color is the car", "orange", "3"), ("what colour is this", "purple", "4"),
+    ("where is the car", "desert", "5"),
 ]  # fmt: skip
 
 
@@ -227,10 +229,15 @@ def test_a_training_split_is_remedied_too_and_its_targets_stand_in(tmp_path):
     folder.mkdir()
     for split, image in (("train", "1"), ("test", "9")):
         rows = [
-            {"question_id": f"{split}{n}", "image_id": f"{image}{n // 2}", "question": "what", "choices": [f"{split} thing{n}", "junk"],
-             "label": 0}
+            {
+                "question_id": f"{split}{n}",
+                "image_id": f"{image}{n // 2}",
+                "question": "what",
+                "choices": [f"{split} thing{n}", "junk"],
+                "label": 0,
+            }
             for n in range(8)
-        ]  # fmt: skip
+        ]
         written(folder / f"{split}.jsonl", rows)
     benchmark = read_benchmark(str(folder))
     remedied = give_new_decoys(benchmark, "iou", None, Settings(filter_fallback=False))
