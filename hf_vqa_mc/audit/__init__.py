@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hf_vqa_mc.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.audit.auditing import Audit as Audit
+    from hf_vqa_mc.audit.audited import Audit as Audit
     from hf_vqa_mc.audit.auditing import AuditSettings as AuditSettings
     from hf_vqa_mc.audit.auditing import audit as audit
     from hf_vqa_mc.audit.priors import answer_prior as answer_prior
@@ -21,7 +21,7 @@ __all__ = ["Audit", "AuditSettings", "Rows", "answer_prior", "audit", "number_ro
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Audit": "auditing",
+        "Audit": "audited",
         "AuditSettings": "auditing",
         "Rows": "rows",
         "answer_prior": "priors",
