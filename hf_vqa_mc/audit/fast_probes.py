@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audit.pair_models import MODELS, PairModel
 from hf_vqa_mc.audit.parts import Part, divided
 from hf_vqa_mc.audit.probe_features import ProbeFeatures
-from hf_vqa_mc.audit.probed import NotRun, Probed, probed
+from hf_vqa_mc.audit.probed import NOTHING_TO_LEARN_FROM, NotRun, Probed, probed
 from hf_vqa_mc.audit.rows import Rows
 from hf_vqa_mc.audit.shortcut import FOLDS, Knows
 
@@ -64,11 +64,13 @@ def fast_probes(
     known: tuple[Knows, ...] = ("choices", "question", "image", "everything")
     known = known if vectors is not None else known[:2]
     n_folds, done, total = (0 if train is not None else FOLDS), 0, len(known) * len(MODELS) * len(parts)
-    asked_rows = np.concatenate([part.asked for part in parts])
     features = ProbeFeatures(dealt, placed, vectors, seed)
     for knows in known:
         for model_name, model in MODELS.items():
             name = f"{model_name}: {SHOWN[knows]}"
+            if not parts:
+                yield NotRun(name, NOTHING_TO_LEARN_FROM)
+                continue
             chances = np.zeros(dealt.texts.shape)
             for at, part in enumerate(parts):
                 if deadline is not None and time.monotonic() > deadline:
@@ -78,8 +80,8 @@ def fast_probes(
                 chances[part.asked] = _answers(features, knows, model(seed), part)
                 done += 1
             else:
-                own = dealt.take(np.sort(asked_rows))
-                first = own.target_first(chances[np.sort(asked_rows)], asked.texts.shape)
+                own = dealt.take(np.arange(len(asked)))
+                first = own.target_first(chances[: len(asked)], asked.texts.shape)
                 yield probed(name, knows, _picks(knows, model_name), first, asked, n_folds)
     progress("probes", total, total)
 

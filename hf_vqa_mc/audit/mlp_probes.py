@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audit.probed import NotRun, Probed, probed
+from hf_vqa_mc.audit.probed import NOTHING_TO_LEARN_FROM, NotRun, Probed, probed
 from hf_vqa_mc.audit.rows import Rows
 from hf_vqa_mc.audit.shortcut import FOLDS, Knows
 from hf_vqa_mc.benchmarks.benchmark import Split
@@ -105,6 +105,9 @@ def mlp_probes(
         for name in models:
             knows, picks = MODELS[name]
             told = f"{name}: {SHOWN[knows]}"
+            if not parts:
+                yield NotRun(told, NOTHING_TO_LEARN_FROM)
+                continue
             chances = np.zeros(rows.there.shape)
             for number, (folder, (_, answer)) in enumerate(zip(folders, parts, strict=True)):
                 if deadline is not None and time.monotonic() > deadline:
@@ -136,7 +139,10 @@ def _parts(
     everyone = np.arange(len(asked.rows))
     if train is not None:
         return [(np.arange(len(train.rows)), everyone)]
-    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
+    different = np.unique(folds)
+    if len(different) < 2:
+        return []
+    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in different]
 
 
 def _write(

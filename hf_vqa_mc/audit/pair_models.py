@@ -1,8 +1,10 @@
 """Two models that learn which of two choices of a row is the target."""
 
+import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ STEPS = 100
 """Of its fit at most; what it knows by then is enough."""
 MOST_LEARNT = 200_000
 """Choices that a forest's tree learns from at most."""
+AT_ONCE = 20_000
+"""Choices that a forest judges at a time."""
 
 
 class PairModel(ABC):
@@ -71,10 +75,10 @@ class LogisticRegression(PairModel):
 
         row, target, decoy = _pairs(rows)
         self._weights = np.zeros(columns.shape[1])
-        if not len(row):
+        if len(row) < 2:  # the model wants both outcomes
             return
         difference = sparse.csr_matrix(columns[target] - columns[decoy])
-        sign = np.where(np.arange(len(row)) % 2, 1, -1)  # the model wants both outcomes
+        sign = np.where(np.arange(len(row)) % 2, 1, -1)
         difference = sparse.diags_array(sign.astype(np.float32)).tocsr() @ difference
         weight = 1.0 / np.maximum(rows.sizes[row] - 1, 1)
         model = Model(C=STRENGTH, fit_intercept=False, max_iter=STEPS, tol=1e-3)
@@ -100,7 +104,7 @@ class RandomForest(PairModel):
             n_estimators=TREES,
             min_samples_leaf=LEAF,
             max_features="sqrt",
-            max_samples=min(SHARE, MOST_LEARNT / len(columns)),
+            max_samples=max(min(int(SHARE * len(columns)), MOST_LEARNT), 1),
             n_jobs=-1,
             random_state=self._seed,
         )
@@ -110,9 +114,17 @@ class RandomForest(PairModel):
         """(choices,)."""
         if len(self._forest.classes_) == 1:  # rows of one choice
             return np.zeros(len(columns))
-        chance = np.clip(self._forest.predict_proba(columns)[:, 1], 0.001, 0.999)
+        blocks = [columns[first : first + AT_ONCE] for first in range(0, len(columns), AT_ONCE)]
+        chance = np.clip(np.concatenate([self._mean(block) for block in blocks]), 0.001, 0.999)
         odds: NDArray[np.float64] = np.log(chance / (1 - chance))
         return odds
+
+    def _mean(self, columns: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The trees' mean chance; scikit-learn's own adds them as threads end, and its last digits go by that."""
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            found = pool.map(lambda tree: tree.predict_proba(columns, check_input=False)[:, 1], self._forest)
+            mean: NDArray[np.float64] = sum(found, np.zeros(len(columns))) / len(self._forest)
+            return mean
 
 
 MODELS: dict[str, Callable[[int], PairModel]] = {

@@ -11,6 +11,8 @@ from hf_vqa_mc.audit.shortcut import Knows, Shortcut
 ALIKE = 1e-9
 """Chances that differ by less count as the same: sums in another order differ in their last digits."""
 
+NOTHING_TO_LEARN_FROM = "there is no training split, and the rows are on too few images to learn from some of them"
+
 
 @dataclass(frozen=True, eq=False)
 class Probed:

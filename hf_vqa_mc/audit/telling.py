@@ -12,7 +12,9 @@ from hf_vqa_mc.audit.rows import Rows
 from hf_vqa_mc.language.text import words
 
 ENOUGH = 20
-"""Rows that must offer a text, and how many of them may be expected to be right or wrong at least is a fifth of it."""
+"""Rows that must offer a text; a fifth as many must be expected to be right, and to be wrong."""
+FEWEST_IMAGES = 10
+"""That a text must be offered with: of fewer nothing can be said but that it goes with them."""
 READ, SHOWN = 400, 120
 """Characters of a choice that are split into words, and of one that is told."""
 
@@ -89,10 +91,11 @@ def _telling(
     offered = np.bincount(share.indices, minlength=len(names))
     expected, right = share.sum(axis=0).A1, target.sum(axis=0).A1
     variance = expected - share.multiply(share).sum(axis=0).A1
-    of_image = sparse.csr_matrix((np.ones(len(images)), (images, np.arange(len(images))))) @ (target - share)
-    variance = np.maximum(variance, of_image.multiply(of_image).sum(axis=0).A1)
+    by_image, n_images = _variance_by_image(target - share, share, images)
+    variance = np.maximum(variance, by_image)
+    several = n_images >= FEWEST_IMAGES
     fewest = np.minimum(expected, offered - expected)
-    looked_at = np.flatnonzero((offered >= ENOUGH) & (fewest >= ENOUGH / 5) & (variance > 0))
+    looked_at = np.flatnonzero((offered >= ENOUGH) & (fewest >= ENOUGH / 5) & several)
     if not len(looked_at):
         return []
     z = (right - expected)[looked_at] / np.sqrt(variance[looked_at])
@@ -109,3 +112,28 @@ def _telling(
         }
         for place, at in ((place, int(looked_at[place])) for place in order)
     ]
+
+
+def _variance_by_image(
+    beyond: Any,  # noqa: ANN401  a sparse matrix
+    share: Any,  # noqa: ANN401
+    images: NDArray[np.integer],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The variance of a sum over rows that go right or wrong together where they have one image.
+
+    Args:
+        beyond: (rows, names): target less expected.
+        share: (rows, names), more than 0 where a row offers a name.
+        images: (rows,): the number of each row's image.
+
+    Returns:
+        Of each name: the variance, and how many images it is offered with.
+    """
+    of_image = sparse.csr_matrix((np.ones(len(images)), (images, np.arange(len(images)))))
+    sums, rows = sparse.csr_matrix(of_image @ beyond), sparse.csr_matrix(of_image @ (share > 0).astype(np.float64))
+    n_rows = rows.sum(axis=0).A1
+    mean = sums.sum(axis=0).A1 / np.maximum(n_rows, 1)
+    squares = sums.multiply(sums).sum(axis=0).A1 - 2 * mean * sums.multiply(rows).sum(axis=0).A1
+    squares += mean**2 * rows.multiply(rows).sum(axis=0).A1
+    n_images = np.bincount(rows.indices, minlength=share.shape[1])
+    return np.maximum(squares, 0) * n_images / np.maximum(n_images - 1, 1), n_images

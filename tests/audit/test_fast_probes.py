@@ -28,6 +28,14 @@ SEES = {
 }
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _small_forests():
+    """A tenth of the trees: enough for what is planted here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hf_vqa_mc.audit.pair_models.TREES", 20)
+        yield
+
+
 def asked_about(bias, strength, n_rows, seed, **options):
     """Name to probe, and the split."""
     table, vectors, truth = planted(bias, strength, n_rows, seed)
@@ -134,8 +142,8 @@ def test_chances_sum_to_one_and_what_is_no_choice_has_none():
 
 
 def test_the_same_seed_gives_the_same_answers():
-    first, *_ = asked_about("length", 0.3, 200, 0, seed=4)
-    again, *_ = asked_about("length", 0.3, 200, 0, seed=4)
+    first, *_ = asked_about("length", 0.3, 200, 0)
+    again, *_ = asked_about("length", 0.3, 200, 0)
     for name, probe in first.items():
         np.testing.assert_array_equal(probe.chances, again[name].chances)
 
@@ -170,5 +178,8 @@ def test_any_rows_can_be_asked(rows):
     asked = number_rows({"test": table})["test"]
     folds = np.array([fold for *_, fold in rows])
     for probe in fast_probes(asked, folds, None, placed=True, most_rows=100):
+        if isinstance(probe, NotRun):
+            assert len(set(folds)) == 1
+            continue
         assert ((probe.shortcut.scores >= 0) & (probe.shortcut.scores <= 1)).all()
         np.testing.assert_allclose(probe.chances.sum(axis=1), 1)

@@ -24,7 +24,7 @@ def model_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gpt2")
     vocabulary = {"<s>": 0, "<unk>": 1, "\n": 2} | {sign: place + 3 for place, sign in enumerate(SIGNS)}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("(?s)."), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", unk_token="<unk>").save_pretrained(folder)
     torch.manual_seed(0)
     config = GPT2Config(

@@ -20,7 +20,7 @@ def with_words(n_rows):
     """Of four choices one has "certainly", which is right, and one "never", which is wrong."""
     choices, labels = [], []
     for row in range(n_rows):
-        offered = [f"certainly {row}", f"never {row}", f"perhaps {row} a", f"perhaps {row} b"]
+        offered = [f"certainly {row}", f"never {row}", f"perhaps {row}", f"perhaps {-row}"]
         order = np.random.default_rng(row).permutation(4)
         choices.append([offered[place] for place in order])
         labels.append(int(np.flatnonzero(order == (0 if row % 4 else 2))[0]))
@@ -36,7 +36,7 @@ def test_words_that_say_right_and_words_that_say_wrong_are_told():
     }
     right = told["certainly"]
     assert (right["target"], right["offered"], right["expected"]) == (60, 80, 20.0)
-    assert right["z"] == pytest.approx(40 / np.sqrt(80 * 0.25 * 0.75), abs=0.01)
+    assert right["z"] == pytest.approx(40 / np.sqrt(80 * 0.25 * 0.75), rel=0.01)
 
 
 def test_choices_count_as_the_same_whatever_their_case_and_all_rows_with_one_choice_tell_nothing():
