@@ -91,7 +91,8 @@ def audit(
         vectors = load_word_vectors(settings.word_vectors, lambda: _sentences(split), settings.seed)
     progress("counting", 0, 3)
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
-    asked, folds = numbered[split.name], folds_of(split)
+    asked = numbered[split.name]
+    folds = folds_of(split, asked)
     shortcuts = shortcut_checks(asked, split.placed, folds, numbered[train.name] if train else None)
     progress("counting", 1, 3)
     found = findings(benchmark.splits, numbered, split.name)
@@ -126,7 +127,7 @@ def _probes(
     deadline = time.monotonic() + settings.time_limit
     found: list[Probed | Shortcut | NotRun] = []
     vectors: tuple[Vectors | None, Vectors | None] = (None, None)
-    train_folds = folds_of(train) if train else None
+    train_folds = folds_of(train, learnt) if train else None
     if settings.probes or settings.mlps:
         vectors, unseen = _image_vectors(split, train, settings.features, progress)
         found += unseen

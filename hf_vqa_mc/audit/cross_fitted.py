@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,12 @@ class CrossFitted:
     parts: NDArray[np.integer]
     """(rows learnt from,): which part each is in, from 0"""
     asked: Dealt
+    least: int = 0
+    """A choice whose text was offered less often counts as never seen.
+
+    Where a benchmark's decoys are targets of its other rows, a rare text that was not yet right is the target: who was
+    shown the other rows' answers knows it, but nobody else. A frequent text's counts hardly change by one row.
+    """
 
     def ladder(self, levels: Sequence[tuple[Contexts, Contexts]]) -> Iterator[Pair]:
         """P(correct | choice) by eq. 2, then step by step among rows with the same context.
@@ -64,6 +71,19 @@ class CrossFitted:
 
     def _counts(self, learnt: Contexts, asked: Contexts) -> tuple[Pair, Pair]:
         """How often each choice was right and how often offered in its context: learnt from, then asked."""
+        (right, offered), (right_asked, offered_asked) = self._elsewhere(learnt, asked)
+        often, often_asked = self._often
+        return (right * often, offered * often), (right_asked * often_asked, offered_asked * often_asked)
+
+    @cached_property
+    def _often(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether each choice's text was offered often enough: learnt from, then asked."""
+        everywhere = (np.zeros(len(self.learn), np.int64), np.zeros(len(self.asked), np.int64))
+        (_, learnt), (_, asked) = self._elsewhere(*everywhere)
+        return learnt >= self.least, asked >= self.least
+
+    def _elsewhere(self, learnt: Contexts, asked: Contexts) -> tuple[Pair, Pair]:
+        """The same of any text."""
         codes, wanted = _codes(self.learn, learnt), _codes(self.asked, asked)
         known, code = np.unique(codes, return_inverse=True)
         n_parts = int(self.parts.max()) + 1

@@ -19,6 +19,8 @@ SHOWN: dict[Knows, str] = {
     "image": "image and choices",
     "everything": "image, question and choices",
 }
+LEAST_OFFERED = 20
+"""Without a training split a choice's text is counted if other rows offer it so often: see `CrossFitted.least`."""
 Vectors = NDArray[np.float32]
 Progress = Callable[[str, int, int], None]
 
@@ -64,7 +66,7 @@ def fast_probes(
     known: tuple[Knows, ...] = ("choices", "question", "image", "everything")
     known = known if vectors is not None else known[:2]
     n_folds, done, total = (0 if train is not None else FOLDS), 0, len(known) * len(MODELS) * len(parts)
-    features = ProbeFeatures(dealt, placed, vectors, seed)
+    features = ProbeFeatures(dealt, placed, vectors, seed, LEAST_OFFERED if train is None else 0)
     for knows in known:
         for model_name, model in MODELS.items():
             name = f"{model_name}: {SHOWN[knows]}"

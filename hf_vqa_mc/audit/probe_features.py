@@ -28,10 +28,14 @@ class ProbeFeatures:
         placed: whether the order of the choices is the benchmark's own.
         vectors: of the images, float32 (rows, numbers).
         seed: of the images' clusters.
+        least: a text that was offered less often counts as never seen.
     """
 
-    def __init__(self, dealt: Dealt, placed: bool, vectors: NDArray[np.float32] | None, seed: int) -> None:
+    def __init__(
+        self, dealt: Dealt, placed: bool, vectors: NDArray[np.float32] | None, seed: int, least: int = 0
+    ) -> None:
         self.dealt = dealt
+        self._least = least
         self._placed, self._vectors, self._seed = placed, vectors, seed
         self._crosses: dict[Knows, TextCrosses] = {}
         sizes = dealt.sizes
@@ -104,7 +108,7 @@ class ProbeFeatures:
 
     def _counted(self, knows: Knows, part: Part) -> tuple[Columns, Columns]:
         """What is counted from labels, of the rows that are learnt from and of those asked."""
-        counts = CrossFitted(self.dealt.take(part.counted), part.inner, self.dealt.take(part.asked))
+        counts = CrossFitted(self.dealt.take(part.counted), part.inner, self.dealt.take(part.asked), self._least)
         kept = np.repeat(np.isin(np.arange(len(part.counted)), part.chosen), counts.learn.sizes)
         named: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {"seen": counts.evidence()}
         for name, contexts in self._contexts(knows).items():

@@ -95,7 +95,12 @@ def _asked(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimate, N
     tables = {"asked": split.rows} | ({"train": benchmark.train.rows} if benchmark.train else {})
     rows = number_rows(tables)
     found = fast_probes(
-        rows["asked"], folds_of(split), rows.get("train"), placed=split.placed, most_rows=most_rows, seed=seed
+        rows["asked"],
+        folds_of(split, rows["asked"]),
+        rows.get("train"),
+        placed=split.placed,
+        most_rows=most_rows,
+        seed=seed,
     )
     probed = [one for one in found if isinstance(one, Probed)]
     gains = [
