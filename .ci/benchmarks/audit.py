@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from hf_vqa_mc.audit import number_rows  # noqa: E402
+from hf_vqa_mc.audit import AuditSettings, audit, number_rows  # noqa: E402
 from hf_vqa_mc.audit.ambiguity import may_be_right  # noqa: E402
 from hf_vqa_mc.audit.checks import shortcut_checks  # noqa: E402
 from hf_vqa_mc.audit.estimates import ALARM_LEVEL, Estimate, estimate, holm  # noqa: E402
 from hf_vqa_mc.audit.findings import findings  # noqa: E402
 from hf_vqa_mc.audit.folds import folds_of  # noqa: E402
-from hf_vqa_mc.benchmarks.benchmark import ROWS, Split  # noqa: E402
+from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split  # noqa: E402
 from hf_vqa_mc.language.wordnet import load_wordnet  # noqa: E402
 from tests.audit.planted import RULES, planted, split_of  # noqa: E402
 
@@ -34,25 +34,27 @@ Row = tuple[str, float, str, str]
 """What was measured, its value, the unit, what is required ("" where nothing is)."""
 
 SEEDS = 100
+PROBED_SEEDS = 40
 STRENGTHS = (0.1, 0.3, 0.6)
 SIZES = (300, 2000)
 MILLION = 1_000_000
 KINDS = {"repeat": "answers repeat as in VQA", "differ": "all texts differ"}
 
 
-def rows() -> list[Row]:
-    """The figures."""
-    found: list[Row] = []
+def rows() -> Iterator[Row]:
+    """The figures, as they come."""
     for kind, words in KINDS.items():
         done = subprocess.run([sys.executable, __file__, kind], capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"audit: a million rows failed\n{done.stderr}")
         figures = json.loads(done.stdout)
         what = f"audit without training, {MILLION:,} rows of 4 choices, {words}"
-        found.append((what, figures["seconds"], "s", "< 60"))
-        found += [(f"{what}: {step}", taken, "s", "") for step, taken in figures["steps"].items()]
-        found.append((f"{what}: peak memory", figures["gib"], "GiB", "< 3.72"))  # 4 GB
-    return found + list(planted_rows())
+        yield what, figures["seconds"], "s", "< 60"
+        for step, taken in figures["steps"].items():
+            yield f"{what}: {step}", taken, "s", ""
+        yield f"{what}: peak memory", figures["gib"], "GiB", "< 3.72"  # 4 GB
+    yield from planted_rows()
+    yield from probed()
 
 
 def planted_rows() -> Iterator[Row]:
@@ -81,11 +83,32 @@ def planted_rows() -> Iterator[Row]:
         yield f"nothing planted, {size:,} rows: an alarm", alarms, "of 100", "<= 5"
 
 
+def probed() -> Iterator[Row]:
+    """Whole audits with probes: what they say of nothing, and whether they say more than was planted."""
+    for bias, strength in (("none", 0.0), ("question cue", 0.3), ("length", 0.3)):
+        alarms = above = found = 0
+        for seed in range(PROBED_SEEDS):
+            table, _, truth = planted(bias, strength, SIZES[0], seed)
+            benchmark = Benchmark("planted", None, "test", {"test": split_of(table)}, None, {})
+            gains = audit(benchmark, AuditSettings(seed=seed)).gains
+            blind = [gain for gain in gains if gain.shortcut.probe]
+            alarms += any(gain.alarm for gain in gains)
+            above += sum(gain.estimate.low > truth for gain in blind)
+            found += any(gain.alarm for gain in blind)
+        of = f"of {PROBED_SEEDS}"
+        if bias == "none":
+            yield f"with probes, nothing planted, {SIZES[0]} rows: an alarm", alarms, of, f"<= {PROBED_SEEDS // 20}"
+        else:
+            yield f"{bias} planted at {strength}, {SIZES[0]} rows: found by a probe", found, of, ""
+        each = f"of {4 * PROBED_SEEDS}"
+        yield f"{bias} at {strength}: a probe's lower bound above the truth", above, each, f"<= {PROBED_SEEDS // 5}"
+
+
 def audited(bias: str, strength: float, size: int, seed: int) -> tuple[dict[str, Estimate], float]:
     """What the checks say of a planted dataset, by rule, and the truth."""
     table, _, truth = planted(bias, strength, size, seed)
     split, asked = split_of(table), number_rows({"test": table})["test"]
-    found = shortcut_checks(asked, True, folds_of(split), None)
+    found = shortcut_checks(asked, True, folds_of(split, asked), None)
     results = {one.name: estimate(one.scores, asked.chance, split.clusters, one.inflation) for one in found}
     return results, truth
 
@@ -98,7 +121,7 @@ def million(kind: str) -> dict[str, object]:
     answers = table["answers"].combine_chunks()
     numbered, steps["numbering"] = timed(lambda: number_rows({"test": table}))
     asked = numbered["test"]
-    folds, steps["folds"] = timed(lambda: folds_of(split))
+    folds, steps["folds"] = timed(lambda: folds_of(split, asked))
     shortcuts, steps["shortcuts"] = timed(lambda: shortcut_checks(asked, True, folds, None))
     clusters, steps["images"] = timed(lambda: split.clusters)
     _, steps["intervals"] = timed(lambda: [estimate(s.scores, asked.chance, clusters, s.inflation) for s in shortcuts])

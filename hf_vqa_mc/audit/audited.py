@@ -19,6 +19,8 @@ from hf_vqa_mc.audit.verdict import BLIND, Gain, gains, verdict
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.version import __version__
 
+FEW_IMAGES = 10
+"""With fewer, as if they weighed alike, intervals tell little."""
 LEAST_OF_A_TYPE = 30
 """Rows of a question type that is told by itself."""
 MOST_TYPES = 40
@@ -89,7 +91,9 @@ class Audit:
             "chance": chance,
             "learnt_from": "train" if self.benchmark.train else f"{FOLDS} folds of {split.name}",
             "left_out": self.benchmark.left_out,
+            "read_as": self.benchmark.read_as,
             "verdict": verdict(self.gains, chance),
+            "caveat": self._caveat(),
             "shortcuts": [gain.as_json() for gain in self.gains],
             "per_type": self._per_type(),
             "findings": [_told(finding, split) for finding in self.findings],
@@ -99,6 +103,24 @@ class Audit:
             "bias": None if self.bias is None else _histogram(self.bias),
             "not_run": [{"name": one.name, "why": one.why} for one in self.not_run],
         }
+
+    def _caveat(self) -> str:
+        """What limits the figures, "" where nothing does."""
+        said = []
+        split = self.benchmark.test
+        if self.benchmark.train is None:
+            said.append(
+                "Without a training split, rules that learn are taught the answers of other rows of this split: they "
+                "show what its answers have in common, which is of use only to who has seen such answers."
+            )
+        sizes = np.bincount(split.clusters)
+        alike = 1 / float(((sizes / sizes.sum()) ** 2).sum())
+        if alike < FEW_IMAGES:
+            said.append(
+                f"Most rows are about few images, as if there were {alike:.1f} alike: intervals are wide, and little "
+                "can be told."
+            )
+        return " ".join(said)
 
     def _per_type(self) -> list[dict[str, Any]]:
         """The strongest shortcut of each kind of knowledge, in each question type."""

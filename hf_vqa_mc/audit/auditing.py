@@ -64,6 +64,10 @@ class AuditSettings:
             raise InputError(f"--probe-rows {self.probe_rows}: expected 1 or more")
         if not self.time_limit > 0:
             raise InputError(f"--time-limit {self.time_limit}: expected seconds, more than 0")
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"--seed {self.seed}: expected 0 or more, and less than 2**32")
+        if self.features is not None and not (self.probes or self.mlps):
+            raise InputError(f"--features {self.features} are for probes; leave them or --no-probes out")
         if self.mlps and self.word_vectors is None:
             raise InputError("--mlps need word vectors: add --word-vectors FILE, a gensim-data name, or corpus")
 
@@ -183,7 +187,11 @@ def _image_vectors(
             continue
         found = image_descriptors(part, progress)
         if found is None:
-            return (None, None), [NotRun("probes that see images", f"{part.place} has no images here")]
+            why = part.images_missing or f"{part.place} has no images here"
+            return (None, None), [NotRun("probes that see images", why)]
+        if not found.images:
+            why = f"none of the {found.broken:,} images of {part.place} can be read; they are broken or too large"
+            return (None, None), [NotRun("probes that see images", why)]
         vectors.append(found.vectors)
         if found.broken + found.left_out:
             why = f"{found.broken:,} could not be read, {found.left_out:,} were more than are read"

@@ -12,6 +12,9 @@ CONFIDENCE = 0.95
 ALARM_LEVEL = (1 - CONFIDENCE) / 2
 """How often a benchmark without shortcuts may raise an alarm, by any of its checks."""
 
+SMALLEST_ERROR = 1e-9
+"""Less is what sums of equal numbers differ by."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -33,9 +36,11 @@ def estimate(
 ) -> Estimate:
     """What a rule's scores say of its gain over chance.
 
-    Wilson's score interval (1927) with the number of rows that would give the same standard error if they were
-    independent: rows of one image go right or wrong together (`scoring.statistics.standard_error`). With few images
-    its normal quantile is Student's.
+    Rows of one image go right or wrong together, so the standard error is the jackknife's that leaves out one image
+    after the other (Efron and Stein 1981); for images with as many rows each it is `scoring.standard_error`. The
+    interval is the wider of Wilson's (1927), with Student's quantile for as many images as weigh alike (1 / sum of
+    squared shares), and of Clopper and Pearson's (1934), which holds where few hits are expected; both for as many
+    rows as would have this error if they were independent. A single image says next to nothing.
 
     Args:
         scores: (rows,): how often the rule picks the target, in [0, 1].
@@ -47,23 +52,39 @@ def estimate(
     >>> result.gain, round(result.low, 3), result.high
     (0.75, 0.675, 0.75)
     """
-    rows, accuracy, expected = len(scores), float(scores.mean()), float(chance.mean())
-    sums = np.bincount(clusters, scores - accuracy)
-    sums = sums[np.bincount(clusters) > 0]
-    n_clusters = len(sums)
-    error = inflation * float(np.sqrt(n_clusters / max(n_clusters - 1, 1) * (sums**2).sum())) / rows
-    # Where all scores are alike nothing is known of their spread; then each image is a question of its own.
-    worth = accuracy * (1 - accuracy) / error**2 if error > 0 else n_clusters / inflation**2
-    freedom = max(n_clusters - 1, 1)
+    accuracy, expected = float(scores.mean()), float(chance.mean())
+    worth, freedom = _independent_rows(scores, clusters, inflation)
     quantile = float(stats.t.ppf(1 - ALARM_LEVEL, freedom))
     middle = (accuracy + quantile**2 / (2 * worth)) / (1 + quantile**2 / worth)
     half = quantile / (1 + quantile**2 / worth)
     half *= np.sqrt(accuracy * (1 - accuracy) / worth + quantile**2 / (4 * worth**2))
-    distance = accuracy - expected
+    hits, misses = accuracy * worth, (1 - accuracy) * worth
+    low = min(middle - half, float(stats.beta.ppf(ALARM_LEVEL, hits, misses + 1)) if hits > 0 else 0.0)
+    high = max(middle + half, float(stats.beta.ppf(1 - ALARM_LEVEL, hits + 1, misses)) if misses > 0 else 1.0)
     spread = np.sqrt(expected * (1 - expected) / worth)
-    p = float(stats.t.sf(distance / spread, freedom)) if spread > 0 else 1.0
-    low, high = max(middle - half, 0.0), min(middle + half, 1.0)
-    return Estimate(accuracy, distance, float(low - expected), float(high - expected), p)
+    p = 1.0
+    if spread > 0 and hits > 0:
+        by_chance = float(stats.beta.cdf(expected, hits, misses + 1))  # of so many hits or more, binomially
+        p = max(float(stats.t.sf((accuracy - expected) / spread, freedom)), by_chance)
+    low, high = max(low, 0.0), min(high, 1.0)
+    return Estimate(accuracy, accuracy - expected, float(low - expected), float(high - expected), p)
+
+
+def _independent_rows(
+    scores: NDArray[np.float64], clusters: NDArray[np.integer], inflation: float
+) -> tuple[float, float]:
+    """How many independent rows would have the same standard error, and Student's degrees of freedom."""
+    rows, accuracy = len(scores), float(scores.mean())
+    sizes = np.bincount(clusters)
+    there = sizes > 0
+    sums, sizes = np.bincount(clusters, scores - accuracy)[there], sizes[there]
+    if len(sums) == 1:
+        return 1.0, 1.0
+    alike = 1.0 / float(((sizes / rows) ** 2).sum())
+    error = inflation * float(np.sqrt((len(sums) - 1) / len(sums) * ((sums / (rows - sizes)) ** 2).sum()))
+    # Where all scores are alike nothing is known of their spread; then each image is a question of its own.
+    worth = accuracy * (1 - accuracy) / error**2 if error > SMALLEST_ERROR else alike / inflation**2
+    return max(worth, 1.0), max(alike - 1.0, 1.0)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -1,7 +1,6 @@
 """Which part of the rows a row belongs to, where a rule can be learnt from nothing but the rows that it is asked."""
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audit.rows import Rows
@@ -16,7 +15,7 @@ LARGEST = 0.5
 
 
 def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
-    """The part of each row: rows of one image are in one part, a row without an image goes by its question_id.
+    """The part of each row: rows of one image are in one part, rows without by question and choices (`Split.units`).
 
     With the rows, those that offer the same choices are in one part, too, unless they are many: where a benchmark asks
     of two images and each choice is right once, whoever was shown the one answer knows the other.
@@ -28,9 +27,7 @@ def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
     Returns:
         int8 (rows,), in [0, FOLDS). It depends on nothing but the names and texts of the rows that hang together.
     """
-    images = split.rows["image_id"]
-    names = pc.if_else(pc.equal(images, ""), split.rows["question_id"], images).combine_chunks().dictionary_encode()
-    hashes, image = text_hashes(names.dictionary.to_pylist()), names.indices.to_numpy().astype(np.int64)
+    hashes, image = text_hashes(dict.fromkeys(split.units)), split.clusters
     group = np.arange(len(hashes))
     if rows is not None:
         group = _hanging_together(image, _choice_sets(rows), len(hashes))

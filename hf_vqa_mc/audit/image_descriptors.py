@@ -13,6 +13,7 @@ from PIL import Image
 
 from hf_vqa_mc.benchmarks.benchmark import Images, Split
 from hf_vqa_mc.decoys.chance import text_hashes
+from hf_vqa_mc.features.pictures import known_formats
 
 SIDE, LEVELS = 8, 4
 """Pixels on a side that an image is shrunk to, and steps of each colour in the histogram beside them."""
@@ -49,7 +50,7 @@ def image_descriptors(
         most: so many images are read at most, chosen by the hash of their ids.
 
     Returns:
-        None where no image can be read.
+        None where the split has no images here.
     """
     if split.images is None:
         return None
@@ -69,9 +70,7 @@ def image_descriptors(
                     found[number] = vector
             progress("images", min(first + AT_ONCE, len(chosen)), len(chosen))
     read = ~np.isnan(found[:, 0])
-    if not read.any():
-        return None
-    found[~read] = found[read].mean(axis=0)
+    found[~read] = found[read].mean(axis=0) if read.any() else 0.0
     n_read = int(read.sum())
     return Described(found[split.clusters], n_read, len(chosen) - n_read, len(numbers) - len(chosen))
 
@@ -82,7 +81,7 @@ def _described(images: Images, row: int) -> NDArray[np.float32] | None:
         content = images.read(row)
         if content is None:
             return None
-        with Image.open(io.BytesIO(content)) as stored:
+        with Image.open(io.BytesIO(content), formats=known_formats()) as stored:
             if stored.width * stored.height > MOST_PIXELS:
                 return None
             stored.draft("RGB", (8 * SIDE, 8 * SIDE))  # a JPEG is unpacked no larger than needed

@@ -33,6 +33,8 @@ def _named_in_question(rows: Rows) -> Finding:
     named = words_in_question(rows) == 1.0
     where = np.flatnonzero(named[:, 0])
     decoys = rows.there[:, 1:]
+    if len(where) / len(rows) <= int(named[:, 1:].sum()) / max(int(decoys.sum()), 1):
+        where = where[:0]  # as often as decoys, or less: nothing to tell
     return Finding(
         "target in the question",
         f"In {percent(len(where), len(rows))} of the rows the question holds all words of the target; so it does of "

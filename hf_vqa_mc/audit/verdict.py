@@ -43,6 +43,8 @@ class Gain:
             return f"{said}, {points:.1f} points {'above' if found.gain >= 0 else 'below'} chance ({span})."
         if self.alarm:
             return f"{said}, {points:.1f} points above chance ({span})."
+        if found.high < 0 and self.shortcut.folds:
+            return f"{said}, {points:.1f} points below chance ({span}): other rows' answers mislead."
         if found.high < 0:
             return f"{said}, {points:.1f} points below chance ({span}): leaving that choice out helps."
         return f"{said}; that is not reliably more than chance ({span})."

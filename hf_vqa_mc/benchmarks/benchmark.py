@@ -53,14 +53,26 @@ class Split:
     """None where the benchmark has no images, or only names of images that are not here"""
     placed: bool = True
     """whether the benchmark says in which order the choices stand; else the target was put first"""
+    images_missing: str = ""
+    """why ``images`` is None though the rows tell of images, and what to do; "" otherwise"""
 
     @cached_property
     def clusters(self) -> NDArray[np.int64]:
-        """(rows,): the number of each row's image, from 0; rows without an image are each their own."""
-        images = self.rows["image_id"].to_pylist()
+        """(rows,): the number of each row's unit, from 0."""
         numbers: dict[str, int] = {}
-        names = (image or f"\0{row}" for row, image in enumerate(images))
-        return np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(images))
+        return np.fromiter((numbers.setdefault(name, len(numbers)) for name in self.units), np.int64, len(self.units))
+
+    @cached_property
+    def units(self) -> list[str]:
+        """What goes right or wrong together: the image of each row; of rows without one, question and choices.
+
+        The choices in any order, so that a question asked again with its choices moved round counts once.
+        """
+        images: list[str] = self.rows["image_id"].to_pylist()
+        if all(images):
+            return images
+        asked = zip(images, self.rows["question"].to_pylist(), self.rows["choices"].to_pylist(), strict=True)
+        return [image or "\0".join(["", question, *sorted(choices)]) for image, question, choices in asked]
 
     def take(self, rows: NDArray[np.integer]) -> "Split":
         """Some of the rows, in this order."""
@@ -96,6 +108,8 @@ class Benchmark:
     """how the rows are told, and written again"""
     left_out: dict[str, str]
     """splits that are not among ``splits``, and why"""
+    read_as: str = ""
+    """which columns of the asked split were read as what: ``question=frage, choices=A to D, label=key (letters)``"""
 
     @property
     def test(self) -> Split:

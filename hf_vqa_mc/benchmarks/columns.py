@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError, shown, unknown_name
 
 OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
 """What to do where columns are not recognised."""
@@ -27,6 +27,9 @@ QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", 
                "sampleid", "exampleid")  # fmt: skip
 QUESTION_TYPE = ("questiontype", "qtype", "type", "category", "l2category", "subject", "subfield", "topic", "task")
 ANSWERS = ("answers", "directanswers", "humananswers")
+
+MOST_TOLD = 60
+"""A column's name is told in full up to so many characters."""
 
 _LETTERED = re.compile(r"(?i:(option|choice|opt|answer|ans|candidate)[\s_.-]*)?([A-Z]|[a-z])")
 _NUMBERED = re.compile(r"(?i)(option|choice|opt|ending|answer|ans|candidate)[\s_.-]*(\d{1,2})")
@@ -49,6 +52,13 @@ class Columns:
     image_id: str | None = None
     question_id: str | None = None
     question_type: str | None = None
+    label_from: int | None = None
+    """what the first choice's number is, 0 or 1, where numbers tell the right one; told by all rows if None"""
+
+    def __post_init__(self) -> None:
+        """Refuses another number than 0 and 1."""
+        if self.label_from not in (None, 0, 1):
+            raise InputError(f"--label-from {self.label_from}: expected 0 or 1, the first choice's number")
 
     def check(self, names: Sequence[str], place: str) -> None:
         """Nothing, if all of them are among these.
@@ -114,6 +124,26 @@ def next_name(last: str, more: int) -> str:
     if not letter.isascii() or not letter.isalpha() or letter.isupper() != last[-1].isupper():
         raise InputError(f"there is no letter for a column {more} after {last!r}: too many choices in a row")
     return last[:-1] + letter
+
+
+def names_told(names: Sequence[str]) -> str:
+    """Columns for a message: a run by its ends.
+
+    >>> names_told(["alt1", "alt2", "alt3"]), names_told(["right", "wrong"]), names_told(["A", "C", "D"])
+    ('alt1 to alt3', 'right and wrong', 'A, C and D')
+    """
+    told = [name if name.isprintable() and len(name) <= MOST_TOLD else shown(name) for name in names]
+    if len(names) > 2 and _is_run(names):  # two are as short as they are
+        return f"{told[0]} to {told[-1]}"
+    return " and ".join([*([", ".join(told[:-1])] if told[1:] else []), *told[-1:]])
+
+
+def _is_run(names: Sequence[str]) -> bool:
+    """Whether each name is the next after the one before it."""
+    try:
+        return all(names) and all(name == next_name(names[0], more) for more, name in enumerate(names))
+    except InputError:
+        return False
 
 
 def is_text(kind: pa.DataType) -> bool:

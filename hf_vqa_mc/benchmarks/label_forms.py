@@ -1,7 +1,7 @@
 """The ways in which benchmarks tell which choice is right, and write another in the same way."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +25,10 @@ class LabelForm(Protocol):
     @property
     def told(self) -> str:
         """What a label is, for messages."""
+
+    @property
+    def in_short(self) -> str:
+        """What labels are, in a word or two."""
 
     def read(self, column: pa.Array, offered: Offered) -> NDArray[np.int64]:
         """(rows,): the place of the right choice among the row's cells, UNTOLD where the label tells none.
@@ -56,6 +60,11 @@ class ByPlace:
         """What a label is, for messages."""
         return f"the place of a choice, from {self.first}"
 
+    @property
+    def in_short(self) -> str:
+        """What labels are, in a word or two."""
+        return f"numbers from {self.first}"
+
     def read(self, column: pa.Array, offered: Offered) -> NDArray[np.int64]:
         """(rows,): the place of the right choice."""
         numbers = whole_numbers(column)
@@ -71,6 +80,7 @@ class ByLetter:
     """A letter, in brackets or not: A is the first choice."""
 
     told: str = "a choice's letter"
+    in_short: str = "letters"
 
     def read(self, column: pa.Array, offered: Offered) -> NDArray[np.int64]:
         """(rows,): the place of the right choice."""
@@ -91,6 +101,7 @@ class ByName:
     """What the row, or the name of the choice's column, calls the choice."""
 
     told: str = "the name of a choice"
+    in_short: str = "names of choices"
 
     def read(self, column: pa.Array, offered: Offered) -> NDArray[np.int64]:
         """(rows,): the place of the right choice."""
@@ -109,6 +120,7 @@ class ByText:
     """The text of the choice; where a text is there twice, the first."""
 
     told: str = "the text of a choice"
+    in_short: str = "texts of choices"
 
     def read(self, column: pa.Array, offered: Offered) -> NDArray[np.int64]:
         """(rows,): the place of the right choice."""
@@ -127,15 +139,9 @@ def whole_numbers(column: pa.Array) -> NDArray[np.int64]:
     return _of_texts(column, _whole, _NO_NUMBER)
 
 
-def from_one(columns: Sequence[pa.Array], offered: Sequence[Offered]) -> bool:
-    """Whether places count from 1 beyond doubt: one is as large as the row's number of choices, and none is 0."""
-    largest = False
-    for column, choices in zip(columns, offered, strict=True):
-        numbers = whole_numbers(column)
-        if (numbers == 0).any():
-            return False
-        largest |= bool((numbers == choices.counts).any())
-    return largest
+def whole_numbers_only(column: pa.Array) -> bool:
+    """Whether all labels are whole numbers, those that are not told aside."""
+    return bool(((whole_numbers(column) != _NO_NUMBER) | hidden(column)).all())
 
 
 def hidden(column: pa.Array) -> NDArray[np.bool_]:

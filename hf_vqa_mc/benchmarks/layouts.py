@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.benchmarks.choice_forms import ChoiceColumns, ChoiceForm, changed_rows
+from hf_vqa_mc.benchmarks.columns import is_text, names_told
 from hf_vqa_mc.benchmarks.label_forms import LabelForm, hidden, written_labels
 from hf_vqa_mc.benchmarks.offered import UNTOLD, Offered, as_text
 from hf_vqa_mc.errors import InputError, shown
 
-BESIDE_CHOICES = ("choice_kinds", "choice_fallback")
+BESIDE_CHOICES = ("choice_kinds", "choice_fallback", "choice_origins")
 """Our own columns with an entry for each choice; where the choices change they fit no longer, and are emptied."""
 
 
@@ -36,6 +37,10 @@ class Layout(Protocol):
     @property
     def told(self) -> str:
         """In words."""
+
+    @property
+    def read_as(self) -> str:
+        """Which columns are read as what, in short."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -91,6 +96,13 @@ class PlacedLayout:
     def told(self) -> str:
         """In words."""
         return f"choices in {', '.join(self.choices.columns)}; {self.label} is {self.label_form.told}"
+
+    @property
+    def read_as(self) -> str:
+        """Which columns are read as what, in short."""
+        labels = [(self.label, self.label_form), *self.also]
+        told = " and ".join(f"{names_told([name])} ({form.in_short})" for name, form in labels)
+        return f"choices={names_told(self.choices.columns)}, label={told}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -151,6 +163,11 @@ class TargetLayout:
     def told(self) -> str:
         """In words."""
         return f"the right choice in {self.target}, its decoys in {', '.join(self.decoys.columns)}"
+
+    @property
+    def read_as(self) -> str:
+        """Which columns are read as what, in short."""
+        return f"right choice={names_told([self.target])}, decoys={names_told(self.decoys.columns)}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -238,6 +255,6 @@ def _emptied(table: pa.Table, rows: Sequence[int]) -> pa.Table:
         if rows and name in table.column_names:
             values = table[name].to_pylist()
             for row in rows:
-                values[row] = []
+                values[row] = "[]" if is_text(table.schema.field(name).type) else []  # text, as csv files have it
             table = _with_columns(table, {name: pa.array(values, table.schema.field(name).type)})
     return table

@@ -52,6 +52,14 @@ class Offered:
         return counts
 
     @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """(rows,): the place behind each row's last choice; their number, where no cell before it is empty."""
+        ends = np.zeros(len(self.lengths), np.int64)
+        cells = np.flatnonzero(self.there)
+        np.maximum.at(ends, self.rows[cells], cells - self.starts[self.rows[cells]] + 1)
+        return ends
+
+    @cached_property
     def choices(self) -> pa.ListArray:
         """(rows,): the choices that are offered, lists of text."""
         offsets = np.concatenate([self.before[self.starts], self.before[-1:]]).astype(np.int32)

@@ -1,6 +1,7 @@
 """A benchmark's splits as tables, as they are: from a file, a folder or the Hub."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.columns import is_text
 from hf_vqa_mc.builder.loading import load_splits
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.packed import unpacked
 
 FORMS = ("parquet", "jsonl", "json", "csv", "tsv")
@@ -104,7 +105,10 @@ def read_file(path: Path) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError) as error:
         raise InputError(f"{path}: cannot be read as {form} ({str(error).strip()[:300]})") from error
     except UnicodeError as error:
-        raise InputError(f"{path}: expected UTF-8 text ({error})") from error
+        raise InputError(f"{path}: expected UTF-8 text ({error}); save the file as UTF-8") from error
+    except OSError as error:  # pyarrow's word for damaged pages too
+        remedy = "see whether it may be read" if error.errno else "it is damaged: download or write it again"
+        raise InputError(f"{path}: cannot be read as {form} ({str(error).strip()[:300]}); {remedy}") from error
     names = table.column_names
     for name in names:
         if names.count(name) > 1:
@@ -119,7 +123,10 @@ def json_content(path: Path) -> tuple[Any, str | None]:
         InputError: it holds no list of records.
     """
     try:
-        value = json.loads(_content(path))
+        content = _content(path)
+        value = json.loads(content.decode(json.detect_encoding(content)))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: no UTF-8 text ({error}); save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: no json ({error}); of one value a line name the file .jsonl") from error
     if isinstance(value, dict):
@@ -159,30 +166,94 @@ def _csv(path: Path) -> pa.Table:
             return pc_csv.read_csv(
                 pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
             )
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            _as_utf8(content, path)
             if "straddling" not in str(error) or block >= min(len(content), _LARGEST_BLOCK):
                 raise
             block = _LARGEST_BLOCK
 
 
 def _json_lines(path: Path) -> pa.Table:
-    records = []
+    records, numbers = [], []
     for number, line in enumerate(_content(path).split(b"\n"), 1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = json.loads(_as_utf8(line, path, number))
+        except InputError:
+            raise
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path}, line {number}: no json ({error})") from error
         if not isinstance(record, dict):
             raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}")
         records.append(record)
-    return table_of(records)
+        numbers.append(number)
+    return _table_of(records, path, "line", numbers)
 
 
 def _json(path: Path) -> pa.Table:
     value, key = json_content(path)
-    return table_of(value if key is None else value[key])
+    records = value if key is None else value[key]
+    return _table_of(records, path, "record", range(len(records)))
+
+
+def _table_of(records: list[dict[str, Any]], path: Path, what: str, numbers: Sequence[int]) -> pa.Table:
+    """Records as a table.
+
+    Raises:
+        InputError: a text in them is none, such as half a surrogate pair; names the first record.
+    """
+    try:
+        return table_of(records)
+    except UnicodeEncodeError as error:
+        for number, record in zip(numbers, records, strict=True):
+            try:
+                json.dumps(record, ensure_ascii=False).encode()
+            except UnicodeEncodeError as inner:
+                half = shown(inner.object[inner.start])
+                raise InputError(
+                    f"{path}, {what} {number}: {half} is half of a character (a surrogate), not UTF-8 text; mend the "
+                    "text and write it again"
+                ) from error
+        raise
+
+
+def _as_utf8(content: bytes, path: Path, first: int = 1) -> str:
+    """The text of a file, or of its lines from ``first`` on.
+
+    Raises:
+        InputError: it is not UTF-8; names the first line that is not.
+    """
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + first
+        raise InputError(
+            f"{path}, line {line}: the byte 0x{content[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
+        ) from error
+
+
+def check_text(table: pa.Table, place: str) -> None:
+    """Nothing, if all texts of a table are UTF-8, as a parquet file says they are.
+
+    Raises:
+        InputError: naming the first row and column in which one is not.
+    """
+    for name in table.column_names:
+        try:
+            table[name].validate(full=True)
+        except pa.ArrowInvalid as error:
+            row = next((row for row, cell in enumerate(table[name]) if not _readable(cell)), None)
+            where = place if row is None else f"{place}, row {row}"
+            raise InputError(f"{where}: {name} is no UTF-8 text ({error}); write the file again") from error
+
+
+def _readable(cell: pa.Scalar) -> bool:
+    try:
+        cell.as_py()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def table_of(records: list[dict[str, Any]]) -> pa.Table:

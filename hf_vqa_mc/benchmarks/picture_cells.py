@@ -17,9 +17,16 @@ from hf_vqa_mc.errors import InputError, shown
 MOST_NAME = 64
 """A text no longer than this is no base64 of a picture: it is a path, or names the row that has the picture
 (VLMEvalKit's tables)."""
+MOST_HOPS = 3
+"""A row may name one that names another: a question asked again with its choices moved round names the first time it
+is asked, which may name the first question about the picture."""
 LOOKED_AT = 1000
 """How many pictures are looked for before they count as not being here."""
 
+NAME_FOLDER = "name the folder that holds them with --images"
+"""What to do."""
+
+_LONGEST_TOLD = 80  # characters
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 _DATA_URI = re.compile(r"data:[^,]{0,100};base64,")
 _LONGEST_PATH = 4096
@@ -61,6 +68,17 @@ class PictureCells:
         """Whether any of the first pictures is on this machine."""
         return any(itertools.islice(self._found(), LOOKED_AT))
 
+    def missing(self) -> str:
+        """Why none of the first pictures is here, and what to do; "" where no row has one."""
+        values = (value for row in range(len(self.columns[0])) for value in self._values(row))
+        names = [value for value in itertools.islice(values, LOOKED_AT) if isinstance(value, str)]
+        if not names:
+            return ""
+        if "://" in names[0]:
+            return f"the images are web addresses, e.g. {told(names[0])}; download them, and {NAME_FOLDER}"
+        number = f"the first {LOOKED_AT}" if len(names) == LOOKED_AT else f"{len(set(names))}"
+        return f"none of {number} image paths is there, e.g. {told(names[0])}; {NAME_FOLDER}"
+
     def all_here(self) -> bool:
         """Whether all pictures are on this machine."""
         return all(self._found())
@@ -71,13 +89,13 @@ class PictureCells:
             for value in self._values(row):
                 yield not isinstance(value, str) or not _is_name(value) or self._file(value) is not None
 
-    def _values(self, row: int, hops: int = 1) -> Iterator[bytes | str]:
+    def _values(self, row: int, hops: int = MOST_HOPS) -> Iterator[bytes | str]:
         """The pictures of a row: bytes, base64 text or a path."""
         for column in self.columns:
             for value in _flat(column[row].as_py()):
                 if isinstance(value, str) and len(value) <= MOST_NAME and value in self.references and hops:
                     target = self.references[value]
-                    yield from self._values(target, 0) if target != row else iter(())
+                    yield from self._values(target, hops - 1) if target != row else iter(())
                 else:
                     yield value
 
@@ -133,6 +151,11 @@ def _flat(value: Any) -> Iterator[bytes | str]:  # noqa: ANN401  any cell
         yield from _flat(value.get("bytes") or value.get("path"))
     elif isinstance(value, bytes | str) and value:
         yield value
+
+
+def told(name: str) -> str:
+    """A path or id in a message: as it is, unless it could disturb a line."""
+    return name if name.isprintable() and len(name) <= _LONGEST_TOLD else shown(name)
 
 
 def _is_name(text: str) -> bool:

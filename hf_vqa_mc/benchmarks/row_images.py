@@ -1,7 +1,7 @@
 """Which image each row is about, and where its bytes are: in the rows, in files beside them, or in a config beside."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
@@ -23,9 +23,12 @@ from hf_vqa_mc.benchmarks.columns import (
 )
 from hf_vqa_mc.benchmarks.offered import as_large_text, as_text
 from hf_vqa_mc.benchmarks.opening import Opened
-from hf_vqa_mc.benchmarks.picture_cells import MOST_NAME, PictureCells
+from hf_vqa_mc.benchmarks.picture_cells import MOST_NAME, NAME_FOLDER, PictureCells, told
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.features.dataset_images import FolderImages, ImageSource, find_images
+
+_INDEX_FIRST = tuple(dict.fromkeys(("index", *QUESTION_ID)))
+"""What rows are referred to by: a question_id beside an index is another number."""
 
 
 class Readable(Protocol):
@@ -49,6 +52,12 @@ class Pictures:
     """None where there are only names of images that are not here"""
     rows: NDArray[np.int64] | None = None
     """the rows of ``source`` that these are; all if None"""
+    missing: str = ""
+    """why there is no ``source``, and what to do"""
+    columns: tuple[str, ...] = ()
+    """those that hold the pictures, or their paths"""
+    id_column: str | None = None
+    """the one that ``ids`` are from"""
 
     def read(self, row: int) -> bytes | None:
         """The bytes of a row's image file; None where it has none.
@@ -62,7 +71,7 @@ class Pictures:
 
     def take(self, rows: NDArray[np.int64]) -> "Pictures":
         """Those of some rows."""
-        return Pictures(self.ids.take(pa.array(rows)), self.source, rows)
+        return replace(self, ids=self.ids.take(pa.array(rows)), rows=rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +156,8 @@ def _pictures(table: pa.Table, opened: Opened, columns: Columns, images: Path | 
         for some in options
         if some
     ]
-    ids = _ids_by_column(table, columns)
+    id_column = _id_column(table, columns)
+    ids = None if id_column is None else as_text(table[id_column])
     if ids is None and not cells:
         return None
     source = next((one for one in cells if one.here()), None)
@@ -160,7 +170,20 @@ def _pictures(table: pa.Table, opened: Opened, columns: Columns, images: Path | 
             own[row] = (source or cells[0]).identity(row)
         filled = pa.array(own, pa.string())
         ids = filled if ids is None else pc.if_else(pc.equal(pc.fill_null(ids, ""), ""), filled, ids)
-    return Pictures(pc.fill_null(ids, ""), source)
+    ids = pc.fill_null(ids, "")
+    used = options[cells.index(source)] if source in cells else next(iter(options), [])
+    return Pictures(
+        ids, source, missing="" if source else _missing(cells, ids), columns=tuple(used), id_column=id_column
+    )
+
+
+def _missing(cells: list[PictureCells], ids: pa.Array) -> str:
+    """Why no picture of a split is here, and what to do; "" where its rows tell of none."""
+    for one in cells:
+        if one.missing():
+            return one.missing()
+    known = next((image_id for image_id in pc.unique(ids).to_pylist() if image_id), None)
+    return "" if known is None else f"the rows only name their images, e.g. {told(known)}; {NAME_FOLDER}"
 
 
 def _image_columns(table: pa.Table, columns: Columns) -> list[str]:
@@ -186,12 +209,12 @@ def _may_hold(kind: pa.DataType) -> bool:
     return bool(is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind))
 
 
-def _ids_by_column(table: pa.Table, columns: Columns) -> pa.Array | None:
+def _id_column(table: pa.Table, columns: Columns) -> str | None:
     """The column of image ids, None if there is none."""
     for name in [columns.image_id] if columns.image_id else named(table.column_names, IMAGE_ID):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
-            return as_text(table[name])
+            return name
         if columns.image_id:
             raise InputError(f"--image-id {name}: holds {kind}, expected text or whole numbers")
     return None
@@ -203,7 +226,7 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
         return {}
     if not any(pc.any(pc.greater(pc.utf8_length(as_large_text(table[name])), MOST_NAME)).as_py() for name in names):
         return {}  # all are names
-    for name in named(table.column_names, QUESTION_ID):
+    for name in named(table.column_names, _INDEX_FIRST):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
             return {text: row for row, text in enumerate(as_text(table[name]).to_pylist()) if text}
@@ -225,9 +248,7 @@ def _with_short_names(found: dict[str, Pictures]) -> dict[str, Pictures]:
     if len({*short.values(), *(distinct - paths)}) < len(distinct) or not all(short.values()):
         return found
     return {
-        name: Pictures(
-            pa.array([short.get(one, one) for one in pictures.ids.to_pylist()], pa.string()), pictures.source
-        )
+        name: replace(pictures, ids=pa.array([short.get(one, one) for one in pictures.ids.to_pylist()], pa.string()))
         for name, pictures in found.items()
     }
 
@@ -241,7 +262,7 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
         some = f"such as {wanted[0]!r}" if wanted else "as the rows name none"
         raise InputError(f"--images {images}: holds no image of the benchmark, {some}; name the folder that does")
     return {
-        name: Pictures(pictures.ids, NamedPictures(ids[name], folder, str(images), pictures.source))
+        name: replace(pictures, source=NamedPictures(ids[name], folder, str(images), pictures.source), missing="")
         for name, pictures in found.items()
     }
 
@@ -260,6 +281,8 @@ def _beside(found: dict[str, Pictures], dataset: str, config: str | None) -> dic
     except (InputError, FileNotFoundError):
         return found
     return {
-        name: Pictures(pictures.ids, NamedPictures(pictures.ids.to_pylist(), images.source, images.place))
+        name: replace(
+            pictures, source=NamedPictures(pictures.ids.to_pylist(), images.source, images.place), missing=""
+        )
         for name, pictures in found.items()
     }

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
+from hf_vqa_mc.benchmarks.folder_card import folder_card
 from hf_vqa_mc.benchmarks.opening import JSON_TEXT, file_form, json_content
-from hf_vqa_mc.builder.card import dataset_info
 from hf_vqa_mc.builder.inventory import IMAGES, LAYOUT, WRITTEN_BY, configs_of, read_inventory, write_inventory
 from hf_vqa_mc.builder.place import carry_over, written_beside
 from hf_vqa_mc.builder.place import check_output as check_folder_place
@@ -59,7 +59,7 @@ def check_output(dataset: str, output: Path) -> None:
         raise InputError(f"output {output} is there already, and not known to be written by us; name another file")
 
 
-def write_benchmark(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path) -> list[Path]:
+def write_benchmark(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str = "") -> list[Path]:
     """Writes splits of a benchmark, which ``load_dataset`` and ``read_benchmark`` read as they read the original.
 
     Whoever is killed meanwhile leaves what was there before, or the new one, whole.
@@ -69,6 +69,7 @@ def write_benchmark(benchmark: Benchmark, tables: Mapping[str, pa.Table], output
         tables: split name to its columns, such as ``Layout.written`` gives them.
         output: a file of the same kind where the benchmark is one file; else a folder, in which the config is a
             folder of parquet files of about 500 MB, beside a README.md.
+        note: a paragraph that the README.md says too, such as what was done; a file has no place for it.
 
     Returns:
         The files.
@@ -87,7 +88,7 @@ def write_benchmark(benchmark: Benchmark, tables: Mapping[str, pa.Table], output
     if Path(benchmark.dataset).is_file():
         (table,) = tables.values()  # a file is one split
         return [_write_file(Path(benchmark.dataset), table, output)]
-    return _write_folder(benchmark, tables, output)
+    return _write_folder(benchmark, tables, output, note)
 
 
 def _write_file(source: Path, table: pa.Table, output: Path) -> Path:
@@ -145,8 +146,16 @@ def _csv(table: pa.Table, delimiter: str) -> bytes:
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(table.column_names)
     for batch in table.to_batches(max_chunksize=10_000):
-        writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        writer.writerows(zip(*map(_cells, batch.columns), strict=True))
     return text.getvalue().encode()
+
+
+def _cells(column: pa.Array) -> list[Any]:
+    """The cells of a csv column; lists and records, which only new columns hold, as json text."""
+    values: list[Any] = column.to_pylist()
+    if not pa.types.is_nested(column.type):
+        return values
+    return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
 
 
 def _json_lines(table: pa.Table) -> bytes:
@@ -168,7 +177,7 @@ def _records(table: pa.Table) -> Iterable[dict[str, Any]]:
             yield {**record, **{name: json.loads(record[name]) for name in packed}}
 
 
-def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path) -> list[Path]:
+def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str) -> list[Path]:
     config = benchmark.config or DEFAULT
     if not re.fullmatch(r"\w[\w.+ -]*", config):
         raise InputError(
@@ -186,7 +195,8 @@ def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: 
         hashes = {f"{config}/{path.name}": _sha256(path) for path in files}
         features = _features(next(iter(tables.values())))
         images = _keep_images(Path(benchmark.dataset), config, place.tree)
-        card = _card(benchmark, config, features, infos, hashes, sum(path.stat().st_size for path in files), images)
+        size = sum(path.stat().st_size for path in files)
+        card = folder_card(benchmark, config, features, infos, hashes, size, images, note)
         (place.tree / "README.md").write_text(card, "utf-8")
         about = {"dataset": benchmark.dataset, "config": benchmark.config, "files": hashes}
         write_inventory(place.tree, {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "benchmark": about})
@@ -265,44 +275,6 @@ def _write_split(folder: Path, split: str, table: pa.Table) -> list[Path]:
         pq.write_table(part, path, compression="zstd", row_group_size=_rows_per_group(table))
         paths.append(path)
     return paths
-
-
-def _card(
-    benchmark: Benchmark,
-    config: str,
-    features: "Features",
-    splits: Mapping[str, tuple[int, int]],
-    hashes: Mapping[str, str],
-    file_bytes: int,
-    images: Mapping[str, Any],
-) -> str:
-    """README.md: what ``load_dataset`` reads, and a sentence for people."""
-    from datasets import DatasetInfo, SplitInfo
-    from datasets.info import DatasetInfosDict
-    from datasets.splits import SplitDict
-    from datasets.utils.metadata import MetadataConfigs
-    from huggingface_hub import DatasetCardData
-
-    data = DatasetCardData()
-    size = sum(num_bytes for _, num_bytes in splits.values())
-    named = SplitDict({split: SplitInfo(split, num_bytes, rows) for split, (rows, num_bytes) in splits.items()})
-    info = DatasetInfo(
-        config_name=config, features=features, splits=named, download_size=file_bytes, dataset_size=size
-    )
-    infos = {config: info, **{name: dataset_info(name, inventory) for name, inventory in images.items()}}
-    DatasetInfosDict(infos).to_dataset_card_data(data)
-    # load_dataset keeps what it read under a hash of this, in which the files' own content does not count
-    content = hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
-    files = [{"split": split, "path": f"{config}/{split}-*"} for split in splits]
-    loading = {"data_files": files, "description": f"{config}, content {content}", "default": True}
-    beside = {name: {"data_files": [{"split": IMAGES, "path": f"{name}/{IMAGES}-*"}]} for name in images}
-    MetadataConfigs({config: loading, **beside}).to_dataset_card_data(data)
-    name = Path(benchmark.dataset).name if Path(benchmark.dataset).exists() else benchmark.dataset
-    name, told = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.told))
-    return (
-        f"---\n{data}\n---\n\n# {name}, choices replaced\n\nWritten by hf_vqa_mc from {name} ({config}): {told}. "
-        "Everything but the choices and what tells the right one is as it was.\n"
-    )
 
 
 def _sha256(path: Path) -> str:

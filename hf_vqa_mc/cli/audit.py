@@ -27,6 +27,7 @@ def audit(
     question: given.QuestionColumn = None,
     choices: given.ChoicesColumns = None,
     label: given.LabelColumn = None,
+    label_from: given.LabelFrom = None,
     image: given.ImageColumn = None,
     question_type: given.TypeColumn = None,
     images: given.ImagesFolder = None,
@@ -108,8 +109,8 @@ def audit(
         raise InputError(f"--fail-above {fail_above}: expected a part of the rows from 0 to less than 1, such as 0.05")
     settings = AuditSettings(probes, probe_rows, time_limit, word_vectors, mlps, features, language_model, seed)
     folder = output or AUDITS / folder_name(dataset, config, split)
-    check_audit_folder(folder)
-    columns = given.columns_of(question, choices, label, image, question_type)
+    check_audit_folder(folder, "--output", [dataset, *([images] if images else [])])
+    columns = given.columns_of(question, choices, label, image, question_type, label_from)
     with steps_on_stderr() as progress:
         benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
         done = audit_benchmark(benchmark, settings, progress)
@@ -134,10 +135,17 @@ def show(done: "Audit", written: list[Path]) -> None:
     split = done.benchmark.test
     console.print(f"{split.place}: {told['rows']:,} rows", markup=False, highlight=False, soft_wrap=True)
     show_shortcuts(console, [done])
-    told_lines = [told["verdict"], *(finding["sentence"] for finding in told["findings"]), ambiguity(told)]
+    if told["read_as"]:
+        console.print(f"read: {told['read_as']}", markup=False, highlight=False, soft_wrap=True)
+    told_lines = [
+        told["verdict"],
+        told["caveat"],
+        *(finding["sentence"] for finding in told["findings"]),
+        ambiguity(told),
+    ]
     told_lines += [f"Not run: {one['name']} ({one['why']})." for one in told["not_run"]]
     told_lines += [f"Split {name} was left out: {why}" for name, why in done.benchmark.left_out.items()]
-    for line in told_lines:
+    for line in filter(None, told_lines):
         console.print(f"\n{line}", markup=False, highlight=False)
     console.print("")
     for path in written:
@@ -161,7 +169,12 @@ def show_shortcuts(console: "Console", audits: "list[Audit]") -> None:
     chances = [f"{100 * float(done.rows.chance.mean()):.1f}" for done in audits]
     table.add_row("chance", *(cell for chance in chances for cell in ([chance, ""] if two else [chance, "", ""])))
     console.print(table, crop=False)
-    console.print("percent of the rows, points; ! beats chance", markup=False, highlight=False)
+    console.print(
+        "percent of the rows, points; ! beats chance, though so many rules were tried (Holm); what knows everything "
+        "takes no shortcut",
+        markup=False,
+        highlight=False,
+    )
 
 
 def _cells(gain: "Gain | None", short: bool) -> list[str]:

@@ -55,16 +55,32 @@ TypeColumn = Annotated[
     str | None,
     typer.Option("--type", help="The question's type or category.", rich_help_panel=COLUMNS, show_default=False),
 ]
+LabelFrom = Annotated[
+    int | None,
+    typer.Option(
+        "--label-from",
+        help="What the first choice's number is, 0 or 1, where numbers tell the right choice.",
+        rich_help_panel=COLUMNS,
+        show_default=False,
+    ),
+]
 
 
 def columns_of(
-    question: str | None, choices: list[str] | None, label: str | None, image: str | None, question_type: str | None
+    question: str | None,
+    choices: list[str] | None,
+    label: str | None,
+    image: str | None,
+    question_type: str | None,
+    label_from: int | None = None,
 ) -> "Columns":
     """The columns that the user named."""
     from hf_vqa_mc.benchmarks import Columns
 
     named = None if not choices else tuple(name for given in choices for name in _parts(given))
-    return Columns(question=question, choices=named, label=label, image=image, question_type=question_type)
+    return Columns(
+        question=question, choices=named, label=label, image=image, question_type=question_type, label_from=label_from
+    )
 
 
 def _parts(given: str) -> list[str]:

@@ -29,6 +29,7 @@ def export(
     question: given.QuestionColumn = None,
     choices: given.ChoicesColumns = None,
     label: given.LabelColumn = None,
+    label_from: given.LabelFrom = None,
     image: given.ImageColumn = None,
     question_type: given.TypeColumn = None,
     images: given.ImagesFolder = None,
@@ -45,13 +46,14 @@ def export(
     Example: vqa-mc export vlmevalkit vqa_mc cocoqa_iou_qou --output LMUData --hide-answers
 
     lm-eval asks the questions blind, of language models; the others ask them with and without the image, VLMEvalKit
-    also with the choices moved round. Kinds of choices and human answers are never written.
+    also with the choices moved round. A column hint, context or passage goes before the question; other columns are
+    left out and named. Kinds of choices and human answers are never written.
     """
     from hf_vqa_mc.benchmarks import read_benchmark
     from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.exports import export_benchmark
 
-    columns = given.columns_of(question, choices, label, image, question_type)
+    columns = given.columns_of(question, choices, label, image, question_type, label_from)
     with steps_on_stderr() as progress:
         benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
         exported = export_benchmark(

@@ -21,6 +21,7 @@ def preview(
     question: given.QuestionColumn = None,
     choices: given.ChoicesColumns = None,
     label: given.LabelColumn = None,
+    label_from: given.LabelFrom = None,
     image: given.ImageColumn = None,
     question_type: given.TypeColumn = None,
     images: given.ImagesFolder = None,
@@ -36,8 +37,12 @@ def preview(
     ] = None,
     card: Annotated[
         bool,
-        typer.Option(help="Put such a picture on the dataset card, where DATASET is a folder of vqa-mc build."),
-    ] = True,
+        typer.Option(
+            "--card",
+            help="Also put such a picture on the dataset card: writes preview.png and README.md in DATASET, which "
+            "must be a folder of vqa-mc build.",
+        ),
+    ] = False,
 ) -> None:
     """Show sample questions: image, question, choices by their kinds, and a model's picks.
 
@@ -45,7 +50,10 @@ def preview(
 
     Example: vqa-mc preview vqa_mc cocoqa_iou_qou --predictions cocoqa_iou_qou-predictions.json
 
-    The page is one file that any browser opens from the disk.
+    Example: vqa-mc preview vqa_mc cocoqa_iou_qou --card
+
+    The page is one file that any browser opens from the disk; DATASET itself stays as it is. Only --card changes it:
+    the picture for the card of a dataset that vqa-mc build made is put there, and its README.md shows it.
     """
     from hf_vqa_mc.benchmarks import read_benchmark
     from hf_vqa_mc.cli.progress import steps_on_stderr
@@ -61,8 +69,10 @@ def preview(
         if picture.absolute() == output.absolute():
             raise InputError(f"--picture {picture} and --output {output} are the same file; name two")
     with steps_on_stderr() as progress:
-        columns = given.columns_of(question, choices, label, image, question_type)
+        columns = given.columns_of(question, choices, label, image, question_type, label_from)
         benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
+        if card:
+            _check_card(benchmark)
         asked = benchmark.test
         picked = picks_of(asked, predictions) if predictions else {}
         examples = examples_of(asked, drawn_rows(asked, questions, seed), picked=picked)
@@ -77,20 +87,33 @@ def preview(
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
-def _on_the_card(benchmark: "Benchmark", examples: list["Example"]) -> list[str]:
-    """What is said of the card: nothing where the dataset has none of ours."""
-    from dataclasses import replace
+def _check_card(benchmark: "Benchmark") -> None:
+    """Nothing, if the dataset has a card of ours.
 
-    from hf_vqa_mc.builder.card_picture import put_picture
+    Raises:
+        InputError: it has none.
+    """
     from hf_vqa_mc.builder.inventory import configs_of, read_inventory
-    from hf_vqa_mc.pages.preview_picture import picture_bytes
 
     folder = Path(benchmark.dataset)
     inventory = read_inventory(folder) if folder.is_dir() else None
     if inventory is None or benchmark.config not in configs_of(inventory):
-        return []
+        raise InputError(
+            f"--card: {benchmark.dataset} is no folder of vqa-mc build, so there is no card for a picture; "
+            "name one, or draw the picture with --picture FILE.png"
+        )
+
+
+def _on_the_card(benchmark: "Benchmark", examples: list["Example"]) -> list[str]:
+    """Put the picture on the card; what is said of it."""
+    from dataclasses import replace
+
+    from hf_vqa_mc.builder.card_picture import put_picture
+    from hf_vqa_mc.pages.preview_picture import picture_bytes
+
+    folder = Path(benchmark.dataset)
     try:
         drawn = picture_bytes([replace(example, picked=None) for example in examples])  # a card is of no model
-        return [f"on the dataset card: {put_picture(folder, benchmark.config, drawn)}"]
+        return [f"on the dataset card: {put_picture(folder, benchmark.config or '', drawn)}"]
     except (MissingExtra, OSError) as error:
         return [f"no picture on the dataset card: {error}"]

@@ -1,6 +1,7 @@
 """``vqa-mc remedy``: the same benchmark with better decoys, or without the rows that give themselves away."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -32,6 +33,7 @@ def remedy(
     question: given.QuestionColumn = None,
     choices: given.ChoicesColumns = None,
     label: given.LabelColumn = None,
+    label_from: given.LabelFrom = None,
     image: given.ImageColumn = None,
     question_type: given.TypeColumn = None,
     images: given.ImagesFolder = None,
@@ -130,7 +132,7 @@ def remedy(
     from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.errors import InputError
     from hf_vqa_mc.pages.audit_folder import AUDITS, check_audit_folder, folder_name, write_audit
-    from hf_vqa_mc.remedy import check_remedy, give_new_decoys
+    from hf_vqa_mc.remedy import check_remedy, give_new_decoys, in_words
     from hf_vqa_mc.remedy.prune import prune as prune_rows
     from hf_vqa_mc.variants.settings import Settings
 
@@ -141,9 +143,13 @@ def remedy(
     folder = report or AUDITS / f"{folder_name(dataset, config, split)}-remedied"
     if prune is None:
         check_remedy(variant, word_vectors)
-    check_audit_folder(folder)
     check_output(dataset, output)
-    columns = given.columns_of(question, choices, label, image, question_type)
+    check_audit_folder(folder, "--report", [dataset, output, *([images] if images else []), *([pool] if pool else [])])
+    if os.path.realpath(output) == os.path.realpath(folder):
+        raise InputError(f"--report {folder} and --output are the same; name two")
+    if pool_config is not None and pool is None:
+        raise InputError(f"--pool-config {pool_config} is for --pool DATASET; add that, or leave it out")
+    columns = given.columns_of(question, choices, label, image, question_type, label_from)
     with steps_on_stderr() as progress:
         benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
         if prune is not None:
@@ -154,7 +160,7 @@ def remedy(
             made = give_new_decoys(benchmark, variant, word_vectors, settings, donors, progress)
             remedied, statistics = made.benchmark, made.statistics
         tables = {name: part.original for name, part in remedied.splits.items()}
-        written = write_benchmark(benchmark, tables, output)
+        written = write_benchmark(benchmark, tables, output, note=" ".join(in_words(statistics)))
         before = audit_benchmark(benchmark, audited, _named(progress, "before"))
         after = audit_benchmark(remedied, audited, _named(progress, "after"))
         reports = write_audit(folder, before, after, progress=progress)
@@ -205,8 +211,10 @@ def show(statistics: dict[str, Any], before: "Audit", after: "Audit", written: l
     """What was changed and what it brought, for people."""
     from rich.console import Console
 
+    from hf_vqa_mc.remedy import in_words
+
     console = Console()
-    for line in [*_changed(statistics), ""]:
+    for line in [*in_words(statistics), ""]:
         console.print(line, markup=False, highlight=False)
     show_shortcuts(console, [before, after])
     told = [before.as_json(), after.as_json()]
@@ -217,30 +225,3 @@ def show(statistics: dict[str, Any], before: "Audit", after: "Audit", written: l
         console.print(f"{name} is not in what was written: {why}", markup=False, highlight=False)
     for path in written:
         console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _changed(statistics: dict[str, Any]) -> list[str]:
-    """What a remedy did, in sentences."""
-    if "rounds" in statistics:
-        last, reached = statistics["rounds"][-1], statistics["reached"]
-        return [
-            f"{statistics['rows']:,} of {statistics['published']:,} rows are kept after {len(statistics['rounds'])} "
-            f"rounds; of these the strongest blind probe gains {100 * last['gain']:+.1f} points"
-            + ("." if reached else f", more than the {100 * statistics['to_gain']:g} asked for: no more are left out.")
-        ]
-    told = []
-    for name, found in statistics["decoys"].items():
-        rest = f"; {found['missing']:,} are missing" if found["missing"] else ""
-        told.append(
-            f"{name}: {found['found']:,} of {found['wanted']:,} decoys are of this kind, {found['fallbacks']:,} are "
-            f"fall-backs{rest}."
-        )
-    donors = statistics["donors"]
-    if donors["given"]:
-        told.append(
-            f"Donors: {donors['given']:,} answers about {donors['images_in_common']:,} of the benchmark's images; "
-            f"{donors['decoys_from_them']:,} decoys are theirs."
-        )
-    if statistics["rows_left_as_published"]:
-        told.append(f"{statistics['rows_left_as_published']:,} rows keep their published choices: no decoy was found.")
-    return told

@@ -25,6 +25,7 @@ class Triplets(NamedTuple):
     keys: NDArray[np.int32]  # (texts,): the key of each text
     hashes: NDArray[np.uint64]  # of the question ids
     images: NDArray[np.int32]  # image numbers
+    questions: NDArray[np.int32]  # of one image, those with the same number give no decoys to one another
 
 
 class DecoySet(NamedTuple):
@@ -140,7 +141,8 @@ def offer_targets(
     Args:
         decoys: the set.
         triplet: whose set.
-        others: triplet numbers in the order in which they are offered; the triplet itself is passed over.
+        others: triplet numbers in the order in which they are offered; the triplet itself is passed over, and those
+            that ask the same of the same image.
         triplets: all triplets.
         walk: what was taken and judged.
         n_taken: how many are taken.
@@ -153,7 +155,11 @@ def offer_targets(
     for i in range(len(others)):
         if not wants_more(decoys, triplet, most):
             break
-        if others[i] != triplet:
+        asks_the_same = (
+            triplets.images[others[i]] == triplets.images[triplet]
+            and triplets.questions[others[i]] == triplets.questions[triplet]
+        )
+        if not asks_the_same:  # nor is it the triplet itself
             n_taken = _offer(decoys, triplet, others[i], triplets, walk, n_taken, tables)
     return n_taken
 

@@ -1,7 +1,8 @@
 """Tasks of lm-eval (EleutherAI): the benchmark asked blind, of language models.
 
 Choices are scored by the log-likelihood of their text (``output_type: multiple_choice``): after the question, and
-after "Answer:" alone. A benchmark that needs its images leaves both near chance.
+after "Answer:" alone. A benchmark that needs its images leaves both near chance. Where the benchmark has a context
+(see `exports.beside`), "Context: ..." stands before the question.
 """
 
 import shlex
@@ -17,6 +18,8 @@ from hf_vqa_mc.written_file import write_json
 HARNESS = "lm-eval"
 PROMPTS = {"blind": '"Question: {{question}}\\nAnswer:"', "answers": '"Answer:"'}
 """Of each task, as yaml: what the model sees before a choice."""
+IN_CONTEXT = '"{% if context %}Context: {{context}}\\n{% endif %}Question: {{question}}\\nAnswer:"'
+"""The same of the blind task, where the benchmark has a context."""
 
 TASK = """\
 task: {name}_{task}
@@ -55,7 +58,7 @@ README = """\
 
 {questions:,} questions as tasks of lm-eval, written by vqa-mc export; answers {answers}.
 
-- `{name}_blind`: question and choices, no image
+- `{name}_blind`: {asks}question and choices, no image
 - `{name}_answers`: choices alone
 - `{name}`: both
 
@@ -87,7 +90,9 @@ def write_lm_eval(questions: Questions, output: Path, progress: Progress = lambd
     with replaced_folder(folder) as tree:
         progress("writing questions", 0, len(questions))
         pyarrow.parquet.write_table(question_table(questions), tree / "questions.parquet")
-        for task, prompt in PROMPTS.items():
+        context = questions.beside.context_column
+        prompts = {**PROMPTS, "blind": IN_CONTEXT} if context else PROMPTS
+        for task, prompt in prompts.items():
             scoring = HIDDEN if hidden else SCORED
             text = TASK.format(name=questions.name, task=task, prompt=prompt, scoring=scoring)
             (tree / f"{task}.yaml").write_text(text, "utf-8")
@@ -95,6 +100,7 @@ def write_lm_eval(questions: Questions, output: Path, progress: Progress = lambd
         about = README.format(
             name=questions.name,
             questions=len(questions),
+            asks="context, " if context else "",
             answers="hidden" if hidden else "in the data",
             how=told,
             scored=HANDED_IN if hidden else "",
@@ -102,7 +108,8 @@ def write_lm_eval(questions: Questions, output: Path, progress: Progress = lambd
         (tree / "README.md").write_text(about, "utf-8")
         write_json(tree / RECORD, record(HARNESS, len(questions), hidden, names), indent=1)
         progress("writing questions", len(questions), len(questions))
-    return Exported(questions.name, [folder / name for name in names], len(questions), [how])
+    notes = questions.beside.notes(as_hint=False)
+    return Exported(questions.name, [folder / name for name in names], len(questions), [how], notes)
 
 
 def _how(name: str, folder: str, hidden: bool) -> str:

@@ -1,7 +1,8 @@
 """Tasks of lmms-eval: the benchmark with its images, and the same questions asked blind.
 
 Models write an answer (``output_type: generate_until``) that is read as a letter. Every image is one file, however
-many questions are asked of it.
+many questions are asked of it. Where the benchmark has a context (see `exports.beside`), "Context: ..." stands before
+the question.
 """
 
 import shlex
@@ -107,6 +108,7 @@ def write_lmms_eval(
         notes.append("there are no images to export, so the questions are asked blind only")
     elif without:
         notes.append(f"{without:,} of {len(shown):,} questions have no image and are asked without one")
+    notes += questions.beside.notes(as_hint=False)
     how = _how(questions, str(output), next(iter(tasks.values())))
     return Exported(questions.name, [folder / name for name in names], len(questions), [how], notes)
 
@@ -141,6 +143,8 @@ def _write_tasks(questions: Questions, tree: Path, has_images: bool) -> dict[str
 
 def _write_readme(questions: Questions, tree: Path, tasks: dict[str, str]) -> None:
     asks = {"task": "question, choices and image", "blind": "question and choices, no image"}
+    if questions.beside.context_column:
+        asks = {file: f"context, {told}" for file, told in asks.items()}
     text = README.format(
         name=questions.name,
         questions=len(questions),

@@ -68,4 +68,7 @@ def _misread(columns: Mapping[str, list[str | None]]) -> dict[str, list[int]]:
         missing, texts = read[name].isna().tolist(), read[name].astype(str).tolist()
         pairs = enumerate(zip(cells, missing, texts, strict=True))
         wrong[name] = [row for row, (cell, gone, text) in pairs if cell is not None and (gone or text != cell)]
+        gaps = (gone for cell, gone in zip(cells, missing, strict=True) if cell is None)
+        if not wrong[name] and not all(gaps):  # beside whole numbers beyond 64 bits, gaps are read as empty texts
+            wrong[name] = [row for row, cell in enumerate(cells) if cell and cell.strip("+-").isdecimal()]
     return wrong

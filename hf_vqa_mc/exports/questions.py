@@ -1,7 +1,8 @@
 """What leaves the house: a split's questions with all that would tell more than the benchmark asks left behind.
 
 Only what a model is shown, the right choice's place (unless answers are hidden) and the type of question go out:
-never ``choice_kinds``, ``choice_fallback`` or the human answers, which single out the target.
+never ``choice_kinds``, ``choice_fallback`` or the human answers, which single out the target. Of a benchmark's other
+columns only those go out that `exports.beside` names: a context that is read before the question.
 """
 
 import re
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Images, Split
 from hf_vqa_mc.decoys.chance import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.exports.beside import Beside, read_beside
 
 LETTERS = string.ascii_uppercase
 """What harnesses call the choices; none goes on after Z."""
@@ -43,6 +45,8 @@ class Questions:
     """places of the right choices; None where they are hidden"""
     types: list[str]
     """"" where the benchmark has none"""
+    beside: Beside
+    """what is read before the questions, and which columns are left behind"""
     images: NDArray[np.int64]
     """(rows,): the number of each row's image, from 0; -1 where it has none"""
     image_rows: list[int]
@@ -100,6 +104,7 @@ def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: boo
         choices=choices,
         labels=None if hide_answers else labels,
         types=rows["question_type"].to_pylist(),
+        beside=read_beside(benchmark),
         images=images,
         image_rows=image_rows,
         source=split.images,
@@ -119,9 +124,14 @@ def default_name(benchmark: Benchmark) -> str:
 
 
 def question_table(questions: Questions) -> pa.Table:
-    """The rows that harnesses read: question_id, question, choices, question_type and, unless hidden, label."""
-    columns = {
-        "question_id": pa.array(questions.question_ids, pa.string()),
+    """The rows that harnesses read: question_id, question, choices, question_type and, unless hidden, label.
+
+    With a column ``context`` before the question where the benchmark has such a column.
+    """
+    columns = {"question_id": pa.array(questions.question_ids, pa.string())}
+    if questions.beside.context_column:
+        columns["context"] = pa.array(questions.beside.contexts, pa.string())
+    columns |= {
         "question": pa.array(questions.questions, pa.string()),
         "choices": pa.array(questions.choices, pa.list_(pa.string())),
         "question_type": pa.array(questions.types, pa.string()),

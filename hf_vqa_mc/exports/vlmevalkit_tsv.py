@@ -4,7 +4,8 @@ Its conventions, looked up in its sources: columns index, question, A, B, .., an
 (base64, or the index of a row that has the same image); circular evaluation (Liu et al. 2024, MMBench, section 4.1)
 is done where the dataset's name has "circular" in it, on rows whose index is k * 10^6 + the index of the first: the
 same question with its choices moved on by k, and right only if all of them are answered right. A file without images
-is asked of the text alone. Images are unpacked to ``LMUData/images/NAME`` once, by index.
+is asked of the text alone. A column hint stands in its prompts before the question: the benchmark's context goes there
+(see `exports.beside`); l2-category is kept, too. Images are unpacked to ``LMUData/images/NAME`` once, by index.
 """
 
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports.base64_images import Base64Images
+from hf_vqa_mc.exports.beside import GROUP
 from hf_vqa_mc.exports.pandas_cells import guarded, tsv_header, tsv_lines
 from hf_vqa_mc.exports.questions import LETTERS, Progress, Questions, check_lettered
 from hf_vqa_mc.exports.written import Exported, made_folder, read_record, record, replaced_file
@@ -80,6 +82,7 @@ def write_vlmevalkit(
         notes.append(
             f"{guards:,} cells such as None or 1.0 end in a no-break space, without which pandas reads them as others"
         )
+    notes += questions.beside.notes(as_hint=True)
     notes += _cached(output, names)
     how = f"LMUData={shlex.quote(str(output))} python run.py --model MODEL --data {' '.join(names)}"
     if questions.labels is None:
@@ -162,7 +165,11 @@ def _image_cells(questions: Questions, lines: list[Line], images: Base64Images) 
 def _texts(questions: Questions, lines: list[Line]) -> dict[str, list[str | None]]:
     """What a model is shown, and the category."""
     letters = LETTERS[: max(len(questions.choices[row]) for row, _ in lines)]
-    columns: dict[str, list[str | None]] = {"question": [questions.questions[row] for row, _ in lines]}
+    beside = questions.beside
+    columns: dict[str, list[str | None]] = {}
+    if beside.context_column:
+        columns["hint"] = [beside.contexts[row] or None for row, _ in lines]
+    columns["question"] = [questions.questions[row] for row, _ in lines]
     for letter in letters:
         columns[letter] = []
     for row, turn in lines:
@@ -172,6 +179,8 @@ def _texts(questions: Questions, lines: list[Line]) -> dict[str, list[str | None
             columns[letter].append(text)
     if any(questions.types):
         columns["category"] = [questions.types[row] or UNNAMED for row, _ in lines]
+    if beside.groups:
+        columns[GROUP] = [beside.groups[row] or UNNAMED for row, _ in lines]
     return columns
 
 

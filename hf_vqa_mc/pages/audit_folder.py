@@ -1,7 +1,9 @@
 """What an audit leaves behind: a report for people, all figures for programs, and a score for every row."""
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +21,10 @@ from hf_vqa_mc.pages.example import Example
 from hf_vqa_mc.pages.report import write_report
 from hf_vqa_mc.written_file import check_folder, write_bytes, write_json
 
+MOST_LETTERS = 255
+"""Bytes of a file's name."""
 AUDITS = Path("vqa_mc_audit")
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
-ORIGINS = "choice_origins"
-"""The column in which a remedy tells where each choice is from."""
 OF_EACH = 20
 """Example rows that are shown for one reason."""
 GIVEN_AWAY = "gives itself away: question and choices tell the target"
@@ -39,24 +41,46 @@ def folder_name(dataset: str, config: str | None, split: str | None) -> str:
     ('vqa_mc-cocoqa_iou', 'mine-dev')
     """
     path = Path(dataset)
-    local = path.resolve().name.split(".")[0] if path.exists() else dataset
+    is_local = path.exists() or path.suffix  # others are names on the Hub
+    local = path.resolve().name.split(".")[0] if is_local else dataset
     return file_name("-".join(part for part in (local or dataset, config, split) if part))
 
 
-def check_audit_folder(folder: Path) -> None:
-    """Nothing, if an audit can be put there.
+def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) -> None:
+    """Nothing, if an audit can be put there: it is empty, not there yet, or an earlier audit's.
+
+    Args:
+        folder: where.
+        option: what names it, for the message.
+        data: files and folders that are read or written otherwise; none may lie in it, nor it in them.
 
     Raises:
-        InputError: it is a file, or holds other files than an audit's.
+        InputError: it is a file or a link that leads nowhere, holds other files than an audit's, or touches the data.
     """
-    check_folder(folder if folder.parent != AUDITS else AUDITS, "--output")
-    if folder.exists():
-        if not folder.is_dir():
-            raise InputError(f"--output {folder} is a file; name a folder")
-        others = sorted({path.name for path in folder.iterdir()} - {REPORT, FIGURES, ROWS})
-        others = [name for name in others if not name.startswith(".")]
-        if others:
-            raise InputError(f"--output {folder} holds other files ({others[0]}); name a folder of its own")
+    place = Path(os.path.realpath(folder))
+    if place.is_symlink() or len(os.fsencode(place.name)) > MOST_LETTERS:
+        raise InputError(f"{option} {folder} leads nowhere; name a folder")
+    check_folder(place if folder.parent != AUDITS else Path(os.path.realpath(AUDITS)), option)
+    for one in (Path(os.path.realpath(path)) for path in data if Path(path).exists()):
+        inside = one.is_dir() and place.is_relative_to(one)
+        if inside or one.is_relative_to(place):
+            raise InputError(f"{option} {folder} would change {one}; name another folder")
+    if place.is_dir() and any(place.iterdir()) and not _is_audit(place):
+        raise InputError(f"{option} {folder} holds other files than an audit's; name a folder of its own")
+
+
+def _is_audit(folder: Path) -> bool:
+    """Whether all there is was written by `write_audit`."""
+    there = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    if not there <= {REPORT, FIGURES, ROWS} or any(not (folder / name).is_file() for name in there):
+        return False
+    if any((folder / name).is_symlink() for name in there):
+        return False
+    try:
+        told = json.loads((folder / FIGURES).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(told, dict) and (told.keys() >= {"shortcuts", "verdict"} or told.keys() == {"before", "after"})
 
 
 def write_audit(
@@ -85,9 +109,10 @@ def write_audit(
     examples = _examples(done, shown)
     later = [] if after is None else _examples(after, _same_rows(done, after, shown))
     figures = done.as_json() if after is None else {"before": done.as_json(), "after": after.as_json()}
-    write_report(folder / REPORT, done.as_json(), examples, None if after is None else after.as_json(), later)
+    scores = _row_scores(after or done)
     write_json(folder / FIGURES, figures, indent=1)
-    write_bytes(folder / ROWS, _row_scores(after or done))
+    write_bytes(folder / ROWS, scores)
+    write_report(folder / REPORT, done.as_json(), examples, None if after is None else after.as_json(), later)
     progress("writing the report", 1, 1)
     return [folder / name for name in (REPORT, FIGURES, ROWS)]
 
@@ -125,14 +150,6 @@ def _examples(done: Audit, notes: Mapping[int, str]) -> list[Example]:
     return examples_of(
         split, rows, picked=done.picked_blind(rows), bias=bias, notes=notes, origins=_origins(split, rows)
     )
-
-
-def _origins(split: Split, rows: Sequence[int]) -> dict[int, list[str]]:
-    """Where the choices of rows are from, as a remedy tells it."""
-    if ORIGINS not in split.original.column_names:
-        return {}
-    told = split.original[ORIGINS].take(pa.array(rows, pa.int64())).to_pylist()
-    return {row: origins for row, origins in zip(rows, told, strict=True) if isinstance(origins, list)}
 
 
 def _row_scores(done: Audit) -> bytes:

@@ -13,6 +13,8 @@ from hf_vqa_mc.results.asked import Asked
 from hf_vqa_mc.results.join import Joined, answers_to, check_offered
 from hf_vqa_mc.results.predictions import Answer, read_predictions
 
+ORIGINS, STAND_INS = "choice_origins", "choice_fallback"
+"""Columns that tell where each choice is from (of a remedy), and which choices are stand-ins (of our rows)."""
 UNREADABLE = b"unreadable"
 """Stands for the file of an image that should be there but cannot be read."""
 
@@ -41,7 +43,8 @@ def examples_of(
         picked: of some rows, the place of the choice that a model or a rule picks.
         bias: of some rows, how likely those who see too little hold the target to be, in [0, 1].
         notes: of some rows, why they are shown.
-        origins: of some rows, where their choices are from; of others, only our own rows tell which are stand-ins.
+        origins: of some rows, where their choices are from; of others it is read from ``choice_origins``. Which are
+            stand-ins is read from ``choice_fallback`` as well, where the benchmark has these columns.
     """
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
     return [
@@ -52,7 +55,7 @@ def examples_of(
             choices=columns["choices"],
             label=columns["label"],
             kinds=columns["choice_kinds"],
-            origins=(origins or {}).get(row) or _stand_ins(split, row, len(columns["choices"])),
+            origins=_origins(split, row, len(columns["choices"]), (origins or {}).get(row)),
             picked=(picked or {}).get(row),
             bias=(bias or {}).get(row),
             image=_image(split, row),
@@ -95,13 +98,21 @@ def _place(answer: Answer, choices: list[str], label: int) -> int:
     return label if label in places else places[0]
 
 
-def _stand_ins(split: Split, row: int, choices: int) -> list[str]:
-    """Which choices stand in for decoys that were not found, as our rows say; empty where there are none."""
-    if "choice_fallback" not in split.original.column_names:
+def _origins(split: Split, row: int, choices: int, given: list[str] | None) -> list[str]:
+    """Where the choices of a row are from, and which stand in for decoys that were not found; empty if unknown."""
+    told = given if given and len(given) == choices else _cells(split, ORIGINS, row, choices)
+    marks = _cells(split, STAND_INS, row, choices)
+    texts = [text if isinstance(text, str) else "" for text in told or [""] * choices]
+    texts = [STAND_IN if marks and marks[place] is True else text for place, text in enumerate(texts)]
+    return texts if any(texts) else []
+
+
+def _cells(split: Split, column: str, row: int, choices: int) -> list[object]:
+    """What a column tells of each choice of a row; empty where it tells nothing of these choices."""
+    if column not in split.original.column_names:
         return []
-    marks = split.original["choice_fallback"][row].as_py()
-    usable = isinstance(marks, list) and len(marks) == choices and True in marks
-    return [STAND_IN if mark is True else "" for mark in marks] if usable else []
+    told = split.original[column][row].as_py()
+    return told if isinstance(told, list) and len(told) == choices else []
 
 
 def _image(split: Split, row: int) -> bytes | None:

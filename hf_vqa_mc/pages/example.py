@@ -11,13 +11,21 @@ KIND_NAMES = {
     "qou": "QoU decoys: they fit the question",
     "random": "random decoys",
     "": "decoys",
+    "stand-in": "stand-ins: no such decoy was found",
     "target": "correct answer",
 }
 """Sets of choices, in the order of the paper's Figure 2 (decoys first), and what a page calls them."""
 
 
-STAND_IN = "a stand-in: no such decoy was found"
-"""Where a choice is from that was taken for want of a decoy of its kind; see ``choice_fallback`` of our rows."""
+STAND_IN = "fall-back"
+"""The origin of a choice that was taken for want of a decoy of its kind, as a remedy's ``choice_origins`` tells it."""
+IN_PLACE_OF = {
+    "orig": "stand-in for an original decoy",
+    "iou": "stand-in for an IoU decoy",
+    "qou": "stand-in for a QoU decoy",
+    "random": "stand-in for a random decoy",
+}
+"""What is said of a stand-in, by the kind that it should have been."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,8 @@ class Example:
     kinds: list[str]
     """of each choice, names of `schema.CHOICE_KINDS`; empty where the benchmark has none"""
     origins: list[str]
-    """where each choice is from, such as the question that it answers; "" or an empty list where nothing is known"""
+    """where each choice is from, such as the question that it answers, or ``STAND_IN``; "" or an empty list where
+    nothing is known"""
     picked: int | None
     """index of the choice that a model or a rule picks"""
     bias: float | None
@@ -65,15 +74,24 @@ class Example:
                 )
 
     def kind(self, place: int) -> str:
-        """Which set a choice is of: a key of ``KIND_NAMES``."""
+        """Which set a choice is of: a key of ``KIND_NAMES``; stand-ins are of none but their own."""
         if place == self.label:
             return "target"
-        kind = self.kinds[place] if self.kinds else ""
-        return kind if kind in CHOICE_KINDS and kind != "target" else ""
+        return "stand-in" if self._told(place) == STAND_IN else self._set(place)
 
     def origin(self, place: int) -> str:
-        """Where a choice is from, "" where that is not known."""
+        """Where a choice is from, "" where that is not known or its set says it."""
+        told = self._told(place)
+        if place == self.label:
+            return "" if told in ("target", STAND_IN) else told
+        return IN_PLACE_OF.get(self._set(place), "stand-in") if told == STAND_IN else told
+
+    def _told(self, place: int) -> str:
         return self.origins[place] if self.origins else ""
+
+    def _set(self, place: int) -> str:
+        kind = self.kinds[place] if self.kinds else ""
+        return kind if kind in CHOICE_KINDS and kind != "target" else ""
 
 
 def letter(place: int) -> str:

@@ -47,19 +47,21 @@ def bar(row: Mapping[str, Any] | None, scale: Scale) -> dict[str, Any] | None:
     """A bar from chance to a gain, with its interval; None where there is no such figure.
 
     Args:
-        row: with ``gain``, and ``low``, ``high`` and ``alarm`` where they are known.
+        row: with ``gain``, and ``low``, ``high``, ``alarm`` and ``knows`` where they are known.
         scale: that it stands on.
     """
     if row is None or row.get("gain") is None:
         return None
     start, end = sorted((0.0, row["gain"]))
     known = row.get("low") is not None and row.get("high") is not None
+    everything = row.get("knows") == "everything"  # no shortcut, so no alarm either
     return {
         "x": scale.at(start),
         "width": _difference(scale.at(end), scale.at(start)),
         "low": scale.at(row["low"]) if known else "",
         "high": scale.at(row["high"]) if known else "",
-        "alarm": bool(row.get("alarm", known and row["low"] > 0)),
+        "alarm": bool(row.get("alarm", known and row["low"] > 0)) and not everything,
+        "everything": everything,
         "row": row,
     }
 
@@ -77,6 +79,24 @@ def calibration_dots(bins: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
         for row in bins
         if row["rows"] and row["said"] is not None and row["right"] is not None
     ]
+
+
+def calibration_error(bins: Sequence[Mapping[str, Any]]) -> float | None:
+    """By how much the probes' word differs from what comes true: the mean over all picks, in [0, 1].
+
+    Args:
+        bins: with ``said``, ``right`` and ``rows``.
+
+    Returns:
+        None where there are no picks.
+
+    >>> bins = [{"said": 0.5, "right": 0.6, "rows": 1}, {"said": 0.9, "right": 0.9, "rows": 3}]
+    >>> round(calibration_error(bins), 3)
+    0.025
+    """
+    known = [row for row in bins if row["rows"] and row["said"] is not None and row["right"] is not None]
+    rows = sum(row["rows"] for row in known)
+    return sum(row["rows"] * abs(row["said"] - row["right"]) for row in known) / rows if rows else None
 
 
 def histogram_bars(bins: Sequence[Mapping[str, Any]], most: float, side: int, sides: int) -> list[dict[str, str]]:

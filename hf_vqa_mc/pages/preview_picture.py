@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.pages.example import STAND_IN, Example, by_kind, letter
+from hf_vqa_mc.pages.example import Example, by_kind, letter
 from hf_vqa_mc.pages.plain_text import plain
 from hf_vqa_mc.pages.thumbnails import small_image
 from hf_vqa_mc.written_file import write_bytes
@@ -28,11 +28,12 @@ MOST_CHOICES = 18
 DOTS_PER_INCH = 150
 INK, SOFT, RIGHT, WRONG = "#1e252e", "#5c6673", "#2f7d4f", "#b3372f"
 COLOURS = {
-    "target": RIGHT, "orig": "#6b7480", "iou": "#2d66b1", "qou": "#8a4fb0", "random": "#9a6b16", "": SOFT
+    "target": RIGHT, "orig": "#6b7480", "iou": "#2d66b1", "qou": "#8a4fb0", "random": "#9a6b16", "": SOFT,
+    "stand-in": SOFT,
 }  # fmt: skip
 TITLES = {
     "target": "correct answer", "orig": "original decoys", "iou": "IoU decoys", "qou": "QoU decoys",
-    "random": "random decoys", "": "decoys",
+    "random": "random decoys", "": "decoys", "stand-in": "stand-ins: no such decoy found",
 }  # fmt: skip
 
 Line = tuple[str, str, str, float]
@@ -93,7 +94,7 @@ def _lines(example: Example) -> list[Line]:
             if place == example.picked:
                 mark, colour = ("  \u2713", RIGHT) if kind == "target" else ("  \u2717", WRONG)
             shown = example.choices[place] or "\u2013"
-            shown += " (stand-in)" if example.origin(place) == STAND_IN else ""
+            shown += f" ({example.origin(place).removeprefix('stand-in ')})" if kind == "stand-in" else ""
             for number, text in enumerate(_wrapped(shown, SIGNS - 4)):
                 start = f"{letter(place)}  " if number == 0 else "    "
                 lines.append((f"{start}{text}{mark if number == 0 else ''}", colour, weight, 0.06))

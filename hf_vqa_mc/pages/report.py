@@ -58,10 +58,12 @@ def report_values(sides: Sides) -> dict[str, Any]:
         "split": plain(before.get("split"), 40),
         "version": plain(before.get("version"), 40),
         "facts": _facts(sides),
+        "read_as": list(dict.fromkeys(plain(found["read_as"], 600) for _, found in sides if found.get("read_as"))),
         "sides": sides.names,
         "verdicts": [
             {"side": side, "text": plain(found["verdict"], 1000)} for side, found in sides if found.get("verdict")
         ],
+        "caveats": list(dict.fromkeys(plain(found["caveat"], 600) for _, found in sides if found.get("caveat"))),
         "headlines": [headline for side, found in sides if (headline := _headline(side, found))],
         "tiles": tiles(sides),
         "chart": chart(sides),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hf_vqa_mc.pages.plain_text import plain
-from hf_vqa_mc.pages.plots import bar, calibration_dots, histogram_bars, scale_of
+from hf_vqa_mc.pages.plots import bar, calibration_dots, calibration_error, histogram_bars, scale_of
 
 SHOWN_SHORTCUTS = 12
 """Rows of the plot at first sight; alarms are never folded away."""
@@ -68,16 +68,12 @@ def chart(sides: Sides) -> dict[str, Any] | None:
     for name in names:
         bars = {side: bar(rows.get(name), scale) for side, rows in by_side.items()}
         first = next(rows[name] for rows in by_side.values() if name in rows)
-        everything = first.get("knows") == "everything"
-        for drawn in bars.values():
-            if drawn and everything:  # no shortcut, so no alarm either
-                drawn["alarm"] = False
         lines.append(
             {
                 "name": plain(name, 120),
                 "knows": KNOWS.get(first.get("knows", ""), ""),
                 "probe": bool(first.get("probe")),
-                "everything": everything,
+                "everything": first.get("knows") == "everything",
                 "cells": [{"side": side, "bar": drawn} for side, drawn in bars.items()],
                 "told": " ".join(_told(side, rows[name]) for side, rows in by_side.items() if name in rows),
                 "alarm": any(drawn and drawn["alarm"] for drawn in bars.values()),
@@ -86,7 +82,13 @@ def chart(sides: Sides) -> dict[str, Any] | None:
     shown = max(SHOWN_SHORTCUTS, 1 + max((place for place, line in enumerate(lines) if line["alarm"]), default=0))
     if len(lines) - shown <= 2:
         shown = len(lines)
-    return {"marks": scale.marks, "zero": scale.at(0.0), "shown": lines[:shown], "rest": lines[shown:]}
+    return {
+        "marks": scale.marks,
+        "zero": scale.at(0.0),
+        "shown": lines[:shown],
+        "rest": lines[shown:],
+        "everything": any(line["everything"] for line in lines),
+    }
 
 
 def _told(side: str, row: Mapping[str, Any]) -> str:
@@ -136,8 +138,12 @@ def _type_columns(sides: Sides, there: set[str]) -> list[str]:
 
 
 def calibration(sides: Sides) -> list[dict[str, Any]]:
-    """The dots of each side: how sure the probes are of their picks against how often these are right."""
-    found = [{"side": side, "dots": calibration_dots(audit.get("calibration") or ())} for side, audit in sides]
+    """The dots of each side: how sure the probes are of their picks against how often these are right.
+
+    ``off`` is how far the two lie apart on average.
+    """
+    bins = [(side, audit.get("calibration") or ()) for side, audit in sides]
+    found = [{"side": side, "dots": calibration_dots(rows), "off": calibration_error(rows)} for side, rows in bins]
     return [one for one in found if one["dots"]]
 
 

@@ -6,6 +6,8 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hf_vqa_mc.features.pictures import known_formats
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -13,8 +15,6 @@ LONGEST_SIDE = 320
 """Pixels."""
 MOST_PIXELS = 64_000_000
 """Of an image that is decoded; others could fill the memory."""
-FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "MPO", "PNG", "PPM", "TIFF", "WEBP")
-"""Those that are decoded in the process; PIL would start another program for, say, EPS."""
 BROKEN, HUGE = "the image cannot be read", "the image is too large to be shown"
 
 
@@ -59,8 +59,7 @@ def small_image(content: bytes, longest: int) -> "Image | str":
     """An image file as a small RGB picture, upright, on white; or why it cannot be shown."""
     from PIL import Image, ImageOps
 
-    Image.init()
-    known = [name for name in FORMATS if name in Image.OPEN]
+    known = known_formats()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what PIL finds odd but reads is no fault
         try:

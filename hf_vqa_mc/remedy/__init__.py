@@ -1,6 +1,7 @@
 """Mending any multiple-choice benchmark: better decoys, or fewer of the rows that give themselves away."""
 
 from hf_vqa_mc.remedy.donors import Donors, from_captions, from_questions, from_scene_graphs
+from hf_vqa_mc.remedy.in_words import in_words
 from hf_vqa_mc.remedy.new_decoys import Remedied, check_remedy, give_new_decoys
 
 __all__ = [
@@ -11,4 +12,5 @@ __all__ = [
     "from_questions",
     "from_scene_graphs",
     "give_new_decoys",
+    "in_words",
 ]

@@ -138,7 +138,7 @@ def _names(value: Any, place: str) -> Iterator[str]:  # noqa: ANN401  any json v
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InputError(f"{place} is {shown(value)}; expected objects, or json text with them") from None
     if isinstance(value, Mapping):
         value = value.get("objects", value)
@@ -152,14 +152,22 @@ def _names(value: Any, place: str) -> Iterator[str]:  # noqa: ANN401  any json v
 def _names_of(one: Any, place: str) -> Iterator[str]:  # noqa: ANN401  any json value
     if isinstance(one, Mapping):
         name = next((one[field] for field in _NAME_FIELDS if one.get(field)), None)
-        told = [*(name if isinstance(name, list) else [name]), *(one.get("attributes") or [])]
+        told = [*_listed(name), *_listed(one.get("attributes"))]
     else:
         told = [one]
     for text in told:
-        if not isinstance(text, str):
-            raise InputError(f"{place} has the object {shown(one)}; expected a name, or one with {_NAME_FIELDS[0]}")
+        if not isinstance(text, str) or not text.isprintable():
+            raise InputError(
+                f"{place} has the object {shown(one)}; expected a name, or a {_NAME_FIELDS[0]} and attributes as text"
+            )
         if text.strip():
             yield text
+
+
+def _listed(value: Any) -> list[Any]:  # noqa: ANN401  any json value
+    if value is None:
+        return []
+    return list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
 
 
 def images_in_common(donors: Donors, image_ids: pa.ChunkedArray) -> int:

@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks import Benchmark, Split
+from hf_vqa_mc.benchmarks.label_forms import ByPlace
+from hf_vqa_mc.benchmarks.layouts import PlacedLayout
 from hf_vqa_mc.builder.ingredients import sentences
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.errors import InputError, unknown_name
@@ -56,7 +58,8 @@ def give_new_decoys(
     """Replaces the decoys of all splits.
 
     Decoys come from all splits and the donors (``settings.pool`` is the dataset). A row for which not a single decoy
-    can be found keeps its published choices, and is counted.
+    can be found keeps its published choices, and is counted. An answer to the same question about the same image is no
+    decoy: it may be right.
 
     Args:
         benchmark: with its targets.
@@ -77,18 +80,21 @@ def give_new_decoys(
         check_images(benchmark, donors)
     triplets = triplets_of(benchmark, donors)
     vectors = _vectors(word_vectors, recipe, triplets, settings, progress)
-    material = Material.of(triplets, settings)
+    material = Material.of(triplets, settings, skip_same_question=True)
     made = make_sets([recipe], material, vectors, settings, progress)
     choices = Choices(recipe, made, material)
-    arrangement = Arrangement(recipe, choices, material, settings.seed)
+    placed = all(split.placed for split in benchmark.splits.values())
+    arrangement = Arrangement(recipe, choices, material, settings.seed, target_first=not placed)
     origins = _origins(benchmark, donors)
     splits, tables, first, unchanged = {}, {}, 0, 0
     for name, split in benchmark.splits.items():
         rows = np.arange(first, first := first + split.rows.num_rows)
+        if _counts_from_one(benchmark) and not _some_target_last(arrangement.columns(rows)):
+            arrangement.put_target_last(int(rows[0]))  # else nobody could tell from the file that labels are from 1
         made_rows = _new_rows(split, arrangement, rows, origins)
         unchanged += made_rows.unchanged
         tables[name] = _written(benchmark, split, made_rows)
-        splits[name] = replace(split, rows=made_rows.rows, original=tables[name], placed=True)
+        splits[name] = replace(split, rows=made_rows.rows, original=tables[name])
         progress("arranging choices", first, material.size - len(donors.answers))
     statistics = _statistics(recipe, variant, benchmark, choices, made, first, donors, unchanged)
     statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
@@ -206,6 +212,16 @@ def _new_rows(split: Split, arrangement: Arrangement, rows: NDArray[np.int64], o
     return _NewRows(table, kinds, fallback, origins, int(lonely.sum()))
 
 
+def _counts_from_one(benchmark: Benchmark) -> bool:
+    form = benchmark.layout.label_form if isinstance(benchmark.layout, PlacedLayout) else None
+    return isinstance(form, ByPlace) and form.first == 1
+
+
+def _some_target_last(made: Mapping[str, pa.Array]) -> bool:
+    sizes = pc.list_value_length(made["choices"]).to_numpy()
+    return bool((made["label"].to_numpy() == sizes - 1).any())
+
+
 def _told_origins(made: Mapping[str, pa.Array], donors: pa.ListArray, origins: pa.Array) -> pa.Array:
     """Where each choice is from, in words."""
     numbers = donors.flatten().to_numpy()
@@ -236,10 +252,9 @@ def _written(benchmark: Benchmark, split: Split, made: _NewRows) -> pa.Table:
     for name, column in told.items():
         place = table.schema.get_field_index(name)
         if place < 0:
-            if name != "choice_fallback":
-                table = table.append_column(name, column)
+            table = table.append_column(name, column)
             continue
-        if name == "choice_kinds" and pa.types.is_integer(getattr(table.schema.field(place).type, "value_type", None)):
+        if name == "choice_kinds" and "choice_fallback" in split.original.column_names:  # our own rows: numbers
             numbers = pc.index_in(column.flatten(), pa.array(CHOICE_KINDS)).cast(pa.int64())
             column = pa.ListArray.from_arrays(column.offsets, numbers)
         table = table.set_column(place, table.schema.field(place).with_type(column.type), column)
@@ -272,6 +287,13 @@ def _image_ids(benchmark: Benchmark) -> pa.ChunkedArray:
     return pa.chunked_array([chunk for split in benchmark.splits.values() for chunk in split.rows["image_id"].chunks])
 
 
+def _sizes(benchmark: Benchmark) -> dict[str, int]:
+    """How many rows had how many choices."""
+    lengths = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
+    sizes, counts = np.unique(np.concatenate(lengths), return_counts=True)
+    return {str(size): int(count) for size, count in zip(sizes, counts, strict=True)}
+
+
 def _statistics(
     recipe: Recipe,
     variant: str,
@@ -292,6 +314,7 @@ def _statistics(
         "rows": n_rows,
         "rows_left_as_published": unchanged,
         "choices": {str(size): int(count) for size, count in zip(sizes, of_size, strict=True)},
+        "choices_before": _sizes(benchmark),
         "decoys": {
             name: {
                 "wanted": int(view.picks[:n_rows].size),

@@ -92,18 +92,19 @@ def _with(benchmark: Benchmark, asked: Split) -> Benchmark:
 def _asked(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimate, NDArray[np.float64]]:
     """What the strongest blind probe gains, and each row's bias score."""
     split: Split = benchmark.test
-    tables = {"asked": split.rows} | ({"train": benchmark.train.rows} if benchmark.train else {})
-    rows = number_rows(tables)
+    rows = number_rows({name: one.rows for name, one in benchmark.splits.items()})
+    asked, train = rows[split.name], benchmark.train
     found = fast_probes(
-        rows["asked"],
-        folds_of(split, rows["asked"]),
-        rows.get("train"),
+        asked,
+        folds_of(split, asked),
+        rows[train.name] if train else None,
         placed=split.placed,
         most_rows=most_rows,
         seed=seed,
+        train_folds=folds_of(train, rows[train.name]) if train else None,
     )
     probed = [one for one in found if isinstance(one, Probed)]
-    gains = [
-        estimate(one.shortcut.scores, rows["asked"].chance, split.clusters, one.shortcut.inflation) for one in probed
-    ]
+    gains = [estimate(one.shortcut.scores, asked.chance, split.clusters, one.shortcut.inflation) for one in probed]
+    if not gains:
+        raise InputError(f"{split.place}: no probe can learn, as all rows hang together by their images or choices")
     return max(gains, key=lambda one: one.gain), bias_scores(probed)

@@ -13,6 +13,7 @@ from hf_vqa_mc.decoys.chance import text_hashes
 from hf_vqa_mc.decoys.decoy_set import Triplets
 from hf_vqa_mc.decoys.fallbacks import N_FREQUENT
 from hf_vqa_mc.decoys.random_targets import most_frequent_texts
+from hf_vqa_mc.language.text import comparable
 from hf_vqa_mc.variants.settings import Settings
 
 _LISTS = ("orig_decoys", "iou_decoys", "qou_decoys")
@@ -33,8 +34,15 @@ class Material:
     """(triplets,): in the training split; all where there is none"""
 
     @classmethod
-    def of(cls, table: pa.Table, settings: Settings) -> "Material":
-        """Numbers the texts of a triplet table and divides it into pools."""
+    def of(cls, table: pa.Table, settings: Settings, *, skip_same_question: bool = False) -> "Material":
+        """Numbers the texts of a triplet table and divides it into pools.
+
+        Args:
+            table: of triplets.
+            settings: of the method.
+            skip_same_question: whether answers to the same question about the same image are no decoys; the paper
+                does not look.
+        """
         table = table.combine_chunks()
         columns = [name for name in _LISTS if name in table.column_names]
         texts = [table["target"].to_pylist(), *(pc.list_flatten(table[name]).to_pylist() for name in columns)]
@@ -53,6 +61,9 @@ class Material:
                 keys=candidates.keys,
                 hashes=text_hashes(table["question_id"].to_pylist()),
                 images=table["image_id"].combine_chunks().dictionary_encode().indices.to_numpy(),
+                questions=_numbered(table["question"].to_pylist())
+                if skip_same_question
+                else np.arange(table.num_rows, dtype=np.int32),
             ),
             lists={name: (part, _list_starts(table[name])) for name, part in zip(columns, parts[1:], strict=True)},
             pools=[everyone]
@@ -87,6 +98,13 @@ class Material:
     def keys_of(self, texts: NDArray[np.int32]) -> NDArray[np.int32]:
         """The keys of text numbers; MISSING stays MISSING."""
         return np.where(texts == MISSING, MISSING, self.candidates.keys[texts]).astype(np.int32)
+
+
+def _numbered(questions: list[str]) -> NDArray[np.int32]:
+    """The same number for questions that read the same; those without words each have their own."""
+    numbers: dict[str, int] = {}
+    names = (comparable(question) or f"\0{place}" for place, question in enumerate(questions))
+    return np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int32, len(questions))
 
 
 def _list_starts(column: pa.ChunkedArray) -> NDArray[np.int64]:

@@ -47,13 +47,26 @@ class Arrangement:
         choices: before they are shuffled.
         material: the dataset.
         seed: of the order.
+        target_first: for layouts that tell the target by itself; the decoys are in random order all the same.
     """
 
-    def __init__(self, recipe: Recipe, choices: Choices, material: Material, seed: int) -> None:
+    def __init__(
+        self, recipe: Recipe, choices: Choices, material: Material, seed: int, target_first: bool = False
+    ) -> None:
         chance = purpose_hash(seed, f"shuffle:{recipe.name}")
         self._choices = choices
         self._order = _shuffled_places(choices.texts, material.triplets.hashes, chance)
+        if target_first:
+            decoys = self._order[self._order != 0].reshape(len(self._order), -1)
+            self._order = np.concatenate([np.zeros((len(decoys), 1), np.int64), decoys], axis=1)
         self._texts = pa.array(material.candidates.texts, pa.string())
+
+    def put_target_last(self, row: int) -> None:
+        """Moves a row's target behind its decoys."""
+        order = self._order[row]
+        there = int((self._choices.texts[row] != MISSING).sum())
+        decoys = order[:there][order[:there] != 0]
+        self._order[row, :there] = [*decoys, 0]
 
     def columns(self, rows: NDArray[np.int64]) -> dict[str, pa.Array]:
         """What some rows show: the columns of ``schema.MULTIPLE_CHOICE`` that are made here."""

@@ -40,6 +40,25 @@ def test_where_chance_is_certain_nothing_is_gained():
     assert (result.gain, result.p) == (0.0, 1.0)
 
 
+def test_an_image_with_most_of_the_rows_cannot_vouch_for_itself():
+    draws = np.random.default_rng(0)
+    for most in (450, 250, 500):
+        alarms = covered = 0
+        for _ in range(100):
+            scores = (draws.random(500) < 0.25).astype(float)
+            clusters = np.maximum(np.arange(500) - most + 1, 0)
+            result = estimate(scores, np.full(500, 0.25), clusters)
+            alarms += result.p < 0.025
+            covered += result.low <= 0 <= result.high
+        assert alarms <= 5
+        assert covered >= 95
+
+
+def test_few_expected_hits_are_counted_exactly():
+    scores = np.repeat([1.0, 0.0], [3, 47])
+    assert 0.0138 < estimate(scores, np.full(50, 0.01), np.arange(50)).p < 0.016  # 3 or more of 50, binomially: 0.0138
+
+
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 8), st.integers(0, 5)), min_size=1, max_size=40))
 def test_the_gain_lies_in_its_interval(rows):
     scores, choices, clusters = (np.array(column) for column in zip(*rows, strict=True))

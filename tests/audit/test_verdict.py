@@ -61,7 +61,7 @@ def test_exceeding_goes_by_the_end_of_the_interval():
 @pytest.mark.parametrize(
     ("right", "said"),
     [
-        (400, "is right in 40.0% of the rows, 15.0 points above chance (95% interval +12."),
+        (400, "is right in 40.0% of the rows, 15.0 points above chance (95% interval +11."),
         (250, "is right in 25.0% of the rows; that is not reliably more than chance (95% interval -2."),
         (100, "is right in 10.0% of the rows, 15.0 points below chance (95% interval -16."),
     ],

@@ -22,10 +22,21 @@ BROKEN = {
     "c.json": (b'{"a": 1}\n{"a": 2}', "name the file .jsonl"),
     "a.csv": (b"question,A,B,answer\na,x,y\n", "a.csv: cannot be read as csv"),
     "b.csv": (b"question,A,A,B,answer\na,x,x,y,B\n", "the column 'A' is there 2 times"),
-    "c.csv": (CSV.replace(b"x", b"\xff"), "c.csv"),
+    "c.csv": (CSV.replace(b"x", b"\xff"), "c.csv, line 2: the byte 0xff is not UTF-8 text; save the file as UTF-8"),
+    "latin.tsv": ("question\tA\tB\tanswer\na\tx\ty\tB\nb\tx\té\tB\n".encode("latin-1"), "latin.tsv, line 3: the byte"),
+    "header.csv": ("größe,A,B,answer\na,x,y,B\n".encode("latin-1"), "header.csv, line 1: the byte 0xf6"),
+    "utf16.csv": (CSV.decode().encode("utf-16"), "save the file as UTF-8"),
+    "latin.jsonl": ('{"question": "a"}\n{"question": "é"}'.encode("latin-1"), "latin.jsonl, line 2: the byte 0xe9"),
+    "latin.json": ('[{"question": "é"}]'.encode("latin-1"), "save the file as UTF-8"),
     "d.csv": (b"", "d.csv: cannot be read as csv"),
     "a.jsonl.gz": (b"\x1f\x8b broken", "damaged"),
-    "surrogate.jsonl": (json.dumps({**GOOD, "question": "\ud800"}).encode(), "expected UTF-8 text"),
+    "surrogate.jsonl": (
+        f"{json.dumps(GOOD)}\n\n{json.dumps({**GOOD, 'question': chr(0xD800)})}".encode(),
+        "surrogate.jsonl, line 3: '\\ud800' is half of a character (a surrogate), not UTF-8 text; mend",
+    ),
+    "raw.jsonl": (json.dumps(GOOD).encode().replace(b"x", b"\xed\xa0\x80"), "raw.jsonl, line 1: the byte 0xed"),
+    "name.jsonl": (json.dumps({**GOOD, chr(0xD800): 1}).encode(), "name.jsonl, line 1: '\\ud800' is half"),
+    "deep.json": (json.dumps([GOOD, {**GOOD, "choices": ["x", chr(0xDFFF)]}]).encode(), "deep.json, record 1:"),
     "a.txt": (CSV, "unknown kind of file; expected a file (.parquet, .jsonl"),
 }
 
@@ -54,8 +65,37 @@ def test_what_is_not_there_is_said(tmp_path):
 def test_text_that_is_no_utf8_is_refused_by_name(tmp_path):
     broken = pa.StringArray.from_buffers(1, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfe"))
     pq.write_table(pa.table({"question": broken, "choices": [["x", "y"]], "label": [0]}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet: question is no UTF-8 text"):
+    with pytest.raises(InputError, match=r"a\.parquet, row 0: question is no UTF-8 text"):
         read_benchmark(str(tmp_path / "a.parquet"))
+
+
+@pytest.mark.parametrize("column", ["hint", "choices", "answer"])
+def test_any_column_that_is_no_utf8_is_refused_with_its_row(column, tmp_path):
+    broken = pa.StringArray.from_buffers(
+        2, pa.array([0, 1, 3], pa.int32()).buffers()[1], pa.py_buffer(b"a" + b"\xff\xfe")
+    )
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), broken)
+    rows = {"question": ["a", "b"], "choices": [["x", "y"]] * 2, "answer": ["x", "y"], "hint": ["", ""]}
+    pq.write_table(pa.table({**rows, column: lists if column == "choices" else broken}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=rf"a\.parquet, row 1: {column} is no UTF-8 text .*; write the file again"):
+        read_benchmark(str(tmp_path / "a.parquet"))
+
+
+@pytest.mark.parametrize("compression", ["snappy", "zstd", "gzip"])
+def test_a_damaged_page_is_refused_by_name(compression, tmp_path):
+    path = tmp_path / "a.parquet"
+    rows = {"question": [f"question {n % 7} and {n}" for n in range(2000)], "choices": [["x", "y"]] * 2000}
+    pq.write_table(pa.table({**rows, "label": [0, 1] * 1000}), path, compression=compression, use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    content[100:2000] = b"\xff" * 1900
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"a\.parquet: cannot be read as parquet"):
+        read_benchmark(str(path))
+
+
+def test_a_utf16_json_still_reads(tmp_path):
+    (tmp_path / "a.json").write_bytes(json.dumps([GOOD]).encode("utf-16"))
+    assert read_benchmark(str(tmp_path / "a.json")).test.rows["question"].to_pylist() == ["a"]
 
 
 HOSTILE = [

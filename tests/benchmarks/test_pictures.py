@@ -62,6 +62,27 @@ def test_base64_text_may_name_the_row_that_has_the_picture(tmp_path):
     assert ids(split)[0] == ids(split)[1] != ids(split)[2]
 
 
+def test_references_are_to_the_index_where_there_is_one(tmp_path):
+    pictures = [as_base64(RED), as_base64(BLUE), "1"]
+    split = read(tmp_path, image=pictures, question_id=["3", "1", "2"])
+    assert split.rows["question_id"].to_pylist() == ["3", "1", "2"]
+    assert contents(split) == [RED, BLUE, RED]
+    assert ids(split)[2] == ids(split)[0]
+    rows = {name: values for name, values in ROWS.items() if name != "index"}
+    pq.write_table(pa.table({**rows, "image": pictures, "question_id": ["3", "1", "2"]}), tmp_path / "b.parquet")
+    assert contents(read_benchmark(str(tmp_path / "b.parquet")).test) == [RED, BLUE, BLUE]
+
+
+def test_a_reference_may_lead_to_another_but_not_round(tmp_path):
+    split = read(tmp_path, image=[as_base64(RED), "1", "2"])
+    assert contents(split) == [RED] * 3
+    assert len(set(ids(split))) == 1
+    split = read(tmp_path, image=[as_base64(RED), "3", "2"])
+    assert split.images.read(0) == RED
+    with pytest.raises(InputError, match="row 1: there is no image '2'"):
+        split.images.read(1)
+
+
 def test_broken_base64_is_refused_by_name_when_it_is_looked_at(tmp_path):
     split = read(tmp_path, image=[as_base64(RED), "A" * 5001, as_base64(RED)])
     assert len(set(ids(split))) == 2
@@ -100,6 +121,35 @@ def test_names_alone_are_no_images_until_a_folder_is_named(tmp_path):
         read(tmp_path, images=folder, image_id=["8", "9", "8"])
     with pytest.raises(InputError, match="no such folder"):
         read(tmp_path, images=tmp_path / "nowhere")
+
+
+def missing(folder, **more):
+    split = read(folder, **more)
+    assert split.images is None
+    return split.images_missing
+
+
+def test_why_there_are_no_images_is_said_with_a_remedy(tmp_path):
+    remedy = "name the folder that holds them with --images"
+    paths = ["pics/1.jpg", "pics/2.jpg", "pics/1.jpg"]
+    assert missing(tmp_path, image_path=paths) == f"none of 2 image paths is there, e.g. pics/1.jpg; {remedy}"
+    assert missing(tmp_path, image=pa.array([{"bytes": None, "path": path} for path in paths], STORED)).startswith(
+        "none of 2 image paths is there"
+    )
+    assert missing(tmp_path, image_id=["1", "2", "1"]) == f"the rows only name their images, e.g. 1; {remedy}"
+    assert "web addresses, e.g. https://a.b/c.jpg; download" in missing(tmp_path, image_url=["https://a.b/c.jpg"] * 3)
+    assert "\n" not in missing(tmp_path, image_path=["a\nb.jpg"] * 3)
+    many = {name: values[:1] * 1500 for name, values in ROWS.items()}
+    pq.write_table(pa.table({**many, "image": [f"{n}.png" for n in range(1500)]}), tmp_path / "many.parquet")
+    assert "none of the first 1000 image paths" in read_benchmark(str(tmp_path / "many.parquet")).test.images_missing
+    assert missing(tmp_path) == ""
+    assert missing(tmp_path, image=[None, None, None]) == ""
+    (tmp_path / "pics").mkdir()
+    for name in ("1", "2"):
+        (tmp_path / "pics" / f"{name}.jpg").write_bytes(RED)
+    found = read(tmp_path, image_path=paths)
+    assert (found.images_missing, found.images.read(0)) == ("", RED)
+    assert read(tmp_path, image_id=["1", "2", "1"], images=tmp_path / "pics").images_missing == ""
 
 
 def test_of_several_images_a_row_the_first_is_shown_and_all_tell_rows_apart(tmp_path):

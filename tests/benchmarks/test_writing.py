@@ -203,7 +203,7 @@ def test_whoever_is_killed_while_writing_leaves_what_was_there(hub_like, tmp_pat
     write_benchmark(benchmark, rewritten(benchmark), output)
     before = {path: path.read_bytes() for path in output.rglob("*.*")}
     with pytest.raises(RuntimeError), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "_card", lambda *args: (_ for _ in ()).throw(RuntimeError("killed")))
+        patch.setattr(writing, "folder_card", lambda *args: (_ for _ in ()).throw(RuntimeError("killed")))
         write_benchmark(benchmark, {"train": benchmark.train.original}, output)
     assert {path: path.read_bytes() for path in output.rglob("*.*")} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mended", "theirs"]
@@ -217,3 +217,39 @@ def test_whole_numbers_and_keys_of_json_stay_what_they_are(tmp_path):
     benchmark = read_benchmark(str(path))
     write_benchmark(benchmark, {"test": benchmark.test.original}, output)
     assert output.read_text() == "\n".join(map(json.dumps, rows)) + "\n"
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_new_columns_of_lists_are_json_in_csv_and_come_back(delimiter, tmp_path):
+    path = tmp_path / ("b.csv" if delimiter == "," else "b.tsv")
+    rows = [["question", "A", "B", "answer"], ["a", "x", "it's", "B"], ["b", "u", "v", "A"], ["c", "u", "v", "A"]]
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter=delimiter).writerows(rows)
+    benchmark = read_benchmark(str(path))
+    kinds = [["iou", "target"], ["target", "orig"], None]
+    more = {"choice_kinds": pa.array(kinds, pa.list_(pa.string())), "choice_fallback": pa.array([[True, False]] * 3),
+            "choice_origins": pa.array([["question “a”, test", "target"]] * 3)}  # fmt: skip
+    written = benchmark.test.original
+    for name, column in more.items():
+        written = written.append_column(name, column)
+    output = tmp_path / f"new{path.suffix}"
+    write_benchmark(benchmark, {"test": written}, output)
+    with output.open(newline="") as file:
+        found = list(csv.DictReader(file, delimiter=delimiter))
+    assert [row["choice_kinds"] for row in found] == ['["iou", "target"]', '["target", "orig"]', ""]
+    assert json.loads(found[0]["choice_fallback"]) == [True, False]
+    assert json.loads(found[0]["choice_origins"]) == ["question “a”, test", "target"]
+    again = read_benchmark(str(output))
+    assert again.test.rows["choice_kinds"].to_pylist() == [*kinds[:2], []]
+    changed = again.layout.written(again.test, [["x", "new"], ["u", "v"], ["u", "v"]], [1, 0, 0])
+    for name in more:
+        assert changed[name].to_pylist() == ["[]", *again.test.original[name].to_pylist()[1:]]
+
+
+def test_a_written_folder_says_the_note(hub_like, tmp_path):
+    benchmark = read_benchmark(str(hub_like))
+    output = tmp_path / "mended"
+    write_benchmark(benchmark, rewritten(benchmark), output, "Decoys by <b>iou</b>:\n---\n# 12 rows & more.")
+    card = (output / "README.md").read_text()
+    assert card.endswith("as it was.\n\nDecoys by &lt;b&gt;iou&lt;/b&gt;: --- # 12 rows &amp; more.\n")
+    assert load_dataset(str(output))["train"].num_rows == 2

@@ -62,13 +62,36 @@ def test_fail_above_ends_with_3_only_where_a_gain_is_certain(run, tmp_path):
     assert run("audit", lines(tmp_path / "n.jsonl"), "--no-probes", "--fail-above", "0").exit_code == 0
 
 
+def test_an_audit_never_replaces_what_it_reads(run, tmp_path):
+    import shutil
+
+    folder = tmp_path / "data"
+    folder.mkdir()
+    lines(tmp_path / "b.jsonl", rows=40)
+    shutil.copy(tmp_path / "b.jsonl", folder / "rows.jsonl")
+    (folder / "audit.json").write_text("{}", "utf-8")
+    for dataset in (folder / "rows.jsonl", folder):
+        refused = run("audit", dataset, "--no-probes", "--output", folder)
+        assert refused.exit_code == 2
+        assert "name another folder" in refused.stderr
+    (folder / "rows.jsonl").unlink()
+    assert "other files than an audit's" in run("audit", "b.jsonl", "--no-probes", "--output", folder).stderr
+    assert (folder / "audit.json").read_text("utf-8") == "{}"
+    (tmp_path / "nowhere").symlink_to(tmp_path / "nothing" / "here")
+    nowhere = run("audit", "b.jsonl", "--no-probes", "--output", "nowhere")
+    assert nowhere.exit_code == 2
+    assert "there is no folder" in nowhere.stderr
+    for _ in range(2):  # its own it does replace
+        assert run("audit", "b.jsonl", "--no-probes", "--output", "there").exit_code == 0
+
+
 def test_probes_are_held_to_their_time_and_what_was_not_run_is_told(run, tmp_path):
     result = run("audit", lines(tmp_path / "b.jsonl"), "--time-limit", "1e-9", "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert not any(one["probe"] for one in told["shortcuts"])
     why = {one["name"]: one["why"] for one in told["not_run"]}
-    assert "no images" in why["probes that see images"]
+    assert "name the folder that holds them with --images" in why["probes that see images"]
     assert "no time was left" in why["logistic regression: choices alone"]
 
 
@@ -93,8 +116,10 @@ def test_probes_find_what_no_rule_looks_for(run, tmp_path):
         (["--mlps"], "--mlps need word vectors"),
         (["--question", "asked"], "unknown column of"),
         (["--output", "b.jsonl"], "b.jsonl is a file; name a folder"),
-        (["--output", "."], "holds other files (b.jsonl)"),
+        (["--output", "."], "would change"),
         (["--split", "dev"], "dev"),
+        (["--seed", "-1"], "--seed -1: expected 0 or more"),
+        (["--features", "here"], "--features here are for probes"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -52,8 +52,8 @@ def run(monkeypatch, tmp_path, built):
     return run
 
 
-def test_it_writes_a_page_and_puts_a_picture_on_the_card(run, tmp_path):
-    result = run("vqa_mc", "cocoqa_iou")
+def test_it_writes_a_page_and_if_asked_puts_a_picture_on_the_card(run, tmp_path):
+    result = run("vqa_mc", "cocoqa_iou", "--card")
     assert result.stdout.splitlines() == [
         "wrote preview.html",
         "on the dataset card: " + str(tmp_path / "vqa_mc/preview.png"),
@@ -67,16 +67,16 @@ def test_it_writes_a_page_and_puts_a_picture_on_the_card(run, tmp_path):
 
 
 def test_the_same_command_gives_the_same_bytes(run, tmp_path):
-    run("vqa_mc", "cocoqa_iou")
+    run("vqa_mc", "cocoqa_iou", "--card")
     files = [path for path in (tmp_path / "preview.html", *(tmp_path / "vqa_mc").rglob("*")) if path.is_file()]
     once = [path.read_bytes() for path in files]
-    run("vqa_mc", "cocoqa_iou")
+    run("vqa_mc", "cocoqa_iou", "--card")
     assert once == [path.read_bytes() for path in files]
 
 
-def test_without_the_card_the_folder_is_left_alone(run, tmp_path):
+def test_unless_asked_the_dataset_is_left_alone(run, tmp_path):
     before = {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
-    result = run("vqa_mc", "cocoqa_iou", "--no-card", "--output", "page.html", "--picture", "some.png")
+    result = run("vqa_mc", "cocoqa_iou", "--output", "page.html", "--picture", "some.png")
     assert result.stdout.splitlines() == ["wrote page.html", "wrote some.png"]
     assert before == {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
     assert (tmp_path / "some.png").read_bytes().startswith(b"\x89PNG")
@@ -85,12 +85,12 @@ def test_without_the_card_the_folder_is_left_alone(run, tmp_path):
 def test_a_models_picks_are_marked_on_the_page_but_not_on_the_card(run, tmp_path):
     from datasets import load_dataset
 
-    run("vqa_mc", "cocoqa_iou")
+    run("vqa_mc", "cocoqa_iou", "--card")
     card = (tmp_path / "vqa_mc/preview.png").read_bytes()
     assert "model’s pick" not in (tmp_path / "preview.html").read_text("utf-8")
     rows = load_dataset("./vqa_mc", "cocoqa_iou")["test"]
     (tmp_path / "p.json").write_text(json.dumps(dict.fromkeys(rows["question_id"], 0)))
-    run("vqa_mc", "cocoqa_iou", "--predictions", "p.json")
+    run("vqa_mc", "cocoqa_iou", "--predictions", "p.json", "--card")
     assert (tmp_path / "preview.html").read_text("utf-8").count("model’s pick</span>") == min(12, len(rows))
     assert (tmp_path / "vqa_mc/preview.png").read_bytes() == card
 
@@ -116,9 +116,12 @@ def test_a_file_of_others_can_be_shown(run, tmp_path):
         (["vqa_mc", "cocoqa_iou", "--output", "x", "--picture", "x"], "are the same file"),
         (["vqa_mc", "cocoqa_io"], "did you mean 'cocoqa_iou'"),
         (["nothing.jsonl"], "nothing.jsonl"),
+        (["cache/mine.jsonl", "--card"], "--card: cache/mine.jsonl is no folder of vqa-mc build"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_written(run, tmp_path, arguments, told):
+    (tmp_path / "cache").mkdir(exist_ok=True)
+    (tmp_path / "cache/mine.jsonl").write_text('{"question": "Which?", "choices": ["a", "b"], "label": 0}\n')
     with pytest.raises(InputError, match=told):
         run(*arguments)
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == ["vqa_mc"]
@@ -132,10 +135,16 @@ def test_a_folder_that_cannot_be_written_gets_no_picture_and_says_so(run, tmp_pa
         raise PermissionError(13, "Permission denied", "vqa_mc")
 
     monkeypatch.setattr(card_picture, "write_bytes", refused)
-    result = run("vqa_mc", "cocoqa_iou")
+    result = run("vqa_mc", "cocoqa_iou", "--card")
     assert result.exit_code == 0
     assert "wrote preview.html" in result.stdout
     assert "no picture on the dataset card: " in result.stdout
+
+
+def test_its_help_says_how_a_card_gets_its_picture(run):
+    told = " ".join(run("--help").output.split())
+    assert "vqa-mc preview vqa_mc cocoqa_iou_qou --card" in told
+    assert "--no-card" not in told
 
 
 def test_its_help_imports_nothing_heavy():

@@ -6,6 +6,9 @@ import pyarrow as pa
 from PIL import Image
 
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
+from hf_vqa_mc.benchmarks.choice_forms import ListOfChoices
+from hf_vqa_mc.benchmarks.label_forms import ByPlace
+from hf_vqa_mc.benchmarks.layouts import PlacedLayout
 
 QUESTIONS = [
     # question_id, image_id, question, choices, label, question_type
@@ -16,6 +19,8 @@ QUESTIONS = [
 ]
 SECRETS = "iou", "qou", "SECRETANSWER"
 """What stands only in the columns that are left behind."""
+LEFT_OUT = "columns of the benchmark that are left out: answers, choice_kinds"
+"""What every export of it tells."""
 
 
 class MemoryImages:
@@ -36,8 +41,13 @@ def picture(colour, size=(24, 16), format="PNG"):
     return file.getvalue()
 
 
-def benchmark(questions=QUESTIONS, images=True, placed=True, dataset="./data/small.parquet", config="iou_qou"):
-    """A benchmark with these questions as its test split; ``images``: bytes by image id, or pictures by default."""
+def benchmark(
+    questions=QUESTIONS, images=True, placed=True, dataset="./data/small.parquet", config="iou_qou", beside=None
+):
+    """A benchmark with these questions as its test split.
+
+    ``images``: bytes by image id, or pictures by default; ``beside``: more columns.
+    """
     table = pa.table(
         {
             "question_id": [row[0] for row in questions],
@@ -58,5 +68,9 @@ def benchmark(questions=QUESTIONS, images=True, placed=True, dataset="./data/sma
         ids = dict.fromkeys(row[1] for row in questions)
         kept = images if isinstance(images, dict) else {name: picture((40 * at, 9, 9)) for at, name in enumerate(ids)}
         source = MemoryImages([kept[row[1]] for row in questions])
-    split = Split("test", "small.parquet, test", table, table, source, placed)
-    return Benchmark(dataset, config, "test", {"test": split}, None, {})
+    original = table
+    for name, column in (beside or {}).items():
+        original = original.append_column(name, pa.array(column))
+    split = Split("test", "small.parquet, test", table, original, source, placed)
+    layout = PlacedLayout(ListOfChoices("choices"), "label", ByPlace(0))
+    return Benchmark(dataset, config, "test", {"test": split}, layout, {})

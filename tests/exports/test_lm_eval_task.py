@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 
+import jinja2
 import pyarrow.parquet
 import pytest
 import yaml
@@ -29,6 +30,18 @@ def test_a_task_asks_the_question_and_another_the_answers_alone(tmp_path):
     assert blind["doc_to_text"] == "Question: {{question}}\nAnswer:"
     assert answers["doc_to_text"] == "Answer:"
     assert blind["tag"] == answers["tag"] == "small"
+
+
+def test_a_context_stands_before_the_question_but_not_before_the_answers_alone(tmp_path):
+    beside = {"context": ["Seen {{ 7 * 7 }} at noon.", None, "", ""]}
+    told = exported(tmp_path, name="small", benchmark={"beside": beside})
+    blind, answers = (yaml.load(told.files[at].read_text(), Loader) for at in (0, 1))
+    prompt = jinja2.Template(blind["doc_to_text"])
+    rows = pyarrow.parquet.read_table(told.files[3]).to_pylist()
+    assert prompt.render(rows[0]) == "Context: Seen {{ 7 * 7 }} at noon.\nQuestion: What animal is it?\nAnswer:"
+    assert prompt.render(rows[1]) == "Question: How many are there?\nAnswer:"
+    assert answers["doc_to_text"] == "Answer:"
+    assert told.notes == ["column context goes before the question, as Context", small.LEFT_OUT]
 
 
 @pytest.mark.parametrize("hide_answers", [False, True])
@@ -63,7 +76,10 @@ def ran(tmp_path_factory, harness):
     folder = tmp_path_factory.mktemp("exports")
     exported(folder, name="small")
     exported(folder, name="hidden", hide_answers=True)
-    return harness("run_lm_eval.py", shutil.move(folder / "tasks", folder / "moved here [1]"), "small", "hidden")
+    exported(folder, name="read", benchmark={"beside": {"hint": ["Look left.", None, "", "{{ x }}"]}})
+    return harness(
+        "run_lm_eval.py", shutil.move(folder / "tasks", folder / "moved here [1]"), "small", "hidden", "read"
+    )
 
 
 def longest():
@@ -75,6 +91,14 @@ def test_lm_eval_asks_what_was_exported(ran, name):
     asked = [row["arguments"] for row in ran["samples"][f"{name}_blind"]]
     assert asked == [[[f"Question: {row[2]}\nAnswer:", f" {text}"] for text in row[3]] for row in small.QUESTIONS]
     assert [row["arguments"][0][0] for row in ran["samples"][f"{name}_answers"]] == ["Answer:"] * 4
+
+
+def test_lm_eval_shows_the_context_where_there_is_one(ran):
+    asked = [row["arguments"][0][0] for row in ran["samples"]["read_blind"]]
+    before = ["Context: Look left.\n", "", "", "Context: {{ x }}\n"]
+    assert asked == [
+        f"{context}Question: {row[2]}\nAnswer:" for context, row in zip(before, small.QUESTIONS, strict=True)
+    ]
 
 
 def test_lm_eval_scores_against_the_labels(ran):

@@ -24,7 +24,7 @@ def test_every_image_is_written_once_as_it_is(tmp_path):
     shown = pyarrow.parquet.read_table(folder / "questions.parquet")["image_file"].to_pylist()
     assert shown == ["images/000000.jpg"] * 2 + ["images/000001.png"] * 2
     assert [(folder / name).read_bytes() for name in dict.fromkeys(shown)] == list(images.values())
-    assert not told.notes
+    assert told.notes == [small.LEFT_OUT]
 
 
 def test_images_in_other_formats_become_png(tmp_path):
@@ -42,14 +42,14 @@ def test_a_broken_image_is_told_by_its_question(tmp_path):
 def test_without_images_the_questions_are_asked_blind_only(tmp_path):
     told = exported(tmp_path, images=False, name="small")
     assert [path.name for path in told.files] == ["blind.yaml", "functions.py", "questions.parquet"]
-    assert told.notes == ["there are no images to export, so the questions are asked blind only"]
+    assert told.notes == ["there are no images to export, so the questions are asked blind only", small.LEFT_OUT]
     assert "--tasks small_blind" in told.how[0]
 
 
 def test_questions_without_an_image_among_others_are_counted(tmp_path):
     rows = [*small.QUESTIONS, ("q4", "", "Which?", ["a", "b"], 0, "")]
     told = exported(tmp_path, rows, images={"i0": small.picture("red"), "i1": small.picture("red"), "": None})
-    assert told.notes == ["1 of 5 questions have no image and are asked without one"]
+    assert told.notes == ["1 of 5 questions have no image and are asked without one", small.LEFT_OUT]
 
 
 def test_more_choices_than_letters_are_refused(tmp_path):
@@ -120,6 +120,21 @@ def test_the_prompt_lists_the_choices_by_letter():
         "Q: Is it?\nA. a dog\nB. B flat\nC. no\nD. no\nLetter:"
     )
     assert target(DOC) == "B"
+
+
+def test_a_context_stands_before_the_question():
+    told = prompt({**DOC, "context": "Seen at noon."}, {"pre_prompt": "Q: ", "post_prompt": ""})
+    assert told.startswith("Q: Context: Seen at noon.\nIs it?\nA. a dog")
+    assert prompt({**DOC, "context": ""}) == prompt(DOC)
+
+
+def test_the_benchmarks_context_is_in_the_data_and_told(tmp_path):
+    beside = {"hint": ["Look left.", None, "", "nan"]}
+    told = export_benchmark(small.benchmark(beside=beside), "lmms-eval", tmp_path, name="small")
+    table = pyarrow.parquet.read_table(tmp_path / "small" / "questions.parquet")
+    assert table["context"].to_pylist() == ["Look left.", "", "", ""]
+    assert "column hint goes before the question, as Context" in told.notes
+    assert "context, question and choices, no image" in (tmp_path / "small" / "README.md").read_text()
 
 
 def test_a_response_that_picks_nothing_is_handed_in_as_it_is():

@@ -4,7 +4,7 @@ import io
 
 import pandas
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
@@ -39,6 +39,8 @@ def read(columns):
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=12))
+@example([(None, None), (None, "9223372036854775808")])
+@example([(None, "9223372036854775808"), ("1", None), ("a", "-5")])
 def test_cells_come_back_as_they_were(rows):
     columns = {"A": [row[0] for row in rows], "B": [row[1] for row in rows]}
     kept, guards = guarded(columns, "here")

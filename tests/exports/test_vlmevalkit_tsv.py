@@ -76,6 +76,7 @@ def test_images_so_small_that_they_read_as_an_index_are_stored_as_png(tmp_path):
 @pytest.mark.parametrize("hide_answers", [False, True])
 def test_no_kinds_no_human_answers_and_no_labels_if_hidden(tmp_path, hide_answers):
     told = exported(tmp_path, hide_answers=hide_answers)
+    assert small.LEFT_OUT in told.notes
     for path in told.files:
         columns = set(pandas.read_csv(path, sep="\t").columns)
         assert columns - {"index", "question", *"ABCDE", "category", "question_id", "image", "answer"} == set()
@@ -97,6 +98,28 @@ def test_without_images_there_is_only_the_blind_twin(tmp_path):
     told = exported(tmp_path, images=False)
     assert [path.name for path in told.files] == ["small_iou_qou_test_TEXT.tsv"]
     assert len(lines(told.files[0])) == 4
+
+
+@pytest.mark.parametrize("hide_answers", [False, True])
+def test_the_hint_and_the_larger_category_go_along_and_what_does_not_is_told(tmp_path, hide_answers):
+    beside = {
+        "hint": ["Look left.", None, "nan", "1.0"],
+        "l2-category": ["animals", None, "things", "things"],
+        "solution": ["SECRETANSWER"] * 4,
+        "passage": ["another"] * 4,
+    }
+    benchmark = small.benchmark(beside=beside)
+    told = export_benchmark(benchmark, "vlmevalkit", tmp_path / "LMUData", hide_answers=hide_answers)
+    for path in told.files:
+        prompts = [line["prompt"].replace(GUARD, "") for line in lines(path) if line["index"] < 4]
+        assert [prompt.startswith("Hint: ") for prompt in prompts] == [True, False, False, True]
+        assert prompts[0].startswith("Hint: Look left.\nQuestion: What animal is it?\n")
+        assert prompts[3].startswith("Hint: 1.0\nQuestion: ")
+        groups = pandas.read_csv(path, sep="\t")["l2-category"].to_list()
+        assert groups[:4] == ["animals", "unnamed", "things", "things"]
+        assert small.SECRETS[2] not in path.read_text()
+    assert "column hint goes before the question, as the column hint" in told.notes
+    assert f"{small.LEFT_OUT}, solution, passage" in told.notes
 
 
 def test_guarded_cells_are_told(tmp_path):

@@ -38,7 +38,8 @@ def lines(path):
         options = {
             letter: row[letter] for letter in string.ascii_uppercase if letter in row and not pandas.isna(row[letter])
         }
-        prompt = f"Question: {row['question']}\nOptions:\n" + "".join(
+        hint = "" if pandas.isna(row.get("hint")) else f"Hint: {row['hint']}\n"
+        prompt = f"{hint}Question: {row['question']}\nOptions:\n" + "".join(
             f"{at}. {text}\n" for at, text in options.items()
         )
         told.append(

@@ -64,11 +64,30 @@ def test_a_row_keeps_its_text_and_gets_its_image():
     assert (found.image, found.bias, found.note, found.origins, found.kinds) == (b"image", 0.5, "why", origins, [])
 
 
+def told(**columns):
+    table = split().rows
+    for name, column in columns.items():
+        table = table.append_column(name, pa.array(column))
+    return Split("test", "here, test", split().rows, table, None)
+
+
 def test_choices_that_stand_in_for_decoys_that_were_not_found_are_called_so():
-    table = split().rows.append_column("choice_fallback", pa.array([[False, True, False, True], [False] * 4, None]))
-    ours = Split("test", "here, test", split().rows, table, None)
+    ours = told(choice_fallback=[[False, True, False, True], [False] * 4, None])
     assert [one.origins for one in examples_of(ours, [0, 1, 2])] == [["", STAND_IN, "", STAND_IN], [], []]
-    assert examples_of(ours, [0], origins={0: ["a", "b", "c", "d"]})[0].origins == ["a", "b", "c", "d"]
+    assert examples_of(ours, [0], origins={0: ["a", "b", "c", "d"]})[0].origins == ["a", STAND_IN, "c", STAND_IN]
+
+
+def test_where_choices_are_from_is_read_from_a_remedied_benchmark():
+    origins = [["asked of another", "fall-back", "target", None], ["too few"], None]
+    found = examples_of(told(choice_origins=origins), [0, 1, 2])
+    assert [one.origins for one in found] == [["asked of another", STAND_IN, "target", ""], [], []]
+    assert [found[0].kind(place) for place in range(4)] == ["", "stand-in", "target", ""]
+    assert [found[0].origin(place) for place in range(4)] == ["asked of another", "stand-in", "", ""]
+
+
+def test_origins_that_are_no_list_of_choices_are_no_origins():
+    assert examples_of(told(choice_origins=["fall-back"] * 3), [0])[0].origins == []
+    assert examples_of(split(), [0], origins={0: ["a"]})[0].origins == []
 
 
 def test_an_image_that_cannot_be_read_is_told_and_one_that_is_not_there_is_not():

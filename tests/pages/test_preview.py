@@ -10,6 +10,7 @@ from PIL import Image
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.pages import Example, preview_picture, write_preview
 from hf_vqa_mc.pages.example import by_kind
+from hf_vqa_mc.pages.preview_picture import _lines
 from tests.pages import audits, hostile
 from tests.pages.test_report import Elements
 
@@ -31,6 +32,25 @@ def test_choices_stand_set_by_set_the_target_last_with_the_letters_of_their_plac
 
 def test_without_kinds_there_are_decoys_and_the_target():
     assert by_kind(replace(EXAMPLE, kinds=[])) == [("", [0, 2, 3]), ("target", [1])]
+
+
+STAND_INS = replace(EXAMPLE, origins=["fall-back", "fall-back", "", "fall-back"])
+
+
+def test_stand_ins_stand_under_no_heading_that_says_how_decoys_fit(page):
+    assert by_kind(STAND_INS) == [("iou", [2]), ("stand-in", [0, 3]), ("target", [1])]
+    text = Elements(page([STAND_INS])).text
+    assert "QoU decoys" not in text
+    told = "A a stand-in for a QoU decoy D d stand-in for an IoU decoy correct answer B b"
+    assert f"IoU decoys: they fit the image C c ✗ model’s pick stand-ins: no such decoy was found {told}" in text
+
+
+def test_stand_ins_are_marked_in_the_picture():
+    told = [text for text, *_ in _lines(STAND_INS)]
+    assert told[told.index("stand-ins: no such decoy found") + 1 :][:2] == [
+        "A  a (for a QoU decoy)",
+        "D  d (for an IoU decoy)",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -78,6 +79,64 @@ def test_one_who_sees_everything_takes_no_shortcut():
     assert not any(line["alarm"] for line in report_values(Sides(audit))["chart"]["shown"] if line["everything"])
 
 
+def test_bars_of_those_who_see_everything_have_a_colour_and_a_legend_of_their_own(written):
+    def everything(page):
+        return sum("everything" in one.get("class", "").split() for tag, one in page.found if tag == "rect")
+
+    for arguments, sides in (((audits.audit(), []), 1), ((audits.audit(), [], audits.audit(0.05, 1 / 7), []), 2)):
+        page = Elements(written(*arguments))
+        assert everything(page) == 2 * sides  # a bar and its mark in the legend
+        assert page.text.count("sees everything, no shortcut") == sides
+    audit = audits.audit()
+    audit["shortcuts"] = [row for row in audit["shortcuts"] if row["knows"] != "everything"]
+    page = Elements(written(audit, []))
+    assert everything(page) == 0
+    assert "sees everything, no shortcut" not in page.text
+
+
+def test_an_interval_above_chance_without_a_mark_is_explained(written):
+    assert (
+        "(Holm), so an interval that lies above chance may be unmarked" in Elements(written(audits.audit(), [])).text
+    )
+
+
+def test_how_far_the_bias_score_is_off_is_said(written):
+    before, after = audits.audit(), audits.audit(0.1)
+    before["calibration"] = [
+        {"said": 0.5, "right": 0.6, "rows": 100},
+        {"said": 0.9, "right": 0.89, "rows": 300},
+        {"said": None, "right": None, "rows": 0},
+    ]
+    after["calibration"] = [{"said": 0.4, "right": 0.36, "rows": 10}]
+    assert "It is off by 3.2 points on average. On the line" in Elements(written(before, [])).text
+    told = "It is off by 3.2 points on average before, by 4.0 points on average after. On the line"
+    assert told in Elements(written(before, [], after, [])).text
+
+
+def test_how_columns_were_read_and_what_to_beware_of_are_said_once(written):
+    more = {"read_as": "question=<b>frage</b>", "caveat": "Only 40 questions & no more."}
+    before, after = {**audits.audit(), **more}, {**audits.audit(0.1), **more}
+    for page in (Elements(written(before, [])), Elements(written(before, [], after, []))):
+        assert page.text.count("question=<b>frage</b>") == 1
+        assert page.text.count("Only 40 questions & no more.") == 1
+    plain = written(audits.audit(), [])
+    assert 'class="read-as"' not in plain
+    assert 'class="caveat"' not in plain
+
+
+def test_stand_ins_are_called_so_among_the_questions(written):
+    shown = audits.examples(1, kinds=True)
+    shown = [replace(shown[0], origins=["target", "fall-back", "published", *shown[0].origins[3:]])]
+    told = data_of(written(audits.audit(), [], audits.audit(0.1), shown))
+    choices = told["examples"][0]["after"]["choices"]
+    assert [(one["kind"], one["origin"]) for one in choices[:3]] == [
+        ("target", ""),
+        ("stand-in", "stand-in for an IoU decoy"),
+        ("iou", "published"),
+    ]
+    assert told["kinds"]["stand-in"] == "stand-ins: no such decoy was found"
+
+
 def test_a_benchmark_without_shortcuts_is_said_to_have_none(written):
     page = Elements(written(audits.audit(strength=0.0), []))
     assert "no shortcut was found that reliably beats it" in page.text
@@ -117,7 +176,7 @@ def test_a_shortcut_that_was_asked_on_one_side_only_is_shown_all_the_same(writte
     [
         ("shortcuts", "Every shortcut against chance"),
         ("per_type", "On which questions"),
-        ("findings", "What else was found"),
+        ("findings", "What else stands out"),
         ("may_be_right", "Decoys that may be right"),
         ("telling", "What gives the answer away"),
         ("calibration", "Is the bias score to be trusted?"),

@@ -193,6 +193,79 @@ def test_rows_without_any_decoy_keep_their_choices_and_are_counted(tmp_path):
     assert told(remedied)[0]["choice_kinds"] == ["target", "orig"]
 
 
+def test_another_answer_to_the_same_question_on_the_same_image_is_no_decoy(tmp_path):
+    answers = ["puppy", "young dog", "spaniel", "hound"]
+    rows = [
+        {
+            "question_id": answer,
+            "image_id": "a",
+            "question": "What animal is it?",
+            "choices": [answer, "x"],
+            "answer": 0,
+        }
+        for answer in answers
+    ]
+    rows.append(
+        {"question_id": "o", "image_id": "a", "question": "Where is it?", "choices": ["lawn", "x"], "answer": 0}
+    )
+    remedied = give_new_decoys(read_benchmark(written(tmp_path / "s.jsonl", rows)), "iou", None, Settings())
+    for row in told(remedied)[:4]:
+        from_image = [
+            c for c, o in zip(row["choices"], row["choice_origins"], strict=True) if o.startswith("question")
+        ]
+        assert from_image == ["lawn"]
+    assert set(told(remedied)[4]["choices"]) - {"lawn"} <= set(answers)
+
+
+def test_a_layout_that_tells_the_target_by_itself_tells_origins_in_its_order(tmp_path):
+    rows = [
+        {"image_id": image, "question": question, "correct_answer": target, "distractors": ["wrong one", "wrong two"]}
+        for question, target, image in ASKED
+    ]
+    remedied = give_new_decoys(read_benchmark(written(tmp_path / "d.jsonl", rows)), "iou", None, Settings())
+    by_number = [target for _, target, _ in ASKED]
+    for row in told(remedied):
+        shown = [row["correct_answer"], *row["distractors"]]
+        assert row["choice_kinds"][0] == row["choice_origins"][0] == "target"
+        for text, origin in zip(shown, row["choice_origins"], strict=True):
+            if origin.startswith("question"):
+                assert by_number[int(origin.split()[1].rstrip(","))] == text
+
+
+def test_labels_that_count_from_one_can_still_be_told_after_the_remedy(tmp_path):
+    for seed in range(8):
+        rows = [
+            {"image_id": "1", "question": f"what {n}", "choices": [f"a{n}", f"b{n}"], "answer": 1 + n % 2}
+            for n in range(5)
+        ]
+        benchmark = read_benchmark(written(tmp_path / f"one{seed}.jsonl", rows))
+        remedied = give_new_decoys(benchmark, "iou", None, Settings(seed=seed))
+        place = tmp_path / f"again{seed}.jsonl"
+        write_benchmark(benchmark, remedied.tables, place)
+        again = read_benchmark(str(place)).test.rows
+        assert again["label"].to_pylist() == remedied.benchmark.test.rows["label"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("graph", "answers"),
+    [
+        ([{"name": "lamp", "attributes": "tall"}], ["lamp", "tall"]),
+        ([{"name": "lamp", "attributes": {"size": "tall"}}], ["lamp", "tall"]),
+        ([{"name": "lamp", "attributes": None}], ["lamp"]),
+        ([{"name": "lamp", "attributes": 7}], None),
+        ("[" * 100_000, None),
+    ],
+)
+def test_odd_scene_graphs_are_read_or_refused(tmp_path, graph, answers):
+    told_as = graph if isinstance(graph, str) else json.dumps(graph)
+    benchmark = read_benchmark(asked(tmp_path / "a.jsonl", graph=[told_as] * len(ASKED)))
+    if answers is None:
+        with pytest.raises(InputError, match="row 0: graph"):
+            from_scene_graphs("graph", benchmark.test)
+    else:
+        assert from_scene_graphs("graph", benchmark.test).answers[: len(answers)] == answers
+
+
 def test_what_cannot_be_asked_for_is_refused(tmp_path):
     benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
     with pytest.raises(InputError, match="QoU decoys need word vectors; name them: --word-vectors"):

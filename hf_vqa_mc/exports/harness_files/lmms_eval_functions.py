@@ -34,10 +34,15 @@ def no_image(doc: dict[str, Any]) -> list[Any]:
 
 
 def prompt(doc: dict[str, Any], lmms_eval_specific_kwargs: dict[str, Any] | None = None) -> str:
-    """The question and its choices, each after its letter, between the yaml file's pre_prompt and post_prompt."""
+    """The question and its choices, each after its letter, between the yaml file's pre_prompt and post_prompt.
+
+    A context stands before the question.
+    """
     told = lmms_eval_specific_kwargs or {}
+    context = f"Context: {doc['context']}\n" if doc.get("context") else ""
     lines = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False)]
-    return "\n".join([f"{told.get('pre_prompt', '')}{doc['question']}", *lines]) + str(told.get("post_prompt", ""))
+    asked = "\n".join([f"{context}{doc['question']}", *lines])
+    return f"{told.get('pre_prompt', '')}{asked}{told.get('post_prompt', '')}"
 
 
 def target(doc: dict[str, Any]) -> str:
