@@ -3,7 +3,7 @@
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from hf_vqa_mc.audit import Audit
-from hf_vqa_mc.benchmarks import Split
 from hf_vqa_mc.decoys.chance import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.features.backbones import file_name
@@ -147,9 +146,7 @@ def _examples(done: Audit, notes: Mapping[int, str]) -> list[Example]:
     """Rows with what the blind probes make of them."""
     split, rows = done.benchmark.test, list(notes)
     bias = {} if done.bias is None else {row: float(done.bias[row]) for row in rows}
-    return examples_of(
-        split, rows, picked=done.picked_blind(rows), bias=bias, notes=notes, origins=_origins(split, rows)
-    )
+    return examples_of(split, rows, picked=done.picked_blind(rows), bias=bias, notes=notes)
 
 
 def _row_scores(done: Audit) -> bytes:

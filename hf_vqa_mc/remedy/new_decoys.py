@@ -1,7 +1,7 @@
 """The same benchmark with IoU, QoU or both kinds of decoys (Chao et al. 2018, Sect. 4); all else stays as it is."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -93,7 +93,7 @@ def give_new_decoys(
             arrangement.put_target_last(int(rows[0]))  # else nobody could tell from the file that labels are from 1
         made_rows = _new_rows(split, arrangement, rows, origins)
         unchanged += made_rows.unchanged
-        tables[name] = _written(benchmark, split, made_rows)
+        tables[name] = _written(benchmark, split, made_rows, choices.texts.shape[1])
         splits[name] = replace(split, rows=made_rows.rows, original=tables[name])
         progress("arranging choices", first, material.size - len(donors.answers))
     statistics = _statistics(recipe, variant, benchmark, choices, made, first, donors, unchanged)
@@ -245,20 +245,65 @@ def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[n
     return {name: pa.array(lists[name], column.type) for name, column in columns.items()}
 
 
-def _written(benchmark: Benchmark, split: Split, made: _NewRows) -> pa.Table:
+def _written(benchmark: Benchmark, split: Split, made: _NewRows, most: int) -> pa.Table:
     """The split in the benchmark's own layout; what is told of single choices is told of the new ones."""
     table = benchmark.layout.written(split, made.rows["choices"].combine_chunks(), made.rows["label"].to_pylist())
+    numbered = _kinds_are_numbers(table.schema)
+    table = _without_narrow_classes(table, benchmark.layout.columns, most)
     told = {"choice_kinds": made.kinds, "choice_fallback": made.fallback, "choice_origins": made.origins}
     for name, column in told.items():
+        if name == "choice_kinds" and numbered:
+            numbers = pc.index_in(column.flatten(), pa.array(CHOICE_KINDS)).cast(pa.int64())
+            column = pa.ListArray.from_arrays(column.offsets, numbers)
         place = table.schema.get_field_index(name)
         if place < 0:
             table = table.append_column(name, column)
-            continue
-        if name == "choice_kinds" and "choice_fallback" in split.original.column_names:  # our own rows: numbers
-            numbers = pc.index_in(column.flatten(), pa.array(CHOICE_KINDS)).cast(pa.int64())
-            column = pa.ListArray.from_arrays(column.offsets, numbers)
-        table = table.set_column(place, table.schema.field(place).with_type(column.type), column)
+        else:
+            table = table.set_column(place, table.schema.field(place).with_type(column.type), column)
     return table
+
+
+def _classes(schema: pa.Schema, column: str) -> list[str] | None:
+    """The names of a ClassLabel column, or of a list of such; None for any other."""
+    from datasets import ClassLabel, Features
+
+    if b"huggingface" not in (schema.metadata or {}) or column not in schema.names:
+        return None
+    feature = Features.from_arrow_schema(schema)[column]
+    inner = getattr(feature, "feature", feature)
+    return list(inner.names) if isinstance(inner, ClassLabel) else None
+
+
+def _kinds_are_numbers(schema: pa.Schema) -> bool:
+    """Whether kinds are written as the numbers of our own rows."""
+    if "choice_kinds" not in schema.names or not pa.types.is_list(schema.field("choice_kinds").type):
+        return False
+    is_number = pa.types.is_integer(schema.field("choice_kinds").type.value_type)
+    return bool(is_number) and _classes(schema, "choice_kinds") in (None, list(CHOICE_KINDS))
+
+
+def _without_narrow_classes(table: pa.Table, told_by: Sequence[str], most: int) -> pa.Table:
+    """The same, but labels whose classes cannot name so many choices are numbers, and kinds other than ours text.
+
+    Args:
+        table: of a split.
+        told_by: the columns that tell choices and label.
+        most: choices of a row.
+    """
+    from datasets import Features, List, Value
+
+    schema = table.schema
+    narrow: dict[str, Any] = {
+        name: Value("int64")
+        for name in told_by
+        if pa.types.is_integer(schema.field(name).type) and len(_classes(schema, name) or [""] * most) < most
+    }
+    if _classes(schema, "choice_kinds") not in (None, list(CHOICE_KINDS)):
+        narrow["choice_kinds"] = List(Value("string"))
+    if not narrow:
+        return table
+    features = Features({**Features.from_arrow_schema(schema), **narrow})
+    return table.replace_schema_metadata({**(schema.metadata or {}), **features.arrow_schema.metadata})
 
 
 def _vectors(

@@ -266,6 +266,37 @@ def test_odd_scene_graphs_are_read_or_refused(tmp_path, graph, answers):
         assert from_scene_graphs("graph", benchmark.test).answers[: len(answers)] == answers
 
 
+def test_classes_that_cannot_name_the_new_choices_become_numbers_and_text(tmp_path):
+    import datasets
+    from datasets import ClassLabel, Features, List, Value
+
+    features = Features(
+        {
+            "image_id": Value("string"),
+            "question": Value("string"),
+            "choices": List(Value("string")),
+            "label": ClassLabel(names=["A", "B"]),
+            "type": ClassLabel(names=["animal"]),
+            "choice_kinds": List(ClassLabel(names=["orig", "target"])),
+        }
+    )
+    rows = [
+        {"image_id": image, "question": question, "choices": ["wrong", target], "label": 1, "type": 0}
+        | {"choice_kinds": [0, 1]}
+        for question, target, image in ASKED
+    ]
+    datasets.Dataset.from_list(rows, features=features).to_parquet(tmp_path / "c.parquet")
+    benchmark = read_benchmark(str(tmp_path / "c.parquet"))
+    remedied = give_new_decoys(benchmark, "iou", None, Settings())
+    write_benchmark(benchmark, remedied.tables, tmp_path / "d.parquet")
+    again = datasets.Dataset.from_parquet(str(tmp_path / "d.parquet"), cache_dir=tmp_path / "cache")
+    assert again.features["label"] == Value("int64")
+    assert again.features["type"] == features["type"]
+    for row, (_, target, _) in zip(again, ASKED, strict=True):
+        assert row["choices"][row["label"]] == target
+        assert row["choice_kinds"][row["label"]] == "target"
+
+
 def test_what_cannot_be_asked_for_is_refused(tmp_path):
     benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
     with pytest.raises(InputError, match="QoU decoys need word vectors; name them: --word-vectors"):
