@@ -28,6 +28,8 @@ SOURCE, SHOWN = "easyvqa", "easyvqa_iou_qou"
 COMPARED = "easyvqa_random_uniform"
 """What the report shows beside it: decoys as a benchmark has them that nobody thought about."""
 PROBE_ROWS = 5_000
+PICTURED = 4
+"""Questions on the card."""
 
 RULES = (
     "By counting the training split: the choice that is most often right for how often it is offered (eq. 2 of Chao "
@@ -69,10 +71,12 @@ def quickstart(
     """
     from hf_vqa_mc.builder.build import build_dataset
     from hf_vqa_mc.cli.progress import steps_on_stderr
+    from hf_vqa_mc.pages.audit_folder import check_audit_folder
     from hf_vqa_mc.sources.easyvqa import package_folder
     from hf_vqa_mc.variants import Settings
 
     settings, package = Settings(seed=seed, ties=cast("Ties", ties)), package_folder()
+    check_audit_folder(report_folder(output), "the report's folder", [output])
     results: Results = {}
     with steps_on_stderr() as progress:
         built = build_dataset(
@@ -144,19 +148,34 @@ def _figures(train: "Table", test: "Table") -> Figures:
 
 
 def audit_shown(built: "Build", progress: "Progress") -> Path:
-    """The report of the audits of two configs: random decoys, and those that are harder to game."""
+    """The report of the audits of two configs: random decoys, and those that are harder to game.
+
+    Some questions of the latter are put on the dataset's card.
+    """
     from hf_vqa_mc.audit import AuditSettings, audit
     from hf_vqa_mc.benchmarks import read_benchmark
-    from hf_vqa_mc.pages.audit_folder import AUDITS, REPORT, write_audit
+    from hf_vqa_mc.builder.card_picture import put_picture
+    from hf_vqa_mc.pages.audit_folder import REPORT, write_audit
+    from hf_vqa_mc.pages.benchmark_examples import drawn_rows, examples_of
+    from hf_vqa_mc.pages.preview_picture import picture_bytes
 
-    folder = built.output.parent / AUDITS / f"{built.output.name}-{SOURCE}"
+    folder = report_folder(built.output)
     settings = AuditSettings(probe_rows=PROBE_ROWS)
     done = {}
     for name in (COMPARED, SHOWN):
         done[name] = audit(read_benchmark(str(built.output), name), settings)
         progress("auditing", len(done), 2)
     write_audit(folder, done[COMPARED], done[SHOWN])
+    asked = done[SHOWN].benchmark.test
+    put_picture(built.output, SHOWN, picture_bytes(examples_of(asked, drawn_rows(asked, PICTURED, settings.seed))))
     return folder / REPORT
+
+
+def report_folder(output: Path) -> Path:
+    """Where the report of a built folder lies: beside it."""
+    from hf_vqa_mc.pages.audit_folder import AUDITS
+
+    return output.absolute().parent / AUDITS / f"{output.name}-{SOURCE}"
 
 
 def show(built: "Build", figures: Mapping[str, Figures], results: Results, settings: "Settings", report: Path) -> None:

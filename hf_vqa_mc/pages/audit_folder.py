@@ -59,7 +59,7 @@ def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) ->
     place = Path(os.path.realpath(folder))
     if place.is_symlink() or len(os.fsencode(place.name)) > MOST_LETTERS:
         raise InputError(f"{option} {folder} leads nowhere; name a folder")
-    check_folder(place if folder.parent != AUDITS else Path(os.path.realpath(AUDITS)), option)
+    check_folder(place.parent if folder.parent.name == AUDITS.name else place, option)  # that one is made, too
     for one in (Path(os.path.realpath(path)) for path in data if Path(path).exists()):
         inside = one.is_dir() and place.is_relative_to(one)
         if inside or one.is_relative_to(place):

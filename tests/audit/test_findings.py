@@ -154,9 +154,9 @@ def test_answers_that_the_official_program_changes_are_changed(text):
 
 
 def test_endless_texts_cost_no_more_than_they_are_long():
-    endless, other = "dog cat " * 300_000, "cat dog " * 300_000
+    endless, other = "dog cat " * 300_000, "fish bird " * 300_000
     asked = table(
-        ("i", endless, [endless, other, "dog", "é" * 1_000_000]), ("j", "Why?", ["a" * 3_000_000, "a" * 2_999_999])
+        ("i", endless, [endless, other, "fish", "é" * 1_000_000]), ("j", "Why?", ["a" * 3_000_000, "a" * 2_999_999])
     )
     assert found(test=asked)["target in the question"].rows.tolist() == [0]
     rows = number_rows({"test": asked})["test"]

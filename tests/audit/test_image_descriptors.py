@@ -86,7 +86,15 @@ def test_broken_huge_and_missing_images_are_counted_and_get_the_mean():
 
 def test_without_any_image_there_is_nothing():
     assert image_descriptors(split_with(None, ["a"])) is None
-    assert image_descriptors(split_with(Kept([b"broken"]), ["a"])) is None
+    broken = image_descriptors(split_with(Kept([b"broken"]), ["a"]))
+    assert (broken.images, broken.broken) == (0, 1)
+    assert not broken.vectors.any()
+
+
+def test_an_image_for_which_pil_would_start_another_program_is_broken():
+    postscript = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n%%EOF\n"
+    found = image_descriptors(split_with(Kept([postscript]), ["a"]))
+    assert (found.images, found.broken) == (0, 1)
 
 
 def test_more_images_than_wanted_are_left_out_and_told():

@@ -96,7 +96,11 @@ def test_on_the_real_easy_vqa_it_ends_with_the_table_and_asks_no_network(tmp_pat
     done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "counting what shortcuts reach (5)" in done.stderr
-    assert [path.name for path in here.iterdir()] == ["vqa_mc"]
+    assert {path.name for path in here.iterdir()} == {"vqa_mc", "vqa_mc_audit"}
+    report = done.stdout.rstrip().splitlines()[-1].strip()  # the last thing that it says
+    assert Path(report) == here / "vqa_mc_audit" / "vqa_mc-easyvqa" / "report.html"
+    assert "easyvqa_random_uniform" in Path(report).read_text("utf-8")
+    assert "](preview.png)" in (here / "vqa_mc" / "README.md").read_text("utf-8")
 
     lines = [line.replace("│", " ").split() for line in done.stdout.splitlines()]
     table = {line[0]: [float(cell.rstrip("%")) for cell in line[1:]] for line in lines if line and line[0] in CONFIGS}
@@ -146,7 +150,7 @@ def test_a_second_run_tells_of_the_new_rows(quickstart):
     assert other != first
     for name, rule in prior_rules(Path("vqa_mc")).items():
         assert other["configs"][name]["answer_prior"] == rule["accuracy"]
-    assert [path.name for path in Path.cwd().iterdir()] == ["vqa_mc"]
+    assert {path.name for path in Path.cwd().iterdir()} == {"vqa_mc", "vqa_mc_audit"}
 
 
 def test_another_source_in_the_folder_stays(quickstart, tmp_path):
@@ -166,7 +170,7 @@ def test_four_models_on_three_variants_and_what_it_says_to_type_works_without_a_
     command = ["vqa-mc", "quickstart", "--output", "easy"]
     done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert {path.name for path in here.iterdir()} == {"easy", "easy_runs", "vqa_mc_features"}
+    assert {path.name for path in here.iterdir()} == {"easy", "easy_runs", "vqa_mc_audit", "vqa_mc_features"}
     table = {line[0]: line for line in (line.replace("│", " ").split() for line in done.stdout.splitlines()) if line}
     for model in ("MLP-A", "MLP-IA", "MLP-QA", "MLP-IQA"):
         assert [cell[0] == "±" for cell in table[model][1:]] == [False, True] * 3 + [False] * 3
