@@ -154,11 +154,12 @@ def test_answers_that_the_official_program_changes_are_changed(text):
 
 
 def test_endless_texts_cost_no_more_than_they_are_long():
-    endless, other = "dog cat " * 300_000, "fish bird " * 300_000
+    endless, other = "dog cat " * 300_000, "cat dog " * 300_000
+    named = table(("i", endless, [endless, "fish " * 300_000, "é" * 1_000_000]))
+    assert found(test=named)["target in the question"].rows.tolist() == [0]
     asked = table(
-        ("i", endless, [endless, other, "fish", "é" * 1_000_000]), ("j", "Why?", ["a" * 3_000_000, "a" * 2_999_999])
+        ("i", endless, [endless, other, "dog", "é" * 1_000_000]), ("j", "Why?", ["a" * 3_000_000, "a" * 2_999_999])
     )
-    assert found(test=asked)["target in the question"].rows.tolist() == [0]
     rows = number_rows({"test": asked})["test"]
     assert rows.vocabulary.beginnings.shape[1] < 100
     assert may_be_right(rows, [[], []], None)[WUP].tolist() == [[False, True, True, False], [False] * 4]
