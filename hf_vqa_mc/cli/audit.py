@@ -194,4 +194,6 @@ def ambiguity(told: dict[str, object]) -> str:
     assert isinstance(found, dict)  # noqa: S101  so it is made
     reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
     listed = f" ({', '.join(reasons)})" if reasons else ""
+    if not found["share"]:
+        return f"None of {found['decoys']:,} decoys seems to be right, too{listed}."
     return f"Of {found['decoys']:,} decoys {percent(found['share'], 1)} may be right, too{listed}."

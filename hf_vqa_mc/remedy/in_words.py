@@ -27,18 +27,16 @@ def _pruned(statistics: dict[str, Any]) -> list[str]:
 def _remedied(statistics: dict[str, Any]) -> list[str]:
     sizes = " or ".join(statistics["choices"])
     before = " or ".join(statistics["choices_before"])
-    told = [
-        f"Choices are the target and {statistics['variant'].replace('_', ' and ')} decoys: {sizes} a row, where there "
-        f"were {before}."
-    ]
+    told = [f"Choices are the target and {_KINDS[statistics['variant']]}: {sizes} a row, where there were {before}."]
     for name, found in statistics["decoys"].items():
+        kind = _NAMES.get(name, name)
         rest = f"; {found['missing']:,} are missing" if found["missing"] else ""
         told.append(
-            f"{name}: {found['found']:,} of {found['wanted']:,} decoys are of this kind, {found['fallbacks']:,} stand "
+            f"{kind}: {found['found']:,} of {found['wanted']:,} decoys are of this kind, {found['fallbacks']:,} stand "
             f"in for others that could not be found{rest}."
         )
         if found["fallbacks"] > MOSTLY * found["wanted"]:
-            told.append(f"So most {name} decoys are none: {_REMEDIES.get(name, '')}")
+            told.append(f"So most {kind} decoys are none: {_REMEDIES.get(name, '')}")
     donors = statistics["donors"]
     if donors["given"]:
         told.append(
@@ -55,6 +53,13 @@ def _remedied(statistics: dict[str, Any]) -> list[str]:
     return told
 
 
+_NAMES = {"iou": "IoU", "qou": "QoU", "orig": "published"}
+_KINDS = {
+    "iou": "IoU decoys",
+    "qou": "QoU decoys",
+    "iou_qou": "IoU and QoU decoys",
+    "all": "published, IoU and QoU decoys",
+}
 _REMEDIES = {
     "iou": "its images have too few questions. Donors about the same images (a pool, captions, scene graphs) help.",
     "qou": "too few questions are similar, or their words have no vectors. A pool or other word vectors help.",
