@@ -41,14 +41,17 @@ def quick_recipe(monkeypatch):
 
 @pytest.fixture
 def quickstart(monkeypatch, capsys, tmp_path):
-    """Runs it on a small easy-VQA; exit code, stdout and stderr."""
+    """Runs it on a small easy-VQA; exit code, stdout and stderr. Its audits count only: those in processes train."""
     import datasets
+
+    from hf_vqa_mc.audit import AuditSettings
 
     small_easy_vqa.make(tmp_path / "packages")
     (tmp_path / "here").mkdir()
     monkeypatch.syspath_prepend(tmp_path / "packages")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr("hf_vqa_mc.audit.AuditSettings", lambda **_: AuditSettings(probes=False), raising=False)
 
     def quickstart(*options):
         monkeypatch.setattr(sys, "argv", ["vqa-mc", "quickstart", *map(str, options)])
