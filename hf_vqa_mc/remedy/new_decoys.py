@@ -39,10 +39,13 @@ class Remedied:
 
     benchmark: Benchmark
     """its rows are those written"""
-    tables: Mapping[str, pa.Table]
-    """split to its columns in the benchmark's own layout, with ``choice_kinds`` and ``choice_origins`` beside them"""
     statistics: dict[str, Any]
     """ready for JSON"""
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """Split to its columns in the benchmark's own layout, with kinds, fall-backs and origins of choices beside."""
+        return {name: split.original for name, split in self.benchmark.splits.items()}
 
 
 def give_new_decoys(
@@ -84,19 +87,19 @@ def give_new_decoys(
     placed = all(split.placed for split in benchmark.splits.values())
     arrangement = Arrangement(recipe, choices, material, settings.seed, target_first=not placed)
     origins = _origins(benchmark, donors)
-    splits, tables, first, unchanged = {}, {}, 0, 0
+    splits, first, unchanged = {}, 0, 0
     for name, split in benchmark.splits.items():
         rows = np.arange(first, first := first + split.rows.num_rows)
         if counts_from_one(benchmark) and not some_target_last(arrangement.columns(rows)):
             arrangement.put_target_last(int(rows[0]))  # else nobody could tell from the file that labels are from 1
         made_rows = new_rows(split, arrangement, rows, origins)
         unchanged += made_rows.unchanged
-        tables[name] = written_rows(benchmark, split, made_rows, choices.texts.shape[1])
-        splits[name] = replace(split, rows=made_rows.rows, original=tables[name])
+        table = written_rows(benchmark, split, made_rows, choices.texts.shape[1])
+        splits[name] = replace(split, rows=made_rows.rows, original=table)
         progress("arranging choices", first, material.size - len(donors.answers))
     statistics = _statistics(recipe, variant, benchmark, choices, made, first, donors, unchanged)
     statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
-    return Remedied(replace(benchmark, splits=splits), tables, statistics)
+    return Remedied(replace(benchmark, splits=splits), statistics)
 
 
 def check_remedy(variant: str, word_vectors: str | None) -> None:
