@@ -61,6 +61,6 @@ _KINDS = {
     "all": "published, IoU and QoU decoys",
 }
 _REMEDIES = {
-    "iou": "its images have too few questions. Donors about the same images (a pool, captions, scene graphs) may help.",
+    "iou": "its images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
     "qou": "too few questions are similar, or their words have no vectors. A pool or other word vectors may help.",
 }
