@@ -1,0 +1,124 @@
+"""The vocabulary of scene graphs: what is a kind of what, which values exclude one another, how relations turn round.
+
+Hudson and Manning 2019, Sect. 3.2. How an ontology is read from files or made is in ``ontology_files.py``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+ANYTHING = "_"
+"""The noun that every object is, as GQA's programs spell it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """A name that objects may have; singular and plural are two names of one kind."""
+
+    name: str
+    """as scene graphs have it, such as ``bananas``"""
+    kind: str
+    """the singular, which all names of the kind share: ``banana``"""
+    plural: bool = False
+    """it takes a plural verb: bananas, pants, glasses"""
+    mass: bool = False
+    """it takes no article: water, grass"""
+    parents: tuple[str, ...] = ()
+    """what it is a kind of, the nearest first and transitively whole: ("fruit", "food")"""
+    singular: str = ""
+    """how one of it is called, "" where there is no such form (pants)"""
+    plural_form: str = ""
+    """how several are called, "" where there is no such form (water)"""
+    proper: bool = False
+    """it is a name of somebody or something, with a capital and no article"""
+    vague: bool = False
+    """too amorphous to be asked about: thing, object, side, part"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A value that objects may have."""
+
+    value: str
+    """as scene graphs have it, such as ``wood``"""
+    types: tuple[str, ...]
+    """what it is a value of, the main one first: ("color",); () where nothing can be asked about it"""
+    adjective: str
+    """before a noun and after "is": wooden, red, made of nothing else than this word"""
+    similar: frozenset[str] = frozenset()
+    """values that might be used for the same thing: none of them is a decoy, or a "no", for this one"""
+    verb: bool = False
+    """it is a present participle that stands behind its noun: a man that is waiting"""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationName:
+    """A relation from a subject to an object: the girl (subject) is eating (relation) the cake (object)."""
+
+    name: str
+    """as it stands after "is": to the left of, wearing, on top of"""
+    inverse: str = ""
+    """the relation back, where it follows: to the right of for to the left of; "" where none does"""
+    excludes: frozenset[str] = frozenset()
+    """relations that cannot hold as well, from the same subject to the same object"""
+    spatial: bool = False
+    """it tells where the subject is"""
+    one_subject: bool = False
+    """an object has only one such subject: what is worn is worn by one"""
+    many: bool = False
+    """a subject usually has several such objects, or an object several such subjects, annotated or not (on, near), so
+    that asking which one is not safe"""
+    related: frozenset[str] = frozenset()
+    """relations that might be used for the same thing (on, on top of): no decoys for this one"""
+
+
+@dataclass(frozen=True)
+class Ontology:
+    """All nouns, attributes and relations that normalised scene graphs may hold."""
+
+    nouns: Mapping[str, Noun]
+    attributes: Mapping[str, Attribute]
+    relations: Mapping[str, RelationName]
+    exclusive: frozenset[str] = frozenset()
+    """types of which an object has one value as a rule: color, material, size; another value then speaks against one"""
+    name: str = ""
+    """where it comes from, for statistics"""
+    similar_kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """kinds that might be used for the same thing (couch, sofa; cup, mug): none is a decoy, or a "no", for the other"""
+
+    @cached_property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """The values of each attribute type, in the ontology's order."""
+        found: dict[str, list[str]] = {}
+        for attribute in self.attributes.values():
+            for kind in attribute.types:
+                found.setdefault(kind, []).append(attribute.value)
+        return {kind: tuple(values) for kind, values in found.items()}
+
+    def isa(self, name: str, category: str) -> bool:
+        """Whether what is called ``name`` certainly is a ``category``: an apple is a fruit, apples are an apple's kind."""
+        noun = self.nouns[name]
+        if category == ANYTHING or noun.kind == category:
+            return True
+        other = self.nouns.get(category)
+        return (other.kind if other else category) in (noun.kind, *noun.parents)
+
+    def may_be(self, name: str, category: str) -> bool:
+        """Whether what is called ``name`` could be a ``category``: a person may be a man, a couch a sofa."""
+        if self.isa(name, category):
+            return True
+        noun, other = self.nouns[name], self.nouns.get(category)
+        kind = other.kind if other else category
+        return (
+            (other is not None and noun.kind in other.parents)
+            or noun.vague
+            or kind in self.similar_kinds.get(noun.kind, ())
+        )
+
+    def alike(self, value: str, other: str) -> bool:
+        """Whether two values might be used for the same thing."""
+        return (
+            value == other
+            or other in self.attributes[value].similar
+            or (other in self.attributes and value in self.attributes[other].similar)
+        )

@@ -1,0 +1,204 @@
+"""What programs answer on a small graph, and that they are silent where it does not settle the question."""
+
+import pytest
+
+from hf_vqa_mc.engines.gqa.executor import run
+from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology, RelationName
+from hf_vqa_mc.engines.gqa.program import Step, joined, published, semantic_text, then
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject
+
+NOUNS = [
+    Noun("apple", "apple", parents=("fruit", "food")),
+    Noun("apples", "apple", plural=True, parents=("fruit", "food")),
+    Noun("banana", "banana", parents=("fruit", "food")),
+    Noun("fruit", "fruit", parents=("food",)),
+    Noun("table", "table", parents=("furniture",)),
+    Noun("man", "man", parents=("person",)),
+    Noun("boy", "boy", parents=("person",)),
+    Noun("woman", "woman", parents=("person",)),
+    Noun("person", "person"),
+    Noun("hat", "hat", parents=("clothing",)),
+    Noun("couch", "couch", parents=("furniture",)),
+    Noun("sofa", "sofa", parents=("furniture",)),
+    Noun("dog", "dog", parents=("animal",)),
+]
+ATTRIBUTES = [
+    Attribute("red", ("color",), "red", frozenset({"orange"})),
+    Attribute("orange", ("color",), "orange"),
+    Attribute("green", ("color",), "green"),
+    Attribute("wood", ("material",), "wooden"),
+    Attribute("young", ("age",), "young"),
+    Attribute("old", ("age",), "old"),
+    Attribute("cloudy", ("weather",), "cloudy", frozenset({"overcast"})),
+    Attribute("overcast", ("weather",), "overcast"),
+    Attribute("sunny", ("weather",), "sunny"),
+]
+RELATIONS = [
+    RelationName(LEFT, RIGHT, frozenset({RIGHT}), spatial=True),
+    RelationName(RIGHT, LEFT, frozenset({LEFT}), spatial=True),
+    RelationName("on", spatial=True, many=True),
+    RelationName("wearing", one_subject=True),
+]
+ONTOLOGY = Ontology(
+    {noun.name: noun for noun in NOUNS},
+    {attribute.value: attribute for attribute in ATTRIBUTES},
+    {relation.name: relation for relation in RELATIONS},
+    frozenset({"color", "age", "weather"}),
+    similar_kinds={"couch": frozenset({"sofa"}), "sofa": frozenset({"couch"})},
+)
+
+
+def thing(key, name, *relations, **values):
+    return SceneObject(
+        key, name, (0, 0, 10, 10), {k: tuple(v.split()) for k, v in values.items()}, frozenset(relations)
+    )
+
+
+GRAPH = SceneGraph(
+    "7",
+    100,
+    100,
+    {
+        one.object_id: one
+        for one in (
+            thing("1", "apple", ("on", "3"), color="red"),
+            thing("2", "apple", ("on", "3")),
+            thing("3", "table", material="wood", color="green"),
+            thing("4", "man", ("wearing", "6"), (LEFT, "5"), age="old"),
+            thing("5", "boy", (RIGHT, "4"), age="young"),
+            thing("6", "hat", color="red green"),
+            thing("8", "couch", color="green"),
+        )
+    },
+    {"weather": "cloudy"},
+)
+
+
+def select(name):
+    return (Step("select", (name,)),)
+
+
+def answer(program):
+    return run(program, GRAPH, ONTOLOGY).answer
+
+
+def test_a_name_means_its_kind_and_all_that_is_of_the_category():
+    assert run(select("fruit"), GRAPH, ONTOLOGY).found == (("1", "2"),)
+    assert run(select("apples"), GRAPH, ONTOLOGY).found == (("1", "2"),)
+    assert run(select("_"), GRAPH, ONTOLOGY).found[0] == tuple(GRAPH.objects)
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (then(select("table"), "query", "color"), "green"),
+        (then(select("apple"), "query", "color"), None),  # which apple?
+        (then(select("hat"), "query", "color"), None),  # it has two
+        (then(select("banana"), "query", "color"), None),  # there is none
+        (then(select("table"), "verify", "color", "green"), "yes"),
+        (then(select("table"), "verify", "color", "red"), "no"),
+        (then(select("man"), "verify", "color", "red"), None),  # nobody says what color he has
+        (then(select("table"), "verify", "material", "red"), None),  # a thing may be of several materials
+        (then(select("table"), "choose", "color", "red", "green"), "green"),
+        (then(select("hat"), "choose", "color", "red", "green"), None),  # both
+        (then(select("couch"), "choose", "name", "couch", "table"), "couch"),
+        (then(select("furniture"), "choose", "name", "couch", "table"), None),
+        (then(select("couch"), "choose", "name", "couch", "sofa"), None),  # the same by two names
+    ],
+)
+def test_values_are_answers_where_one_object_has_one(program, expected):
+    assert answer(program) == expected
+
+
+def test_a_value_that_might_be_used_for_the_same_thing_is_no_no():
+    graph = SceneGraph("1", 9, 9, {"1": thing("1", "table", color="orange")})
+    assert run(then(select("table"), "verify", "color", "red"), graph, ONTOLOGY).answer is None
+    assert run(then(select("table"), "verify", "color", "green"), graph, ONTOLOGY).answer == "no"
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (then(select("apple"), "exist"), "yes"),
+        (then(select("banana"), "exist"), "no"),
+        (then(select("sofa"), "exist"), None),  # the couch may be one
+        (then(then(select("apple"), "filter", "color", "red", ""), "exist"), "yes"),
+        (then(then(select("apple"), "filter", "color", "green", ""), "exist"), None),  # the other apple may be
+        (then(then(select("table"), "filter", "color", "red", ""), "exist"), "no"),
+        (then(then(select("table"), "filter", "color", "red", "not"), "exist"), "yes"),
+        (then(then(select("table"), "relate", "apple", "on", "s"), "exist"), "yes"),
+        (then(then(select("table"), "relate", "dog", "on", "s"), "exist"), "no"),
+        (then(then(select("table"), "relate", "couch", "on", "s"), "exist"), None),  # nobody says it is not
+        (then(then(select("boy"), "relate", "man", RIGHT, "s"), "exist"), "no"),  # he is to the left
+        (then(then(select("apple"), "relate", "table", "on", "o"), "exist"), None),  # which apple?
+        (then(select("hat"), "verify rel", "boy", "wearing", "s"), "no"),  # the man wears it
+        (then(select("hat"), "verify rel", "person", "wearing", "s"), "yes"),
+        (then(select("man"), "choose rel", "boy", LEFT, RIGHT, "o"), LEFT),
+        (then(select("boy"), "choose rel", "man", LEFT, RIGHT, "s"), LEFT),
+    ],
+)
+def test_what_is_there_and_what_is_not_is_told_only_where_the_graph_settles_it(program, expected):
+    assert answer(program) == expected
+
+
+def test_a_person_may_be_a_woman():
+    graph = SceneGraph("1", 9, 9, {"1": thing("1", "person")})
+    assert run(then(select("woman"), "exist"), graph, ONTOLOGY).answer is None
+    assert run(then(select("woman"), "exist"), GRAPH, ONTOLOGY).answer == "no"  # a man and a boy are none
+
+
+def test_logic_is_settled_by_one_side_where_it_can_be():
+    there, absent, open_ = (then(select(name), "exist") for name in ("apple", "banana", "sofa"))
+    assert answer(joined(there, absent, "and")) == "no"
+    assert answer(joined(there, absent, "or")) == "yes"
+    assert answer(joined(open_, absent, "and")) == "no"
+    assert answer(joined(open_, there, "or")) == "yes"
+    assert answer(joined(open_, there, "and")) is None
+    assert answer(joined(absent, absent, "or")) == "no"
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (joined(select("table"), select("couch"), "same", "color"), "yes"),
+        (joined(select("table"), select("couch"), "different", "color"), "no"),
+        (joined(select("table"), select("hat"), "same", "color"), None),
+        (joined(select("table"), select("table"), "same", "color"), None),
+        (joined(select("table"), select("couch"), "common"), "color"),
+        (joined(select("man"), select("boy"), "compare", "older"), "man"),
+        (joined(select("boy"), select("man"), "compare", "younger"), "boy"),
+        (joined(select("boy"), select("man"), "compare", "taller"), None),
+        (then(select("fruit"), "same", "name"), "yes"),
+        (then(select("furniture"), "different", "name"), "yes"),
+        (then(select("person"), "same", "age"), "no"),
+        (then(select("fruit"), "same", "color"), None),  # one apple's color is not told
+    ],
+)
+def test_objects_are_compared_where_both_are_known(program, expected):
+    assert answer(program) == expected
+
+
+def test_the_scene_has_a_weather_and_similar_ones_are_not_denied():
+    assert answer(then(select("scene"), "query", "weather")) == "cloudy"
+    assert answer(then(select("scene"), "verify", "weather", "sunny")) == "no"
+    assert answer(then(select("scene"), "verify", "weather", "overcast")) is None
+    assert answer(then(select("scene"), "choose", "weather", "sunny", "cloudy")) == "cloudy"
+    assert answer(then(select("scene"), "query", "place")) is None
+
+
+def test_programs_are_published_as_gqa_does():
+    program = then(
+        then(then(select("table"), "relate", "apple", "on", "s"), "filter", "color", "red", ""), "query", "color"
+    )
+    steps = published(program, run(program, GRAPH, ONTOLOGY).found)
+    assert semantic_text(steps) == (
+        "select: table (3)->relate: apple,on,s (1,2) [0]->filter color: red [1]->query: color [2]"
+    )
+    either = joined(then(select("apple"), "exist"), then(select("dog"), "exist"), "or")
+    assert semantic_text(published(either, run(either, GRAPH, ONTOLOGY).found)) == (
+        "select: apple (1,2)->exist: ? [0]->select: dog (-)->exist: ? [2]->or:  [1, 3]"
+    )
+    scene = then(select("scene"), "choose", "weather", "sunny", "cloudy")
+    assert semantic_text(published(scene, run(scene, GRAPH, ONTOLOGY).found)) == (
+        "select: scene->choose weather: sunny|cloudy [0]"
+    )
