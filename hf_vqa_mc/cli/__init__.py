@@ -14,6 +14,9 @@ from hf_vqa_mc.cli.audit import audit
 from hf_vqa_mc.cli.build import build
 from hf_vqa_mc.cli.export import export
 from hf_vqa_mc.cli.features import features
+from hf_vqa_mc.cli.generate_complementary import generate_complementary
+from hf_vqa_mc.cli.generate_gqa import generate_gqa
+from hf_vqa_mc.cli.generate_tdiuc import generate_tdiuc
 from hf_vqa_mc.cli.predict import predict
 from hf_vqa_mc.cli.preview import preview
 from hf_vqa_mc.cli.push import push
@@ -55,8 +58,22 @@ def vqa_mc(
     """The options of vqa-mc itself."""
 
 
-def verb(function: Callable[..., None]) -> Callable[..., None]:
-    """Makes a function a command whose errors are one line on stderr and an exit code, never a traceback."""
+generate = typer.Typer(
+    name="generate",
+    help="Make questions, as the makers of TDIUC, GQA and VQA2 made theirs, for your own images.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+)
+
+
+def verb(function: Callable[..., None], group: typer.Typer = app, name: str | None = None) -> Callable[..., None]:
+    """Makes a function a command whose errors are one line on stderr and an exit code, never a traceback.
+
+    Args:
+        function: what the command does.
+        group: what it is a command of.
+        name: as users type it; by default the function's.
+    """
 
     @wraps(function)
     def told(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  whatever the verb takes
@@ -66,7 +83,7 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
         if code != OK:
             raise typer.Exit(code)
 
-    app.command()(told)
+    group.command(name)(told)
     return function
 
 
@@ -120,3 +137,7 @@ verb(train)
 verb(predict)
 verb(transfer)
 verb(push)
+verb(generate_tdiuc, generate, "tdiuc")
+verb(generate_complementary, generate, "complementary")
+verb(generate_gqa, generate, "gqa")
+app.add_typer(generate)

@@ -1,0 +1,272 @@
+"""COCO's instance annotations: files that list their images and all annotated objects on them."""
+
+import math
+import zipfile
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hf_vqa_mc.engines.tdiuc.images import Images, subset_in
+from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.sources.files import PublishedFile, check_members, member_names
+from hf_vqa_mc.sources.json_stream import _Text
+from hf_vqa_mc.sources.records import Records
+
+NAMES = tuple(COCO_OBJECTS)
+_NUMBERS = {name: number for number, name in enumerate(NAMES)}
+
+
+class Instance(NamedTuple):
+    """One annotated object."""
+
+    name: str
+    """COCO's, of its category"""
+    area: float
+    """pixels"""
+    left: float
+    top: float
+    width: float
+    height: float
+    crowd: bool
+    """a region of many, not one"""
+
+
+class CocoImage(NamedTuple):
+    """One image with all its annotated objects."""
+
+    image_id: int
+    width: int
+    height: int
+    annotated: frozenset[str]
+    """names of objects that would be annotated if they were there"""
+    instances: list[Instance]
+
+    @property
+    def present(self) -> frozenset[str]:
+        """What is there, of any size."""
+        return frozenset(one.name for one in self.instances)
+
+
+class CocoAnnotations:
+    """What all files together say, in columns: 860,000 objects take some fifty bytes each."""
+
+    def __init__(self, images: Images) -> None:
+        self.left_out: dict[str, int] = {
+            "images listed in another file too": 0,
+            "objects listed in another file too": 0,
+            "images without any annotated object": 0,
+        }
+        self._images = images
+        self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
+        self._numbers = array("q")  # annotation id, image id, category, crowd
+        self._boxes = array("d")  # area, left, top, width, height
+
+    def __len__(self) -> int:
+        """How many images."""
+        return len(self._sizes)
+
+    def read(self, file: PublishedFile) -> None:
+        """Adds a file's images and objects; what another file held already is counted.
+
+        Raises:
+            InputError: the file is not as COCO's are, or is cut.
+        """
+        part = _FilePart(file)
+        names = part.category_names()
+        annotated = frozenset(names.values())
+        for image_id, (width, height, subset) in part.images.items():
+            known = self._sizes.get(image_id)
+            self.left_out["images listed in another file too"] += known is not None
+            if known is not None and known[:2] != (width, height):
+                raise InputError(
+                    f"{file.place}: image {image_id} is {width} x {height} pixels here and {known[0]} x {known[1]} in "
+                    "another file; give files of the same images"
+                )
+            self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
+            self._images.add(image_id, "coco", subset or subset_in(file.name), file.place)
+        part.check_complete()
+        categories = np.array([_NUMBERS[names[one]] for one in part.categories_of], np.int64)
+        numbers = np.column_stack([part.ids, part.image_ids, categories, part.crowds])
+        self._numbers.extend(numbers.astype(np.int64).ravel().tolist())
+        self._boxes.extend(part.boxes)
+
+    def __iter__(self) -> Iterator[CocoImage]:
+        """The images in the order of their ids, objects in the order of theirs; without those that have none."""
+        numbers = np.frombuffer(self._numbers, np.int64).reshape(-1, 4)
+        boxes = np.frombuffer(self._boxes, np.float64).reshape(-1, 5)
+        order = np.lexsort((numbers[:, 0], numbers[:, 1]))
+        again = np.zeros(len(order), np.bool_)
+        again[1:] = numbers[order[1:], 0] == numbers[order[:-1], 0]
+        self._check_same(numbers, boxes, order, again)
+        self.left_out["objects listed in another file too"] = int(again.sum())
+        order = order[~again]
+        ids = np.array(sorted(self._sizes), np.int64)
+        starts = np.searchsorted(numbers[order, 1], ids)
+        ends = np.searchsorted(numbers[order, 1], ids, "right")
+        self.left_out["images without any annotated object"] = int((starts == ends).sum())
+        for image_id, start, end in zip(ids.tolist(), starts.tolist(), ends.tolist(), strict=True):
+            if start < end:
+                rows = order[start:end]
+                instances = [
+                    Instance(NAMES[name], area, left, top, width, height, bool(crowd))
+                    for (name, crowd), (area, left, top, width, height) in zip(
+                        numbers[rows, 2:].tolist(), boxes[rows].tolist(), strict=True
+                    )
+                ]
+                yield CocoImage(image_id, *self._sizes[image_id], instances)
+
+    def _check_same(self, numbers: Any, boxes: Any, order: Any, again: Any) -> None:  # noqa: ANN401  arrays
+        second = np.flatnonzero(again)
+        ones, others = order[second], order[second - 1]
+        differ = (numbers[ones] != numbers[others]).any(axis=1) | (boxes[ones] != boxes[others]).any(axis=1)
+        if differ.any():
+            found = numbers[ones[np.argmax(differ)]]
+            raise InputError(
+                f"COCO annotation {found[0]} of image {found[1]} differs between two files or is there twice in one; "
+                "give files of the same release"
+            )
+
+
+class _FilePart:
+    """One file's columns, read in one pass whatever the order of its fields."""
+
+    def __init__(self, file: PublishedFile) -> None:
+        self.file = file
+        self.images: dict[int, tuple[int, int, str | None]] = {}
+        self.ids = array("q")
+        self.image_ids = array("q")
+        self.categories_of = array("q")
+        self.crowds = array("q")
+        self.boxes = array("d")
+        self._categories: list[Any] | None = None
+        fields = []
+        with file.open() as stream:
+            text = _Text(stream, file.place)
+            if text.peek() != "{":
+                raise InputError(f"{file.place}: expected a json object with COCO's lists, found {text.glimpse()}")
+            for field in text.field_names():
+                if field in fields:
+                    raise InputError(f"{file.place}: field {field!r} occurs twice")
+                fields.append(field)
+                self._take(text, field)
+            text.check_end()
+        for field in ("images", "annotations", "categories"):
+            if field not in fields:
+                listed = ", ".join(map(repr, fields[:20])) or "none"
+                raise InputError(f"{file.place}: expected a field {field!r}, found the fields {listed}")
+
+    def _take(self, text: _Text, field: str) -> None:
+        readers = {"images": self._read_images, "annotations": self._read_annotations}
+        if field in readers:
+            if text.peek() != "[":
+                raise InputError(f"{self.file.place}: field {field!r}: expected a list, found {text.glimpse()}")
+            first = 0
+            for rows in text.items(f"the list {field!r}"):
+                readers[field](Records(rows, partial(_place, f"{self.file.place}, {field}", first)))
+                first += len(rows)
+        else:
+            value = text.value(f"field {field!r}")
+            if field == "categories":
+                self._categories = value
+
+    def _read_images(self, records: Records) -> None:
+        ids, names = records.whole_numbers("id"), records.filled_texts("file_name")
+        sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), strict=True)
+        for at, (image_id, name, (width, height)) in enumerate(zip(ids, names, sizes, strict=True)):
+            if image_id in self.images:
+                raise records.unexpected(at, "id", "an image that is not listed before", image_id)
+            if not width or not height:
+                raise records.unexpected(at, "width" if not width else "height", "pixels, 1 or more", 0)
+            self.images[image_id] = (width, height, subset_in(PurePosixPath(name).name))
+
+    def _read_annotations(self, records: Records) -> None:
+        self.ids.extend(records.whole_numbers("id"))
+        self.image_ids.extend(records.whole_numbers("image_id"))
+        self.categories_of.extend(records.whole_numbers("category_id"))
+        crowds = records.column("iscrowd")
+        areas, boxes = records.column("area"), records.lists("bbox", 4)
+        for at, (area, box, crowd) in enumerate(zip(areas, boxes, crowds, strict=True)):
+            if crowd not in (0, 1) or type(crowd) is not int:
+                raise records.unexpected(at, "iscrowd", "0 or 1", crowd)
+            if not _are_numbers([area]):
+                raise records.unexpected(at, "area", "pixels, 0 or more", area)
+            if not _are_numbers(box):
+                raise records.unexpected(at, "bbox", "[left, top, width, height] in pixels, each 0 or more", box)
+            self.boxes.extend((area, *box))
+        self.crowds.extend(crowds)
+
+    def category_names(self) -> dict[int, str]:
+        """What each category id means.
+
+        Raises:
+            InputError: a category is none of COCO's 80, or an annotation is of a category that is not listed.
+        """
+        if type(self._categories) is not list or not self._categories:
+            raise InputError(f"{self.file.place}: field 'categories': expected a list of categories")
+        records = Records(self._categories, lambda at: f"{self.file.place}, categories[{at}]")
+        names: dict[int, str] = {}
+        for at, (one, name) in enumerate(zip(records.whole_numbers("id"), records.texts("name"), strict=True)):
+            if name not in COCO_OBJECTS:
+                raise InputError(f"{self.file.place}: {unknown_name('category', name, COCO_OBJECTS)}")
+            if one in names or name in names.values():
+                raise records.unexpected(at, "id", "a category that is not listed before", one)
+            names[one] = name
+        for at, one in enumerate(self.categories_of):
+            if one not in names:
+                raise InputError(
+                    f"{self.file.place}, annotations[{at}], field 'category_id': {one} is not in the list 'categories'"
+                )
+        return names
+
+    def check_complete(self) -> None:
+        """Nothing, if all annotated images are listed: in a cut file absence proves nothing.
+
+        Raises:
+            InputError: names the first annotation of an image that is not listed.
+        """
+        strange = [at for at, image_id in enumerate(self.image_ids) if image_id not in self.images]
+        if strange:
+            raise InputError(
+                f"{self.file.place}, annotations[{strange[0]}], field 'image_id': image {self.image_ids[strange[0]]} "
+                f"is not in the list 'images' ({len(strange):,} of {len(self.image_ids):,} annotations are so): the "
+                "file is cut, and what it does not annotate may still be there; give the whole file"
+            )
+
+
+def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
+    """The instance files named: plain, .gz or .xz; of a .zip all its members called instances*.json.
+
+    Raises:
+        InputError: a path is no file, or a zip file holds none.
+    """
+    found = []
+    for path in paths:
+        if not path.is_file():
+            raise InputError(
+                f"COCO file {path}: {'it is a folder' if path.is_dir() else 'there is none'}; name a file"
+            )
+        if not zipfile.is_zipfile(path):
+            found.append(PublishedFile(path.name, path))
+            continue
+        members = member_names(path)
+        check_members(path, members)
+        wanted = sorted(
+            one for one in members if PurePosixPath(one).match("instances*.json") and "__MACOSX" not in one
+        )
+        if not wanted:
+            raise InputError(f"COCO file {path}: expected a member instances*.json in it, found none")
+        found += [PublishedFile(PurePosixPath(one).name, path, one) for one in wanted]
+    return found
+
+
+def _are_numbers(values: Sequence[object]) -> bool:
+    return all(type(one) in (int, float) and math.isfinite(one) and one >= 0 for one in values)  # type: ignore[arg-type, operator]
+
+
+def _place(name: str, first: int, at: int) -> str:
+    return f"{name}[{first + at}]"

@@ -1,0 +1,176 @@
+"""Visual Genome's objects, attributes and relationships of one image after the other."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from hf_vqa_mc.engines.tdiuc.images import GENOME_OFFSET, Images
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.files import Folder
+from hf_vqa_mc.sources.records import Records, read_records
+
+OBJECTS, ATTRIBUTES, RELATIONSHIPS = "objects.json", "attributes.json", "relationships.json"
+IMAGES, QUESTIONS = "image_data.json", "question_answers.json"
+_LISTS = {OBJECTS: "objects", ATTRIBUTES: "attributes", RELATIONSHIPS: "relationships"}
+
+
+@dataclass
+class GenomeObject:
+    """One object as one of the files has it."""
+
+    name: str
+    """the first that was given, in lower case"""
+    synset: str
+    """WordNet's, such as dog.n.01, or "" """
+    left: float
+    top: float
+    width: float
+    height: float
+    attributes: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
+    """what other files call the same object"""
+
+
+@dataclass
+class GenomeImage:
+    """One image with all that any of the files says of it."""
+
+    image_id: int
+    """as it is written"""
+    objects: dict[int, GenomeObject] = field(default_factory=dict)
+    relations: list[tuple[int, str, int]] = field(default_factory=list)
+    """subject, predicate in lower case, object"""
+    aliases: dict[int, int] = field(default_factory=dict)
+    """ids of objects that were merged into another"""
+
+
+def read_image_ids(folder: Folder, images: Images, left_out: dict[str, int]) -> dict[int, int]:
+    """Visual Genome's ids with those that are written: COCO's for the images that are COCO's.
+
+    Without image_data.json all images are taken as Visual Genome's own.
+
+    Raises:
+        InputError: the file is malformed or lists an image twice.
+    """
+    ids: dict[int, int] = {}
+    if not folder.has(IMAGES):
+        left_out["no image_data.json: images that are COCO's are not known as such"] = 1
+        return ids
+    file = folder.find(IMAGES)
+    for records in read_records(file, None):
+        for at, (image_id, coco_id) in enumerate(
+            zip(records.whole_numbers("image_id"), records.column("coco_id"), strict=True)
+        ):
+            if image_id in ids:
+                raise records.unexpected(at, "image_id", "an image that is not listed before", image_id)
+            if coco_id is not None and (type(coco_id) is not int or not 0 < coco_id < GENOME_OFFSET):
+                raise records.unexpected(at, "coco_id", "COCO's id or null", coco_id)
+            ids[image_id] = coco_id if coco_id is not None else GENOME_OFFSET + image_id
+            images.add(ids[image_id], "coco" if coco_id is not None else "genome", None, file.place)
+    return ids
+
+
+def read_genome(
+    folder: Folder, ids: dict[int, int], images: Images, left_out: dict[str, int]
+) -> Iterator[GenomeImage]:
+    """The images of whichever of the three files are there.
+
+    The files are read side by side: an image is handed on when all of them have given it, so that files in the same
+    order, as published, need little memory.
+
+    Raises:
+        InputError: a file is malformed, or lists an image twice.
+    """
+    present = [name for name in _LISTS if folder.has(name)]
+    waiting: dict[int, tuple[GenomeImage, set[str]]] = {}
+    done: set[int] = set()
+    streams = {name: read_records(folder.find(name), None) for name in present}
+    while streams:
+        for name in list(streams):
+            records = next(streams[name], None)
+            if records is None:
+                del streams[name]
+                continue
+            for at, (image_id, rows) in enumerate(
+                zip(records.whole_numbers("image_id"), records.lists(_LISTS[name]), strict=True)
+            ):
+                written = written_id(image_id, ids, images, records.place(at))
+                image, seen = waiting.setdefault(image_id, (GenomeImage(written), set()))
+                if name in seen or image_id in done:
+                    raise records.unexpected(at, "image_id", "an image that is not listed before", image_id)
+                seen.add(name)
+                inner = Records(rows, partial(_item, records.place, at))
+                _add(image, name, inner, left_out)
+                if len(seen) == len(present):
+                    done.add(image_id)
+                    yield waiting.pop(image_id)[0]
+    for image, seen in waiting.values():
+        for name in present:
+            if name not in seen:
+                left_out[f"images that {name} lacks"] = left_out.get(f"images that {name} lacks", 0) + 1
+        yield image
+
+
+def written_id(image_id: int, ids: dict[int, int], images: Images, place: str) -> int:
+    """The id that is written for an image of Visual Genome.
+
+    Raises:
+        InputError: image_data.json is there but does not list it.
+    """
+    if not ids:
+        images.add(GENOME_OFFSET + image_id, "genome", None, place)
+        return GENOME_OFFSET + image_id
+    if image_id not in ids:
+        raise InputError(f"{place}: image {image_id} is not in {IMAGES}; give files of the same release")
+    return ids[image_id]
+
+
+def _add(image: GenomeImage, name: str, rows: Records, left_out: dict[str, int]) -> None:
+    if name != RELATIONSHIPS:
+        for at in range(len(rows)):
+            _add_object(image, rows, at, rows.rows[at], left_out)
+        return
+    predicates = rows.texts("predicate")
+    ends = [rows.column("subject"), rows.column("object")]
+    for at, predicate in enumerate(predicates):
+        subject, thing = (_add_object(image, rows, at, end[at], left_out) for end in ends)
+        if subject is not None and thing is not None:
+            image.relations.append((subject, _plain(predicate), thing))
+
+
+def _add_object(image: GenomeImage, rows: Records, at: int, row: Any, left_out: dict[str, int]) -> int | None:  # noqa: ANN401
+    """The object's id, or None where it has no name."""
+    if type(row) is not dict:
+        raise InputError(f"{rows.place(at)}: expected an object with names and a box, found {str(row)[:60]!r}")
+    one = Records([row], lambda _: rows.place(at))
+    object_id = one.whole_numbers("object_id")[0]
+    for merged in row.get("merged_object_ids") or ():
+        image.aliases[merged] = object_id
+    names = row["names"] if type(row.get("names")) is list else [row.get("name")]
+    if not names or type(names[0]) is not str or not names[0].strip():
+        left_out["objects without a name"] = left_out.get("objects without a name", 0) + 1
+        return None
+    synsets = row.get("synsets") or [""]
+    box = [one.column(name)[0] for name in ("x", "y", "w", "h")]
+    if not all(type(side) in (int, float) and math.isfinite(side) for side in box):
+        raise one.unexpected(0, "x", "numbers x, y, w and h of a box", box)
+    attributes = row.get("attributes") or ()
+    known = image.objects.get(object_id)
+    if known is None:
+        known = image.objects[object_id] = GenomeObject(_plain(names[0]), str(synsets[0]), *box)
+    if _plain(names[0]) not in (known.name, *known.other_names):
+        known.other_names += (_plain(names[0]),)
+    if attributes:
+        told = [_plain(one) for one in attributes if type(one) is str]
+        known.attributes = tuple(dict.fromkeys((*known.attributes, *told)))
+    return object_id
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _item(place: Callable[[int], str], at: int, row: int) -> str:
+    return f"{place(at)}, item {row}"

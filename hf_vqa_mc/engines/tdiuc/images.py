@@ -1,0 +1,63 @@
+"""The images that are asked about: whose they are, and which split they belong to."""
+
+from collections import Counter
+
+from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.tdiuc.settings import TRAIN_SHARE
+from hf_vqa_mc.errors import InputError
+
+SPLITS = {"train2014": "train", "val2014": "test"}
+"""Kafle and Kanan 2017, appendix "Train and Test Split"."""
+GENOME_OFFSET = 10_000_000_000
+"""What is added to Visual Genome's id of an image that is not COCO's, for both number theirs from 1 on."""
+
+
+class Images:
+    """The known images, by the id that is written: COCO's, or GENOME_OFFSET + Visual Genome's."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._told: dict[int, str] = {}
+        self._clusters: dict[int, str] = {}
+
+    def add(self, image_id: int, cluster: str, subset: str | None, place: str) -> None:
+        """Makes an image known.
+
+        Args:
+            image_id: as it is written.
+            cluster: "coco", "genome" or "uploaded", the paper's three.
+            subset: "train2014" or "val2014" where a file tells it, else None.
+            place: that file, for the message.
+
+        Raises:
+            InputError: another file puts it into the other subset.
+        """
+        if self._clusters.get(image_id) != "coco":
+            self._clusters[image_id] = cluster
+        if subset is not None and self._told.setdefault(image_id, subset) != subset:
+            raise InputError(
+                f"{place}: image {image_id} is of {subset} here and of {self._told[image_id]} in another file; "
+                "give files that agree"
+            )
+
+    def subset(self, image_id: int) -> str:
+        """Train2014 or val2014: as a file told, else 70 in 100 to train, by the seed and the image's id."""
+        told = self._told.get(image_id)
+        if told is None:
+            chance = Chance(self._seed, "tdiuc", "split", str(image_id))
+            return "train2014" if chance.happens(TRAIN_SHARE) else "val2014"
+        return told
+
+    def how(self, image_ids: set[int]) -> dict[str, int]:
+        """How many images went where and why, such as {"coco, told, train2014": 3}."""
+        counts = Counter(
+            f"{self._clusters[one]}, {'told' if one in self._told else 'by hash'}, {self.subset(one)}"
+            for one in image_ids
+        )
+        return dict(sorted(counts.items()))
+
+
+def subset_in(name: str) -> str | None:
+    """The subset that a file's name tells, such as instances_val2014.json or COCO_train2014_000000000009.jpg."""
+    told = [subset for subset in SPLITS if subset in name]
+    return told[0] if len(told) == 1 else None

@@ -1,0 +1,120 @@
+"""What is done to questions of all origins: Kafle and Kanan 2017, "Post Processing"."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.tdiuc.images import Images
+from hf_vqa_mc.engines.tdiuc.numbers_in_words import numbers_in_words
+from hf_vqa_mc.engines.tdiuc.question import COUNTING, NO, ORIGINS, PRESENCE, YES, Question
+
+_TRAILING = " .,;:!?"
+_SPACED_MARK = re.compile(r"\s+([?,.!]|'s\b)")
+
+
+def tidy_answer(answer: str) -> str:
+    """Lower case, without punctuation at the end, numbers as words.
+
+    >>> tidy_answer(" 2 Dogs. ")
+    'two dogs'
+    """
+    return numbers_in_words(" ".join(answer.lower().split()).rstrip(_TRAILING))
+
+
+def tidy_question(question: str) -> str:
+    """One space between words, a capital first, one question mark at the end; the words stay.
+
+    >>> tidy_question("whAt color  is the cow ??")
+    'What color is the cow?'
+    """
+    words = _SPACED_MARK.sub(r"\1", " ".join(question.split())).rstrip(_TRAILING)
+    first, _, rest = words.partition(" ")
+    return f"{first.capitalize()} {rest}?" if rest else f"{first.capitalize()}?"
+
+
+def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) -> list[Question]:
+    """Each question of an image once: that of the first of ORIGINS; sorted by image, then origin as they came.
+
+    What is asked twice with different answers by people is in doubt, and left out altogether.
+    """
+    order = {origin: number for number, origin in enumerate(ORIGINS)}
+    ranked = sorted(questions, key=lambda one: (one.image_id, order[one.origin]))
+    kept: list[Question] = []
+    seen: dict[str, int] = {}
+    doubted: set[int] = set()
+    image_id = -1
+    for one in ranked:
+        if one.image_id != image_id:
+            image_id, seen = one.image_id, {}
+        at = seen.setdefault(one.question.lower(), len(kept))
+        if at == len(kept):
+            kept.append(one)
+        elif kept[at].answer == one.answer:
+            left_out[f"{one.question_type}: asked before of the image"] += 1
+        else:
+            left_out[f"{one.question_type}: asked before of the image, with another answer"] += 1
+            if kept[at].origin == one.origin:
+                doubted.add(at)
+    for at in doubted:
+        left_out[f"{kept[at].question_type}: asked twice of the image, with different answers"] += 1
+    return [one for at, one in enumerate(kept) if at not in doubted]
+
+
+def settled(
+    questions: list[Question], min_answers: int, images: Images, seed: int, left_out: Counter[str]
+) -> list[Question]:
+    """What stays when every answer occurs often enough and object presence is exactly half yes in each split.
+
+    Each may undo the other, so both are done until neither changes anything. Counting's most frequent answer is also
+    brought down to the second's: appendix "Answer Distribution".
+    """
+    questions = _without_mode(questions, seed, left_out)
+    while True:
+        counts = Counter(one.answer for one in questions)
+        often = [one for one in questions if counts[one.answer] >= min_answers]
+        for one in questions:
+            if counts[one.answer] < min_answers:
+                left_out[f"{one.question_type}: its answer occurs fewer than {min_answers} times"] += 1
+        balanced = _balanced(often, images, seed, left_out)
+        if len(balanced) == len(questions):
+            return balanced
+        questions = balanced
+
+
+def _without_mode(questions: list[Question], seed: int, left_out: Counter[str]) -> list[Question]:
+    """Without as many generated counting questions, by chance, as make one answer more frequent than all others."""
+    counts = Counter(one.answer for one in questions if one.question_type == COUNTING).most_common(2)
+    if len(counts) < 2:
+        return questions
+    (mode, most), (_, second) = counts
+    made = [
+        at
+        for at, one in enumerate(questions)
+        if one.question_type == COUNTING and one.answer == mode and one.origin == "coco_generated"
+    ]
+    dropped = set(Chance(seed, "tdiuc", "mode", COUNTING).shuffled(made)[: most - second])
+    left_out[f"{COUNTING}: {mode!r} would be more frequent than any other answer"] += len(dropped)
+    return [one for at, one in enumerate(questions) if at not in dropped]
+
+
+def _balanced(questions: list[Question], images: Images, seed: int, left_out: Counter[str]) -> list[Question]:
+    """Without as many presence questions as one answer has more than the other in a split.
+
+    Imported ones go first, in which yes is far more frequent; those of an image's annotation are even from the start.
+    """
+    places: dict[tuple[str, str], list[int]] = {}
+    for at, one in enumerate(questions):
+        if one.question_type == PRESENCE:
+            places.setdefault((images.subset(one.image_id), one.answer), []).append(at)
+    dropped: set[int] = set()
+    for subset in sorted({subset for subset, _ in places}):
+        of_yes, of_no = places.get((subset, YES), []), places.get((subset, NO), [])
+        answer, larger = (YES, of_yes) if len(of_yes) > len(of_no) else (NO, of_no)
+        excess = abs(len(of_yes) - len(of_no))
+        if excess:
+            order = Chance(seed, "tdiuc", "balance", subset).shuffled(larger)
+            order.sort(key=lambda at: questions[at].origin == "coco_generated")
+            dropped.update(order[:excess])
+            left_out[f"{PRESENCE}: more {answer} than the other in {subset}"] += excess
+    return [one for at, one in enumerate(questions) if at not in dropped]

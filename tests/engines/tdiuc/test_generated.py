@@ -1,0 +1,220 @@
+"""Every question that TDIUC's engine makes is right by the annotation, and what a broken engine makes is found out."""
+
+import json
+import lzma
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.engines.tdiuc import (
+    TdiucInputs,
+    TdiucSettings,
+    engine,
+    generate_tdiuc,
+    genome_questions,
+    kinds,
+    objects,
+    positions,
+    post_processing,
+    presence_and_counting,
+)
+from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage
+from hf_vqa_mc.engines.tdiuc.images import Images
+from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
+from tests.engines.tdiuc import made_annotations as made
+from tests.engines.tdiuc.independent_checker import NUMBERS, faults
+
+COMPLETE = (
+    "COCO128__instances_train2017",
+    "COCO_MINI__instances_train2017",
+    "COCO_MINI__instances_val2017",
+    "COCO_Tiny__instances_train2017",
+    "COCO_Tiny__instances_val2017",
+)
+"""The real files that list all objects of their images, 447 images in all."""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> TdiucInputs:
+    """Made-up files of every source."""
+    folder = tmp_path_factory.mktemp("inputs")
+    told = made.instances(100, 1, "COCO_val2014_{:012d}.jpg")
+    coco = [
+        made.write(folder / "instances_val2014.json", told),
+        made.write(folder / "instances.json", made.instances(100, 2, first=1001)),
+    ]
+    return TdiucInputs(coco, made.write_genome(folder / "genome"), made.write_vqa(folder / "vqa", 12))
+
+
+def judged(output: Path, inputs: TdiucInputs) -> list[str]:
+    return faults(output, list(inputs.coco), inputs.visual_genome, inputs.vqa)
+
+
+def test_all_that_is_made_of_made_up_files_is_right(inputs: TdiucInputs, tmp_path: Path) -> None:
+    told = generate_tdiuc(tmp_path / "out", inputs)
+    assert judged(tmp_path / "out", inputs) == []
+    counts = {name: one["questions"] for name, one in told["types"].items()}
+    assert {name for name, count in counts.items() if not count} == {"utility_affordance"}
+    assert sum(counts.values()) == told["questions"] == sum(told["origins"].values())
+    assert told["types"]["object_presence"]["entropy_bits"] == 1.0
+    assert told["types"]["object_presence"]["answers"] == {
+        one: counts["object_presence"] // 2 for one in ("no", "yes")
+    }
+
+
+def _all_objects(image: CocoImage, _: frozenset[str]) -> list[str]:
+    return list(COCO_OBJECTS)
+
+
+def _swapped(beside: Callable[..., bool]) -> Callable[..., bool]:
+    def turned(other: Any, one: Any, side: str, *more: Any) -> bool:
+        return beside(other, one, "left" if side == "right" else "right", *more)
+
+    return turned
+
+
+FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
+    "counts one too many": (
+        lambda patch: patch.setattr(presence_and_counting, "COUNTABLE", tuple(NUMBERS[2:])),
+        "counting",
+    ),
+    "says no of what is there": (
+        lambda patch: patch.setattr(presence_and_counting, "absent_objects", _all_objects),
+        "there is one",
+    ),
+    "asks absurdly of what is there": (
+        lambda patch: patch.setattr(engine, "absent_objects", _all_objects),
+        "'absurd'",
+    ),
+    "does not balance": (
+        lambda patch: patch.setattr(post_processing, "_balanced", lambda questions, *_: questions),
+        "not half yes",
+    ),
+    "takes left for right": (
+        lambda patch: patch.setattr(positions, "_is_beside", _swapped(positions._is_beside)),
+        "positional_reasoning",
+    ),
+    "overlooks a second thing beside": (lambda patch: patch.setattr(positions, "LOOSELY", 1.0), "things are there"),
+    "takes every sport for tennis": (
+        lambda patch: patch.setattr(kinds, "EQUIPMENT", dict.fromkeys(kinds.EQUIPMENT, "tennis")),
+        "sport_recognition",
+    ),
+    "is always indoors": (lambda patch: patch.setattr(kinds, "_where", lambda _: "indoors"), "scene_recognition"),
+    "overlooks small objects": (
+        lambda patch: patch.setattr(
+            CocoImage, "present", property(lambda image: frozenset(o.name for o in image.instances if o.area > 2000))
+        ),
+        "object_recognition",
+    ),
+    "says 'a apple'": (lambda patch: patch.setattr(objects, "with_article", lambda phrase: f"a {phrase}"), "a or an"),
+    "says 'how many dog'": (
+        lambda patch: patch.setattr(
+            presence_and_counting,
+            "COCO_OBJECTS",
+            {name: one._replace(counted=one.asked) for name, one in COCO_OBJECTS.items()},
+        ),
+        "counting",
+    ),
+    "takes two dogs of Visual Genome for one": (
+        lambda patch: patch.setattr(genome_questions, "_same_kind", lambda *_: False),
+        "there are 2 of it",
+    ),
+    "asks for the thing, not for what is there": (
+        lambda patch: patch.setattr(genome_questions, "_specified", lambda one: "chair"),
+        "the relationships say",
+    ),
+    "keeps duplicates": (
+        lambda patch: patch.setattr(engine, "without_duplicates", lambda questions, _: [*questions, questions[0]]),
+        "asked twice",
+    ),
+    "deals out images at random": (
+        lambda patch: patch.setattr(Images, "subset", lambda _, image_id: f"{'train' if image_id % 2 else 'val'}2014"),
+        "wrong split",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_checker_finds_out_an_engine_that(
+    fault: str, inputs: TdiucInputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_it, expected = FAULTS[fault]
+    break_it(monkeypatch)
+    generate_tdiuc(tmp_path / "out", inputs)
+    assert any(expected in one for one in judged(tmp_path / "out", inputs))
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [({"min_area": 0}, "ambiguous"), ({"agreement": 3}, "fewer than five"), ({"min_answers": 1}, "occurs once")],
+)
+def test_other_thresholds_make_other_questions(
+    changed: dict[str, Any], expected: str, inputs: TdiucInputs, tmp_path: Path
+) -> None:
+    generate_tdiuc(tmp_path / "out", inputs, TdiucSettings(**changed))
+    assert any(expected in one for one in judged(tmp_path / "out", inputs))
+
+
+BOXES = st.lists(st.floats(0, 300, allow_subnormal=False), min_size=4, max_size=4)
+OBJECTS = st.lists(st.tuples(st.sampled_from([name for name, _ in made.NAMES]), BOXES), min_size=1, max_size=6)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(OBJECTS, min_size=1, max_size=8), st.integers(0, 3))
+def test_whatever_is_annotated_the_questions_are_right(
+    tmp_path_factory: pytest.TempPathFactory, images: list[list[tuple[str, list[float]]]], seed: int
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    files = []
+    for number, things in enumerate(images * 2):
+        content = made.one_image(*things, image_id=number + 1)
+        for one in content["annotations"]:
+            one["id"] += 100 * number
+        files.append(made.write(folder / f"{number}.json", content))
+    generated = TdiucSettings(seed=seed, min_area=0)
+    told = generate_tdiuc(folder / "out", TdiucInputs(files), generated)
+    assert faults(folder / "out", files, min_area=0) == []
+    assert told["questions"]
+
+
+def test_real_annotation_gives_right_questions_only(real_data: Path, tmp_path: Path) -> None:
+    coco = [real_data / "coco" / f"{name}.json.xz" for name in COMPLETE]
+    genome, vqa = tmp_path / "genome", tmp_path / "vqa"
+    genome.mkdir()
+    vqa.mkdir()
+    for name in ("objects", "attributes", "relationships", "question_answers", "image_data"):
+        found = next((real_data / "visual_genome").glob(f"minyus100__{name}.json*"))
+        (genome / found.name.removeprefix("minyus100__")).write_bytes(found.read_bytes())
+    with lzma.open(real_data / "vqa_v1" / "vqacp_v1_test_question_new.json.xz") as file:
+        rows = json.load(file)[::20]
+    for subset in ("train2014", "val2014"):
+        part = [row for row in rows if row["coco_split"] == subset]
+        keys = ("image_id", "question_id")
+        made.write(
+            vqa / f"OpenEnded_mscoco_{subset}_questions.json",
+            {"questions": [{one: row[one] for one in (*keys, "question")} for row in part]},
+        )
+        answers = [
+            {**{one: row[one] for one in keys}, "answers": [{"answer": one} for one in row["answer"]]} for row in part
+        ]
+        made.write(vqa / f"mscoco_{subset}_annotations.json", {"annotations": answers})
+    inputs = TdiucInputs(coco, genome, vqa)
+    told = generate_tdiuc(tmp_path / "out", inputs)
+    assert judged(tmp_path / "out", inputs) == []
+    made_of = Counter({name: one["origins"]["coco_generated"] for name, one in told["types"].items()})
+    assert made_of["absurd"] == 3 * 444, "447 listed, one of them twice, two without any object"
+    assert min(made_of[name] for name in ("object_presence", "counting", "object_recognition")) > 200
+    assert min(made_of[name] for name in ("sport_recognition", "positional_reasoning", "scene_recognition")) > 40
+    assert told["types"]["color"]["origins"]["genome_generated"] > 40
+
+
+def test_a_cut_file_is_refused(real_data: Path, tmp_path: Path) -> None:
+    for path in sorted((real_data / "coco").glob("minyus100__instances*")):
+        with pytest.raises(ValueError, match=r"is not in the list 'images' .* give the whole file"):
+            generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+    assert list(tmp_path.iterdir()) == []

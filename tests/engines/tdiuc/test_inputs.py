@@ -1,0 +1,341 @@
+"""What TDIUC's engine makes of good, split, doubled and broken input files, and where it writes."""
+
+import copy
+import gzip
+import json
+import lzma
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from hf_vqa_mc.cli import app
+from hf_vqa_mc.engines.tdiuc import TdiucInputs, TdiucSettings, generate_tdiuc
+from hf_vqa_mc.errors import InputError
+from tests.engines.tdiuc import made_annotations as made
+from tests.engines.tdiuc.independent_checker import faults
+
+Asked = list[tuple[str, str, str]]
+
+
+def asked(output: Path, image_id: int | None = None) -> Asked:
+    """Question, answer and type of all questions (on one image)."""
+    rows = []
+    for subset in ("train2014", "val2014"):
+        questions = json.loads((output / f"OpenEnded_mscoco_{subset}_questions.json").read_text())["questions"]
+        annotations = json.loads((output / f"mscoco_{subset}_annotations.json").read_text())["annotations"]
+        for one, other in zip(questions, annotations, strict=True):
+            if image_id in (None, one["image_id"]):
+                rows.append((one["question"], other["answers"][0]["answer"], other["question_type"]))
+    return rows
+
+
+def of_image(tmp_path: Path, *objects: tuple[str, list[float]], **changed: Any) -> Asked:
+    """What is asked of an image with these objects, twin images beside it so that every answer occurs twice."""
+    files = []
+    for number in range(4):
+        content = made.one_image(*objects, image_id=number + 1, crowd=changed.get("crowd", False))
+        for one in content["annotations"]:
+            one["id"] += 1000 * number
+        files.append(made.write(tmp_path / f"{number}.json", content))
+    generate_tdiuc(tmp_path / "out", TdiucInputs(files), TdiucSettings(absurd=0))
+    return asked(tmp_path / "out", 1)
+
+
+def answers(rows: Asked, kind: str) -> list[str]:
+    return [answer for _, answer, question_type in rows if question_type == kind]
+
+
+LARGE, SMALL = [100.0, 100.0, 60.0, 60.0], [300.0, 300.0, 20.0, 20.0]
+
+
+def test_what_is_large_is_counted_and_what_is_small_makes_it_doubtful(tmp_path: Path) -> None:
+    assert answers(of_image(tmp_path, ("dog", LARGE), ("dog", LARGE)), "counting") == ["two"]
+    assert answers(of_image(tmp_path, ("dog", LARGE), ("dog", SMALL)), "counting") == []
+
+
+def test_a_crowd_is_there_but_is_not_counted(tmp_path: Path) -> None:
+    rows = of_image(tmp_path, ("dog", LARGE), crowd=True)
+    assert answers(rows, "counting") == []
+    assert sorted(answers(rows, "object_presence")) == ["no", "yes"]
+
+
+def test_an_object_too_small_is_neither_there_nor_absent(tmp_path: Path) -> None:
+    rows = of_image(tmp_path, ("dog", SMALL), ("bench", LARGE))
+    assert not any("dog" in question for question, _, _ in rows)
+
+
+def test_a_small_cat_makes_the_kind_of_animal_doubtful(tmp_path: Path) -> None:
+    assert answers(of_image(tmp_path, ("dog", LARGE)), "object_recognition") == ["dog"]
+    assert answers(of_image(tmp_path, ("dog", LARGE), ("cat", SMALL)), "object_recognition") == []
+
+
+def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path) -> None:
+    for seed in range(30):
+        content = made.one_image(("teddy bear", LARGE), ("dog", LARGE), ("cat", LARGE), ("bird", LARGE))
+        path = made.write(tmp_path / "one.json", content)
+        generate_tdiuc(tmp_path / "out", TdiucInputs([path]), TdiucSettings(seed=seed, min_answers=1))
+        assert not any(" bear" in question.replace("teddy bear", "") for question, _, _ in asked(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("objects", "sports"),
+    [
+        (["person", "tennis racket", "sports ball"], ["tennis"]),
+        (["person", "skis", "snowboard"], []),
+        (["surfboard"], []),
+        (["person", "sports ball"], []),
+        (["person", "skis", "sports ball"], []),
+    ],
+)
+def test_equipment_of_one_sport_and_somebody_tell_the_sport(
+    objects: list[str], sports: list[str], tmp_path: Path
+) -> None:
+    assert answers(of_image(tmp_path, *((name, LARGE) for name in objects)), "sport_recognition") == sports
+
+
+@pytest.mark.parametrize(
+    ("objects", "room"),
+    [
+        (["toilet", "sink"], {"bathroom"}),
+        (["oven", "sink"], {"kitchen"}),
+        (["toilet", "sink", "bed"], set()),
+        (["traffic light", "car"], set()),
+    ],
+)
+def test_rooms_are_told_where_nothing_contradicts(objects: list[str], room: set[str], tmp_path: Path) -> None:
+    found = set(answers(of_image(tmp_path, *((name, LARGE) for name in objects)), "scene_recognition"))
+    assert found & {"bathroom", "kitchen", "bedroom", "living room"} == room
+    assert ("outdoors" in found) == ("car" in objects)
+
+
+@pytest.mark.parametrize(
+    ("box", "beside"),
+    [
+        ([20.0, 100.0, 60.0, 60.0], True),
+        ([20.0, 160.0, 60.0, 60.0], False),  # heuristic 1: too far down
+        ([60.0, 100.0, 100.0, 60.0], False),  # heuristic 2: more than half of it overlaps
+        ([0.0, 100.0, 60.0, 60.0], True),
+    ],
+)
+def test_left_follows_the_three_heuristics(box: list[float], beside: bool, tmp_path: Path) -> None:
+    rows = of_image(tmp_path, ("dog", [110.0, 100.0, 60.0, 60.0]), ("cat", box))
+    found = sorted(
+        (question.split(" the ")[1].split()[0], answer) for question, answer, kind in rows if "posit" in kind
+    )
+    assert found == ([("left", "cat"), ("right", "dog")] if beside else [])
+
+
+def test_too_far_is_not_left_of(tmp_path: Path) -> None:
+    rows = of_image(tmp_path, ("dog", [400.0, 100.0, 60.0, 60.0]), ("cat", [100.0, 100.0, 60.0, 60.0]))
+    assert answers(rows, "positional_reasoning") == []
+
+
+def test_the_same_image_in_several_files_is_asked_once(tmp_path: Path) -> None:
+    content = made.instances(30, 3)
+    one = made.write(tmp_path / "instances_train2017.json", content)
+    other = tmp_path / "instances_train2014.json.gz"
+    other.write_bytes(gzip.compress(json.dumps(content).encode()))
+    told = generate_tdiuc(tmp_path / "both", TdiucInputs([one, other]))
+    generate_tdiuc(tmp_path / "single", TdiucInputs([other]))
+    assert asked(tmp_path / "both") == asked(tmp_path / "single")
+    assert told["left_out"]["coco: images listed in another file too"] == 30
+    assert told["splits"]["test"] == 0, "one file tells that they are of train2014"
+
+
+def test_files_may_be_packed_and_objects_in_any_order(tmp_path: Path) -> None:
+    content = made.instances(30, 4)
+    plain = made.write(tmp_path / "a.json", content)
+    turned = {**content, "annotations": content["annotations"][::-1], "images": content["images"][::-1]}
+    (tmp_path / "b.json.xz").write_bytes(lzma.compress(json.dumps(turned).encode()))
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
+        archive.writestr("annotations/instances_a.json", json.dumps(turned))
+        archive.writestr("annotations/captions_a.json", "{}")
+    written = []
+    for path in (plain, tmp_path / "b.json.xz", tmp_path / "c.zip"):
+        generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+        written.append({one.name: one.read_bytes() for one in (tmp_path / "out").iterdir()})
+    assert written[0] == written[1] == written[2]
+    generate_tdiuc(tmp_path / "out", TdiucInputs([plain]), TdiucSettings(seed=1))
+    assert written[0] != {one.name: one.read_bytes() for one in (tmp_path / "out").iterdir()}
+
+
+def test_what_visual_genome_or_people_speak_of_is_not_taken_as_absent(tmp_path: Path) -> None:
+    vqa = tmp_path / "vqa"
+    vqa.mkdir()
+    content = made.instances(40, 5, "COCO_train2014_{:012d}.jpg")
+    coco = made.write(tmp_path / "instances_train2014.json", content)
+    without_couch = [one["id"] for one in content["images"]]
+    key = [{"image_id": one, "question_id": one} for one in without_couch]
+    made.write(
+        vqa / "OpenEnded_mscoco_train2014_questions.json",
+        {"questions": [{**one, "question": "What color is the couch?"} for one in key]},
+    )
+    ten = [{"answer": "red"}] * 10
+    made.write(vqa / "mscoco_train2014_annotations.json", {"annotations": [{**one, "answers": ten} for one in key]})
+    generate_tdiuc(tmp_path / "out", TdiucInputs([coco], vqa=vqa))
+    rows = asked(tmp_path / "out")
+    assert ("What color is the couch?", "red", "color") in rows
+    assert not any("couch" in question and answer in ("no", "does not apply") for question, answer, _ in rows)
+
+
+def test_a_file_that_annotates_some_kinds_proves_nothing_of_the_others(tmp_path: Path) -> None:
+    content = made.instances(40, 6)
+    kept = [one for one in content["categories"] if one["name"] in ("dog", "cat", "car", "person", "chair", "oven")]
+    content["categories"] = kept
+    content["annotations"] = [one for one in content["annotations"] if one["category_id"] in {c["id"] for c in kept}]
+    path = made.write(tmp_path / "some.json", content)
+    generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+    rows = asked(tmp_path / "out")
+    assert not {kind for _, _, kind in rows} & {"object_recognition", "sport_recognition", "scene_recognition"}
+    assert not any("horse" in question or "kite" in question for question, _, _ in rows)
+
+
+def test_hand_annotated_questions_come_from_files(tmp_path: Path) -> None:
+    lines = [
+        {"image_id": one, "question": "what is the fork used for", "answer": "Eating.", "question_type": kind}
+        for one, kind in ((5, "utility_affordance"), (6, "utility_affordance"))
+    ]
+    path = tmp_path / "ours.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    told = generate_tdiuc(tmp_path / "out", TdiucInputs(annotated=[path]))
+    assert asked(tmp_path / "out") == [("What is the fork used for?", "eating", "utility_affordance")] * 2
+    assert told["types"]["utility_affordance"]["origins"]["annotated"] == 2
+    again = generate_tdiuc(tmp_path / "again", TdiucInputs(annotated=[tmp_path / "out"]))
+    assert again["questions"] == 2
+    assert asked(tmp_path / "again") == asked(tmp_path / "out")
+
+
+def _broken(name: str, change: Callable[[dict[str, Any]], object]) -> Any:
+    return pytest.param(change, id=name)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c["annotations"][0].pop("area"), r"annotations\[0\], field 'area': it is missing"),
+        (lambda c: c["annotations"][1].update(area=-1), r"annotations\[1\], field 'area': expected pixels"),
+        (lambda c: c["annotations"][1].update(area=float("nan")), "field 'area'"),
+        (lambda c: c["annotations"][0].update(bbox=[1, 2, 3]), "field 'bbox': expected 4 items"),
+        (lambda c: c["annotations"][0].update(bbox=[1, 2, 3, "4"]), "field 'bbox'"),
+        (lambda c: c["annotations"][0].update(iscrowd=2), "field 'iscrowd': expected 0 or 1"),
+        (lambda c: c["annotations"][0].update(category_id=999), "999 is not in the list 'categories'"),
+        (lambda c: c["annotations"][0].update(image_id=999), r"image 999 is not in the list 'images' \(1 of"),
+        (lambda c: c["annotations"].append({**c["annotations"][0], "area": 1}), "differs between two files"),
+        (lambda c: c["images"].append(c["images"][0]), "an image that is not listed before"),
+        (lambda c: c["images"][0].update(width=0), "field 'width': expected pixels"),
+        (lambda c: c["categories"][0].update(name="persn"), "unknown category 'persn': did you mean 'person'"),
+        (lambda c: c.pop("categories"), "expected a field 'categories'"),
+        (lambda c: c.update(images={}), "field 'images': expected a list"),
+        (lambda c: c.update(annotations=[], images=c["images"]), "nothing can be asked"),
+    ],
+)
+def test_a_broken_coco_file_is_named_with_its_record(
+    change: Callable[[dict[str, Any]], object], message: str, tmp_path: Path
+) -> None:
+    content = copy.deepcopy(made.instances(5, 7))
+    change(content)
+    path = made.write(tmp_path / "instances.json", content)
+    with pytest.raises(InputError, match=message):
+        generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+    assert [one.name for one in tmp_path.iterdir()] == ["instances.json"]
+
+
+@pytest.mark.parametrize("part", ["objects", "attributes", "relationships", "question_answers"])
+def test_any_part_of_visual_genome_may_be_missing(part: str, tmp_path: Path) -> None:
+    folder = made.write_genome(tmp_path / "genome", 40)
+    (folder / f"{part}.json").unlink()
+    generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=folder))
+    assert faults(tmp_path / "out", [], folder) == []
+
+
+def test_visual_genomes_files_may_be_in_different_orders(tmp_path: Path) -> None:
+    folder = made.write_genome(tmp_path / "genome", 40)
+    first = generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=folder))
+    rows = asked(tmp_path / "out")
+    made.write(folder / "attributes.json", json.loads((folder / "attributes.json").read_text())[::-1])
+    assert generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=folder)) == first
+    assert asked(tmp_path / "out") == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("objects", lambda c: c[0]["objects"][0].pop("object_id"), "field 'object_id': it is missing"),
+        ("objects", lambda c: c[0]["objects"][0].update(x=None), "numbers x, y, w and h"),
+        ("objects", lambda c: c.append(c[0]), "an image that is not listed before"),
+        ("objects", lambda c: c[0].update(image_id=77), "image 77 is not in image_data.json"),
+        ("relationships", lambda c: c[0]["relationships"][0].update(subject=[]), "expected an object with names"),
+        ("question_answers", lambda c: c[0]["qas"][0].update(answer=2), "field 'answer': expected text"),
+        ("image_data", lambda c: c[0].update(coco_id="x"), "field 'coco_id': expected COCO's id or null"),
+    ],
+)
+def test_a_broken_visual_genome_is_named_with_its_record(
+    name: str, change: Callable[[Any], object], message: str, tmp_path: Path
+) -> None:
+    folder = made.write_genome(tmp_path / "genome", 5)
+    content = json.loads((folder / f"{name}.json").read_text())
+    change(content)
+    made.write(folder / f"{name}.json", content)
+    with pytest.raises(InputError, match=message):
+        generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=folder))
+
+
+def test_an_annotation_without_its_question_is_an_error(tmp_path: Path) -> None:
+    folder = made.write_vqa(tmp_path / "vqa", 2)
+    made.write(
+        folder / "OpenEnded_mscoco_val2014_questions.json",
+        {"questions": [{"question_id": 1, "image_id": 1, "question": "What color is it?"}]},
+    )
+    with pytest.raises(InputError, match=r"is not in .*val2014_questions\.json"):
+        generate_tdiuc(tmp_path / "out", TdiucInputs(vqa=folder))
+
+
+def test_an_image_in_both_subsets_is_an_error(tmp_path: Path) -> None:
+    content = made.instances(3, 8)
+    paths = [made.write(tmp_path / f"instances_{one}2014.json", content) for one in ("train", "val")]
+    with pytest.raises(InputError, match="is of val2014 here and of train2014 in another file"):
+        generate_tdiuc(tmp_path / "out", TdiucInputs(paths))
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
+    path = made.write(tmp_path / "instances.json", made.instances(30, 9))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("precious")
+    with pytest.raises(InputError, match="did not write"):
+        generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+    assert (tmp_path / "out" / "mine.txt").read_text() == "precious"
+
+
+def test_no_input_and_wrong_numbers_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no annotations given"):
+        generate_tdiuc(tmp_path / "out", TdiucInputs())
+    with pytest.raises(InputError, match="absurd is -1"):
+        TdiucSettings(absurd=-1)
+    with pytest.raises(InputError, match="overlap_threshold is 2"):
+        TdiucSettings(overlap_threshold=2)
+
+
+def test_the_command_writes_and_tells_as_json(tmp_path: Path) -> None:
+    path = made.write(tmp_path / "instances_val2014.json", made.instances(30, 10))
+    output = tmp_path / "out"
+    result = CliRunner().invoke(
+        app, ["generate", "tdiuc", "--coco", str(path), "--output", str(output), "--absurd", "2", "--json"]
+    )
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["splits"] == {"train": 0, "test": told["questions"]}
+    missing_ones = told["left_out"]["absurd: no other question is provably absurd"]
+    assert told["types"]["absurd"]["questions"] + missing_ones == 2 * 30
+    plain = CliRunner().invoke(app, ["generate", "tdiuc", "--coco", str(path), "--output", str(output)])
+    assert plain.exit_code == 0
+    assert "questions on 30 images" in plain.stdout
+    missing = CliRunner().invoke(app, ["generate", "tdiuc", "--coco", "none.json", "--output", str(output)])
+    assert missing.exit_code == 2
+    assert "there is none; name a file" in missing.output
+    assert "Example: vqa-mc generate tdiuc" in " ".join(
+        CliRunner().invoke(app, ["generate", "tdiuc", "-h"]).output.split()
+    )
