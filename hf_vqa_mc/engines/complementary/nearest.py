@@ -1,0 +1,137 @@
+"""The nearest images by their features, exactly: a product of matrices says who may be near, float64 who is."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.errors import InputError
+
+_QUERIES, _IMAGES = 1024, 4096
+"""Sizes of the blocks; what is in memory besides the features depends on them, not on the number of images."""
+_ROUNDING = 2.0**-24
+"""Of a float32 (Higham 2002, Sect. 3.1: a product of n pairs is off by n times this, at most, and a little)."""
+
+
+class Nearest(NamedTuple):
+    """The k images nearest to each, nearest first; ties in the order of the images."""
+
+    images: NDArray[np.int32]  # (images, k)
+    distances: NDArray[np.float64]  # (images, k): Euclidean
+
+
+def check_features(features: NDArray[np.float32], image_ids: Sequence[str]) -> None:
+    """Nothing, if there is a vector of finite numbers for each image, and each image once.
+
+    Raises:
+        InputError: names the image.
+    """
+    if features.ndim != 2:
+        raise InputError(
+            f"features have the shape {features.shape}, expected (images, numbers): one vector an image, as "
+            "vqa-mc features makes them without --grid"
+        )
+    if len(features) != len(image_ids):
+        raise InputError(f"features of {len(features):,} images for {len(image_ids):,} image ids; expected one each")
+    seen: set[str] = set()
+    for image_id in image_ids:
+        if image_id in seen:
+            raise InputError(f"image_id {image_id!r} has features twice; leave one")
+        seen.add(image_id)
+    for start in range(0, len(features), _IMAGES):
+        broken = np.flatnonzero(~np.isfinite(features[start : start + _IMAGES]).all(axis=1))
+        if len(broken):
+            raise InputError(
+                f"the features of the image with image_id {image_ids[start + broken[0]]!r} hold numbers that are not "
+                "finite (NaN or infinity); run vqa-mc features again"
+            )
+
+
+def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[int], None] | None = None) -> Nearest:
+    """The k nearest other images of every image by the distance of their features (Goyal et al. 2017, Sect. 3).
+
+    Args:
+        features: float32 (images, dim), finite; may be mapped from a file.
+        k: how many; fewer where there are not so many other images.
+        progress: told how many images are done.
+    """
+    n, k = len(features), min(k, max(len(features) - 1, 0))
+    found = Nearest(np.full((n, k), -1, np.int32), np.full((n, k), np.inf))
+    if not k:
+        return found
+    centre, scale = _centre_and_scale(features)
+    slack = (features.shape[1] + 16) * _ROUNDING
+    for start in range(0, n, _QUERIES):
+        queries = features[start : start + _QUERIES]
+        mine, my_squares = _centred(queries, centre, scale)
+        images, squares = found.images[start : start + _QUERIES], found.distances[start : start + _QUERIES]
+        for first in range(0, n, _IMAGES):
+            block = features[first : first + _IMAGES]
+            theirs, their_squares = _centred(block, centre, scale)
+            products = mine @ theirs.T
+            _merge(queries, block, start, first, products, my_squares, their_squares, slack, scale, images, squares)
+        np.sqrt(squares, out=squares)
+        if progress:
+            progress(min(start + _QUERIES, n))
+    return found
+
+
+def _centre_and_scale(features: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
+    """The mean of all vectors, and what makes the largest number 1: products then lose little and never overflow."""
+    total = np.zeros(features.shape[1])
+    largest = 0.0
+    for start in range(0, len(features), _IMAGES):
+        total += features[start : start + _IMAGES].sum(axis=0, dtype=np.float64)
+    centre = total / len(features)
+    for start in range(0, len(features), _IMAGES):
+        largest = max(largest, float(np.abs(features[start : start + _IMAGES] - centre).max(initial=0.0)))
+    return centre, 1.0 / largest if largest else 1.0
+
+
+def _centred(
+    features: NDArray[np.float32], centre: NDArray[np.float64], scale: float
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    exact = (features - centre) * scale
+    return exact.astype(np.float32), np.einsum("ij,ij->i", exact, exact)
+
+
+@njit(cache=True, nogil=True)
+def _merge(
+    queries: NDArray[np.float32],
+    block: NDArray[np.float32],
+    first_query: int,
+    first_image: int,
+    products: NDArray[np.float32],
+    query_squares: NDArray[np.float64],
+    block_squares: NDArray[np.float64],
+    slack: float,
+    scale: float,
+    images: NDArray[np.int32],
+    squares: NDArray[np.float64],
+) -> None:
+    """Puts those images of a block that are near enough into the lists of some queries."""
+    last = images.shape[1] - 1
+    query_lengths, block_lengths = np.sqrt(query_squares), np.sqrt(block_squares)
+    for i in range(len(queries)):
+        bound = squares[i, last] * scale * scale
+        for j in range(len(block)):
+            if first_query + i == first_image + j:
+                continue
+            about = query_squares[i] + block_squares[j] - 2.0 * products[i, j]
+            length = query_lengths[i] + block_lengths[j]
+            if about - slack * length * length > bound:
+                continue
+            square = 0.0
+            for d in range(queries.shape[1]):
+                difference = np.float64(queries[i, d]) - np.float64(block[j, d])
+                square += difference * difference
+            if not square < squares[i, last]:
+                continue
+            place = last
+            while place > 0 and square < squares[i, place - 1]:
+                squares[i, place], images[i, place] = squares[i, place - 1], images[i, place - 1]
+                place -= 1
+            squares[i, place], images[i, place] = square, first_image + j
+            bound = squares[i, last] * scale * scale

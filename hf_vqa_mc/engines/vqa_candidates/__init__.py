@@ -1,0 +1,6 @@
+"""The 18 candidates of VQA's multiple-choice task, for any open-ended dataset (Antol et al. 2015, Sect. 3)."""
+
+from hf_vqa_mc.engines.vqa_candidates.candidates import vqa_candidates
+from hf_vqa_mc.engines.vqa_candidates.plausible_file import read_plausible
+
+__all__ = ["read_plausible", "vqa_candidates"]

@@ -1,0 +1,183 @@
+"""VQA's 18 candidates, from top to bottom: plausible, popular and random answers beside the correct one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.decoys.chance import purpose_hash, text_hashes
+from hf_vqa_mc.engines.vqa_candidates import filling
+from hf_vqa_mc.engines.vqa_candidates.answers import MISSING, Answers, list_starts
+from hf_vqa_mc.engines.vqa_candidates.bags import NO_BAG, Bags, bags_of_words
+from hf_vqa_mc.engines.vqa_candidates.neighbours import answers_of_bags, nearest_answers
+from hf_vqa_mc.engines.vqa_candidates.statistics import statistics
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.schema import check_triplets
+
+N_CANDIDATES = 18
+"""Candidates of a question, the correct one among them (Antol et al. 2015, Sect. 3)."""
+N_PLAUSIBLE = 3
+"""Answers given without the image (Sect. 3)."""
+N_POPULAR = 10
+"""The most popular answers are candidates of every question (Sect. 3)."""
+
+Pool = Literal["dataset", "split"]
+HumanAnswers = Literal["keep", "avoid"]
+Progress = Callable[[str, int, int], None]
+_NEIGHBOURS = "plausible answers"
+
+
+def vqa_candidates(
+    triplets: pa.Table,
+    *,
+    plausible: Mapping[str, Sequence[str]] | None = None,
+    pool: Pool = "dataset",
+    human_answers: HumanAnswers = "keep",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Gives each question of an open-ended dataset the 17 wrong candidates of VQA's multiple-choice task.
+
+    Three plausible answers: those given without the image, where there are any; what is missing comes from the
+    questions most similar by bag of words (cosine of word counts over the whole dataset): those with the very same
+    words from a random one on, then the others, the most similar first, ties by the dataset's order. Then the 10
+    most popular correct answers of the training split (all splits, if there is none), then correct answers of random
+    questions until there are 18 different candidates. Texts that `language.text.comparable` holds for the same, such
+    as "2" and "two", count once; a dataset with fewer than 18 different answers has fewer candidates.
+
+    Args:
+        triplets: a table ``schema.TRIPLETS``; what it has in ``orig_decoys`` is replaced.
+        plausible: question_id to what people answered without the image, see `read_plausible`; questions that are
+            not in it have none.
+        pool: where similar and random questions come from, the whole dataset or the question's own split.
+        human_answers: the paper's wrong candidates are what the annotators' modal answer is not, so another
+            annotator's answer may be among them ("keep"); "avoid" turns such plausible and random answers away. The
+            popular ones stay the same for every question all the same, so that none tells its type.
+        seed: of every random choice.
+        progress: told (step, done, total).
+
+    Returns:
+        The table with ``orig_decoys`` filled, plausible ones first, then popular, then random (the variants shuffle
+        choices); and what was done, ready for JSON.
+
+    Raises:
+        InputError: the table is none of triplets, an option is unknown, or no id of ``plausible`` is a question's.
+
+    Source: Antol et al. 2015, Sect. 3, "For multiple-choice task, 18 candidate answers".
+    """
+    for name, value, choices in (("pool", pool, Pool), ("human_answers", human_answers, HumanAnswers)):
+        if value not in get_args(choices):
+            raise unknown_name(name, str(value), get_args(choices))
+    tell = progress or (lambda step, done, total: None)
+    table = check_triplets(triplets, "triplets").combine_chunks()
+    given, unknown_ids = _given(table["question_id"].to_pylist(), plausible or {})
+    columns = [_flat(table["target"]), pc.list_flatten(_flat(table["answers"])), pc.list_flatten(given)]
+    answers, (targets, humans, given_texts) = Answers.number(columns)
+    asked = filling.Asked(
+        keys=answers.keys,
+        targets=targets,
+        hashes=text_hashes(table["question_id"].to_pylist()),
+        humans=humans,
+        human_starts=list_starts(table["answers"]),
+        avoid_humans=human_answers == "avoid",
+    )
+    training = pc.equal(table["split"], "train").to_numpy()
+    popular = answers.most_popular(targets[training] if training.any() else targets, N_POPULAR)
+    picks = filling.no_picks(len(targets), N_CANDIDATES - 1)
+    not_taken = filling.take_given(given_texts, list_starts(pa.chunked_array([given])), N_PLAUSIBLE, asked, picks)
+    n_given = int(picks.found.sum())
+    for rows in _pools(table, pool):
+        _fill(rows, table["question"].take(rows).to_pylist(), popular, asked, picks, seed, tell)
+    orig_decoys = _as_lists(picks, answers)
+    place = table.schema.get_field_index("orig_decoys")
+    told = statistics(answers, asked, picks, popular, n_given, not_taken, unknown_ids)
+    return table.set_column(place, table.schema.field(place), orig_decoys), told
+
+
+def _given(question_ids: list[str], plausible: Mapping[str, Sequence[str]]) -> tuple[pa.ListArray, int]:
+    """The plausible answers of each question; how many questions of the file the dataset does not have."""
+    known = sum(question_id in plausible for question_id in question_ids)
+    if plausible and not known:
+        example, mine = next(iter(plausible)), question_ids[0]
+        raise InputError(
+            f"plausible answers: none of their {len(plausible):,} question ids, such as {example!r}, is one of the "
+            f"dataset, such as {mine!r}; is the file another dataset's?"
+        )
+    lists = pa.array([list(plausible.get(question_id, ())) for question_id in question_ids], pa.list_(pa.string()))
+    return lists, len(plausible) - known
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _pools(table: pa.Table, pool: Pool) -> list[NDArray[np.int64]]:
+    if pool == "dataset":
+        return [np.arange(table.num_rows)]
+    splits = table["split"].to_numpy()
+    return [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())]
+
+
+def _fill(
+    rows: NDArray[np.int64],
+    questions: list[str],
+    popular: NDArray[np.int32],
+    asked: filling.Asked,
+    picks: filling.Picks,
+    seed: int,
+    progress: Progress,
+) -> None:
+    """Completes the candidates of the questions of a pool."""
+    mine, own = _part_of(asked, rows), filling.Picks(picks.texts[rows], picks.kinds[rows], picks.found[rows])
+    bags = bags_of_words(questions)
+    of_bags = answers_of_bags(bags, asked.keys[mine.targets])
+    chance = purpose_hash(seed, "plausible")
+    context = (bags.of_question, bags.members, bags.member_starts, of_bags.starts)
+    filling.take_same_bag(*context, N_PLAUSIBLE, chance, mine, own)
+    short = np.unique(bags.of_question[own.found < N_PLAUSIBLE])
+    queries = short[short != NO_BAG]
+
+    def tell(done: int) -> None:
+        progress(_NEIGHBOURS, done, len(queries))
+
+    tell(0)
+    donors = nearest_answers(bags, of_bags, queries, _enough(mine), tell)
+    filling.take_neighbours(bags.of_question, _rows_of(queries, bags), donors, N_PLAUSIBLE, mine, own)
+    different = np.unique(asked.keys[mine.targets], return_index=True)[1]
+    chance = purpose_hash(seed, "random candidates")
+    filling.take_popular_and_random(popular, mine.targets[different], chance, mine, own)
+    picks.texts[rows], picks.kinds[rows], picks.found[rows] = own
+
+
+def _part_of(asked: filling.Asked, rows: NDArray[np.int64]) -> filling.Asked:
+    """Some of the questions."""
+    lengths = np.diff(asked.human_starts)[rows]
+    ends = np.cumsum(lengths)
+    places = np.arange(lengths.sum()) + np.repeat(asked.human_starts[rows] - (ends - lengths), lengths)
+    return asked._replace(
+        targets=asked.targets[rows],
+        hashes=asked.hashes[rows],
+        humans=asked.humans[places],
+        human_starts=np.concatenate([np.zeros(1, np.int64), ends]),
+    )
+
+
+def _enough(asked: filling.Asked) -> int:
+    """So many different answers hold three that are new to any question: not its own, taken or to be avoided."""
+    humans = int(np.diff(asked.human_starts).max(initial=0)) if asked.avoid_humans else 0
+    return N_PLAUSIBLE + 1 + humans
+
+
+def _rows_of(queries: NDArray[np.int32], bags: Bags) -> NDArray[np.int64]:
+    rows = np.full(bags.size, MISSING, np.int64)
+    rows[queries] = np.arange(len(queries))
+    return rows
+
+
+def _as_lists(picks: filling.Picks, answers: Answers) -> pa.ListArray:
+    texts = pa.array(answers.texts, pa.string()).take(pa.array(picks.texts[picks.texts != MISSING]))
+    starts = np.concatenate([np.zeros(1, np.int32), np.cumsum(picks.found, dtype=np.int32)])
+    return pa.ListArray.from_arrays(pa.array(starts), texts)

@@ -1,0 +1,82 @@
+"""Files of plausible answers: what people answered to each question without seeing its image."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.packed import unpacked
+from hf_vqa_mc.sources.json_stream import list_items, object_items
+
+_EXPECTED = "a json object {question_id: [answer, ...]} or a list of {question_id, answers: [answer, ...]}"
+
+
+def read_plausible(path: Path) -> dict[str, list[str]]:
+    """Answers given without the image, by question id, in the file's order.
+
+    Args:
+        path: of a json file, plain or packed (.gz, .xz, .zip): ``{question_id: [answer, ...]}`` or a list of
+            ``{"question_id": ..., "answers": [answer, ...]}``; ids are text or whole numbers, and an answer may be a
+            record ``{"answer": text}`` as in VQA's annotation files.
+
+    Raises:
+        InputError: it is no such file; names file, record and field.
+    """
+    if not path.is_file():
+        found = "is a folder" if path.is_dir() else "does not exist"
+        raise InputError(f"plausible answers {path}: it {found}; expected {_EXPECTED}")
+    with unpacked(path) as stream:
+        start = stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    with unpacked(path) as stream:
+        if start == b"{":
+            entries = _of_object(stream, path)
+        elif start == b"[":
+            entries = _of_list(stream, path)
+        else:
+            raise InputError(f"plausible answers {path}: expected {_EXPECTED}, found {shown(start.decode('latin-1'))}")
+        answers: dict[str, list[str]] = {}
+        for place, question_id, given in entries:
+            if question_id in answers:
+                raise InputError(f"{place}: question_id {question_id!r} occurs twice in {path}; leave one")
+            answers[question_id] = _checked(given, place)
+    if not answers:
+        raise InputError(f"plausible answers {path}: no question at all; expected {_EXPECTED}")
+    return answers
+
+
+def _of_object(stream: IO[bytes], path: Path) -> Iterator[tuple[str, str, Any]]:
+    for batch in object_items(stream, str(path)):
+        for question_id, given in batch:
+            yield f"{path}, {question_id!r}", question_id, given
+
+
+def _of_list(stream: IO[bytes], path: Path) -> Iterator[tuple[str, str, Any]]:
+    position = 0
+    for batch in list_items(stream, str(path), None):
+        for record in batch:
+            place = f"{path}, record {position}"
+            position += 1
+            if not isinstance(record, dict) or not {"question_id", "answers"} <= record.keys():
+                raise InputError(f"{place}: expected an object with question_id and answers, found {shown(record)}")
+            question_id = record["question_id"]
+            if type(question_id) not in (int, str) or question_id == "":
+                raise InputError(
+                    f"{place}, field 'question_id': expected text or a whole number, found {shown(question_id)}"
+                )
+            yield place, str(question_id), record["answers"]
+
+
+def _checked(given: object, place: str) -> list[str]:
+    if not isinstance(given, list):
+        raise InputError(f"{place}, field 'answers': expected a list of text, found {shown(given)}")
+    texts: list[str] = []
+    for answer in given:
+        text = answer.get("answer") if isinstance(answer, dict) else answer
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f"{place}, field 'answers': expected text that is not empty, found {shown(text)}")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{place}, field 'answers': expected Unicode text, found {shown(text)}") from None
+        texts.append(text)
+    return texts

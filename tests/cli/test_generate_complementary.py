@@ -1,0 +1,100 @@
+"""``vqa-mc generate complementary``, from a small dataset with images to the file and the page."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from hf_vqa_mc.cli import app
+from hf_vqa_mc.features.extraction import extract_features
+from hf_vqa_mc.variants import Settings, build_variants
+from tests.engines.complementary.small_dataset import asked
+
+N_IMAGES = 6
+CARD = "---\nconfigs:\n- config_name: made\n  data_files:\n  - split: train\n    path: made/train.parquet\n---\n"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> tuple[Path, Path, Path]:
+    """A dataset, its images and their features."""
+    folder = tmp_path_factory.mktemp("complementary")
+    data, images = folder / "data", folder / "images"
+    (data / "made").mkdir(parents=True)
+    images.mkdir()
+    triplets = asked(*((f"{place}", "what color is the ball", f"c{place % 2}") for place in range(N_IMAGES)))
+    (variant,) = build_variants(triplets, ["random_uniform"], None, Settings())
+    pq.write_table(variant.splits["train"], data / "made" / "train.parquet")
+    (data / "README.md").write_text(CARD)
+    for place in range(N_IMAGES):
+        Image.new("RGB", (16, 16), (40 * place, 0, 0)).save(images / f"{place}.png")
+    done = extract_features(str(data), "made", images=images, backbone="pixels", output=folder / "features")
+    return data, images, done.folder
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, ["generate", "complementary", *map(str, arguments)])
+
+
+def test_the_file_has_a_line_a_question_and_the_page_its_images(made, tmp_path):
+    data, images, features = made
+    output, page = tmp_path / "found.jsonl", tmp_path / "page.html"
+    done = run(data, "made", "--features", features, "--output", output, "--page", page, "--images", images)
+    assert done.exit_code == 0, done.stderr
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert len(rows) == N_IMAGES
+    assert rows[0]["candidates"][0] == "1"  # the nearest with another answer
+    assert rows[0]["split"] == "train"
+    assert page.read_text().count("data:image/jpeg") == N_IMAGES * (1 + N_IMAGES - 1)
+    assert f"{N_IMAGES} questions, 5 candidates each" in done.stdout
+
+
+def test_parquet_holds_the_same_and_json_tells_the_figures(made, tmp_path):
+    data, _, features = made
+    for name in ("found.jsonl", "found.parquet"):
+        done = run(data, "made", "--features", features, "--output", tmp_path / name, "--json", "--nearest", 2)
+        assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["questions"], told["candidates_per_question"]) == (N_IMAGES, 2)
+    lines = [json.loads(line) for line in (tmp_path / "found.jsonl").read_text().splitlines()]
+    rows = pq.read_table(tmp_path / "found.parquet").to_pylist()
+    assert [row["candidates"] for row in rows] == [line["candidates"] for line in lines]
+    np.testing.assert_allclose([row["differs"] for row in rows], [line["differs"] for line in lines], atol=1e-6)
+
+
+def test_a_models_answers_are_taken(made, tmp_path):
+    data, _, features = made
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text('{"question_id": "q0", "image_id": "2", "answers": {"c0": 0.0}}\n')
+    output = tmp_path / "found.jsonl"
+    done = run(data, "made", "--features", features, "--output", output, "--answers", answers)
+    assert done.exit_code == 0, done.stderr
+    row = json.loads(output.read_text().splitlines()[0])
+    assert row["candidates"][0] == "2"
+    assert row["evidence"][0] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--output", "found.txt"], ".jsonl or .parquet"),
+        (["--captions", "none.json"], "none.json does not exist"),
+        (["--output", "a.jsonl", "--page", "a.jsonl"], "are the same file"),
+    ],
+)
+def test_faults_are_told_before_anything_is_written(made, tmp_path, monkeypatch, options, complaint):
+    monkeypatch.chdir(tmp_path)
+    data, _, features = made
+    done = run(data, "made", "--features", features, *options)
+    assert done.exit_code == 2
+    assert complaint in " ".join(done.stderr.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_features_that_are_not_there_are_named(made, tmp_path):
+    done = run(made[0], "made", "--features", tmp_path / "none", "--output", tmp_path / "a.jsonl")
+    assert done.exit_code == 2
+    assert "no folder of image features" in " ".join(done.stderr.split())

@@ -1,0 +1,171 @@
+"""Candidates for complementary images: which, in which order, and what is said of them."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hf_vqa_mc.engines.complementary import COMPLEMENTARY, Known, complementary
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.language.text import comparable, words
+from tests.engines.complementary.small_dataset import asked
+
+ON_A_LINE = np.arange(6, dtype=np.float32)[:, None]
+IDS = [f"i{place}" for place in range(6)]
+WEATHER = asked(
+    ("i0", "is it raining", "yes"),
+    ("i1", "is it raining", "Yes."),
+    ("i2", "is it raining", "no"),
+    ("i3", "how many dogs are there", "2"),
+    ("i9", "is it raining", "no"),
+)
+
+
+def first_row(**options):
+    return complementary(ON_A_LINE, IDS, WEATHER, **options)[0].to_pylist()[0]
+
+
+def literal_probability(triplets, image_ids, features, k, row, candidate):
+    """The formula at the top of `likelihood`, in plain Python."""
+    rows, features = triplets.to_pylist(), features.astype(np.float64)
+    mine = rows[row]
+    distance = {other: float(np.linalg.norm(features[candidate] - one)) for other, one in enumerate(features)}
+    near = sorted((other for other in distance if other != candidate), key=lambda other: (distance[other], other))[:k]
+    reach = sum(distance[other] for other in near) / len(near)
+    weight = {candidate: 10.0} | {other: math.exp(-((distance[other] / reach) ** 2)) for other in near}
+    same, total = 0.0, 0.0
+    for place, other in enumerate(rows):
+        image = image_ids.index(other["image_id"])
+        if place == row or image not in weight:
+            continue
+        cosine = cosine_of(mine["question"], other["question"])
+        if cosine >= 0.5:
+            total += weight[image] * cosine**8
+            same += weight[image] * cosine**8 * (comparable(other["target"]) == comparable(mine["target"]))
+    return 1 - (same + literal_prior(rows, row)) / (total + 1), total
+
+
+def literal_prior(rows, row):
+    mine, share = rows[row], 0.0
+    for group in (lambda text: 0, lambda text: words(text)[:2], shares_of_words):
+        others = [
+            other
+            for place, other in enumerate(rows)
+            if place != row and group(other["question"]) == group(mine["question"])
+        ]
+        same = sum(comparable(other["target"]) == comparable(mine["target"]) for other in others)
+        share = (same + share) / (len(others) + 1)
+    return share
+
+
+def shares_of_words(text):
+    counts = Counter(words(text))
+    return {word: Fraction(n, sum(counts.values())) for word, n in counts.items()}
+
+
+def cosine_of(one, other):
+    a, b = Counter(words(one)), Counter(words(other))
+    lengths = math.sqrt(sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
+    return sum(a[word] * b[word] for word in a) / lengths
+
+
+def test_probabilities_are_those_of_the_formula_taken_literally():
+    chance = np.random.default_rng(3)
+    ids = [f"i{place}" for place in range(12)]
+    features = chance.normal(size=(12, 3)).astype(np.float32)
+    vocabulary = ["is", "it", "a", "cat", "dog", "red"]
+    triplets = asked(
+        *(
+            (ids[chance.integers(12)], " ".join(chance.choice(vocabulary, chance.integers(1, 5))), answer)
+            for answer in chance.choice(["yes", "no", "2", "two"], 60)
+        )
+    )
+    found, _ = complementary(features, ids, triplets, k=5)
+    for row, told in enumerate(found.to_pylist()):
+        for image_id, differs, evidence in zip(told["candidates"], told["differs"], told["evidence"], strict=True):
+            literal = literal_probability(triplets, ids, features, 5, row, ids.index(image_id))
+            assert (differs, evidence) == pytest.approx(literal, abs=1e-9)
+
+
+def test_candidates_are_the_nearest_images_and_those_with_another_answer_come_first():
+    row = first_row(k=3)
+    assert sorted(row["candidates"]) == ["i1", "i2", "i3"]
+    assert row["candidates"][0] == "i2"
+    assert row["candidates"][-1] == "i1"
+    assert row["distances"][0] == 2.0
+    assert row["differs"][0] > 0.8
+    assert row["differs"][-1] < 0.2
+    assert row["differs"] == sorted(row["differs"], reverse=True)
+
+
+def test_answers_that_count_as_the_same_do_not_differ():
+    yes = asked(("i0", "how many", "2"), ("i1", "how many", "two"), ("i2", "how many", "three"))
+    (row, *_), _ = complementary(ON_A_LINE, IDS, yes, k=2)[0].to_pylist(), None
+    assert row["candidates"] == ["i2", "i1"]
+
+
+def test_where_nothing_is_known_the_nearest_come_first_and_the_evidence_is_none():
+    alone = asked(("i0", "why", "because"), ("i5", "how many dogs are there", "2"))
+    row = complementary(ON_A_LINE, IDS, alone)[0].to_pylist()[0]
+    assert row["candidates"] == ["i1", "i2", "i3", "i4", "i5"]
+    assert row["evidence"] == [0.0] * 5
+
+
+def test_probabilities_lie_in_0_to_1_and_columns_are_as_promised():
+    found, told = complementary(ON_A_LINE, IDS, WEATHER)
+    assert found.schema == COMPLEMENTARY
+    for row in found.to_pylist():
+        assert all(0.0 <= share <= 1.0 for share in row["differs"])
+        assert row["image_id"] not in row["candidates"]
+        assert {len(row[name]) for name in ("candidates", "distances", "differs", "evidence", "premise")} == {5}
+    assert told["candidates_missing"] == 19 * 4
+
+
+def test_questions_on_images_without_features_are_counted():
+    found, told = complementary(ON_A_LINE, IDS, WEATHER)
+    assert found["question_id"].to_pylist() == ["q0", "q1", "q2", "q3"]
+    assert told["left_out"] == {"no features of the image": 1}
+
+
+def test_features_of_another_datasets_images_are_refused():
+    with pytest.raises(InputError, match=r"no question is about an image with features: .*'i0'.*'x'"):
+        complementary(ON_A_LINE[:1], ["x"], WEATHER)
+
+
+def test_an_image_alone_has_no_candidates_and_that_is_counted():
+    found, told = complementary(ON_A_LINE[:1], ["i0"], WEATHER)
+    assert found["candidates"].to_pylist() == [[]]
+    assert (told["candidates_per_question"], told["candidates_missing"]) == (0, 24)
+    assert told["first_candidate"]["mean_probability"] is None
+
+
+def test_a_models_word_is_taken_instead_of_the_estimate():
+    given = {("q0", "i1"): {"Yes": 0.2, "no": 0.7}, ("q0", "i2"): {"yes": 0.9}}
+    row = first_row(k=2, given=given)
+    assert row["candidates"] == ["i1", "i2"]
+    assert row["differs"] == pytest.approx([0.8, 0.1])
+    assert all(math.isnan(evidence) for evidence in row["evidence"])
+
+
+def test_a_models_word_on_no_candidate_is_refused():
+    with pytest.raises(InputError, match="none of the 1 given answers"):
+        first_row(given={("q0", "i0"): {"yes": 1.0}})
+
+
+def test_candidates_on_which_the_premise_fails_come_last():
+    dogs = asked(("i0", "what color is the dog", "red"), ("i1", "what color is the dog", "blue"))
+    known = Known(instances={"i1": {"cat"}, "i2": {"dog"}}, categories=frozenset(["dog", "cat"]))
+    row = complementary(ON_A_LINE, IDS, dogs, k=3, known=known)[0].to_pylist()[0]
+    assert dict(zip(row["candidates"], row["premise"], strict=True)) == {"i1": "holds", "i2": "holds", "i3": "unknown"}
+    quiet = asked(("i0", "what color is the dog", "red"), ("i5", "why", "because"))
+    row = complementary(ON_A_LINE, IDS, quiet, k=3, known=known)[0].to_pylist()[0]
+    assert row["candidates"][-1] == "i1"
+    assert row["premise"][-1] == "fails"
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 2.5])
+def test_a_number_of_candidates_that_is_none_is_refused(k):
+    with pytest.raises(InputError, match="whole number of candidates"):
+        complementary(ON_A_LINE, IDS, WEATHER, k=k)

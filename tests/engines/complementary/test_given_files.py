@@ -1,0 +1,96 @@
+"""Files that tell more of images."""
+
+import json
+import lzma
+
+import pytest
+
+from hf_vqa_mc.engines.complementary import read_answer_probabilities, read_captions, read_instances
+from hf_vqa_mc.errors import InputError
+
+INSTANCES = {
+    "images": [{"id": 1}, {"id": 2}],
+    "categories": [{"id": 7, "name": "dog"}, {"id": 8, "name": "fire hydrant"}],
+    "annotations": [{"image_id": 1, "category_id": 7}, {"image_id": 1, "category_id": 7}],
+}
+
+
+def written(folder, value, name="file.json"):
+    path = folder / name
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    return path
+
+
+def test_instances_are_read_and_an_image_may_have_none(tmp_path):
+    there, categories = read_instances([written(tmp_path, INSTANCES)])
+    assert there == {"1": {"dog"}, "2": set()}
+    assert categories == {"dog", "fire hydrant"}
+
+
+def test_real_coco_files_are_read(real_data):
+    there, categories = read_instances([real_data / "coco" / "COCO128__instances_train2017.json.xz"])
+    assert len(categories) == 80
+    assert len(there) >= 126
+    captions = read_captions([real_data / "coco" / "COCO_MINI__captions_val2017.json.xz"])
+    assert sum(map(len, captions.values())) > len(captions) > 0
+
+
+def test_captions_of_several_files_are_joined(tmp_path):
+    one = written(tmp_path, {"annotations": [{"image_id": 1, "caption": "a"}]}, "one.json")
+    two = tmp_path / "two.json.xz"
+    two.write_bytes(lzma.compress(json.dumps({"annotations": [{"image_id": 1, "caption": "b"}]}).encode()))
+    assert read_captions([one, two]) == {"1": ["a", "b"]}
+
+
+def test_answers_of_a_model_are_read(tmp_path):
+    lines = '{"question_id": 1, "image_id": "2", "answers": {"yes": 0.5, "no": 1e-3}}\n\n'
+    assert read_answer_probabilities(written(tmp_path, lines)) == {("1", "2"): {"yes": 0.5, "no": 0.001}}
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ("", "no answers at all"),
+        ("not json", "line 1: not json"),
+        ("[]", "line 1: expected a json object"),
+        ('{"question_id": 1, "answers": {}}', "line 1, field 'image_id'"),
+        ('{"question_id": 1, "image_id": 2, "answers": ["yes"]}', "line 1, field 'answers': expected answers with"),
+        ('{"question_id": 1, "image_id": 2, "answers": {"yes": 1.5}}', "answer 'yes': expected a number from 0 to 1"),
+        ('{"question_id": 1, "image_id": 2, "answers": {"yes": NaN}}', "answer 'yes': expected a number from 0 to 1"),
+        ('{"question_id": 1, "image_id": 2, "answers": {"yes": 0.7, "no": 0.7}}', "add up to 1.4"),
+        ('{"question_id": 1, "image_id": 2, "answers": {}}\n' * 2, "line 2: .*occurs twice"),
+    ],
+)
+def test_answers_that_cannot_be_used_are_named_with_their_line(tmp_path, lines, complaint):
+    with pytest.raises(InputError, match=complaint):
+        read_answer_probabilities(written(tmp_path, lines))
+
+
+@pytest.mark.parametrize(
+    ("file", "complaint"),
+    [
+        ("[", "not json"),
+        ([], "expected a json object"),
+        ({"images": []}, "expected a list 'categories'"),
+        ({**INSTANCES, "annotations": [{"image_id": 1, "category_id": 9}]}, r"annotations\[0\], field 'category_id'"),
+        ({**INSTANCES, "annotations": [{"category_id": 7}]}, r"annotations\[0\], field 'image_id'"),
+        ({**INSTANCES, "categories": [{"id": 7}]}, r"categories\[0\], field 'name'"),
+        ({**INSTANCES, "images": ["x"]}, r"images\[0\]: expected a json object"),
+    ],
+)
+def test_instances_that_are_not_coco_s_are_refused(tmp_path, file, complaint):
+    with pytest.raises(InputError, match=complaint):
+        read_instances([written(tmp_path, file)])
+
+
+def test_files_with_different_categories_are_refused(tmp_path):
+    other = written(tmp_path, {**INSTANCES, "categories": INSTANCES["categories"][:1]}, "other.json")
+    with pytest.raises(InputError, match="its 1 categories are not those of"):
+        read_instances([written(tmp_path, INSTANCES), other])
+
+
+def test_a_missing_file_and_a_caption_that_is_no_text_are_named(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        read_captions([tmp_path / "none.json"])
+    with pytest.raises(InputError, match=r"annotations\[0\], field 'caption'"):
+        read_captions([written(tmp_path, {"annotations": [{"image_id": 1, "caption": 3}]})])

@@ -1,0 +1,108 @@
+"""Section 3 of Antol et al. taken literally, question by question, in plain Python; for small datasets."""
+
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from hf_vqa_mc.decoys.chance import below, draw, purpose_hash, text_hashes
+from hf_vqa_mc.language.text import comparable, words
+from hf_vqa_mc.sources.table import text_lists, triplet_table
+
+PLAUSIBLE, POPULAR, ALL = 3, 10, 17
+DRAWS = 200
+
+
+def literal_candidates(triplets, plausible=None, pool="dataset", human_answers="keep", seed=0, places=None):
+    """The wrong candidates of each question (or of some), in the order plausible, popular, random."""
+    rows = triplets.to_pylist()
+    training = [row for row in rows if row["split"] == "train"] or rows
+    popular = most_popular([row["target"] for row in training])
+    return [
+        candidates_of(place, rows, popular, (plausible or {}).get(row["question_id"], []), pool, human_answers, seed)
+        for place, row in enumerate(rows)
+        if places is None or place in places
+    ]
+
+
+def most_popular(targets):
+    of_key, of_text = Counter(map(comparable, targets)), Counter(targets)
+    best = {}
+    for text in sorted(of_text, key=lambda text: (-of_text[text], text)):
+        best.setdefault(comparable(text), text)
+    return [best[key] for key in sorted(of_key, key=lambda key: (-of_key[key], key))][:POPULAR]
+
+
+def candidates_of(place, rows, popular, given, pool, human_answers, seed):
+    row = rows[place]
+    others = [number for number, other in enumerate(rows) if pool == "dataset" or other["split"] == row["split"]]
+    avoided = {comparable(text) for text in row["answers"]} if human_answers == "avoid" else set()
+    taken = []
+
+    def offer(texts, most, turned_away=frozenset()):
+        for text in texts:
+            known = {comparable(row["target"]), *map(comparable, taken)}
+            if len(taken) < most and comparable(text) not in known | turned_away:
+                taken.append(text)
+
+    offer(given, PLAUSIBLE, avoided)
+    offer((rows[number]["target"] for number in most_similar(place, others, rows, seed)), PLAUSIBLE, avoided)
+    offer(popular, ALL)
+    hashed, chance = text_hashes([row["question_id"]])[0], purpose_hash(seed, "random candidates")
+    drawn = [others[random_below(chance, hashed, number, len(others))] for number in range(DRAWS)]
+    offer((rows[number]["target"] for number in drawn), ALL, avoided)
+    offer(sorted({rows[number]["target"] for number in others}), ALL, avoided)  # their order is not promised
+    return taken
+
+
+def most_similar(place, others, rows, seed):
+    """The other questions, most similar first; of those with the very same words a random one first."""
+    mine = bag_of(rows[place]["question"])
+    if not mine:
+        return []
+    similarity = {number: squared_cosine(mine, bag_of(rows[number]["question"])) for number in others}
+    same = [number for number in others if similarity[number] == 1]
+    hashed = text_hashes([rows[place]["question_id"]])[0]
+    first = random_below(purpose_hash(seed, "plausible"), hashed, 0, len(same))
+    rest = [number for number in others if 0 < similarity[number] < 1]
+    return same[first:] + same[:first] + sorted(rest, key=lambda number: (-similarity[number], number))
+
+
+def random_below(chance, hashed, number, size):
+    return below(np.uint64(draw(chance, hashed, number)), size)
+
+
+@cache
+def bag_of(question):
+    return Counter(words(question))
+
+
+def squared_cosine(a, b):
+    """Of word counts, exactly; as all counts are positive it orders as the cosine does."""
+    product = sum(a[word] * b[word] for word in a)
+    if not product:
+        return 0
+    return Fraction(product**2, sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
+
+
+def made_triplets(records):
+    """A triplet table of records (question, target), (question, target, split) or with answers as a fourth."""
+    columns = {name: [] for name in ("question", "target", "split", "answers")}
+    for record in records:
+        question, target, *more = record
+        columns["question"].append(question)
+        columns["target"].append(target)
+        columns["split"].append(more[0] if more else "train")
+        columns["answers"].append(list(more[1]) if len(more) > 1 else [target])
+    n = len(records)
+    return triplet_table(
+        question_id=[f"q{place}" for place in range(n)],
+        image_id=[f"i{place}" for place in range(n)],
+        split=columns["split"],
+        question=columns["question"],
+        target=columns["target"],
+        answers=text_lists(columns["answers"]),
+        image_file=pa.array([""] * n),
+    )

@@ -1,0 +1,64 @@
+"""Files of answers given without the image."""
+
+import gzip
+import json
+
+import pytest
+
+from hf_vqa_mc.engines.vqa_candidates import read_plausible
+from hf_vqa_mc.errors import InputError
+
+READ = {"1": ["yes", "no"], "2": ["cat"]}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        READ,
+        [{"question_id": 1, "answers": ["yes", "no"]}, {"question_id": "2", "answers": ["cat"]}],
+        [{"question_id": 1, "answers": [{"answer": "yes"}, {"answer": "no"}]}, {"question_id": 2, "answers": ["cat"]}],
+    ],
+)
+def test_both_forms_are_read(tmp_path, value):
+    path = tmp_path / "plausible.json"
+    path.write_text(json.dumps(value))
+    assert read_plausible(path) == READ
+
+
+def test_packed_files_are_read(tmp_path):
+    path = tmp_path / "plausible.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(READ).encode()))
+    assert read_plausible(path) == READ
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ('{"1": ["yes"], "1": ["no"]}', "'1' occurs twice"),
+        ('[{"question_id": 1, "answers": ["a"]}, {"question_id": "1", "answers": ["b"]}]', "record 1: .*occurs twice"),
+        ('{"1": "yes"}', "'1', field 'answers': expected a list of text, found 'yes'"),
+        ('{"1": ["yes", 2]}', "expected text that is not empty, found 2"),
+        ('{"1": [" "]}', "expected text that is not empty"),
+        ('{"1": ["\\ud800"]}', "expected Unicode text"),
+        ('[{"answers": ["a"]}]', "record 0: expected an object with question_id and answers"),
+        (
+            '[{"question_id": 1.5, "answers": ["a"]}]',
+            "field 'question_id': expected text or a whole number, found 1.5",
+        ),
+        ("[]", "no question at all"),
+        ('"yes"', "expected a json object"),
+        ("", "expected a json object"),
+        ('{"1": ["yes"', "truncated"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(tmp_path, content, complaint):
+    path = tmp_path / "plausible.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=complaint) as told:
+        read_plausible(path)
+    assert str(path) in str(told.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        read_plausible(tmp_path / "none.json")

@@ -1,0 +1,230 @@
+"""VQA's 18 candidates, beside the paper's section 3 taken literally."""
+
+import json
+import lzma
+from pathlib import Path
+
+import numba
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.engines.vqa_candidates import vqa_candidates
+from hf_vqa_mc.engines.vqa_candidates.answers import Answers
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.language.text import comparable
+from hf_vqa_mc.schema import check_triplets
+from hf_vqa_mc.sources.table import text_lists, triplet_table
+from hf_vqa_mc.variants import Settings, build_variants
+from tests.engines.vqa_candidates.literal_candidates import literal_candidates, made_triplets
+
+POPULAR_IN_THE_PAPER = ["yes", "no", "2", "1", "white", "3", "red", "blue", "4", "green"]  # Sect. 3, real images
+WORDS = ["is", "the", "a", "cat", "dog", "what", "color", "how", "many", "two", "2"]
+TARGETS = ["yes", "no", "2", "two", "red", "Red.", "blue", "a cat", "on the mat", *"abcdefghijklmnop"]
+
+questions = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join) | st.just("?!")
+targets = st.sampled_from(TARGETS)
+splits = st.sampled_from(["train", "validation"])
+records = st.tuples(questions, targets, splits, st.lists(targets, min_size=1, max_size=10))
+
+
+def decoys_of(triplets, **options):
+    table, _ = vqa_candidates(triplets, **options)
+    return table["orig_decoys"].to_pylist()
+
+
+def varied(n=60):
+    """Questions of four texts with many answers."""
+    texts = ["what is this", "what color is the cat", "is it a dog", "how many cats"]
+    return made_triplets([(texts[place % 4], f"answer {place * 7 % 41}") for place in range(n)])
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(records, min_size=1, max_size=40),
+    st.sampled_from(["dataset", "split"]),
+    st.sampled_from(["keep", "avoid"]),
+    st.dictionaries(st.integers(0, 39).map("q{}".format), st.lists(targets, max_size=5)),
+    st.integers(0, 3),
+)
+def test_candidates_are_those_of_the_method_taken_literally(world, pool, human_answers, plausible, seed):
+    triplets = made_triplets(world)
+    known = {name: texts for name, texts in plausible.items() if int(name[1:]) < len(world)}
+    options = {"plausible": known, "pool": pool, "human_answers": human_answers, "seed": seed}
+    found, literal = decoys_of(triplets, **options), literal_candidates(triplets, **options)
+    for mine, expected in zip(found, literal, strict=True):
+        # where draws do not find all there is, the rest comes in an order of its own
+        assert list(map(comparable, mine)) == list(map(comparable, expected)) or (
+            sorted(map(comparable, mine)) == sorted(map(comparable, expected))
+        )
+        assert mine[:3] == expected[:3]
+
+
+def test_neighbours_are_exact_over_many_batches_of_real_questions(real_vqa):
+    some = real_vqa.slice(0, 12_000)  # several segments of the trie
+    places = set(range(500, 12_000, 997))
+    literal = literal_candidates(some, places=places)
+    assert [decoys for place, decoys in enumerate(decoys_of(some)) if place in places] == literal
+
+
+def test_every_question_of_real_vqa_has_18_different_candidates(real_vqa):
+    some = real_vqa.slice(0, 20_000)
+    table, told = vqa_candidates(some)
+    for row in table.select(["target", "orig_decoys"]).to_pylist():
+        assert len({comparable(text) for text in [row["target"], *row["orig_decoys"]]}) == 18
+    assert told["candidates"] == {"18": 20_000}
+    assert sum(told["decoys"].values()) == 17 * 20_000
+    assert check_triplets(table, "made") is table
+
+
+def test_the_ten_most_popular_answers_of_vqa_v1_are_those_that_the_paper_names(real_data):
+    with lzma.open(real_data / "vqa_v1" / "textdump__answers_train2014_modal.txt.xz", "rt") as file:
+        answers, (numbers,) = Answers.number([pa.array(file.read().splitlines())])
+    assert [answers.texts[place] for place in answers.most_popular(numbers, 10)] == POPULAR_IN_THE_PAPER
+
+
+def test_popular_answers_are_those_of_the_training_split():
+    world = [("what", "rare")] * 2 + [("what", "common", "validation")] * 5
+    assert vqa_candidates(made_triplets(world))[1]["popular"] == ["rare"]
+    assert vqa_candidates(made_triplets([(*one[:2], "test") for one in world]))[1]["popular"] == ["common", "rare"]
+
+
+def test_a_popular_answer_that_is_the_correct_one_is_there_once():
+    world = [("is it", "yes")] * 9 + [("how many", "two")] * 5 + [("how many", "2")] * 4
+    _, told = vqa_candidates(made_triplets(world))
+    assert told["popular"] == ["two", "yes"]
+    assert told["correct_is_popular"] == 18
+    assert all(len(decoys) == 1 for decoys in decoys_of(made_triplets(world)))
+    assert told["candidates"] == {"2": 18}
+
+
+def test_a_dataset_with_one_answer_has_no_decoys_and_says_so():
+    table, told = vqa_candidates(made_triplets([("is it", "yes")]))
+    assert table["orig_decoys"].to_pylist() == [[]]
+    assert told["candidates"] == {"1": 1}
+
+
+def test_answers_given_without_the_image_come_first():
+    found = decoys_of(varied(), plausible={"q0": ["a lamp", "A lamp!", "answer 0", "a chair", "a table", "a bed"]})
+    assert found[0][:3] == ["a lamp", "a chair", "a table"]
+    _, told = vqa_candidates(
+        varied(), plausible={"q0": ["a lamp", "A lamp!", "answer 0", "a chair", "a table", "a bed"], "other": ["x"]}
+    )
+    assert told["plausible"]["given"] == 3
+    assert told["plausible"]["given_not_taken"] == {
+        "the correct answer": 1,
+        "repeated": 1,
+        "another human answer": 0,
+        "more than wanted": 1,
+    }
+    assert told["plausible"]["given_for_unknown_questions"] == 1
+
+
+def test_too_few_answers_given_without_the_image_are_completed_from_similar_questions():
+    world = [("what is this", "cup"), ("what is that", "pen"), ("what is it", "car"), ("is it so", "yes")]
+    assert decoys_of(made_triplets(world), plausible={"q0": ["lamp", "bed"]})[0][:3] == ["lamp", "bed", "pen"]
+
+
+def test_an_answer_to_the_same_words_is_preferred_however_many_were_given():
+    world = [("what is this", "cup"), ("what is this", "jug"), ("what is that", "pen")]
+    assert decoys_of(made_triplets(world), plausible={"q0": ["lamp", "bed"]})[0][:3] == ["lamp", "bed", "jug"]
+
+
+def test_a_similar_question_is_one_that_shares_words_however_many_others_there_are():
+    world = [("what color is the cat", "black"), ("zebra quagga", "far"), ("color", "near"), ("cat color", "nearer")]
+    assert decoys_of(made_triplets(world))[0][:2] == ["nearer", "near"]
+
+
+def test_a_question_without_words_has_no_plausible_answers():
+    _, told = vqa_candidates(made_triplets([("?!", "yes"), ("?!", "no"), ("what", "cat")]))
+    assert told["plausible"]["per_question"] == {"0": 3}
+
+
+def test_other_annotators_answers_are_kept_and_counted_or_avoided():
+    world = [("what", "cat", "train", ["cat"] * 5 + ["dog"] * 3 + ["cow"]), ("what", "dog"), ("what", "cow")]
+    world += [(f"who {place}", f"n{place}") for place in range(30)]
+    table, told = vqa_candidates(made_triplets(world))
+    assert {"dog", "cow"} <= set(table["orig_decoys"].to_pylist()[0][:3])
+    assert told["also_human_answers"]["plausible"] == {"questions": 1, "questions_with_3_annotators": 1}
+    _, told = vqa_candidates(made_triplets(world), human_answers="avoid")
+    assert told["also_human_answers"]["plausible"] == {"questions": 0, "questions_with_3_annotators": 0}
+    assert told["also_human_answers"]["random"] == {"questions": 0, "questions_with_3_annotators": 0}
+
+
+def test_the_pool_of_a_split_gives_nothing_of_another_but_popular_answers():
+    world = [("what", f"train {n}") for n in range(40)] + [("what", f"val {n}", "validation") for n in range(40)]
+    table, told = vqa_candidates(made_triplets(world), pool="split")
+    for row in table.to_pylist():
+        other = "val" if row["split"] == "train" else "train"
+        assert {text for text in row["orig_decoys"] if text.startswith(other)} <= set(told["popular"])
+
+
+def test_the_same_seed_gives_the_same_candidates_on_any_number_of_threads():
+    first = decoys_of(varied(), seed=5)
+    threads = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        assert decoys_of(varied(), seed=5) == first
+    finally:
+        numba.set_num_threads(threads)
+    assert decoys_of(varied(), seed=6) != first
+
+
+def test_repetitions_of_a_question_do_not_all_get_the_same_plausible_answers():
+    found = decoys_of(made_triplets([("what is this", f"answer {place}") for place in range(100)]))
+    assert len({tuple(decoys[:3]) for decoys in found}) > 50
+
+
+def test_the_variants_take_the_candidates_as_original_decoys():
+    table, _ = vqa_candidates(varied())
+    (variant,) = build_variants(table, ["orig"], None, Settings())
+    assert variant.statistics["choices_per_row"]["train"] == {"18": 60}
+
+
+def test_progress_ends_at_its_total():
+    told = []
+    vqa_candidates(varied(), progress=lambda *step: told.append(step))
+    assert told[-1][1] == told[-1][2]
+
+
+@pytest.mark.parametrize("option", ["pool", "human_answers"])
+def test_an_unknown_option_is_named(option):
+    with pytest.raises(InputError, match=f"unknown {option} 'none'"):
+        vqa_candidates(varied(), **{option: "none"})
+
+
+def test_a_plausible_file_of_another_dataset_is_refused():
+    with pytest.raises(InputError, match=r"none of their 1 question ids, such as '99', is one of the dataset"):
+        vqa_candidates(varied(), plausible={"99": ["cat"]})
+
+
+def test_question_ids_that_occur_twice_are_refused():
+    twice = pa.concat_tables([varied(2), varied(2)])
+    with pytest.raises(InputError, match="q0"):
+        vqa_candidates(twice)
+
+
+def test_a_question_that_repeats_its_words_without_end_is_refused():
+    with pytest.raises(InputError, match="repeated too often"):
+        vqa_candidates(made_triplets([("why " * 1500 + "now", "yes"), ("why", "no")]))
+
+
+def test_words_repeated_more_often_than_16_bits_hold_are_compared_exactly():
+    world = [("why " * 200 + "now", "a"), ("why now", "b"), ("now", "c"), ("why why now", "d")]
+    assert decoys_of(made_triplets(world)) == literal_candidates(made_triplets(world))
+
+
+@pytest.fixture(scope="module")
+def real_vqa(real_data: Path) -> pa.Table:
+    with lzma.open(real_data / "vqa_v1" / "vqacp_v1_test_question_new.json.xz") as file:
+        found = json.load(file)
+    return triplet_table(
+        question_id=[str(record["question_id"]) for record in found],
+        image_id=[str(record["image_id"]) for record in found],
+        split=["train" if record["coco_split"] == "train2014" else "validation" for record in found],
+        question=[record["question"] for record in found],
+        target=[record["multiple_choice_answer"] for record in found],
+        answers=text_lists([record["answer"] for record in found]),
+        image_file=[""] * len(found),
+    )
