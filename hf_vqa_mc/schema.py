@@ -106,6 +106,13 @@ def multiple_choice_features() -> "Features":
     )
 
 
+def features_of(schema: pa.Schema) -> "Features":
+    """The columns of an open-ended config, as ``load_dataset`` gives them."""
+    from datasets import Features
+
+    return Features.from_arrow_schema(schema)
+
+
 MULTIPLE_CHOICE = pa.schema(
     [
         ("question_id", pa.string()),

@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from hf_vqa_mc.builder.folder import write_folder
 from hf_vqa_mc.builder.image_files import find_images
-from hf_vqa_mc.builder.ingredients import GENERATED, check_names, gather
+from hf_vqa_mc.builder.ingredients import GENERATED, check_names, gather, published_only
 from hf_vqa_mc.builder.inventory import read_inventory
+from hf_vqa_mc.builder.open_ended import all_there, sorted_out
 from hf_vqa_mc.builder.place import check_output
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import find_source
+from hf_vqa_mc.sources.open_ended import Reading, distinct_images, source_files
 from hf_vqa_mc.variants import Settings, build_variants
 from hf_vqa_mc.version import __version__
 
@@ -47,13 +51,14 @@ def build_dataset(
     workers: int | None = None,
     progress: Progress = lambda step, done, total: None,
 ) -> Build:
-    """Build a source's variants into a dataset folder, as ``vqa-mc build`` does.
+    """Build a source's variants and open-ended configs into a dataset folder, as ``vqa-mc build`` does.
 
     Args:
         source: name of the source, such as ``visual7w``.
         data_dir: the folder with the publisher's files as downloaded; fetched where none is given.
         output: the folder to make or to add to; its name is what ``load_dataset`` is given.
-        variants: names such as ``iou_qou``; by default all that the source can have.
+        variants: names such as ``iou_qou``, and of open-ended configs, such as ``balanced`` or ``gqa_balanced``; by
+            default all that the source can have with these files.
         word_vectors: a vector file, a name of gensim-data, or ``corpus``; needed for QoU decoys.
         decoys: ``generated``, or ``released`` for those that the authors of the paper released.
         settings: the method's parameters; by default the paper's.
@@ -67,7 +72,8 @@ def build_dataset(
         OSError: the output cannot be written (disk full, no permission); nothing was left behind.
     """
     place, files = Path(output), None if images is None else Path(images)
-    check_names(source, variants, decoys)
+    named, chosen = sorted_out(source, variants)
+    check_names(source, named or None, decoys)
     check_folder_name(place.absolute().name)
     check_output(place.absolute().resolve())
     if embed_images and files is None:
@@ -76,15 +82,33 @@ def build_dataset(
         raise InputError(f"images {files}: no such folder")
     use_threads(workers)
     folder = None if data_dir is None else Path(data_dir)
-    made = gather(source, folder, variants, word_vectors, decoys, settings or Settings(), progress)
-    found = None if files is None else find_images(made.triplets, files, progress)
+    about = find_source(source)
+    with_choices = named is None or bool(named)
+    published = source_files(about, folder) if about.open_ended else None
+    if chosen is None and published:
+        with_choices, chosen = all_there(source, published)
+    readings = [Reading(config, published) for config in chosen or () if published]
+    if embed_images and readings:
+        raise InputError(
+            f"--embed-images: {readings[0].config.name} holds no images; leave it out (--variants iou_qou), or leave "
+            "out --embed-images and add images with hf_vqa_mc.with_images"
+        )
+    made = None
+    if with_choices:
+        made = gather(source, folder, named, word_vectors, decoys, settings or Settings(), progress)
+    found = None
+    if files is not None:
+        asked = [made.triplets.select(["image_id", "image_file"])] if made else []
+        asked += [distinct_images(reading.config, published) for reading in readings if published]
+        found = find_images(pa.concat_tables(asked), files, progress)
     before = read_inventory(place) or {"sources": {}}
     inventory = write_folder(
         place,
         source,
-        build_variants(made.triplets, made.names, made.vectors, made.settings, progress),
+        build_variants(made.triplets, made.names, made.vectors, made.settings, progress) if made else (),
         about=about_source(source),
-        made_with=made.made_with(__version__, decoys),
+        made_with=made.made_with(__version__, decoys) if made else published_only(__version__),
+        open_ended=readings,
         images=found,
         embed_images=embed_images,
         progress=progress,

@@ -1,14 +1,17 @@
 """``README.md`` of a dataset folder: the YAML that ``datasets`` and the Hub read, and the page that people read."""
 
 import bisect
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.builder.card_text import card_text
+from hf_vqa_mc.builder.card_open_ended import is_open
+from hf_vqa_mc.builder.card_text import card_text, has_choices, title
 from hf_vqa_mc.builder.image_files import image_features
 from hf_vqa_mc.builder.inventory import IMAGES, Inventory, configs_of
-from hf_vqa_mc.schema import SPLITS, multiple_choice_features
+from hf_vqa_mc.schema import multiple_choice_features
+from hf_vqa_mc.sources.source import OPEN_SPLITS
 
 CARD = "README.md"
 HUB_LICENCES = {
@@ -38,13 +41,14 @@ def card_yaml(inventory: Inventory) -> str:
     from huggingface_hub import DatasetCardData
 
     configs = configs_of(inventory)
+    choices = ["multiple-choice"] if has_choices(inventory) else []
     data = DatasetCardData(
         language=["en"],
         license=_licences(entry["about"]["licence"] for entry in inventory["sources"].values()),
-        pretty_name=f"VQA-MC: {', '.join(e['about']['title'] for e in inventory['sources'].values())}, remedied",
-        task_categories=["visual-question-answering", "multiple-choice"],
+        pretty_name=title(inventory),
+        task_categories=["visual-question-answering", *choices],
         size_categories=[_size(configs)],
-        tags=["vqa", "multiple-choice", "hf_vqa_mc", *sorted(inventory["sources"])],
+        tags=["vqa", *choices, "hf_vqa_mc", *sorted(inventory["sources"])],
     )
     DatasetInfosDict({name: dataset_info(name, config) for name, config in configs.items()}).to_dataset_card_data(data)
     MetadataConfigs(
@@ -58,7 +62,9 @@ def dataset_info(name: str, config: dict[str, Any]) -> Any:  # noqa: ANN401  dat
     from datasets import DatasetInfo, Features, SplitInfo
     from datasets.splits import SplitDict
 
-    if config["variant"] == IMAGES:
+    if is_open(config):
+        features = Features.from_dict(json.loads(config["open_ended"]["features"]))
+    elif config["variant"] == IMAGES:
         features = image_features()
     elif config["embedded_images"]:
         features = Features({**multiple_choice_features(), "image": image_features()["image"]})
@@ -93,7 +99,7 @@ def _content_hash(files: dict[str, str]) -> str:
 
 
 def _ordered(splits: dict[str, Any]) -> list[tuple[str, Any]]:
-    return sorted(splits.items(), key=lambda split: (*SPLITS, IMAGES).index(split[0]))
+    return sorted(splits.items(), key=lambda split: (*OPEN_SPLITS, IMAGES).index(split[0]))
 
 
 def _licences(names: Iterable[str]) -> list[str] | str:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hf_vqa_mc.builder.card_open_ended import is_open, open_table, open_text, plain
 from hf_vqa_mc.builder.card_statistics import statistics_text
 from hf_vqa_mc.builder.inventory import IMAGES, PREFERRED, PREVIEW, Inventory, configs_of, pictured
 from hf_vqa_mc.schema import CHOICE_KINDS, SPLITS
@@ -14,6 +15,8 @@ PAPER = """@inproceedings{chao2018being,
                Linguistics: Human Language Technologies},
   year      = {2018}
 }"""
+
+PAPER_AND = "the paper whose method made it, and "
 
 WHAT_IT_IS = """\
 Questions about images, each with the correct answer and **decoys made so that shortcuts lead to it less often**. In
@@ -28,6 +31,11 @@ the dataset's own answers; how far that goes here, the tables below say:
 
 Both are correct answers elsewhere, so that having been seen as one tells less (neutrality). A decoy that means what
 the target means, or another decoy of its set, is turned away.
+"""
+
+OPEN_ENDED = """\
+Questions about images with their answers and all else that their publisher says of them, without choices; the figures
+below say how far the answers alone give themselves away.
 """
 
 COLUMNS = """\
@@ -58,35 +66,48 @@ VARIANTS = {
 def card_text(inventory: Inventory) -> str:
     """The whole page, in Markdown."""
     sources = inventory["sources"]
-    titles = ", ".join(entry["about"]["title"] for entry in sources.values())
+    choices = has_choices(inventory)
     parts = [
-        f"# VQA-MC: {titles}, remedied",
-        WHAT_IT_IS,
+        f"# {title(inventory)}",
+        WHAT_IT_IS if choices else OPEN_ENDED,
         *_picture(inventory),
         _loading(inventory),
         "## Configs",
         _config_table(inventory),
-        _variants_named(inventory),
-        "## Columns",
-        COLUMNS.format(kinds=", ".join(CHOICE_KINDS)),
+        *(
+            [_variants_named(inventory), "## Columns", COLUMNS.format(kinds=", ".join(CHOICE_KINDS))]
+            if choices
+            else []
+        ),
         *(_source_text(name, entry) for name, entry in sources.items()),
         "## Licence and citation",
         _licences(sources),
-        "If you use this dataset, please cite the paper whose method made it, and the sources:",
-        "\n\n".join(f"```bibtex\n{text.strip()}\n```" for text in _citations(sources)),
+        f"If you use this dataset, please cite {PAPER_AND if choices else ''}the sources:",
+        "\n\n".join(f"```bibtex\n{text.strip()}\n```" for text in _citations(sources, choices)),
         "*Written by vqa-mc build; every figure above is in `statistics.json`.*\n",
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
+def has_choices(inventory: Inventory) -> bool:
+    """Whether the folder holds a multiple-choice config."""
+    return any(config["variant"] != IMAGES and not is_open(config) for config in configs_of(inventory).values())
+
+
+def title(inventory: Inventory) -> str:
+    """The card's title."""
+    titles = ", ".join(entry["about"]["title"] for entry in inventory["sources"].values())
+    return f"VQA-MC: {titles}, {'remedied' if has_choices(inventory) else 'open-ended'}"
+
+
 def example_text(example: dict[str, Any]) -> str:
     """A question as people see it, its choices with their kinds."""
-    lines = [f"> **{_plain(example['question'])}** (image {example['image_id']}, {example['split']})", ">"]
+    lines = [f"> **{plain(example['question'])}** (image {example['image_id']}, {example['split']})", ">"]
     for position, choice in enumerate(example["choices"]):
         kind = CHOICE_KINDS[example["choice_kinds"][position]]
         kind = "**target**" if position == example["label"] else kind
         kind += ", fall-back" if example["choice_fallback"][position] else ""
-        lines.append(f"> {position}. {_plain(choice)} ({kind})")
+        lines.append(f"> {position}. {plain(choice)} ({kind})")
     return "\n".join(lines)
 
 
@@ -119,19 +140,31 @@ def _loading(inventory: Inventory) -> str:
     with_images = [name for name in inventory["sources"] if f"{name}_{IMAGES}" in configs_of(inventory)]
     if with_images:
         own = inventory["sources"][with_images[0]]["configs"]
-        asked = sorted(name for name, config in own.items() if config["variant"] != IMAGES)
-        shown = default if default in asked else asked[0]
+        asked = sorted((is_open(config), name) for name, config in own.items() if config["variant"] != IMAGES)
+        shown = default if default in own else asked[0][1]
         lines += ["", "import hf_vqa_mc", f'ds = hf_vqa_mc.with_images(load_dataset("vqa_mc", "{shown}"))']
     return "\n".join([*lines, "```"])
 
 
 def _config_table(inventory: Inventory) -> str:
+    configs = configs_of(inventory)
+    parts = [_choices_table(inventory)] if has_choices(inventory) else []
+    parts += ["\n".join(lines) for lines in [open_table(configs, inventory["default"])] if lines]
+    parts += [
+        f"`{name}`: {config['splits'][IMAGES]['rows']:,} images, each once (image_id, image)."
+        for name, config in configs.items()
+        if config["variant"] == IMAGES
+    ]
+    return "\n\n".join(parts)
+
+
+def _choices_table(inventory: Inventory) -> str:
     lines = [
         "| config | train | validation | test | choices | prior rule | chance |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for name, config in configs_of(inventory).items():
-        if config["variant"] == IMAGES:
+        if config["variant"] == IMAGES or is_open(config):
             continue
         rows = [f"{config['splits'][s]['rows']:,}" if s in config["splits"] else "" for s in SPLITS]
         split = measured_split(config["statistics"])
@@ -139,9 +172,6 @@ def _config_table(inventory: Inventory) -> str:
         figures = [percent(prior[key]) if key in prior else "" for key in ("accuracy", "chance")]
         shown = f"`{name}`" + (" (default)" if name == inventory["default"] else "")
         lines.append(f"| {' | '.join([shown, *rows, choices_text(config['statistics']), *figures])} |")
-    for name, config in configs_of(inventory).items():
-        if config["variant"] == IMAGES:
-            lines.append(f"\n`{name}`: {config['splits'][IMAGES]['rows']:,} images, each once (image_id, image).")
     note = (
         "*Prior rule*: choosing the answer that is most often correct, relative to how often it is a choice, in the "
         "training split (eq. 2 of the paper), without looking at image or question; on the test split, else on the "
@@ -157,19 +187,21 @@ def choices_text(statistics: dict[str, Any]) -> str:
 
 
 def _variants_named(inventory: Inventory) -> str:
-    named = {config["variant"] for config in configs_of(inventory).values()}
+    named = {config["variant"] for config in configs_of(inventory).values() if not is_open(config)}
     return "\n".join(f"- `{name}`: the target and {text}" for name, text in VARIANTS.items() if name in named)
 
 
 def _source_text(name: str, entry: dict[str, Any]) -> str:
     about, configs = entry["about"], entry["configs"]
-    asked = {config: c for config, c in configs.items() if c["variant"] != IMAGES}
+    asked = {config: c for config, c in configs.items() if c["variant"] != IMAGES and not is_open(c)}
     longest = max(asked.values(), key=lambda config: len(config["example"]["choices"]), default=None)
     shown = asked.get(f"{name}_{PREFERRED}") or longest
     parts = [f"## {about['title']} (`{name}`)", f"{about['description']} [{about['homepage']}]({about['homepage']})"]
     if shown:
         parts += [example_text(shown["example"])]
-    parts += ["### How it was made", _making(name, entry), "### What the numbers say", statistics_text(asked)]
+    parts += ["### How it was made", _making(name, entry)]
+    parts += ["### What the numbers say", statistics_text(asked)] if asked else []
+    parts += open_text(configs)
     if f"{name}_{IMAGES}" not in configs and not any(config["embedded_images"] for config in asked.values()):
         parts += [f"Images: {about['image_hint']} `vqa-mc build {name} --images DIR` adds them."]
     return "\n\n".join(parts)
@@ -177,6 +209,11 @@ def _source_text(name: str, entry: dict[str, Any]) -> str:
 
 def _making(name: str, entry: dict[str, Any]) -> str:
     made = entry["made_with"]
+    if not made["settings"]:
+        return (
+            f"hf_vqa_mc {made['version']}; the publisher's records, with nothing added. The same files and version "
+            "give the same bytes."
+        )
     vectors = made["word_vectors"]
     lines = [
         f"hf_vqa_mc {made['version']}, {made['triplets']:,} questions, {made['decoys']} decoys. "
@@ -189,7 +226,7 @@ def _making(name: str, entry: dict[str, Any]) -> str:
         "",
         "| setting | value |",
         "|---|---|",
-        *(f"| {setting} | {value} |" for setting, value in made["settings"].items()),
+        *(f"| {setting} | {value} |" for setting, value in sorted(made["settings"].items())),
         "",
         "The same files, vectors, settings and version give the same bytes.",
     ]
@@ -201,12 +238,5 @@ def _licences(sources: dict[str, Any]) -> str:
     return "\n".join(f"- {source['title']} (questions and answers): {source['licence']}" for source in about)
 
 
-def _citations(sources: dict[str, Any]) -> list[str]:
-    return [PAPER, *dict.fromkeys(entry["about"]["citation"] for entry in sources.values())]
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    for sign in "\\`*_[]<>|#":
-        text = text.replace(sign, f"\\{sign}")
-    return " ".join(text.split())
+def _citations(sources: dict[str, Any], choices: bool) -> list[str]:
+    return [*([PAPER] if choices else []), *dict.fromkeys(entry["about"]["citation"] for entry in sources.values())]

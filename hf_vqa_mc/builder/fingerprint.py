@@ -11,7 +11,7 @@ from typing import Any
 from hf_vqa_mc.builder.image_files import IMAGE_SUFFIXES
 from hf_vqa_mc.sources import Source
 
-_ROOMS = ("language", "sources", "decoys", "variants", "builder")
+_ROOMS = ("language", "scoring", "sources", "decoys", "variants", "builder")
 
 
 def fingerprint(parts: Any) -> str:  # noqa: ANN401  any JSON

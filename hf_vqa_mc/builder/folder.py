@@ -18,10 +18,12 @@ from hf_vqa_mc.builder.inventory import (
     with_source,
     write_inventory,
 )
+from hf_vqa_mc.builder.open_ended import write_open_ended
 from hf_vqa_mc.builder.place import carry_over, written_beside
 from hf_vqa_mc.builder.shards import WrittenSplit, write_split
 from hf_vqa_mc.builder.stored_images import ROWS_PER_GROUP
 from hf_vqa_mc.schema import SPLITS, multiple_choice_features
+from hf_vqa_mc.sources.open_ended import Reading
 
 Progress = Callable[[str, int, int], None]
 
@@ -49,6 +51,7 @@ def write_folder(
     *,
     about: Mapping[str, Any],
     made_with: Mapping[str, Any],
+    open_ended: Iterable[Reading] = (),
     images: ImageFiles | None = None,
     embed_images: bool = False,
     progress: Progress = lambda step, done, total: None,
@@ -64,6 +67,7 @@ def write_folder(
         variants: the rows, each written before the next is asked for.
         about: what the card says of the source (title, description, homepage, licence, citation, image_hint).
         made_with: settings and versions, for the card.
+        open_ended: the open-ended configs, each read as it is written.
         images: the image files; adds the config ``<source>_images``, or the column ``image`` with ``embed_images``.
         embed_images: write the images into every row instead.
         progress: told (step, done, total) as rows are written.
@@ -72,7 +76,7 @@ def write_folder(
         What the folder now holds, as in its ``statistics.json``.
 
     Raises:
-        InputError: the output is not a folder of ours, and is left alone.
+        InputError: the output is not a folder of ours, and is left alone; or an open-ended config cannot be read.
         OSError: it cannot be written (disk full, no permission); nothing is left behind.
     """
     with written_beside(output) as place:
@@ -80,6 +84,8 @@ def write_folder(
         for variant in variants:
             name = f"{source}_{variant.name}"
             configs[name] = _write_variant(place.tree, name, variant, images if embed_images else None, progress)
+        for reading in open_ended:
+            configs[reading.config.name] = write_open_ended(place.tree, reading, progress)
         if images and not embed_images:
             configs[f"{source}_{IMAGES}"] = _write_images(place.tree, f"{source}_{IMAGES}", images, progress)
         entry = {"about": dict(about), "made_with": dict(made_with), "configs": configs}

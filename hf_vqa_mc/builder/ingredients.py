@@ -50,6 +50,11 @@ class Ingredients:
         }
 
 
+def published_only(version: str) -> dict[str, Any]:
+    """The same of a build of open-ended configs alone, which takes the publisher's records as they are."""
+    return {"version": version, "decoys": None, "triplets": 0, "word_vectors": None, "settings": {}}
+
+
 def check_names(source: str, variants: Sequence[str] | None, decoys: str) -> None:
     """Nothing, if all of these are known.
 
@@ -85,7 +90,7 @@ def gather(
     Args:
         source: name of the source.
         data_dir: the folder with the publisher's files; downloaded where it is None.
-        variants: names of the variants; None for all that the source can have.
+        variants: names of multiple-choice variants; None for all that the source can have.
         word_vectors: as ``language.word_vectors.load_word_vectors`` takes it; only needed where QoU decoys are made.
         decoys: ``generated`` or ``released``.
         settings: those of the variants.
@@ -108,6 +113,10 @@ def gather(
             "word2vec, GloVe or .kv file, "
             "a name of gensim-data (the paper's: word2vec-google-news-300), or "
             f"{CORPUS!r} to train them on the dataset's own text"
+            + "".join(
+                f"; or build open-ended configs alone, which need none (--variants {config.word})"
+                for config in find_source(source).open_ended[:1]
+            )
         )
     if similar and wanted is not None and wanted != CORPUS:  # first, as it needs nothing else: a wrong path shows soon
         progress("reading word vectors", 0, 1)
@@ -125,7 +134,8 @@ def gather(
 
 
 def _possible(source: str, triplets: pa.Table, variants: Sequence[str] | None) -> tuple[str, ...]:
-    possible = variants_of(triplets)
+    taken = {config.name for config in find_source(source).open_ended}
+    possible = [name for name in variants_of(triplets) if f"{source}_{name}" not in taken]
     for name in variants or ():
         if name not in possible:
             raise InputError(f"{source} cannot have the variant {name!r} (it can have: {', '.join(possible)})")

@@ -8,6 +8,7 @@
                             "configs": {"cocoqa_iou": {...}, "cocoqa_images": {...}}}}}
 
 With ``preview`` (``{"config": ...}``) the folder also holds ``preview.png``, questions of that config, for the card.
+An open-ended config also holds ``open_ended`` (description, columns, features as JSON text, before).
 A config holds ``variant``, ``splits`` (rows and Arrow bytes), ``files`` (with their sha256), ``file_bytes``, and, but
 for images, ``statistics`` and ``example`` (a row).
 """
@@ -83,7 +84,7 @@ def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> In
     images = f"{source}_{IMAGES}"
     kept = {images: before[images]} if images in before else {}
     sources[source] = {**entry, "configs": {**kept, **entry["configs"]}}
-    inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": sources}
+    inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": dict(sorted(sources.items()))}
     shown = pictured(old) if old else None
     if shown and shown not in before and shown not in entry["configs"]:  # else it shows questions of the old build
         inventory["preview"] = {"config": shown}
@@ -113,4 +114,10 @@ def _default(inventory: Inventory, before: str | None, source: str) -> str:
     configs = inventory["sources"][source]["configs"]
     asked = [name for name, config in configs.items() if config["variant"] != IMAGES]
     preferred = f"{source}_{PREFERRED}"
-    return preferred if preferred in configs else min(asked or configs)
+    return preferred if preferred in configs else min(asked or configs, key=lambda name: _rank(name, configs))
+
+
+def _rank(name: str, configs: dict[str, Any]) -> tuple[bool, bool, str]:
+    """Multiple-choice configs first, then open-ended ones, those that another was balanced from last."""
+    raw = {config["open_ended"]["before"] for config in configs.values() if "open_ended" in config}
+    return "open_ended" in configs[name], name in raw, name

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SHARD_BYTES = 500_000_000
 """A file holds about this much (of Arrow data), as ``push_to_hub`` makes them."""
 GROUP_BYTES = 30_000_000
+_IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets.Image
 GROUP_ROWS = 10_000
 """A row group is what a streaming reader fetches at a time and what shuffling buffers."""
 
@@ -83,6 +84,59 @@ def write_split(
     return written
 
 
+def write_stream(
+    folder: Path,
+    split: str,
+    features: "Features",
+    tables: Iterable[pa.Table],
+    *,
+    wrote: Callable[[int], None] = lambda n: None,
+) -> WrittenSplit:
+    """Write a split of unknown size; its files are named once their number is known. No rows make no file.
+
+    Args:
+        folder: where they go; made if it is missing.
+        split: its name.
+        features: the columns.
+        tables: the rows, piece by piece; how they are divided does not show in the files.
+        wrote: told after each row group how many rows it held.
+    """
+    schema = readable_by_all(features.arrow_schema)
+    written = WrittenSplit(0)
+    folder.mkdir(parents=True, exist_ok=True)
+    groups = _row_groups(table.cast(schema) for table in tables)
+    unnamed: list[Path] = []
+    group = next(groups, None)
+    while group is not None:
+        unnamed.append(folder / f"{split}-{len(unnamed):05d}.unnamed")
+        begun = written.num_bytes
+        with unnamed[-1].open("wb") as file, pq.ParquetWriter(file, schema, **_options(schema)) as writer:
+            while group is not None and written.num_bytes - begun < SHARD_BYTES:
+                writer.write_table(group, row_group_size=group.num_rows)
+                written.num_bytes += group.nbytes
+                written.rows += group.num_rows
+                wrote(group.num_rows)
+                group = next(groups, None)
+    for number, path in enumerate(unnamed):
+        written += path.rename(folder / f"{split}-{number:05d}-of-{len(unnamed):05d}.parquet")
+    return written
+
+
+def _row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of ``GROUP_ROWS`` each, but for the last."""
+    waiting: list[pa.Table] = []
+    rows = 0
+    for table in tables:
+        waiting.append(table)
+        rows += table.num_rows
+        while rows >= GROUP_ROWS:
+            whole = pa.concat_tables(waiting)
+            yield whole.slice(0, GROUP_ROWS).combine_chunks()
+            waiting, rows = [whole.slice(GROUP_ROWS)], rows - GROUP_ROWS
+    if rows:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
 def readable_by_all(schema: pa.Schema) -> pa.Schema:
     """The schema with its lists called by their older name, which datasets 2, 3, 4 and 5 all read."""
     stored = json.loads(schema.metadata[b"huggingface"])
@@ -92,6 +146,8 @@ def readable_by_all(schema: pa.Schema) -> pa.Schema:
 def _with_sequences(stored: Any) -> Any:  # noqa: ANN401  any JSON
     if not isinstance(stored, dict):
         return stored
+    if stored.get("_type") == "List" and "_type" not in stored["feature"]:
+        return [_with_sequences(stored["feature"])]  # of structs: a Sequence of these would be a struct of lists
     return {
         key: "Sequence" if (key, value) == ("_type", "List") else _with_sequences(value)
         for key, value in stored.items()
@@ -100,17 +156,22 @@ def _with_sequences(stored: Any) -> Any:  # noqa: ANN401  any JSON
 
 def _options(schema: pa.Schema) -> dict[str, Any]:
     """Zstandard for text; image files are compressed already, and a dictionary of them would only be in the way."""
-    images = [f.name for f in schema if pa.types.is_struct(f.type)]
-    text = [f.name for f in schema if f.name not in images]
+    images = [f.name for f in schema if f.type == _IMAGE]
+    text = [leaf for f in schema if f.name not in images for leaf in _leaves(f.name, f.type)]
     leaves = [f"{name}.{leaf}" for name in images for leaf in ("bytes", "path")]
     compression = dict.fromkeys([*leaves], "NONE")
     return {
-        "compression": {**{_leaf(schema.field(name)): "ZSTD" for name in text}, **compression},
-        "use_dictionary": [_leaf(schema.field(name)) for name in text],
+        "compression": {**dict.fromkeys(text, "ZSTD"), **compression},
+        "use_dictionary": text,
         "use_content_defined_chunking": True,  # on the Hub a changed dataset shares most chunks with the old one
         "write_page_index": True,
     }
 
 
-def _leaf(column: pa.Field) -> str:
-    return f"{column.name}.list.element" if pa.types.is_list(column.type) else str(column.name)
+def _leaves(path: str, kind: pa.DataType) -> list[str]:
+    """The parquet columns that a column is stored in."""
+    if pa.types.is_list(kind):
+        return _leaves(f"{path}.list.element", kind.value_type)
+    if pa.types.is_struct(kind):
+        return [leaf for field in kind for leaf in _leaves(f"{path}.{field.name}", field.type)]
+    return [path]

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
+import datasets.exceptions
 import pyarrow as pa
 
 from hf_vqa_mc.builder.build import about_source
 from hf_vqa_mc.builder.fingerprint import code_state, fingerprint, input_state, vectors_state
 from hf_vqa_mc.builder.ingredients import GENERATED, Ingredients, Progress, gather
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.schema import multiple_choice_features
-from hf_vqa_mc.sources import SOURCES, find_source
+from hf_vqa_mc.schema import features_of, multiple_choice_features
+from hf_vqa_mc.sources import SOURCES, OpenEnded, find_source
+from hf_vqa_mc.sources.files import Files
+from hf_vqa_mc.sources.open_ended import Reading, source_files
 from hf_vqa_mc.variants import RECIPES, Settings, build_variants
 
 ROWS_PER_TABLE = 10_000
@@ -84,6 +87,10 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         for source in SOURCES.values()
         for variant, recipe in RECIPES.items()
         if source.has_orig_decoys or "orig" not in recipe.sets
+    ] + [
+        VqaMcConfig(name=config.name, source=source.name, variant=config.word, description=config.description)
+        for source in SOURCES.values()
+        for config in source.open_ended
     ]
 
     def __init__(self, *args: Any, data_files: Any = None, **kwargs: Any) -> None:  # noqa: ANN401  datasets' own
@@ -93,19 +100,26 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         if name is not None and name not in self.builder_configs:
             raise unknown_name("config", name, self.builder_configs)
         self._rows: Mapping[str, pa.Table] = {}
+        self._files: Files | None = None
         super().__init__(*args, **kwargs)
 
     def _info(self) -> datasets.DatasetInfo:
         about = about_source(self.config.source)
+        told = self._open_ended.description if self._open_ended else f"Variant {self.config.variant}."
         return datasets.DatasetInfo(
-            description=f"{about['description']} Variant {self.config.variant}.",
-            features=multiple_choice_features(),
+            description=f"{about['description']} {told}",
+            features=features_of(self._open_ended.schema) if self._open_ended else multiple_choice_features(),
             homepage=about["homepage"],
             license=about["licence"],
             citation=about["citation"],
         )
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:  # noqa: ANN401  one of two
+        if self._open_ended:
+            with self._in_plain_words():
+                self._files = self._published(dl_manager)
+                splits = Reading(self._open_ended, self._files).splits
+            return [datasets.SplitGenerator(name=split, gen_kwargs={"split": split}) for split in splits]
         if not self._rows:
             self._rows = self._build(dl_manager)
         return [datasets.SplitGenerator(name=split, gen_kwargs={"split": split}) for split in self._rows]
@@ -118,10 +132,18 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         splits: Mapping[str, pa.Table] = variant.splits
         return splits
 
+    @property
+    def _open_ended(self) -> OpenEnded | None:
+        """What the config is, if it is none of the multiple-choice ones."""
+        return next((one for one in find_source(self.config.source).open_ended if one.name == self.config.name), None)
+
+    def _published(self, dl_manager: Any) -> Files:  # noqa: ANN401  one of two
+        folder = None if self.config.data_dir is None else Path(self.config.data_dir)
+        return source_files(find_source(self.config.source), folder, _downloads(dl_manager))
+
     def _gather(self, dl_manager: Any, progress: Progress) -> Ingredients:  # noqa: ANN401
         config = self.config
-        downloads = dl_manager.download_config if isinstance(dl_manager, datasets.DownloadManager) else None
-        try:
+        with self._in_plain_words():
             return gather(
                 config.source,
                 None if config.data_dir is None else Path(config.data_dir),
@@ -130,8 +152,15 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
                 config.decoys,
                 config.settings(),
                 progress,
-                downloads,
+                _downloads(dl_manager),
             )
+
+    @contextmanager
+    def _in_plain_words(self) -> Iterator[None]:
+        """Says what else there is where downloading failed."""
+        config = self.config
+        try:
+            yield
         except (InputError, OSError) as error:
             if config.data_dir is not None or find_source(config.source).default_folder is not None:
                 raise
@@ -141,10 +170,28 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
                 'holds vqa_mc, or load_dataset("NAMESPACE/vqa_mc", ...) from the Hub'
             ) from error
 
+    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  datasets' own
+        """As its own, but what is wrong with a file that is read while its rows are written is our error."""
+        try:
+            super().download_and_prepare(*args, **kwargs)
+        except datasets.exceptions.DatasetGenerationError as error:
+            if isinstance(error.__cause__, InputError):
+                raise error.__cause__ from None
+            raise
+
     def _generate_tables(self, split: str) -> Iterator[tuple[int, pa.Table]]:
+        if self._open_ended and self._files:
+            schema = features_of(self._open_ended.schema).arrow_schema
+            for number, piece in enumerate(Reading(self._open_ended, self._files).tables(split)):
+                yield number, piece.cast(schema)
+            return
         table = self._rows[split].cast(multiple_choice_features().arrow_schema)
         for start in range(0, table.num_rows, ROWS_PER_TABLE):
             yield start, table.slice(start, ROWS_PER_TABLE)
+
+
+def _downloads(dl_manager: Any) -> datasets.DownloadConfig | None:  # noqa: ANN401  one of two
+    return dl_manager.download_config if isinstance(dl_manager, datasets.DownloadManager) else None
 
 
 @contextmanager

@@ -18,7 +18,9 @@ METHOD, IMAGES, RUNNING = "The method", "Images", "Running"
 def build(
     source: Annotated[
         str,
-        typer.Argument(help="visual7w, vqa, vqa_minus, vqa2, vqa2_minus, cocoqa, qavg or easyvqa", show_default=False),
+        typer.Argument(
+            help="visual7w, vqa, vqa_minus, vqa2, vqa2_minus, cocoqa, qavg, easyvqa, tdiuc or gqa", show_default=False
+        ),
     ],
     data_dir: Annotated[
         Path | None,
@@ -29,7 +31,11 @@ def build(
     output: Annotated[Path, typer.Option(help="Dataset folder to make, or to add the source to.")] = Path("vqa_mc"),
     variants: Annotated[
         str | None,
-        typer.Option(help="Comma-separated, such as iou,qou,iou_qou; by default all it can have.", show_default=False),
+        typer.Option(
+            help="Comma-separated, such as iou,qou,iou_qou; or open-ended configs: balanced, all (gqa), open, tail "
+            "(tdiuc), pairs (vqa2). By default all it can have.",
+            show_default=False,
+        ),
     ] = None,
     word_vectors: Annotated[
         str | None,
@@ -81,9 +87,12 @@ def build(
         bool, typer.Option("--json", help="Tell what was built as JSON.", rich_help_panel=RUNNING)
     ] = False,
 ) -> None:
-    """Build a source's multiple-choice variants into a folder that load_dataset reads.
+    """Build a source's multiple-choice variants and open-ended configs into a folder that load_dataset reads.
 
     Example: vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt
+
+    Open-ended configs, the publisher's records whole, need no word vectors: vqa-mc build gqa --data-dir gqa --variants
+    balanced.
 
     A second source built into the same folder is added to it; a source built again replaces its own configs.
     The folder appears, or changes, only when the build is whole.
@@ -144,9 +153,9 @@ def show(built: "Build") -> None:
     from rich.table import Table
 
     from hf_vqa_mc.builder.card_text import choices_text, measured_split, percent
-    from hf_vqa_mc.schema import SPLITS
+    from hf_vqa_mc.sources.source import OPEN_SPLITS
 
-    splits = [split for split in SPLITS if any(split in config["splits"] for config in built.configs.values())]
+    splits = [split for split in OPEN_SPLITS if any(split in config["splits"] for config in built.configs.values())]
     table = Table()
     table.add_column("config", no_wrap=True, min_width=max(map(len, built.configs)))
     for heading in (*splits, "choices", "prior rule", "chance"):
@@ -156,6 +165,9 @@ def show(built: "Build") -> None:
             table.add_row(name, f"{sum(split['rows'] for split in config['splits'].values()):,} images")
             continue
         rows = [f"{config['splits'][split]['rows']:,}" if split in config["splits"] else "" for split in splits]
+        if "open_ended" in config:
+            table.add_row(name, *rows)
+            continue
         split = measured_split(config["statistics"])
         prior = config["statistics"]["prior_rule"][split] if split else None
         figures = [percent(prior["accuracy"]), percent(prior["chance"])] if prior else []
@@ -167,7 +179,9 @@ def show(built: "Build") -> None:
     if built.removed:
         console.print(f"No longer there, as this build did not make them: {', '.join(built.removed)}")
     asked = [name for name, config in built.configs.items() if "statistics" in config]
-    shown = next((name for name in asked if name.endswith("_iou_qou")), asked[0])
+    shown = next((name for name in asked if name.endswith("_iou_qou")), None) or (
+        built.default if built.default in asked else asked[0]
+    )
     console.print(next_steps(built.output, shown), markup=False, highlight=False, soft_wrap=True)
 
 
@@ -177,6 +191,10 @@ def remarks(built: "Build") -> list[str]:
 
     found = []
     for name, config in built.configs.items():
+        for file, reason in config.get("statistics", {}).get("not_read", {}).items():
+            found.append(f"{name}: {file} was not read: {reason}.")
+        for reason, rows in config.get("statistics", {}).get("left_out", {}).items():
+            found += [f"{name}: {rows:,} left out: {reason}."] if rows else []
         for kind, figures in config.get("statistics", {}).get("fallbacks", {}).items():
             if figures["fallback"] > figures["choices"] / 2:
                 share = percent(figures["fallback"] / figures["choices"])

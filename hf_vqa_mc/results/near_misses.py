@@ -32,7 +32,7 @@ def raw_source(path: Path) -> Source | None:
         names |= {f"/{name}" for name in _members(path)}
     for source in SOURCES.values():
         offered = {name for remote in source.downloads for name in (remote.name, *remote.holds)}
-        if not source.consensus and any(name.endswith(f"/{one}") for name in names for one in offered):
+        if not source.scored_as_published and any(name.endswith(f"/{one}") for name in names for one in offered):
             return source
     return None
 

@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 from hf_vqa_mc.errors import CountMismatch, InputError, unknown_name
 from hf_vqa_mc.schema import SPLITS, check_triplets
 from hf_vqa_mc.sources.cocoqa import COCOQA
-from hf_vqa_mc.sources.download import Downloads
 from hf_vqa_mc.sources.easyvqa import EASYVQA
-from hf_vqa_mc.sources.files import Files, Folder
+from hf_vqa_mc.sources.gqa import GQA
+from hf_vqa_mc.sources.open_ended import source_files
 from hf_vqa_mc.sources.qavg import QAVG
-from hf_vqa_mc.sources.source import RemoteFile, Source
+from hf_vqa_mc.sources.source import OpenEnded, RemoteFile, Source
+from hf_vqa_mc.sources.tdiuc import TDIUC
 from hf_vqa_mc.sources.visual7w import VISUAL7W
 from hf_vqa_mc.sources.vqa import VQA, VQA_MINUS
 from hf_vqa_mc.sources.vqa2 import VQA2, VQA2_MINUS
@@ -22,10 +23,10 @@ from hf_vqa_mc.sources.vqa2 import VQA2, VQA2_MINUS
 if TYPE_CHECKING:
     from datasets import DownloadConfig
 
-__all__ = ["SOURCES", "RemoteFile", "Source", "find_source", "read_triplets"]
+__all__ = ["SOURCES", "OpenEnded", "RemoteFile", "Source", "find_source", "read_triplets"]
 
 SOURCES: dict[str, Source] = {
-    source.name: source for source in (VISUAL7W, VQA, VQA_MINUS, VQA2, VQA2_MINUS, COCOQA, QAVG, EASYVQA)
+    source.name: source for source in (VISUAL7W, VQA, VQA_MINUS, VQA2, VQA2_MINUS, COCOQA, QAVG, EASYVQA, TDIUC, GQA)
 }
 
 
@@ -70,21 +71,13 @@ def read_triplets(
     if released_decoys and source.read_released is None:
         having = ", ".join(other.name for other in SOURCES.values() if other.has_released_decoys)
         raise InputError(f"{name}: no released decoys are to be had; expected one of: {having}")
-    files = _files(source, data_dir, download_config)
+    files = source_files(source, data_dir, download_config)
     triplets = source.read(files)
     if released_decoys and source.read_released is not None:
         triplets = source.read_released(files, triplets)
     check_triplets(triplets, name if data_dir is None else f"{name} in {data_dir}")
     _compare_counts(source, triplets)
     return triplets
-
-
-def _files(source: Source, data_dir: Path | None, download_config: "DownloadConfig | None") -> Files:
-    if data_dir is not None:
-        return Folder(Path(data_dir).expanduser(), source.downloads)
-    if source.default_folder is not None:
-        return Folder(source.default_folder())
-    return Downloads(source.downloads, download_config)
 
 
 def _compare_counts(source: Source, triplets: pa.Table) -> None:

@@ -69,7 +69,7 @@ class Records:
     def texts(self, field: str) -> list[str]:
         """The field's values, which must be text."""
         values = self.column(field)
-        _check_texts(values, lambda position: f"{self.place(position)}, field {field!r}")
+        check_texts(values, lambda position: f"{self.place(position)}, field {field!r}")
         return values
 
     def filled_texts(self, field: str) -> list[str]:
@@ -122,7 +122,7 @@ class Records:
     def text_lists(self, field: str, length: int) -> list[list[str]]:
         """The field's values, which must be lists of so many texts."""
         values = self.lists(field, length)
-        _check_texts(
+        check_texts(
             list(chain.from_iterable(values)),
             lambda position: f"{self.place(position // length)}, field {field!r}, item {position % length}",
         )
@@ -139,6 +139,29 @@ class Records:
 
         return Records(list(chain.from_iterable(lists)), place)
 
+    def inner(self, field: str) -> "Records":
+        """The objects in a field, one a record."""
+        values = self.column(field)
+        for position, value in enumerate(values):
+            if type(value) is not dict:
+                raise self.unexpected(position, field, "a json object", value)
+        return Records(values, lambda position: f"{self.place(position)}, field {field!r}")
+
+    def booleans(self, field: str) -> list[bool]:
+        """The field's values, which must be true or false."""
+        values = self.column(field)
+        if not set(map(type, values)) <= {bool}:
+            position = next(position for position, value in enumerate(values) if type(value) is not bool)
+            raise self.unexpected(position, field, "true or false", values[position])
+        return values
+
+    def texts_or_nulls(self, field: str) -> list[str | None]:
+        """The field's values, which must be text or null."""
+        values = self.column(field)
+        texts = ["" if value is None else value for value in values]
+        check_texts(texts, lambda position: f"{self.place(position)}, field {field!r}")
+        return values
+
     def check_same(self, field: str, expected: Sequence[str], what: str) -> None:
         """The field's ids must be the given ones; what: where those come from."""
         found = self.ids(field)
@@ -151,7 +174,12 @@ class Records:
         return InputError(f"{self.place(position)}, field {field!r}: expected {expected}, found {shown(found)}")
 
 
-def _check_texts(values: list[Any], place: Callable[[int], str]) -> None:
+def check_texts(values: list[Any], place: Callable[[int], str]) -> None:
+    """Nothing, if all values are text that a file can store.
+
+    Raises:
+        InputError: naming the place of the first that is not.
+    """
     if not set(map(type, values)) <= {str}:
         position = next(position for position, value in enumerate(values) if type(value) is not str)
         raise InputError(f"{place(position)}: expected text, found {shown(values[position])}")

@@ -1,9 +1,10 @@
-"""The nouns of this room: a source, and a file that its publisher offers."""
+"""The nouns of this room: a source, its open-ended configs, and a file that its publisher offers."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -28,6 +29,48 @@ class RemoteFile:
     def name(self) -> str:
         """The file's name as published, such as ``dataset_v7w_telling.zip``."""
         return PurePosixPath(urlsplit(self.url).path).name
+
+
+OPEN_SPLITS = ("train", "validation", "test", "challenge")
+"""The splits that an open-ended config can have, in order."""
+
+Counts = Mapping[tuple[str, ...], Counter[tuple[str, ...]]]
+"""Names of columns -> how many rows have these values of them."""
+
+
+@dataclass(frozen=True)
+class OpenEnded:
+    """A config beside the multiple-choice variants: the publisher's records whole, without choices."""
+
+    name: str
+    """the config, such as ``gqa_balanced``"""
+    word: str
+    """what stands for it among the variants, such as ``balanced``"""
+    description: str
+    """what its rows are, in a sentence or two"""
+    schema: pa.Schema
+    columns: Mapping[str, str]
+    """what each column means"""
+    splits: "Callable[[Files, dict[str, str]], tuple[str, ...]]"
+    """the splits that the files hold, none where its files are not there; notes files that are not read, and why"""
+    needs: str
+    """a file that it cannot do without, for the message where there are none"""
+    read: "Callable[[Files, str, Counter[str]], Iterator[pa.Table]]"
+    """the rows of a split, piece by piece; the same files give the same pieces; counts what is left out, and why"""
+    counted: Callable[[pa.Table], pa.Table]
+    """the columns of text that its statistics need, without nulls"""
+    together: tuple[tuple[str, ...], ...]
+    """which of them are counted together; few, as the memory is that of all different combinations"""
+    statistics: Callable[[Counts], dict[str, Any]]
+    """ready for JSON: ``answers``, ``entropy`` and ``tables``, see ``sources.answer_counts``"""
+    images: Callable[[pa.Table], pa.Table]
+    """the image of each row, (image_id, image_file)"""
+    unique: str | None = "question_id"
+    """the column whose values must differ in the whole config; None where ``read`` sees to it"""
+    expected_counts: Mapping[str, int] = field(default_factory=dict)
+    """rows of each split, where its publisher or the paper says so"""
+    before: str = ""
+    """the config that it was balanced from, for the card's comparison"""
 
 
 @dataclass(frozen=True)
@@ -63,6 +106,12 @@ class Source:
     """the word vectors to take where the user names none"""
     default_folder: Callable[[], Path] | None = None
     """where its files and images lie on this machine, if they come with an installed package"""
+    open_ended: tuple[OpenEnded, ...] = ()
+    """the configs that it has beside the multiple-choice variants"""
+    has_triplets: "Callable[[Files], bool]" = lambda files: True
+    """whether the files hold what ``read`` needs; asked only where open-ended configs can do without"""
+    scored_as_published: bool = False
+    """``vqa-mc score`` reads its annotation files themselves"""
 
     @property
     def has_released_decoys(self) -> bool:

@@ -54,6 +54,12 @@ def text_lists(lists: Sequence[Sequence[str]]) -> pa.ListArray:
     return pa.array(lists, TRIPLETS.field("orig_decoys").type)
 
 
+def lists_of(lists: Sequence[Sequence[object]], values: pa.Array) -> pa.ListArray:
+    """Lists as long as the given ones, of the values one list after the other."""
+    ends = np.cumsum([0, *map(len, lists)], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), values)
+
+
 def in_split_order(tables: Sequence[pa.Table]) -> pa.Table:
     """The rows of all tables: train, then validation, then test, each in the order given."""
     table = pa.concat_tables(tables)

@@ -33,7 +33,7 @@ def read(files: Files, prefix: str = "", tasks: Iterable[str] = ("MultipleChoice
     for subset, split in SUBSETS.items():
         questions = files.find(_questions_name(prefix, task, subset))
         annotations = files.find(f"{prefix}mscoco_{subset}_annotations.json")
-        parts.append(_read_subset(questions, annotations, subset, split, choices=task == "MultipleChoice"))
+        parts.append(read_subset(questions, annotations, subset, split, choices=task == "MultipleChoice"))
     return in_split_order(parts)
 
 
@@ -48,9 +48,10 @@ def _questions_name(prefix: str, task: str, subset: str) -> str:
     return f"{prefix}{task}_mscoco_{subset}_questions.json"
 
 
-def _read_subset(
+def read_subset(
     questions_file: PublishedFile, annotations_file: PublishedFile, subset: str, split: str, choices: bool
 ) -> pa.Table:
+    """The triplets of a subset; choices: whether the questions come with 18 each."""
     questions = pa.concat_tables(
         _question_columns(records, choices) for records in read_records(questions_file, "questions")
     ).combine_chunks()
@@ -188,6 +189,7 @@ VQA = Source(
     ),
     consensus=True,
     has_orig_decoys=True,
+    scored_as_published=True,
 )
 
 VQA_MINUS = replace(

@@ -5,6 +5,7 @@ from functools import partial
 
 from hf_vqa_mc.sources import vqa
 from hf_vqa_mc.sources.source import RemoteFile, Source
+from hf_vqa_mc.sources.vqa2_pairs import VQA2_PAIRS
 
 PREFIX = "v2_"
 TASKS = ("OpenEnded",)  # there are no multiple-choice files of VQA2
@@ -51,8 +52,18 @@ VQA2 = Source(
             sha256="0caae7c8d1dafd852727f5ac046bc1efca9b72026bd6ffa34fc489f3a7b3291e",
             size=10_518_930,
         ),
+        RemoteFile(
+            url=f"{vqa.BASE}v2_Complementary_Pairs_Train_mscoco.zip",
+            holds=("v2_mscoco_train2014_complementary_pairs.json",),
+        ),
+        RemoteFile(
+            url=f"{vqa.BASE}v2_Complementary_Pairs_Val_mscoco.zip",
+            holds=("v2_mscoco_val2014_complementary_pairs.json",),
+        ),
     ),
     consensus=True,
+    open_ended=(VQA2_PAIRS,),
+    scored_as_published=True,
 )
 
 VQA2_MINUS = replace(
@@ -61,5 +72,6 @@ VQA2_MINUS = replace(
     title="VQA2⁻ (VQA v2 without yes and no)",
     description=f"{VQA2.description} Questions whose answer is yes or no are left out.",
     read=partial(vqa.read_minus, prefix=PREFIX, tasks=TASKS),
+    open_ended=(),  # its pairs are VQA2's
     expected_counts={"validation": 134_813},  # Chao et al. 2018, Table 10
 )

@@ -73,7 +73,11 @@ def test_there_is_a_config_for_every_source_and_variant():
     assert {f"{source}_iou_qou" for source in SOURCES} <= names
     assert {f"{source}_all" for source in with_orig} <= names
     assert "cocoqa_all" not in names
-    assert len(names) == sum(len(RECIPES) if source in with_orig else 5 for source in SOURCES)
+    open_ended = {config.name for source in SOURCES.values() for config in source.open_ended}
+    assert open_ended == {"gqa_balanced", "gqa_all", "tdiuc", "tdiuc_tail", "vqa2_pairs"}
+    assert names >= open_ended
+    variants = sum(len(RECIPES) if source in with_orig else 5 for source in SOURCES)
+    assert len(names) == variants + len(open_ended)
 
 
 def test_every_setting_is_a_parameter_with_the_same_default():

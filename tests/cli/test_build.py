@@ -18,6 +18,7 @@ from hf_vqa_mc.cli.build import next_steps
 from hf_vqa_mc.errors import CountMismatch, MissingExtra
 from hf_vqa_mc.sources import SOURCES
 from tests.builder import raw_files
+from tests.sources.open_ended_files import write_gqa
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
@@ -91,6 +92,22 @@ def test_configs_that_are_gone_are_told(build):
     code, out, _ = build("--variants", "iou")
     assert code == 0
     assert "No longer there, as this build did not make them: cocoqa_random_uniform" in out
+
+
+def test_open_ended_configs_alone_are_told_without_choices(vqa_mc, tmp_path):
+    write_gqa(tmp_path / "gqa")
+    code, out, err = vqa_mc("build", "gqa", "--data-dir", "gqa", "--variants", "balanced,all")
+    assert code == 0, err
+    assert "gqa_all" in out
+    assert "gqa_balanced: challenge_balanced_questions.json was not read: its questions have no answers." in out
+    assert 'load_dataset("vqa_mc", "gqa_balanced")' in out
+    assert "writing gqa_all (144)" in err
+    code, out, err = vqa_mc("build", "gqa", "--data-dir", "gqa", "--variants", "gqa_all,random_uniform", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert set(told["configs"]) == {"gqa_all", "gqa_random_uniform"}
+    assert told["default"] == "gqa_random_uniform"
+    assert told["removed"] == ["gqa_balanced"]
 
 
 def test_a_wrong_name_is_one_line_and_exit_code_2(vqa_mc, build, tmp_path):

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS, check_triplets
 from hf_vqa_mc.sources import SOURCES, read_triplets
-from tests.sources import fixtures
+from hf_vqa_mc.sources.files import Folder
+from hf_vqa_mc.sources.open_ended import Reading
+from tests.sources import fixtures, open_ended_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
@@ -54,7 +56,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A folder of whole files for each source, and one with Visual7W's packed in three ways."""
     base = tmp_path_factory.mktemp("fuzz")
     fixtures.write_vqa(base / "vqa")
-    fixtures.write_vqa2(base / "vqa2")
+    open_ended_files.write_vqa2_pairs(base / "vqa2")
+    open_ended_files.write_tdiuc(base / "tdiuc")
+    open_ended_files.write_gqa(base / "gqa")
     fixtures.write_cocoqa(base / "cocoqa")
     fixtures.write_visual_genome(base / "qavg")
     fixtures.write_easyvqa(base / "easyvqa")
@@ -97,17 +101,32 @@ def test_a_file_with_bytes_changed_is_read_or_refused(
 
 
 def _read_or_refuse(name: str, folder: Path) -> None:
+    for config in SOURCES[name].open_ended:
+        try:
+            reading = Reading(config, Folder(folder))
+            tables = [table for split in reading.splits for table in reading.tables(split)]
+            json.dumps(reading.statistics()).encode()
+        except InputError as error:
+            _check_told(error)
+        else:
+            for table in tables:
+                table.validate(full=True)
+                assert table.schema == config.schema
     released = SOURCES[name].has_released_decoys and (folder / "v7w_train_decoys.json").exists()
     try:
         triplets = read_triplets(name, folder, released_decoys=released)
     except InputError as error:
-        assert len(str(error)) > 20
-        assert "\n" not in str(error)
-        str(error).encode()
+        _check_told(error)
     else:
         check_triplets(triplets, name)
         triplets.validate(full=True)
         assert list(triplets.schema) == [*TRIPLETS, *(RELEASED_DECOYS if released else ())]
+
+
+def _check_told(error: InputError) -> None:
+    assert len(str(error)) > 20
+    assert "\n" not in str(error)
+    str(error).encode()
 
 
 @contextmanager

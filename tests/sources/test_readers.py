@@ -13,7 +13,7 @@ from hf_vqa_mc.errors import CountMismatch, InputError
 from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS
 from hf_vqa_mc.sources import SOURCES, find_source, json_stream, read_triplets
 from hf_vqa_mc.sources.qavg import split_images
-from tests.sources import fixtures
+from tests.sources import fixtures, open_ended_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
@@ -26,8 +26,12 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "cocoqa": fixtures.write_cocoqa,
     "qavg": fixtures.write_visual_genome,
     "easyvqa": fixtures.write_easyvqa,
+    "tdiuc": open_ended_files.write_tdiuc,
+    "gqa": open_ended_files.write_gqa,
 }
-NO_DECOYS = ("vqa2", "vqa2_minus", "cocoqa", "qavg", "easyvqa")
+NO_DECOYS = ("vqa2", "vqa2_minus", "cocoqa", "qavg", "easyvqa", "tdiuc", "gqa")
+OTHER_SPLITS = {"tdiuc": ("train", "validation")}
+"""Of sources whose publisher tells how many questions there are in all only, but for train, validation and test."""
 
 
 def test_every_source_has_a_fixture() -> None:
@@ -41,7 +45,8 @@ def test_a_source_gives_triplets_in_the_order_train_validation_test(name: str, t
     assert triplets.schema == TRIPLETS
     splits = triplets["split"].to_pylist()
     assert splits == sorted(splits, key=("train", "validation", "test").index)
-    assert set(splits) == set(find_source(name).expected_counts or ("train", "validation", "test")) | {"train"}
+    expected = find_source(name).expected_counts or OTHER_SPLITS.get(name, ("train", "validation", "test"))
+    assert set(splits) == set(expected) | {"train"}
     assert all(triplets["image_file"].to_pylist())
     assert all(answers for answers in triplets["answers"].to_pylist())
     assert bool(triplets["orig_decoys"][0].as_py()) == (name not in NO_DECOYS) == find_source(name).has_orig_decoys

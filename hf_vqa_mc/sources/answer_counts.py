@@ -1,0 +1,111 @@
+"""What answers tell of a dataset without its images: how many there are, how often each, and their entropy.
+
+An open-ended config's statistics, ready for JSON::
+
+    {"answers": {"different": 1842, "most_frequent": [["no", 33120], ...]},
+     "entropy": {"overall": 7.1, "by": {"structural type": {"query": 8.9, ...}}},
+     "tables": [{"title": "...", "columns": ["...", ...], "rows": [["query", 12, 3.5], ...]}, ...]}
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from hf_vqa_mc.sources.source import Counts
+
+MOST_FREQUENT = 20
+"""So many of the most frequent answers are listed."""
+
+
+def count(counts: Counts, columns: pa.Table) -> None:
+    """Add rows to the counts.
+
+    Args:
+        counts: changed.
+        columns: the columns that its keys name, text without nulls.
+    """
+    for names, counter in counts.items():
+        groups = columns.group_by(list(names), use_threads=False).aggregate([([], "count_all")]).to_pydict()
+        sizes = groups.pop("count_all")
+        for values, size in zip(zip(*(groups[name] for name in names), strict=True), sizes, strict=True):
+            counter[values] += size
+
+
+def by_value(counter: Counter[tuple[str, ...]], place: int = -1) -> Counter[str]:
+    """How many rows have each value of one of the columns that were counted together."""
+    found: Counter[str] = Counter()
+    for key, size in counter.items():
+        found[key[place]] += size
+    return found
+
+
+def grouped(counter: Counter[tuple[str, ...]], place: int = -1) -> dict[str, Counter[str]]:
+    """The counts of a column's values for each value of the first column; groups sorted by name, "" is none."""
+    found: dict[str, Counter[str]] = {}
+    for key, size in counter.items():
+        if key[0]:
+            found.setdefault(key[0], Counter())[key[place]] += size
+    return dict(sorted(found.items()))
+
+
+def entropy(sizes: Iterable[int]) -> float:
+    """The entropy in bits of a distribution given by counts; 0.0 for none at all.
+
+    >>> entropy([2, 2]), entropy([5])
+    (1.0, 0.0)
+    """
+    positive = sorted(size for size in sizes if size)
+    total = sum(positive)
+    return math.fsum(size / total * math.log2(total / size) for size in positive)
+
+
+def mean_entropy(groups: Mapping[str, Counter[str]]) -> tuple[float, float]:
+    """The mean of the groups' entropies in bits: each group counting the same, and by its rows; 0.0 for no groups."""
+    sizes = {name: sum(counts.values()) for name, counts in groups.items()}
+    bits = {name: entropy(counts.values()) for name, counts in groups.items()}
+    rows = sum(sizes.values())
+    if not rows:
+        return 0.0, 0.0
+    return math.fsum(bits.values()) / len(bits), math.fsum(bits[name] * sizes[name] for name in bits) / rows
+
+
+def most_frequent(answers: Counter[str], number: int = MOST_FREQUENT) -> list[list[Any]]:
+    """[answer, rows], the most frequent first, equally frequent ones by name."""
+    return [list(item) for item in sorted(answers.items(), key=lambda item: (-item[1], item[0]))[:number]]
+
+
+def answer_figures(answers: Counter[str], by: Mapping[str, Mapping[str, Counter[str]]]) -> dict[str, Any]:
+    """``answers`` and ``entropy`` of a config's statistics.
+
+    Args:
+        answers: of all rows.
+        by: what rows are grouped by -> group -> its answers.
+    """
+    return {
+        "answers": {"different": len(answers), "most_frequent": most_frequent(answers)},
+        "entropy": {
+            "overall": entropy(answers.values()),
+            "by": {
+                kind: {name: entropy(counts.values()) for name, counts in groups.items()}
+                for kind, groups in by.items()
+            },
+        },
+    }
+
+
+def table(title: str, columns: list[str], rows: Iterable[list[Any]]) -> dict[str, Any]:
+    """A table of a config's statistics; cells are text, whole numbers or bits."""
+    return {"title": title, "columns": columns, "rows": list(rows)}
+
+
+def type_table(title: str, kind: str, groups: Mapping[str, Counter[str]]) -> dict[str, Any]:
+    """Questions, different answers, the most frequent answer and the entropy of each group."""
+    rows = [
+        [name, sum(counts.values()), len(counts), most_frequent(counts, 1)[0][0], entropy(counts.values())]
+        for name, counts in groups.items()
+    ]
+    columns = [kind, "questions", "different answers", "most frequent answer", "entropy (bits)"]
+    return table(title, columns, sorted(rows, key=lambda row: (-row[1], row[0])))

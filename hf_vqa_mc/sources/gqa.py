@@ -1,0 +1,197 @@
+"""GQA: questions made from scene graphs, each with the program that answers it; balanced, and all of them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.sources import answer_counts
+from hf_vqa_mc.sources.files import Files
+from hf_vqa_mc.sources.gqa_records import COLUMNS, PARTS, SCHEMA, question_records, question_table, split_files
+from hf_vqa_mc.sources.open_ended import column_of
+from hf_vqa_mc.sources.source import Counts, OpenEnded, RemoteFile, Source
+from hf_vqa_mc.sources.table import in_split_order, triplet_table
+
+BALANCED, ALL = "balanced", "all"
+COUNTED = {
+    "structural": "types.structural",
+    "semantic": "types.semantic",
+    "detailed": "types.detailed",
+    "group": "groups.global",
+    "answer": "answer",
+}
+KINDS = ("structural", "semantic", "detailed")
+TOGETHER = (KINDS, *((name, "answer") for name in (*KINDS, "group")))
+
+
+def read(files: Files) -> pa.Table:
+    """The triplets of the balanced questions; the challenge split, where it has answers, is none of theirs.
+
+    Raises:
+        InputError: a file is malformed, or none of the balanced questions is there.
+    """
+    found = split_files(files, BALANCED, {})
+    found.pop("challenge", None)
+    if not found:
+        files.find(f"train_{BALANCED}_questions.json")
+    tables = []
+    for split, parts in found.items():
+        for part in parts:
+            for ids, records in question_records(part):
+                images, types = records.ids("imageId"), records.inner("types")
+                tables.append(
+                    triplet_table(
+                        question_id=ids,
+                        image_id=images,
+                        split=[split] * len(ids),
+                        question=records.filled_texts("question"),
+                        target=records.filled_texts("answer"),
+                        question_type=types.filled_texts("structural"),
+                        answer_type=types.filled_texts("semantic"),
+                        image_file=[_image_file(image_id) for image_id in images],
+                    )
+                )
+    return in_split_order(tables)
+
+
+def has_triplets(files: Files) -> bool:
+    """Whether there are balanced questions with answers, besides those of the challenge split."""
+    return bool(split_files(files, BALANCED, {}).keys() - {"challenge"})
+
+
+def _splits(files: Files, not_read: dict[str, str], kind: str) -> tuple[str, ...]:
+    return tuple(split_files(files, kind, not_read))
+
+
+def _read(files: Files, split: str, left_out: Counter[str], kind: str) -> Iterator[pa.Table]:
+    for part in split_files(files, kind, {})[split]:
+        for ids, records in question_records(part):
+            yield question_table(ids, records, left_out)
+
+
+def _counted(table: pa.Table) -> pa.Table:
+    return pa.table({name: pc.fill_null(column_of(table, path), "") for name, path in COUNTED.items()})
+
+
+def _images(table: pa.Table) -> pa.Table:
+    names = [_image_file(image_id) for image_id in table["image_id"].to_pylist()]
+    return pa.table({"image_id": table["image_id"], "image_file": pa.array(names, pa.string())})
+
+
+def _image_file(image_id: str) -> str:
+    return f"{image_id}.jpg"
+
+
+def statistics(counts: Counts) -> dict[str, Any]:
+    """Questions per type, answers, and the entropy of answers: overall, per type, and per global group.
+
+    The groups' mean is what balancing is to raise (Hudson and Manning 2019, section 3.5: entropy "increased by 72%").
+    """
+    answers = answer_counts.by_value(counts["structural", "answer"])
+    by = {
+        "structural type": answer_counts.grouped(counts["structural", "answer"]),
+        "semantic type": answer_counts.grouped(counts["semantic", "answer"]),
+        "global group": answer_counts.grouped(counts["group", "answer"]),
+    }
+    detailed = answer_counts.grouped(counts["detailed", "answer"])
+    figures = answer_counts.answer_figures(answers, {**by, "detailed type": detailed})
+    plain, weighted = answer_counts.mean_entropy(by["global group"])
+    figures["entropy"] |= {"mean of global groups": plain, "mean of global groups, by questions": weighted}
+    rows = counts[KINDS]
+    types = sorted(rows.items(), key=lambda item: (-item[1], item[0]))
+    return {
+        **figures,
+        "tables": [
+            _crossed(rows),
+            answer_counts.type_table("Answers by structural type", "structural type", by["structural type"]),
+            answer_counts.type_table("Answers by semantic type", "semantic type", by["semantic type"]),
+            answer_counts.table(
+                "Questions by structural, semantic and detailed type",
+                ["structural", "semantic", "detailed", "questions"],
+                [[*names, size] for names, size in types],
+            ),
+            answer_counts.type_table("Answers by global group", "group", by["global group"]),
+        ],
+    }
+
+
+def _crossed(rows: Counter[tuple[str, ...]]) -> dict[str, Any]:
+    structural = sorted({names[0] for names in rows})
+    semantic = sorted({names[1] for names in rows})
+    sizes: Counter[tuple[str, str]] = Counter()
+    for names, size in rows.items():
+        sizes[names[0], names[1]] += size
+    return answer_counts.table(
+        "Questions by structural and semantic type",
+        ["structural type", *semantic],
+        [[one, *(sizes[one, other] for other in semantic)] for one in structural],
+    )
+
+
+def _config(kind: str, **about: Any) -> OpenEnded:  # noqa: ANN401  fields of OpenEnded
+    return OpenEnded(
+        name=f"gqa_{kind}",
+        word=kind,
+        schema=SCHEMA,
+        columns=COLUMNS,
+        splits=partial(_splits, kind=kind),
+        needs=f"train_{kind}_questions.json",
+        read=partial(_read, kind=kind),
+        counted=_counted,
+        together=TOGETHER,
+        statistics=statistics,
+        images=_images,
+        **about,
+    )
+
+
+_NAMES = ("train", "val", "testdev", "test", "challenge")
+
+GQA = Source(
+    name="gqa",
+    title="GQA",
+    description="Compositional questions about real images, made from cleaned scene graphs of Visual Genome, each "
+    "with the program that answers it; the multiple-choice variants are of the balanced questions, whose answers were "
+    "smoothed within groups of alike questions. Testdev (where it is not there, a test file with answers) is the test "
+    "split. question_type is the structural type, answer_type the semantic one.",
+    homepage="https://cs.stanford.edu/people/dorarad/gqa/",
+    licence="CC-BY-4.0",
+    citation="""@inproceedings{hudson2019gqa,
+  title={{GQA}: A New Dataset for Real-World Visual Reasoning and Compositional Question Answering},
+  author={Hudson, Drew A. and Manning, Christopher D.},
+  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition},
+  pages={6700--6709},
+  year={2019}
+}""",
+    read=read,
+    image_hint="images.zip from https://cs.stanford.edu/people/dorarad/gqa/download.html, <image id>.jpg.",
+    expected_counts={"train": 943_000, "validation": 132_062, "test": 12_578},
+    downloads=(
+        RemoteFile(
+            url="https://downloads.cs.stanford.edu/nlp/data/gqa/questions1.2.zip",
+            holds=(
+                *(f"{name}_{BALANCED}_questions.json" for name in _NAMES),
+                *(f"{name}_{ALL}_questions.json" for name in _NAMES[1:]),
+                *(f"train_all_questions/train_all_questions_{number}.json" for number in range(PARTS)),
+            ),
+        ),
+    ),
+    open_ended=(
+        _config(
+            BALANCED,
+            description="The balanced questions as published, whole records.",
+            expected_counts={"train": 943_000, "validation": 132_062, "test": 12_578},
+            before="gqa_all",
+        ),
+        _config(
+            ALL,
+            description="All questions as published, before balancing, whole records.",
+            expected_counts={"train": 14_305_356, "validation": 2_011_853, "test": 172_174},
+        ),
+    ),
+    has_triplets=has_triplets,
+    scored_as_published=True,
+)

@@ -1,0 +1,223 @@
+"""GQA's question records, from json to columns; nothing of a record is left behind."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from itertools import accumulate, chain
+from typing import Any
+
+import pyarrow as pa
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.files import Files, PublishedFile
+from hf_vqa_mc.sources.json_stream import object_items
+from hf_vqa_mc.sources.records import Records, check_texts
+from hf_vqa_mc.sources.table import lists_of
+
+MOST_STEPS = 1_000
+"""No program comes near; what a dependency points to is below."""
+PARTS = 10
+"""The all-questions file of the training split is published in so many parts."""
+SPLITS = {"train": "train", "val": "validation", "testdev": "test", "test": "test", "challenge": "challenge"}
+"""The publisher's names of the splits, and ours; the first of two that is there and has answers is read."""
+MAY_LACK_ANSWERS = ("test", "challenge")
+
+TYPES = ("structural", "semantic", "detailed")
+GROUPS = ("global", "local")
+ANNOTATED = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
+FIELDS = frozenset(
+    {
+        "question", "imageId", "answer", "fullAnswer", "isBalanced", "types", "groups", "semantic", "semanticStr",
+        "annotations", "entailed", "equivalent",
+    }
+)  # fmt: skip
+"""What a record holds; all of it must be there, but for answers in the files that have none."""
+
+_LINKS = pa.list_(pa.struct([("span", pa.string()), ("object_id", pa.string())]))
+_STEP = pa.struct([("operation", pa.string()), ("argument", pa.string()), ("dependencies", pa.list_(pa.int64()))])
+SCHEMA = pa.schema(
+    [
+        ("question_id", pa.string()),
+        ("image_id", pa.string()),
+        ("question", pa.string()),
+        ("answer", pa.string()),
+        ("full_answer", pa.string()),
+        ("is_balanced", pa.bool_()),
+        ("types", pa.struct([(name, pa.string()) for name in TYPES])),
+        ("groups", pa.struct([(name, pa.string()) for name in GROUPS])),
+        ("semantic", pa.list_(_STEP)),
+        ("semantic_str", pa.string()),
+        ("entailed", pa.list_(pa.string())),
+        ("equivalent", pa.list_(pa.string())),
+        ("annotations", pa.struct([(name, _LINKS) for name in ANNOTATED])),
+    ]
+)
+COLUMNS = {
+    "question_id, image_id": "image_id as Visual Genome's, or with an n before it",
+    "question, answer, full_answer": "the answer as a word or two, and as a sentence",
+    "is_balanced": "the question is one of the balanced ones",
+    "types": "structural (query, verify, logical, choose, compare), semantic (obj, attr, cat, rel, global), detailed",
+    "groups": "global and local: those within which answers were balanced, null for none",
+    "semantic": "the program: steps of operation, argument and dependencies (places of the steps it builds on)",
+    "semantic_str": "the program in a line",
+    "entailed, equivalent": "question_ids whose answers follow from this one, and that mean the same",
+    "annotations": "of question, answer and full_answer: which words (span, such as 3 or 5:7, counted from 0) name "
+    "which object of the scene graph (object_id)",
+}
+
+
+def split_files(files: Files, kind: str, not_read: dict[str, str]) -> dict[str, list[PublishedFile]]:
+    """The files of each split that is there.
+
+    Args:
+        files: where they are.
+        kind: ``balanced`` or ``all``.
+        not_read: takes the files that are there and are not read, and why.
+
+    Raises:
+        InputError: a file cannot be read, or a part of several is missing.
+    """
+    found: dict[str, list[PublishedFile]] = {}
+    for name, split in SPLITS.items():
+        parts = _parts(files, f"{name}_{kind}_questions")
+        if not parts:
+            continue
+        reason = _unusable(parts, name)
+        if split in found:
+            reason = f"{found[split][0].name} is the {split} split"
+        if reason:
+            not_read[parts[0].name] = reason
+        else:
+            found[split] = parts
+    return found
+
+
+def question_records(file: PublishedFile) -> Iterator[tuple[list[str], Records]]:
+    """The ids and records of a file, some at a time.
+
+    Raises:
+        InputError: the file is not json, is truncated, or no object of records.
+    """
+    with file.open() as stream:
+        for items in object_items(stream, file.place):
+            ids = [question_id for question_id, _ in items]
+            for place, question_id in enumerate(ids):
+                if not question_id or not question_id.isprintable():  # half of a surrogate pair is not printable
+                    raise InputError(f"{file.place}: expected a question id, found {question_id!r} as record {place}")
+            yield ids, Records([record for _, record in items], _places(file.place, ids))
+
+
+def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa.Table:
+    """Records as a table ``SCHEMA``.
+
+    Args:
+        ids: of the questions.
+        records: their records.
+        others: counts fields that are none of GQA's, which the table has no place for.
+
+    Raises:
+        InputError: naming file, question, field and what was expected.
+    """
+    types, groups = records.inner("types"), records.inner("groups")
+    columns = [
+        pa.array(ids, pa.string()),
+        pa.array(records.ids("imageId"), pa.string()),
+        pa.array(records.filled_texts("question"), pa.string()),
+        pa.array(records.filled_texts("answer"), pa.string()),
+        pa.array(records.texts("fullAnswer"), pa.string()),
+        pa.array(records.booleans("isBalanced"), pa.bool_()),
+        _struct("types", [pa.array(types.filled_texts(name), pa.string()) for name in TYPES]),
+        _struct("groups", [pa.array(groups.texts_or_nulls(name), pa.string()) for name in GROUPS]),
+        _programs(records),
+        pa.array(records.texts("semanticStr"), pa.string()),
+        _ids(records, "entailed"),
+        _ids(records, "equivalent"),
+        _annotations(records.inner("annotations")),
+    ]
+    for row in records.rows:
+        if len(row) > len(FIELDS):
+            others.update(f"field {name!r}, which is none of GQA's" for name in row if name not in FIELDS)
+    return pa.Table.from_arrays(columns, schema=SCHEMA)
+
+
+def _programs(records: Records) -> pa.Array:
+    steps = records.nested("semantic")
+    dependencies = steps.lists("dependencies")
+    flat = list(chain.from_iterable(dependencies))
+    if not set(map(type, flat)) <= {int} or (flat and not 0 <= min(flat) <= max(flat) < MOST_STEPS):
+        for position, some in enumerate(dependencies):
+            if any(type(one) is not int or not 0 <= one < MOST_STEPS for one in some):
+                raise steps.unexpected(position, "dependencies", "places of earlier steps", some)
+    columns = [
+        pa.array(steps.texts("operation"), pa.string()),
+        pa.array(steps.texts("argument"), pa.string()),
+        lists_of(dependencies, pa.array(flat, pa.int64())),
+    ]
+    return lists_of(records.lists("semantic"), pa.StructArray.from_arrays(columns, fields=list(_STEP)))
+
+
+def _annotations(records: Records) -> pa.Array:
+    columns = []
+    for name in ANNOTATED.values():
+        links = records.inner(name).rows
+        spans = [span for link in links for span in link]
+        objects = [value for link in links for value in link.values()]
+        place = _owner(records, name, links)
+        check_texts(spans, place)
+        check_texts(objects, place)
+        both = [pa.array(spans, pa.string()), pa.array(objects, pa.string())]
+        columns.append(lists_of(links, pa.StructArray.from_arrays(both, fields=list(_LINKS.value_type))))
+    return _struct("annotations", columns)
+
+
+def _ids(records: Records, field: str) -> pa.Array:
+    lists = records.lists(field)
+    flat = list(chain.from_iterable(lists))
+    check_texts(flat, _owner(records, field, lists))
+    return lists_of(lists, pa.array(flat, pa.string()))
+
+
+def _owner(records: Records, field: str, lists: Sequence[Sized]) -> Callable[[int], str]:
+    """Where a value of one of the lists stands, by its position among the values of all."""
+
+    def place(position: int) -> str:
+        ends = list(accumulate(map(len, lists)))
+        return f"{records.place(bisect_right(ends, position))}, field {field!r}"
+
+    return place
+
+
+def _struct(name: str, columns: list[pa.Array]) -> pa.Array:
+    return pa.StructArray.from_arrays(columns, fields=list(SCHEMA.field(name).type))
+
+
+def _places(place: str, ids: list[str]) -> Callable[[int], str]:
+    return lambda position: f"{place}, question {ids[position]!r}"
+
+
+def _parts(files: Files, stem: str) -> list[PublishedFile]:
+    """The file, or the parts that it is published in."""
+    numbered = {}
+    for number in range(PARTS):
+        for name in (f"{stem}/{stem}_{number}.json", f"{stem}_{number}.json"):
+            if number not in numbered and files.has(name):
+                numbered[number] = name
+    whole = [f"{stem}.json"] if files.has(f"{stem}.json") else []
+    if whole and numbered:
+        raise InputError(f"{files.find(whole[0]).place} is there, and {numbered[min(numbered)]} too; expected one")
+    missing = [f"{stem}_{number}.json" for number in range(max(numbered, default=-1)) if number not in numbered]
+    if missing:
+        place = files.find(numbered[max(numbered)]).place
+        raise InputError(f"{place} is there, but {', '.join(missing)} is not; expected all parts of {stem}")
+    return [files.find(name) for name in (*whole, *numbered.values())]
+
+
+def _unusable(parts: list[PublishedFile], name: str) -> str:
+    """Why a split's files are not read, if so, by the first records."""
+    with parts[0].open() as stream:
+        first: Mapping[str, Any] = dict(next(object_items(stream, parts[0].place), []))
+    if not first:
+        return "it holds no questions"
+    if name in MAY_LACK_ANSWERS and not any(isinstance(one, dict) and "answer" in one for one in first.values()):
+        return "its questions have no answers"
+    return ""

@@ -1,0 +1,133 @@
+"""TDIUC's questions with their annotations, from json to columns."""
+
+from collections.abc import Callable
+from itertools import accumulate
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.tdiuc import ABSURD
+from hf_vqa_mc.sources.files import Files, PublishedFile
+from hf_vqa_mc.sources.records import LARGEST, Records, check_texts, read_records
+from hf_vqa_mc.sources.table import lists_of, matching_rows
+from hf_vqa_mc.sources.vqa import SUBSETS
+
+TYPES = (
+    ABSURD, "activity_recognition", "attribute", "color", "counting", "object_presence", "object_recognition",
+    "positional_reasoning", "scene_recognition", "sentiment_understanding", "sport_recognition", "utility_affordance",
+)  # fmt: skip
+"""Kafle and Kanan 2017, Table 2, as the annotation files name them."""
+_kept: "WeakKeyDictionary[Files, dict[str, pa.Table]]" = WeakKeyDictionary()
+"""What was read from files that are in use, as both configs and each of their splits are made of all of it."""
+_ANSWER = pa.struct([("answer", pa.string()), ("answer_id", pa.int64()), ("answer_confidence", pa.string())])
+SCHEMA = pa.schema(
+    [
+        ("question_id", pa.string()),
+        ("image_id", pa.string()),
+        ("question", pa.string()),
+        ("question_type", pa.string()),
+        ("answer", pa.string()),
+        ("answers", pa.list_(_ANSWER)),
+        ("ans_source", pa.string()),
+        ("image_file", pa.string()),
+    ]
+)
+
+
+def read_splits(files: Files) -> dict[str, pa.Table]:
+    """The rows, tables ``SCHEMA``, of each split that is there.
+
+    A question's id is the publisher's. Were some in both files, all would get the name of their subset before them.
+    """
+    if files in _kept:
+        return _kept[files]
+    found = {
+        split: _read_subset(files, subset) for subset, split in SUBSETS.items() if files.has(questions_name(subset))
+    }
+    if not found:
+        files.find(questions_name("train2014"))
+    ids = [table["question_id"] for table in found.values()]
+    if len(ids) > 1 and pc.any(pc.is_in(ids[0], value_set=ids[1].combine_chunks())).as_py():
+        names = {split: subset for subset, split in SUBSETS.items()}
+        for split, table in found.items():
+            longer = pc.binary_join_element_wise(names[split], table["question_id"], "-")
+            found[split] = table.set_column(0, SCHEMA.field(0), longer)
+    _kept[files] = found
+    return found
+
+
+def questions_name(subset: str) -> str:
+    """The name of a subset's questions, as that of VQA's."""
+    return f"OpenEnded_mscoco_{subset}_questions.json"
+
+
+def _read_subset(files: Files, subset: str) -> pa.Table:
+    asked, annotated = files.find(questions_name(subset)), files.find(f"mscoco_{subset}_annotations.json")
+    questions = _columns(asked, "questions", _question_columns)
+    annotations = _columns(annotated, "annotations", _annotation_columns)
+    rows = matching_rows(
+        questions["question_id"],
+        annotations["question_id"],
+        field="question_id",
+        places=(asked.place, annotated.place),
+        lists=("questions", "annotations"),
+    )
+    annotations = annotations.take(rows)
+    differ = questions["question_id"].filter(pc.not_equal(questions["image_id"], annotations["image_id"]))
+    if len(differ):
+        raise InputError(
+            f"{annotated.place}: the annotation of question_id {differ[0]} expected the image_id of {asked.place}, "
+            "found another"
+        )
+    names = [f"COCO_{subset}_{image_id:012d}.jpg" for image_id in questions["image_id"].to_pylist()]
+    columns = {
+        **{name: annotations[name] for name in annotations.column_names},
+        **{name: questions[name] for name in questions.column_names},
+        "image_id": questions["image_id"].cast(pa.string()),
+        "image_file": pa.chunked_array([pa.array(names, pa.string())]),
+    }
+    return pa.Table.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def _columns(file: PublishedFile, key: str, columns: Callable[[Records], pa.Table]) -> pa.Table:
+    return pa.concat_tables(columns(records) for records in read_records(file, key)).combine_chunks()
+
+
+def _question_columns(records: Records) -> pa.Table:
+    return pa.table(
+        {
+            "question_id": pa.array(records.ids("question_id"), pa.string()),
+            "image_id": pa.array(records.whole_numbers("image_id"), pa.int64()),
+            "question": pa.array(records.filled_texts("question"), pa.string()),
+        }
+    )
+
+
+def _annotation_columns(records: Records) -> pa.Table:
+    lists = records.lists("answers")
+    for position, some in enumerate(lists):
+        if not some:
+            raise records.unexpected(position, "answers", "an answer", some)
+    answers = records.nested("answers")
+    texts = answers.filled_texts("answer")
+    numbers = [row.get("answer_id") for row in answers.rows]
+    sure = ["" if row.get("answer_confidence") is None else row["answer_confidence"] for row in answers.rows]
+    for position, number in enumerate(numbers):
+        if number is not None and (type(number) is not int or not 0 <= number <= LARGEST):
+            raise answers.unexpected(position, "answer_id", "a whole number from 0 on", number)
+    check_texts(sure, lambda position: f"{answers.place(position)}, field 'answer_confidence'")
+    firsts = [0, *accumulate(map(len, lists))][:-1]
+    columns = [pa.array(texts, pa.string()), pa.array(numbers, pa.int64()), pa.array(sure, pa.string())]
+    structs = pa.StructArray.from_arrays(columns, fields=list(_ANSWER))
+    return pa.table(
+        {
+            "question_id": pa.array(records.ids("question_id"), pa.string()),
+            "image_id": pa.array(records.whole_numbers("image_id"), pa.int64()),
+            "question_type": pa.array(records.named("question_type", {name: name for name in TYPES}), pa.string()),
+            "answer": pa.array([texts[first] for first in firsts], pa.string()),
+            "answers": lists_of(lists, structs),
+            "ans_source": pa.array(records.ids("ans_source"), pa.string()),
+        }
+    )

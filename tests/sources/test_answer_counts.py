@@ -1,0 +1,66 @@
+"""Counting answers, their entropy, and whether ids differ: as defined, in whatever pieces the rows come."""
+
+import math
+from collections import Counter
+
+import hypothesis.strategies as st
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+from hf_vqa_mc.sources import unique_ids
+from hf_vqa_mc.sources.answer_counts import (
+    by_value,
+    count,
+    entropy,
+    grouped,
+    mean_entropy,
+    most_frequent,
+    type_table,
+)
+from hf_vqa_mc.sources.unique_ids import UniqueIds
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=20))
+def test_entropy_is_that_of_its_definition(sizes):
+    shares = np.array(sizes) / sum(sizes)
+    assert entropy(sizes) == pytest.approx(-(shares * np.log2(shares)).sum(), abs=1e-9)
+    assert entropy(sizes[::-1]) == entropy(sizes)
+    assert 0 <= entropy(sizes) <= math.log2(len(sizes)) + 1e-9
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")), min_size=1), st.integers(1, 5))
+def test_rows_are_counted_whatever_their_pieces(rows, size):
+    counts = {("kind", "answer"): Counter(), ("answer",): Counter()}
+    for start in range(0, len(rows), size):
+        kinds, answers = zip(*rows[start : start + size], strict=True)
+        count(counts, pa.table({"kind": kinds, "answer": answers}))
+    pairs = counts["kind", "answer"]
+    assert pairs == Counter(rows)
+    assert counts["answer",] == Counter((answer,) for _, answer in rows)
+    assert by_value(pairs) == Counter(answer for _, answer in rows)
+    assert grouped(pairs).get("a", Counter()) == Counter(answer for kind, answer in rows if kind == "a")
+
+
+def test_groups_mean_alike_and_by_their_rows():
+    groups = {"even": Counter(a=1, b=1), "one": Counter(c=6)}
+    assert mean_entropy(groups) == (0.5, 0.25)
+    assert mean_entropy({}) == (0.0, 0.0)
+
+
+def test_equally_frequent_answers_come_by_name():
+    assert most_frequent(Counter(b=2, a=2, c=3), 2) == [["c", 3], ["a", 2]]
+    table = type_table("Answers", "type", {"x": Counter(a=1), "y": Counter(a=2, b=2)})
+    assert table["rows"] == [["y", 4, 2, "a", 1.0], ["x", 1, 1, "a", 0.0]]
+
+
+@given(st.lists(st.text(max_size=3), max_size=60), st.integers(1, 9))
+def test_ids_that_occur_twice_are_suspected_and_no_others(ids, at_once):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unique_ids, "AT_ONCE", at_once)
+        seen = UniqueIds()
+        for start in range(0, len(ids), 7):
+            seen.add(ids[start : start + 7])
+            seen.suspects()
+        assert seen.suspects() == {hash(one) for one, times in Counter(ids).items() if times > 1}
