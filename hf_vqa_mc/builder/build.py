@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from hf_vqa_mc.builder.folder import write_folder
 from hf_vqa_mc.builder.image_files import find_images
-from hf_vqa_mc.builder.ingredients import GENERATED, check_names, gather, published_only
+from hf_vqa_mc.builder.ingredients import GENERATED, PUBLISHED, Origins, check_names, gather, published_only
 from hf_vqa_mc.builder.inventory import read_inventory
 from hf_vqa_mc.builder.open_ended import all_there, sorted_out
 from hf_vqa_mc.builder.place import check_output
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources import find_source
+from hf_vqa_mc.sources import Source, find_source
+from hf_vqa_mc.sources.generated import as_found
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images, source_files
 from hf_vqa_mc.variants import Settings, build_variants
 from hf_vqa_mc.version import __version__
@@ -45,6 +46,8 @@ def build_dataset(
     variants: Sequence[str] | None = None,
     word_vectors: str | None = None,
     decoys: str = GENERATED,
+    orig: str = PUBLISHED,
+    plausible: str | Path | None = None,
     settings: Settings | None = None,
     images: str | Path | None = None,
     embed_images: bool = False,
@@ -61,6 +64,8 @@ def build_dataset(
             default all that the source can have with these files.
         word_vectors: a vector file, a name of gensim-data, or ``corpus``; needed for QoU decoys.
         decoys: ``generated``, or ``released`` for those that the authors of the paper released.
+        orig: whose decoys the variants with ``orig`` have: ``published``, or ``made`` as VQA's were.
+        plausible: with ``made``, a file of answers that people gave without the image.
         settings: the method's parameters; by default the paper's.
         images: the folder with the image files; adds the config ``<source>_images``.
         embed_images: write each row's image into the row instead.
@@ -72,8 +77,11 @@ def build_dataset(
         OSError: the output cannot be written (disk full, no permission); nothing was left behind.
     """
     place, files = Path(output), None if images is None else Path(images)
-    named, chosen = sorted_out(source, variants)
-    check_names(source, named or None, decoys)
+    folder = None if data_dir is None else Path(data_dir)
+    about = as_found(find_source(source), folder)
+    named, chosen = sorted_out(about, variants)
+    origins = Origins(decoys, orig, None if plausible is None else Path(plausible))
+    check_names(source, named or None, origins)
     check_folder_name(place.absolute().name)
     check_output(place.absolute().resolve())
     if embed_images and files is None:
@@ -81,12 +89,10 @@ def build_dataset(
     if files is not None and not files.is_dir():
         raise InputError(f"images {files}: no such folder")
     use_threads(workers)
-    folder = None if data_dir is None else Path(data_dir)
-    about = find_source(source)
     with_choices = named is None or bool(named)
     published = source_files(about, folder) if about.open_ended else None
     if chosen is None and published:
-        with_choices, chosen = all_there(source, published)
+        with_choices, chosen = all_there(about, published)
     readings = [Reading(config, published) for config in chosen or () if published]
     if embed_images and readings:
         raise InputError(
@@ -95,7 +101,7 @@ def build_dataset(
         )
     made = None
     if with_choices:
-        made = gather(source, folder, named, word_vectors, decoys, settings or Settings(), progress)
+        made = gather(source, folder, named, word_vectors, origins, settings or Settings(), progress)
     found = None
     if files is not None:
         asked = [made.triplets.select(["image_id", "image_file"])] if made else []
@@ -106,7 +112,7 @@ def build_dataset(
         place,
         source,
         build_variants(made.triplets, made.names, made.vectors, made.settings, progress) if made else (),
-        about=about_source(source),
+        about=about_source(about),
         made_with=made.made_with(__version__, decoys) if made else published_only(__version__),
         open_ended=readings,
         images=found,
@@ -118,9 +124,8 @@ def build_dataset(
     return Build(place.absolute(), source, configs, inventory["default"], tuple(sorted(gone)))
 
 
-def about_source(name: str) -> dict[str, str]:
+def about_source(source: Source) -> dict[str, str]:
     """What a dataset card says of a source."""
-    source = find_source(name)
     return {
         key: getattr(source, key) for key in ("title", "description", "homepage", "licence", "citation", "image_hint")
     }

@@ -51,7 +51,7 @@ COLUMNS = """\
 """
 
 VARIANTS = {
-    "orig": "the decoys published with the source",
+    "orig": "the decoys published with the source (or made as VQA's were, see below)",
     "iou": "IoU decoys",
     "qou": "QoU decoys",
     "iou_qou": "IoU and QoU decoys",
@@ -223,6 +223,7 @@ def _making(name: str, entry: dict[str, Any]) -> str:
             if vectors
             else "No word vectors were needed."
         ),
+        *_made_candidates(made.get("orig_made")),
         "",
         "| setting | value |",
         "|---|---|",
@@ -231,6 +232,22 @@ def _making(name: str, entry: dict[str, Any]) -> str:
         "The same files, vectors, settings and version give the same bytes.",
     ]
     return "\n".join(lines)
+
+
+def _made_candidates(made: dict[str, Any] | None) -> list[str]:
+    """How the decoys of ``orig`` came to be, where no publisher gave them."""
+    if not made:
+        return []
+    decoys, human = made["decoys"], made["also_human_answers"]["any"]["questions"]
+    popular = ", ".join(plain(answer) for answer in made["popular"])
+    return [
+        "",
+        "No publisher gave the decoys of the variants with `orig`: they were made as those of VQA's multiple-choice "
+        f"task (Antol et al. 2015, Sect. 3): {decoys['plausible']:,} plausible ones "
+        f"({made['plausible']['given']:,} given by people, the others answers to similar questions), "
+        f"{decoys['popular']:,} of the most popular answers ({popular}) and {decoys['random']:,} random ones. "
+        f"As there, another annotator's answer may be among them: in {human:,} of {made['questions']:,} questions.",
+    ]
 
 
 def _licences(sources: dict[str, Any]) -> str:

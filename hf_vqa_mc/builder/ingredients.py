@@ -1,6 +1,6 @@
 """What a build starts from: known names, a source's triplets and the word vectors, checked before any work."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.language.text import words
 from hf_vqa_mc.language.word_vectors import CORPUS, WordVectors, load_word_vectors
@@ -24,7 +25,25 @@ DECOYS = {
     RELEASED: "the IoU and QoU decoys that the paper's authors released (Visual7W)",
 }
 
+PUBLISHED, MADE = "published", "made"
+ORIG = {
+    PUBLISHED: "those that the publisher gives",
+    MADE: "the wrong ones of 18 candidates, made as VQA's were (Antol et al. 2015, Sect. 3)",
+}
+
 Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Where decoys come from."""
+
+    decoys: str = GENERATED
+    """IoU and QoU decoys, a key of DECOYS"""
+    orig: str = PUBLISHED
+    """the decoys of the variants with ``orig``, a key of ORIG"""
+    plausible: Path | None = None
+    """a file of answers that people gave without the image, for ``orig`` decoys that are made"""
 
 
 @dataclass(frozen=True)
@@ -36,6 +55,8 @@ class Ingredients:
     """the variants to make"""
     vectors: WordVectors | None
     settings: Settings
+    orig_made: Mapping[str, Any] | None = None
+    """what there is to know of ``orig`` decoys that were made"""
 
     def made_with(self, version: str, decoys: str) -> dict[str, Any]:
         """The settings and versions that the dataset card tells; nothing of this machine."""
@@ -47,6 +68,7 @@ class Ingredients:
             "triplets": self.triplets.num_rows,
             "word_vectors": named,
             "settings": asdict(self.settings),
+            **({"orig_made": self.orig_made} if self.orig_made else {}),
         }
 
 
@@ -55,16 +77,20 @@ def published_only(version: str) -> dict[str, Any]:
     return {"version": version, "decoys": None, "triplets": 0, "word_vectors": None, "settings": {}}
 
 
-def check_names(source: str, variants: Sequence[str] | None, decoys: str) -> None:
+def check_names(source: str, variants: Sequence[str] | None, origins: Origins) -> None:
     """Nothing, if all of these are known.
 
     Raises:
         InputError: naming the first that is not, and the nearest that is.
     """
     find_source(source)
-    if decoys not in DECOYS:
-        raise unknown_name("kind of decoys", decoys, DECOYS)
-    if decoys == RELEASED and not find_source(source).has_released_decoys:
+    if origins.decoys not in DECOYS:
+        raise unknown_name("kind of decoys", origins.decoys, DECOYS)
+    if origins.orig not in ORIG:
+        raise unknown_name("origin of orig decoys", origins.orig, ORIG)
+    if origins.plausible is not None and origins.orig != MADE:
+        raise InputError(f"--plausible is for orig decoys that are made: add --orig {MADE}")
+    if origins.decoys == RELEASED and not find_source(source).has_released_decoys:
         raise InputError(f"{source}: the authors released no decoys for it; leave --decoys at {GENERATED}")
     if variants is not None and not variants:
         raise InputError(f"no variants named; known: {', '.join(RECIPES)}")
@@ -80,7 +106,7 @@ def gather(
     data_dir: Path | None,
     variants: Sequence[str] | None,
     word_vectors: str | None,
-    decoys: str,
+    origins: Origins,
     settings: Settings,
     progress: Progress = lambda step, done, total: None,
     download_config: "DownloadConfig | None" = None,
@@ -92,7 +118,7 @@ def gather(
         data_dir: the folder with the publisher's files; downloaded where it is None.
         variants: names of multiple-choice variants; None for all that the source can have.
         word_vectors: as ``language.word_vectors.load_word_vectors`` takes it; only needed where QoU decoys are made.
-        decoys: ``generated`` or ``released``.
+        origins: where decoys come from.
         settings: those of the variants.
         progress: told (step, done, total).
         download_config: where downloads are kept; by default the user's cache.
@@ -101,11 +127,13 @@ def gather(
         InputError: an unknown name, files that cannot be used, a variant that the source cannot have, or no word
             vectors named where they are needed.
     """
-    check_names(source, variants, decoys)
+    check_names(source, variants, origins)
     if data_dir is not None:
         Folder(data_dir.expanduser(), find_source(source).downloads)  # checks that there is one, before the long reads
     wanted = word_vectors or find_source(source).default_word_vectors
-    similar = decoys == GENERATED and (variants is None or any("qou" in RECIPES[name].sets for name in variants))
+    similar = origins.decoys == GENERATED and (
+        variants is None or any("qou" in RECIPES[name].sets for name in variants)
+    )
     vectors = None
     if similar and wanted is None:
         raise InputError(
@@ -123,14 +151,21 @@ def gather(
         vectors = load_word_vectors(wanted)
         progress("reading word vectors", 1, 1)
     progress("reading questions", 0, 1)
-    triplets = read_triplets(source, data_dir, released_decoys=decoys == RELEASED, download_config=download_config)
+    given = read_plausible(origins.plausible) if origins.plausible else None
+    released = origins.decoys == RELEASED
+    triplets = read_triplets(source, data_dir, released_decoys=released, download_config=download_config)
     progress("reading questions", 1, 1)
+    orig_made = None
+    if origins.orig == MADE:
+        triplets, orig_made = vqa_candidates(
+            triplets, plausible=given, pool=settings.pool, seed=settings.seed, progress=progress
+        )
     names = _possible(source, triplets, variants)
     if similar and wanted == CORPUS:
         progress("training word vectors", 0, 1)
         vectors = load_word_vectors(CORPUS, partial(sentences, triplets), settings.seed)
         progress("training word vectors", 1, 1)
-    return Ingredients(triplets, names, vectors, settings)
+    return Ingredients(triplets, names, vectors, settings, orig_made)
 
 
 def _possible(source: str, triplets: pa.Table, variants: Sequence[str] | None) -> tuple[str, ...]:

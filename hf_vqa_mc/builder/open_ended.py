@@ -10,7 +10,7 @@ import pyarrow as pa
 from hf_vqa_mc.builder.shards import WrittenSplit, write_stream
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.schema import features_of
-from hf_vqa_mc.sources import OpenEnded, find_source
+from hf_vqa_mc.sources import OpenEnded, Source
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.open_ended import Reading
 from hf_vqa_mc.variants import RECIPES
@@ -20,17 +20,17 @@ Progress = Callable[[str, int, int], None]
 COUNTING = "writing {}"
 
 
-def sorted_out(source: str, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:
+def sorted_out(source: Source, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:
     """What is asked for: variants and open-ended configs; None and None for all that the source can have.
 
     Args:
-        source: name of the source.
+        source: which is asked for.
         names: of variants (``iou_qou``) and of open-ended configs (``balanced``), or whole configs (``gqa_balanced``).
 
     Raises:
         InputError: naming the first that is unknown, and the nearest that is not; or one that is named twice.
     """
-    configs = {config.name: config for config in find_source(source).open_ended}
+    configs = {config.name: config for config in source.open_ended}
     words = {config.word: config for config in configs.values()}
     if names is None:
         return None, None
@@ -39,7 +39,7 @@ def sorted_out(source: str, names: Sequence[str] | None) -> tuple[list[str] | No
     variants: list[str] = []
     chosen: list[OpenEnded] = []
     for name in names:
-        short = name.removeprefix(f"{source}_")
+        short = name.removeprefix(f"{source.name}_")
         config = configs.get(name) or words.get(short)
         if config is None and short not in RECIPES:
             raise unknown_name("variant", name, [*RECIPES, *words])
@@ -52,11 +52,10 @@ def sorted_out(source: str, names: Sequence[str] | None) -> tuple[list[str] | No
     return variants, chosen
 
 
-def all_there(source: str, files: Files) -> tuple[bool, list[OpenEnded]]:
+def all_there(source: Source, files: Files) -> tuple[bool, list[OpenEnded]]:
     """Whether the files hold multiple-choice questions, and the open-ended configs that they hold."""
-    about = find_source(source)
-    found = [config for config in about.open_ended if config.splits(files, {})]
-    return not found or about.has_triplets(files), found
+    found = [config for config in source.open_ended if config.splits(files, {})]
+    return not found or source.has_triplets(files), found
 
 
 def write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[str, Any]:

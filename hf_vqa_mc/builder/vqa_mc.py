@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hf_vqa_mc.builder.build import about_source
 from hf_vqa_mc.builder.fingerprint import code_state, fingerprint, input_state, vectors_state
-from hf_vqa_mc.builder.ingredients import GENERATED, Ingredients, Progress, gather
+from hf_vqa_mc.builder.ingredients import GENERATED, Ingredients, Origins, Progress, gather
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.schema import features_of, multiple_choice_features
 from hf_vqa_mc.sources import SOURCES, OpenEnded, find_source
@@ -104,7 +104,7 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
 
     def _info(self) -> datasets.DatasetInfo:
-        about = about_source(self.config.source)
+        about = about_source(find_source(self.config.source))
         told = self._open_ended.description if self._open_ended else f"Variant {self.config.variant}."
         return datasets.DatasetInfo(
             description=f"{about['description']} {told}",
@@ -149,7 +149,7 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
                 None if config.data_dir is None else Path(config.data_dir),
                 [config.variant],
                 config.word_vectors,
-                config.decoys,
+                Origins(config.decoys),
                 config.settings(),
                 progress,
                 _downloads(dl_manager),

@@ -46,6 +46,17 @@ def build(
         ),
     ] = None,
     decoys: Annotated[str, typer.Option(help="generated, or released by the paper's authors.")] = "generated",
+    orig: Annotated[
+        str, typer.Option(help="Decoys of the variants with orig: published, or made as VQA's 18 candidates were.")
+    ] = "published",
+    plausible: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --orig made: json, question id to answers that people gave without the image; else they come "
+            "from similar questions.",
+            show_default=False,
+        ),
+    ] = None,
     decoys_per_set: Annotated[int, typer.Option(help="IoU and QoU decoys.", rich_help_panel=METHOD)] = 3,
     n_similar: Annotated[
         int, typer.Option(help="Most similar questions that may give QoU decoys.", rich_help_panel=METHOD)
@@ -121,6 +132,8 @@ def build(
             variants=None if variants is None else [name.strip() for name in variants.split(",") if name.strip()],
             word_vectors=word_vectors,
             decoys=decoys,
+            orig=orig,
+            plausible=plausible,
             settings=settings,
             images=images,
             embed_images=embed_images,
@@ -153,9 +166,9 @@ def show(built: "Build") -> None:
     from rich.table import Table
 
     from hf_vqa_mc.builder.card_text import choices_text, measured_split, percent
-    from hf_vqa_mc.sources.source import OPEN_SPLITS
+    from hf_vqa_mc.schema import SPLITS
 
-    splits = [split for split in OPEN_SPLITS if any(split in config["splits"] for config in built.configs.values())]
+    splits = [split for split in SPLITS if any(split in config["splits"] for config in built.configs.values())]
     table = Table()
     table.add_column("config", no_wrap=True, min_width=max(map(len, built.configs)))
     for heading in (*splits, "choices", "prior rule", "chance"):
@@ -188,9 +201,15 @@ def show(built: "Build") -> None:
 def remarks(built: "Build") -> list[str]:
     """What one should know of the configs before using them: sets that are mostly fall-backs, missing decoys."""
     from hf_vqa_mc.builder.card_text import percent
+    from hf_vqa_mc.schema import SPLITS
 
     found = []
     for name, config in built.configs.items():
+        found += [
+            f"{name}: with {figures['rows']:,} rows in the split {split}."
+            for split, figures in config["splits"].items()
+            if "open_ended" in config and split not in SPLITS
+        ]
         for file, reason in config.get("statistics", {}).get("not_read", {}).items():
             found.append(f"{name}: {file} was not read: {reason}.")
         for reason, rows in config.get("statistics", {}).get("left_out", {}).items():

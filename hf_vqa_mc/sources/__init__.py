@@ -11,6 +11,7 @@ from hf_vqa_mc.errors import CountMismatch, InputError, unknown_name
 from hf_vqa_mc.schema import SPLITS, check_triplets
 from hf_vqa_mc.sources.cocoqa import COCOQA
 from hf_vqa_mc.sources.easyvqa import EASYVQA
+from hf_vqa_mc.sources.generated import as_found
 from hf_vqa_mc.sources.gqa import GQA
 from hf_vqa_mc.sources.open_ended import source_files
 from hf_vqa_mc.sources.qavg import QAVG
@@ -67,7 +68,7 @@ def read_triplets(
     Warns:
         CountMismatch: there are more or fewer triplets than the publisher or the paper says.
     """
-    source = find_source(name)
+    source = as_found(find_source(name), data_dir)
     if released_decoys and source.read_released is None:
         having = ", ".join(other.name for other in SOURCES.values() if other.has_released_decoys)
         raise InputError(f"{name}: no released decoys are to be had; expected one of: {having}")

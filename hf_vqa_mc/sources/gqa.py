@@ -182,13 +182,13 @@ GQA = Source(
     open_ended=(
         _config(
             BALANCED,
-            description="The balanced questions as published, whole records.",
+            description="The balanced questions, whole records.",
             expected_counts={"train": 943_000, "validation": 132_062, "test": 12_578},
             before="gqa_all",
         ),
         _config(
             ALL,
-            description="All questions as published, before balancing, whole records.",
+            description="All questions, before balancing, whole records.",
             expected_counts={"train": 14_305_356, "validation": 2_011_853, "test": 172_174},
         ),
     ),

@@ -7,14 +7,19 @@ what may not be an apple by its name is none.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Program, Step
-from hf_vqa_mc.engines.gqa.scene_graph import SCENE, SceneGraph
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
 
 YES, NO = "yes", "no"
+LEFT_OUT = ""
+"""Stands for what was left out of a graph among the objects that might be meant."""
 NAME = "name"
+
+SHORT = {LEFT: "left", RIGHT: "right"}
+"""Relations that are answers in fewer words."""
 
 COMPARATIVES = {
     "older": ("age", "old", "young"),
@@ -54,29 +59,49 @@ class Run(NamedTuple):
     """the objects that each step certainly found or looked at"""
 
 
-def run(program: Program, graph: SceneGraph, ontology: Ontology) -> Run:
+def run(program: Program, graph: SceneGraph, ontology: Ontology, known: "Known | None" = None) -> Run:
     """The answer to a program.
 
     Args:
         program: as in ``program.OPERATIONS``; its names must be the ontology's.
         graph: normalised.
         ontology: of the graph.
+        known: what steps gave before on this same graph; filled. One dictionary a graph makes many programs quick.
 
     Returns:
         The answer in the ontology's words ("yes" and "no" for what is verified), and what each step found.
     """
+    values, found = _run(program, graph, ontology, known)
+    return Run(values[-1] if isinstance(values[-1], str) else None, tuple(found))
+
+
+def find(program: Program, graph: SceneGraph, ontology: Ontology, known: "Known | None" = None) -> Found | None:
+    """What a program's last step finds; None where an earlier one is not settled. Args as for ``run``."""
+    values, _ = _run(program, graph, ontology, known)
+    return values[-1] if isinstance(values[-1], Found) else None
+
+
+def _run(
+    program: Program, graph: SceneGraph, ontology: Ontology, known: "Known | None"
+) -> tuple[list[Value], list[tuple[str, ...]]]:
     values: list[Value] = []
     found: list[tuple[str, ...]] = []
     for step in program:
         inputs = [values[place] for place in step.inputs]
-        value, ids = _RULES[step.operation](step, inputs, graph, ontology)
-        values.append(value)
-        found.append(ids)
-    last = values[-1]
-    return Run(last if isinstance(last, str) else None, tuple(found))
+        key = (step.operation, step.argument, *inputs)
+        result = known.get(key) if known is not None else None
+        if result is None:
+            result = _RULES[step.operation](step, inputs, graph, ontology)
+            if known is not None:
+                known[key] = result
+        values.append(result[0])
+        found.append(result[1])
+    return values, found
 
 
 Result: TypeAlias = tuple[Value, tuple[str, ...]]
+Known: TypeAlias = dict[tuple[Any, ...], Result]
+"""What steps give on one graph: by operation, argument and inputs."""
 UNSETTLED: Result = (None, ())
 
 
@@ -84,11 +109,14 @@ def _select(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontolo
     (name,) = step.argument
     if name == SCENE:
         return SCENE, ()
-    found = Found(
-        tuple(key for key, thing in graph.objects.items() if ontology.isa(thing.name, name)),
-        tuple(key for key, thing in graph.objects.items() if ontology.may_be(thing.name, name)),
-    )
-    return found, found.certain
+    certain = tuple(key for key, thing in graph.objects.items() if ontology.isa(thing.name, name))
+    possible = tuple(key for key, thing in graph.objects.items() if ontology.may_be(thing.name, name))
+    return Found(certain, (*possible, *_left_out(name, graph, ontology))), certain
+
+
+def _left_out(name: str, graph: SceneGraph, ontology: Ontology) -> tuple[str, ...]:
+    """LEFT_OUT, if something of this name may have been left out of the graph."""
+    return (LEFT_OUT,) if any(ontology.may_be(kind, name) for kind in graph.unclear) else ()
 
 
 def _filter(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
@@ -97,15 +125,16 @@ def _filter(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontolo
         return UNSETTLED
     kind, value, negated = step.argument
     wanted = NO if negated else YES
-    told = {key: has_value(graph, ontology, key, kind, value) for key in found.possible}
+    told = {key: has_value(graph, ontology, key, kind, value) for key in found.possible if key != LEFT_OUT}
     kept = Found(
         tuple(key for key in found.certain if told[key] == wanted),
-        tuple(key for key in found.possible if told[key] in (wanted, None)),
+        tuple(key for key in found.possible if told.get(key) in (wanted, None)),
     )
     return kept, kept.certain
 
 
 def _relate(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
+    """The objects at the other end of a relation; one of which there is one as a rule is taken to be told wholly."""
     name, relation, side = step.argument
     (anchor,) = inputs
     if not isinstance(anchor, Found) or anchor.only is None:
@@ -120,6 +149,11 @@ def _relate(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontolo
             possible.append(key)
             if told == YES and ontology.isa(thing.name, name):
                 certain.append(key)
+    words = ontology.relations[relation]
+    if certain and not words.many and not (words.one_subject and side == "o"):  # one wears several things
+        possible = certain
+    else:
+        possible += _left_out(name, graph, ontology)
     return Found(tuple(certain), tuple(possible)), tuple(certain)
 
 
@@ -206,7 +240,7 @@ def _choose_relation(step: Step, inputs: list[Value], graph: SceneGraph, ontolog
     chosen = [relation for relation, answer in answers.items() if answer == YES]
     if len(chosen) != 1 or None in answers.values():
         return UNSETTLED
-    return chosen[0], told[chosen[0]][1]
+    return SHORT.get(chosen[0], chosen[0]), told[chosen[0]][1]
 
 
 def _exist(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
@@ -271,11 +305,11 @@ def _all_alike(keys: tuple[str, ...], kind: str, graph: SceneGraph, ontology: On
 
 
 def _common(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    """The one type of which two objects have the same value; nothing if there are several."""
+    """The one type of which two objects have the same value, but for places; nothing if there are several."""
     keys = _compared(inputs)
     if keys is None:
         return UNSETTLED
-    kinds = sorted(set.intersection(*({kind for kind in graph.objects[key].values if kind} for key in keys)))
+    kinds = sorted(set.intersection(*(set(graph.objects[key].values) - {"", HORIZONTAL, VERTICAL} for key in keys)))
     shared = [kind for kind in kinds if _all_alike(keys, kind, graph, ontology) == YES]
     settled = [kind for kind in kinds if _all_alike(keys, kind, graph, ontology) is not None]
     return (shared[0] if len(shared) == 1 and settled == kinds else None), keys

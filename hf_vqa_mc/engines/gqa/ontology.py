@@ -49,6 +49,10 @@ class Attribute:
     """values that might be used for the same thing: none of them is a decoy, or a "no", for this one"""
     verb: bool = False
     """it is a present participle that stands behind its noun: a man that is waiting"""
+    before_only: bool = False
+    """it is a noun that stands before another one, never after "is": a tennis racket, a street sign"""
+    after_only: bool = False
+    """it stands after "is", never before a noun: a lamp that is on; with all verbs"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,15 @@ class Ontology:
     attributes: Mapping[str, Attribute]
     relations: Mapping[str, RelationName]
     exclusive: frozenset[str] = frozenset()
-    """types of which an object has one value as a rule: color, material, size; another value then speaks against one"""
+    """types of which an object has one value as a rule (color, size): another value then speaks against one"""
     name: str = ""
     """where it comes from, for statistics"""
     similar_kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """kinds that might be used for the same thing (couch, sofa; cup, mug): none is a decoy, or a "no", for the other"""
+    """kinds that might be used for the same thing (cup, mug): none is a decoy, or a "no", for the other"""
+    name_aliases: Mapping[str, str] = field(default_factory=dict)
+    """other names, wrong spellings: "sea gull" for seagull"""
+    value_aliases: Mapping[str, str] = field(default_factory=dict)
+    """other words for values, their adjectives: grey for gray, wooden for wood"""
 
     @cached_property
     def values(self) -> dict[str, tuple[str, ...]]:
@@ -96,7 +104,7 @@ class Ontology:
         return {kind: tuple(values) for kind, values in found.items()}
 
     def isa(self, name: str, category: str) -> bool:
-        """Whether what is called ``name`` certainly is a ``category``: an apple is a fruit, apples are an apple's kind."""
+        """Whether what is called ``name`` certainly is a ``category``: apples are fruit, and of an apple's kind."""
         noun = self.nouns[name]
         if category == ANYTHING or noun.kind == category:
             return True
@@ -117,8 +125,14 @@ class Ontology:
 
     def alike(self, value: str, other: str) -> bool:
         """Whether two values might be used for the same thing."""
+        one, two = self.attributes.get(value), self.attributes.get(other)
         return (
             value == other
-            or other in self.attributes[value].similar
-            or (other in self.attributes and value in self.attributes[other].similar)
+            or (one is not None and other in one.similar)
+            or (two is not None and value in two.similar)
+            or (
+                value in self.nouns
+                and other in self.nouns
+                and (self.may_be(value, other) or self.may_be(other, value))
+            )
         )

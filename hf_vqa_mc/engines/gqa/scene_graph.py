@@ -35,6 +35,8 @@ class SceneGraph:
     objects: Mapping[str, SceneObject]
     scene: Mapping[str, str] = field(default_factory=dict)
     """what is known of the image as a whole: ``weather``, ``location`` (indoors, outdoors), ``place``"""
+    unclear: frozenset[str] = frozenset()
+    """kinds that names of objects speak of which were left out: whether there are any is not clear"""
 
     def related(self, subject: str, relation: str, target: str) -> bool:
         """Whether the graph says so."""

@@ -133,8 +133,8 @@ def test_a_value_that_might_be_used_for_the_same_thing_is_no_no():
         (then(then(select("apple"), "relate", "table", "on", "o"), "exist"), None),  # which apple?
         (then(select("hat"), "verify rel", "boy", "wearing", "s"), "no"),  # the man wears it
         (then(select("hat"), "verify rel", "person", "wearing", "s"), "yes"),
-        (then(select("man"), "choose rel", "boy", LEFT, RIGHT, "o"), LEFT),
-        (then(select("boy"), "choose rel", "man", LEFT, RIGHT, "s"), LEFT),
+        (then(select("man"), "choose rel", "boy", LEFT, RIGHT, "o"), "left"),
+        (then(select("boy"), "choose rel", "man", LEFT, RIGHT, "s"), "left"),
     ],
 )
 def test_what_is_there_and_what_is_not_is_told_only_where_the_graph_settles_it(program, expected):
@@ -145,6 +145,17 @@ def test_a_person_may_be_a_woman():
     graph = SceneGraph("1", 9, 9, {"1": thing("1", "person")})
     assert run(then(select("woman"), "exist"), graph, ONTOLOGY).answer is None
     assert run(then(select("woman"), "exist"), GRAPH, ONTOLOGY).answer == "no"  # a man and a boy are none
+
+
+def test_what_was_left_out_may_be_what_is_looked_for():
+    graph = SceneGraph("1", 9, 9, {"1": thing("1", "apple", color="red")}, unclear=frozenset({"banana"}))
+    for name in ("banana", "fruit", "apple", "dog"):
+        settled = {"banana": None, "fruit": "yes", "apple": "yes", "dog": "no"}
+        assert run(then(select(name), "exist"), graph, ONTOLOGY).answer == settled[name]
+    assert run(then(select("fruit"), "query", "color"), graph, ONTOLOGY).answer is None
+    assert run(then(then(select("banana"), "filter", "color", "red", ""), "exist"), graph, ONTOLOGY).answer is None
+    assert run(then(then(select("apple"), "relate", "banana", "on", "s"), "exist"), graph, ONTOLOGY).answer is None
+    assert run(then(then(select("apple"), "relate", "dog", "on", "s"), "exist"), graph, ONTOLOGY).answer == "no"
 
 
 def test_logic_is_settled_by_one_side_where_it_can_be():

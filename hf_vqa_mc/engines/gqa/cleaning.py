@@ -1,0 +1,176 @@
+"""Annotators' words to the ontology's: names with their values ("two white horses"), values, spelling."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology
+from hf_vqa_mc.engines.gqa.own_attributes import is_participle
+from hf_vqa_mc.engines.gqa.plurals import is_surely_plural, singular_of
+from hf_vqa_mc.language.wordnet import load_wordnet
+
+_STOP_WORDS = frozenset(
+    "a an the this that these those some his her its their my our your one two three four five six seven several many "
+    "few another other part piece pieces bunch group pair lot of most each every".split()
+)
+_NOT_THEMSELVES = frozenset(
+    "toy stuffed fake model statue picture painting photo image drawing drawn painted printed reflection shadow "
+    "artificial plastic chocolate paper reflected carved cardboard miniature pretend cartoon illustration".split()
+)
+"""Words that may tell that a thing is none: a toy car is no car."""
+_AFTER_IT = frozenset("of in on with at for behind under near above by below beside next inside from against".split())
+_SENTENCES = frozenset("has have is are see sees not no and or without hanging sitting standing".split())
+"""Words of which it is not sure what the name names: all of a sentence, or one of two things."""
+_NO_HEADS = frozenset({"top", "side", "area", "line", "part", "board", "piece", "head", "back", "house"})
+
+
+LONGEST = 3
+"""Words of a name that is read as its last one; longer ones are sentences more often than names."""
+
+
+class Cleaned(NamedTuple):
+    """What a name says."""
+
+    name: str | None
+    """in the ontology, None if it knows no such thing"""
+    values: tuple[str, ...] = ()
+    note: str = ""
+    """what had to be done, for the count of problems"""
+
+
+def plain(text: str) -> str:
+    """Lower case, single spaces, no punctuation but hyphens and apostrophes inside words.
+
+    >>> plain("  The Man's  T-shirt. ")
+    "the man's t-shirt"
+    """
+    words = re.sub(r"[^\w\s'-]", " ", text.lower().replace("_", " ")).split()
+    return " ".join(word for word in (word.strip("'-") for word in words) if word)
+
+
+def clean_value(text: str, ontology: Ontology) -> str | None:
+    """The ontology's value for an annotator's word, None if it knows none.
+
+    Spelling, adjectives (wooden: wood) and words around it (very large) are seen to.
+    """
+    word = plain(text)
+    for tried in (word, word.replace("-", " "), word.replace(" ", "-"), _without_filler(word)):
+        if tried in ontology.attributes:
+            return tried
+        if tried in ontology.value_aliases:
+            return ontology.value_aliases[tried]
+    return None
+
+
+def unclear_kinds(names: Iterable[str], ontology: Ontology) -> frozenset[str]:
+    """The kinds that words of names are, of objects that were left out: a toy car may be meant by car.
+
+    >>> from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
+    >>> sorted(unclear_kinds(["man riding a horse"], own_ontology()))
+    ['horse', 'man']
+    """
+    words = {word for name in names for word in plain(name).split()}
+    known = (_known(word, ontology) for word in words - _STOP_WORDS)
+    return frozenset(ontology.nouns[name].kind for name in known if name and not ontology.nouns[name].vague)
+
+
+def _without_filler(word: str) -> str:
+    words = word.split()
+    while words and words[0] in ("very", "is", "are", "a", "an", "really", "colored", "the", "bright"):
+        words = words[1:]
+    while words and words[-1] in ("colored", "color", "colour", "coloured", "shaped", "in"):
+        words = words[:-1]
+    return " ".join(words)
+
+
+def clean_name(text: str, ontology: Ontology) -> Cleaned:
+    """What an annotator's name for an object says in the ontology's words.
+
+    As it stands, as another spelling or number of it, else as values before a noun ("white horse"), else as its last
+    word if the whole is no word of its own in WordNet ("crt monitor"); words after "of", "in", "on" are left away.
+    """
+    words = plain(text).split()
+    while len(words) > 1 and words[0] in _STOP_WORDS:
+        words = words[1:]
+    if not words:
+        return Cleaned(None, (), "empty")
+    if set(words) & _SENTENCES and " ".join(words) not in ontology.nouns:
+        return Cleaned(None, (), "unknown")
+    found = _known(" ".join(words), ontology)
+    if found:
+        return Cleaned(found)
+    for place, word in enumerate(words):
+        if place and word in _AFTER_IT:
+            shorter = clean_name(" ".join(words[:place]), ontology)
+            noun = ontology.nouns.get(shorter.name or "")
+            return Cleaned(None, (), "unknown") if noun is None or noun.vague else shorter._replace(note="phrase")
+    for split in range(1, len(words)):
+        name = _known(" ".join(words[split:]), ontology)
+        values = _values(words[:split], ontology) if name else None
+        if name and values is not None:
+            return Cleaned(name, values, "values in the name")
+    last = _known(words[-1], ontology) if len(words) <= LONGEST else None
+    if (
+        last
+        and set(words[:-1]).isdisjoint(_AFTER_IT)
+        and not any(map(is_participle, words[:-1]))
+        and words[-1] not in _NO_HEADS
+        and not set(words[:-1]) & _NOT_THEMSELVES
+        and not _is_a_word(words)
+    ):
+        return Cleaned(last, (), "read as its last word")
+    return Cleaned(None, (), "unknown")
+
+
+def _known(name: str, ontology: Ontology) -> str | None:
+    for tried in (name, name.replace("-", " "), name.replace("-", "")):
+        if tried in ontology.nouns:
+            return tried
+        if tried in ontology.name_aliases:
+            return ontology.name_aliases[tried]
+    singular = singular_of(name)
+    if singular and is_surely_plural(name):
+        noun = ontology.nouns.get(ontology.name_aliases.get(singular, singular))
+        return noun.plural_form if noun and noun.plural_form in ontology.nouns else None
+    joined = name.replace(" ", "")
+    return joined if " " in name and joined in ontology.nouns and len(joined) > 6 else None
+
+
+def _values(words: list[str], ontology: Ontology) -> tuple[str, ...] | None:
+    """The values that all of the words are, one or two words each; None if one is none."""
+    values: list[str] = []
+    place = 0
+    while place < len(words):
+        for length in (2, 1):
+            text = " ".join(words[place : place + length])
+            value = clean_value(text, ontology) if len(words[place : place + length]) == length else None
+            if value is not None and _may_stand_before(ontology.attributes[value]) and text not in _NOT_THEMSELVES:
+                values.append(value)
+                place += length
+                break
+        else:
+            if words[place] not in _STOP_WORDS and words[place] != "and":
+                return None
+            place += 1
+    return tuple(values)
+
+
+def _may_stand_before(attribute: Attribute) -> bool:
+    """Whether a value before a noun surely tells of the thing: not so a drinking bottle, a tennis racket."""
+    return not (attribute.before_only or attribute.verb or attribute.after_only)
+
+
+def _is_a_word(words: list[str]) -> bool:
+    """Whether the last two words are one of WordNet's that is no kind of the last: home plate, key board."""
+    return any(_is_another(form, words[-1]) for form in ("_".join(words[-2:]), "".join(words[-2:])))
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_another(form: str, last: str) -> bool:
+    wordnet = load_wordnet()
+    senses = wordnet.nouns.senses(form)
+    if not senses:
+        return False
+    above = wordnet.ancestors[wordnet.ancestor_starts[senses[0]] : wordnet.ancestor_starts[senses[0] + 1]].tolist()
+    return not set(above) & set(wordnet.nouns.senses(last))

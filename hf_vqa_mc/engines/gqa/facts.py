@@ -1,0 +1,285 @@
+"""What a question and its answer tell, as facts about objects, and which facts settle a question.
+
+Objects are known by their ids: what a question refers to is taken as found, so that "the man" and "the person in the
+snow" are one object if the graph says so. Hudson and Manning 2019, Sect. 3.4.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, YES
+from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
+from hf_vqa_mc.engines.gqa.program import Step
+from hf_vqa_mc.engines.gqa.question import Question
+from hf_vqa_mc.engines.gqa.scene_graph import SCENE, SceneGraph
+
+OPPOSITE = {YES: NO, NO: YES}
+
+Condition: TypeAlias = tuple[str, str, str, str]
+"""("value", type, value, yes or no), or ("relation", side, relation, id of the object at its other end)"""
+
+
+class Described(NamedTuple):
+    """All objects of a kind on which some conditions hold."""
+
+    kind: str
+    conditions: frozenset[Condition] = frozenset()
+
+
+Fact: TypeAlias = tuple[object, ...]
+"""One of
+
+- ("value", id, type, value, yes or no), ("exact", id, type, value): the only value of the type
+- ("kind", id, kind, yes or no), ("name", id, name)
+- ("relation", subject, relation, id, yes or no)
+- ("some", Described), ("none", Described), ("only", Described, id)
+- ("scene", type, value, yes or no), ("scene exact", type, value)
+- ("same", type, ids or Described, yes or no), ("common", ids, type), ("compare", type, ids with their values)
+- ("or", facts), ("program", program, answer)
+"""
+
+
+Claim: TypeAlias = tuple[list[Fact], list[tuple[Fact, ...]]]
+"""What is told, and alternatives of what settles it."""
+
+
+@dataclass(slots=True)
+class Told:
+    """What a question with its answer says."""
+
+    references: list[tuple[Described, str]] = field(default_factory=list)
+    """what it presupposes: the only object of a description"""
+    facts: list[Fact] = field(default_factory=list)
+    """what its answer tells"""
+    settled_by: list[tuple[Fact, ...]] = field(default_factory=list)
+    """alternatives; all facts of one settle the question, if it has an answer at all"""
+    witnesses: dict[Described, tuple[str, ...]] = field(default_factory=dict)
+    """objects that are what is described"""
+
+
+def kind_of(ontology: Ontology, name: str) -> str:
+    """What selections by a name go by: a noun's kind, or the category itself."""
+    noun = ontology.nouns.get(name)
+    return noun.kind if noun else name
+
+
+def is_kind(ontology: Ontology, kind: str, other: str) -> bool:
+    """Whether all objects of one kind are of another."""
+    return other in (ANYTHING, kind) or (kind in ontology.nouns and ontology.isa(kind, other))
+
+
+def relation_condition(ontology: Ontology, side: str, relation: str, other: str) -> Condition:
+    """A relation as a condition on one of its ends; of a relation and its inverse always the same one.
+
+    Args:
+        ontology: of the graph.
+        side: "s", the object is the subject; "o", it is the object of ``other``.
+        relation: a relation's name.
+        other: the id of the object at the other end.
+    """
+    if side == "o":
+        inverse = ontology.relations[relation].inverse
+        if inverse and ontology.relations[inverse].inverse == relation:
+            return ("relation", "s", inverse, other)
+    return ("relation", side, relation, other)
+
+
+def condition_fact(object_id: str, condition: Condition, holds: bool = True) -> Fact:
+    """That a condition holds for an object, or that it does not."""
+    what, one, two, three = condition
+    if what == "value":
+        return ("value", object_id, one, two, three if holds else OPPOSITE[three])
+    sign = YES if holds else NO
+    return ("relation", object_id, two, three, sign) if one == "s" else ("relation", three, two, object_id, sign)
+
+
+def described_facts(described: Described, object_id: str) -> list[Fact]:
+    """What is known of an object that is described."""
+    kind: Fact = ("kind", object_id, described.kind, YES)
+    return [kind, *(condition_fact(object_id, condition) for condition in sorted(described.conditions))]
+
+
+def read_question(question: Question, graph: SceneGraph, ontology: Ontology) -> Told:
+    """What a question tells and what settles it.
+
+    A question of a form that is not known here tells what it refers to, and is settled only by a question of the same
+    program.
+    """
+    return _Reader(question, graph, ontology).told
+
+
+class _Unknown(Exception):
+    """A program of a form that is not read."""
+
+
+class _Reader:
+    """Goes through a program, step by step."""
+
+    def __init__(self, question: Question, graph: SceneGraph, ontology: Ontology) -> None:
+        self.question, self.graph, self.ontology = question, graph, ontology
+        self.told = Told()
+        self.values: list[Described | str | None] = []
+        try:
+            for place in range(len(question.program)):
+                self.values.append(self._selection(place))
+            self.told.facts, self.told.settled_by = self._claim(len(question.program) - 1, question.answer)
+        except _Unknown:
+            same: Fact = ("program", question.program, question.answer)
+            self.told.facts, self.told.settled_by = [same], [(same,)]
+
+    def _selection(self, place: int) -> Described | str | None:
+        """What a step selects; None for one that selects nothing."""
+        step = self.question.program[place]
+        match step.operation, step.argument:
+            case "select", (name,):
+                return SCENE if name == SCENE else Described(kind_of(self.ontology, name))
+            case "filter", (kind, value, negated):
+                found = self._described(step.inputs[0])
+                condition: Condition = ("value", kind, value, NO if negated else YES)
+                return found._replace(conditions=found.conditions | {condition})
+            case "relate", (name, relation, side):
+                return self._related(step, name, relation, side)
+        return None
+
+    def _described(self, place: int) -> Described:
+        value = self.values[place]
+        if not isinstance(value, Described):
+            raise _Unknown
+        return value
+
+    def _related(self, step: Step, name: str, relation: str, side: str) -> Described:
+        condition = relation_condition(self.ontology, side, relation, self._only(step.inputs[0]))
+        return Described(kind_of(self.ontology, name), frozenset((condition,)))
+
+    def _only(self, place: int) -> str:
+        """The one object that a step found, noted as a reference."""
+        ids = self.question.found[place]
+        if len(ids) != 1:
+            raise _Unknown
+        reference = (self._described(place), ids[0])
+        if reference not in self.told.references:
+            self.told.references.append(reference)
+        return ids[0]
+
+    def _claim(self, place: int, answer: str) -> Claim:
+        """What the answer to a step tells, and what settles it."""
+        step = self.question.program[place]
+        match step.operation:
+            case "query":
+                return self._queried(step)
+            case "choose":
+                return self._named(step) if step.argument[0] == NAME else self._chosen(step)
+            case "choose rel":
+                return self._chosen_relation(step, place)
+            case "common":
+                return self._in_common(step, answer)
+            case "compare":
+                return self._compared(step)
+        if answer not in OPPOSITE:
+            raise _Unknown
+        if step.operation in ("and", "or"):
+            return self._joined(step, answer)
+        return self._verified(step, place, answer)
+
+    def _verified(self, step: Step, place: int, answer: str) -> Claim:
+        match step.operation:
+            case "verify" if self.values[step.inputs[0]] == SCENE:
+                kind, value = step.argument
+                exact = ("scene exact", kind, value)
+                one: Fact = ("scene", kind, value, answer)
+                return [exact if answer == YES else one], [(one,)]
+            case "verify":
+                one = ("value", self._only(step.inputs[0]), *step.argument, answer)
+            case "exist":
+                one = self._there(self._described(step.inputs[0]), step.inputs[0], answer)
+            case "verify rel":
+                name, relation, side = step.argument
+                one = self._there(self._related(step, name, relation, side), place, answer)
+            case "same":
+                one = ("same", step.argument[0], self._several(step), answer)
+            case "different":
+                one = ("same", step.argument[0], self._several(step), OPPOSITE[answer])
+            case _:
+                raise _Unknown
+        return [one], [(one,)]
+
+    def _there(self, described: Described, place: int, answer: str) -> Fact:
+        """That there is such an object, or none."""
+        if answer == NO:
+            return ("none", described)
+        self.told.witnesses[described] = self.question.found[place]
+        return ("some", described)
+
+    def _several(self, step: Step) -> frozenset[str] | Described:
+        if len(step.inputs) == 1:
+            return self._described(step.inputs[0])
+        return frozenset(self._only(place) for place in step.inputs)
+
+    def _queried(self, step: Step) -> Claim:
+        (kind,) = step.argument
+        if self.values[step.inputs[0]] == SCENE:
+            value = self.graph.scene[kind]
+            return [("scene exact", kind, value)], [(("scene", kind, value, YES),)]
+        key = self._only(step.inputs[0])
+        if kind == NAME:
+            name: Fact = ("name", key, self.graph.objects[key].name)
+            return [name], [(name,)]
+        value = self.graph.objects[key].values[kind][0]
+        return [("exact", key, kind, value)], [(("value", key, kind, value, YES),)]
+
+    def _chosen(self, step: Step) -> Claim:
+        kind, *options = step.argument
+        if self.values[step.inputs[0]] == SCENE:
+            there: Sequence[str] = (self.graph.scene[kind],)
+            facts: list[Fact] = [("scene", kind, value, YES if value in there else NO) for value in options]
+            return [("scene exact", kind, there[0])], [(fact,) for fact in facts]
+        key = self._only(step.inputs[0])
+        there = self.graph.objects[key].values.get(kind, ())
+        facts = [("value", key, kind, value, YES if value in there else NO) for value in options]
+        return facts, [(fact,) for fact in facts]
+
+    def _named(self, step: Step) -> Claim:
+        key = self._only(step.inputs[0])
+        name = self.graph.objects[key].name
+        facts: list[Fact] = [
+            ("kind", key, kind_of(self.ontology, option), YES if self.ontology.isa(name, option) else NO)
+            for option in step.argument[1:]
+        ]
+        return facts, [(fact,) for fact in facts]
+
+    def _chosen_relation(self, step: Step, place: int) -> Claim:
+        name, *relations, side = step.argument
+        anchor, found = self._only(step.inputs[0]), self.question.found[place]
+        facts: list[Fact] = []
+        for relation in relations:
+            ends = (found[0], anchor) if side == "s" else (anchor, found[0])
+            holds = self.graph.related(ends[0], relation, ends[1])
+            facts.append(self._there(self._related(step, name, relation, side), place, YES if holds else NO))
+        return facts, [(fact,) for fact in facts]
+
+    def _in_common(self, step: Step, answer: str) -> Claim:
+        several = self._several(step)
+        if any(isinstance(of_one, str) and answer not in self.graph.objects[of_one].values for of_one in several):
+            raise _Unknown
+        shared: Fact = ("same", answer, several, YES)
+        return [("common", several, answer), shared], [(shared,)]
+
+    def _compared(self, step: Step) -> Claim:
+        kind = COMPARATIVES[step.argument[0]][0]
+        keys = [self._only(place) for place in step.inputs]
+        fact: Fact = ("compare", kind, frozenset((key, self.graph.objects[key].values[kind]) for key in keys))
+        return [fact], [(fact,)]
+
+    def _joined(self, step: Step, answer: str) -> Claim:
+        """Both facts are told, or one of two."""
+        both = (answer == YES) == (step.operation == "and")
+        parts = [self._claim(place, answer) for place in step.inputs]
+        if any(len(settled_by) != 1 or len(settled_by[0]) != 1 for _, settled_by in parts):
+            raise _Unknown
+        if both:
+            facts = [fact for told, _ in parts for fact in told]
+            return facts, [tuple(alternative[0][0] for _, alternative in parts)]
+        needs = [alternative[0] for _, alternative in parts]
+        either: Fact = ("or", frozenset(of_one[0] for of_one in needs))
+        return [either], [(either,), *needs]

@@ -1,0 +1,162 @@
+"""Annotators' scene graphs to normalised ones (Hudson and Manning 2019, Sect. 3.2).
+
+What is merely imperfect is left out and counted, under names that begin with what it is about:
+
+- ``image: no objects``: the image gives no graph.
+- ``object: ...``: no name, a name that the ontology does not know or that is vague (thing, part), an empty box, a box
+  outside the image, the same object twice (made one). A box that reaches out of the image is cut.
+- ``name: ...``: read in another way than it stands there; nothing is lost.
+- ``value: ...``: the ontology does not know it; things of this kind have none (water that is drinking);
+  values that contradict one another (open, closed); colors of a patterned object, which are kept without their type,
+  for others may be on it too.
+- ``relation: ...``: to an object that is not there or was left out, to itself, of a name that is not known or says
+  nothing, that would sound unnatural (Sect. 3.2: woman in shirt, tail attached to giraffe), that others contradict
+  (each of two to the left of the other; cycles), that boxes contradict.
+
+A file that is broken is an ``InputError`` of ``scene_graph_files``.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from hf_vqa_mc.engines.gqa.cleaning import clean_name, clean_value, plain, unclear_kinds
+from hf_vqa_mc.engines.gqa.edges import clean_relations
+from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.positions import Box, overlap, position, within
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
+from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
+from hf_vqa_mc.engines.gqa.scenes import is_picture, scene_of
+from hf_vqa_mc.engines.gqa.value_types import values_by_type
+
+SAME_BOX = 0.8
+"""Two boxes with one name that overlap so much, intersection over union, are one object twice."""
+
+_SIDES = (("left", "middle", "right"), ("top", "middle", "bottom"))
+
+
+def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> SceneGraph | None:
+    """A scene graph in the ontology's words, or None if no object is left.
+
+    Args:
+        raw: as read.
+        ontology: whose names, values and relations it may hold.
+        problems: takes the counts of what was left out, by the reasons above.
+    """
+    objects, boxes, image_values = _named(raw, ontology, problems)
+    unclear = unclear_kinds((thing.name for key, thing in raw.objects.items() if key not in objects), ontology)
+    same = _duplicates(objects, boxes, ontology)
+    problems.update({"object: the same one twice": len(same)} if same else {})
+    relations = clean_relations(raw, objects, boxes, same, ontology, problems)
+    made = {
+        key: SceneObject(key, name, boxes[key], values, frozenset(relations[key]))
+        for key, (name, values) in _typed(objects, boxes, same, (raw.width, raw.height), ontology, problems).items()
+    }
+    if not made:
+        problems["image: no objects"] += 1
+        return None
+    told = _told(raw, ontology, problems)
+    scene = scene_of(list(made.values()), told, image_values, (raw.width, raw.height), ontology)
+    return SceneGraph(raw.image_id, raw.width, raw.height, made, scene, unclear)
+
+
+def _named(
+    raw: RawGraph, ontology: Ontology, problems: Counter[str]
+) -> tuple[dict[str, tuple[str, list[str]]], dict[str, Box], list[str]]:
+    """The objects that stay, with their names and values; their boxes; values of the image itself."""
+    objects, boxes = {}, {}
+    image_values: list[str] = []
+    for key, thing in raw.objects.items():
+        values = []
+        for text in thing.attributes:
+            value = clean_value(text, ontology)
+            if value is None:
+                problems["value: unknown"] += 1
+            else:
+                values.append(value)
+        if is_picture(plain(thing.name)) and any(_is_of_scene(value, ontology) for value in values):
+            image_values += values
+            problems["object: the image itself"] += 1
+            continue
+        cleaned = clean_name(thing.name, ontology)
+        box = within(thing.box, raw.width, raw.height)
+        reason = _left_out(thing, cleaned.name, box, ontology)
+        if reason or cleaned.name is None or box is None:
+            problems[f"object: {reason}"] += 1
+            continue
+        if cleaned.note:
+            problems[f"name: {cleaned.note}"] += 1
+        if box != thing.box:
+            problems["object: box cut at the image's edge"] += 1
+        objects[key] = (cleaned.name, [*cleaned.values, *values])
+        boxes[key] = box
+    return objects, boxes, image_values
+
+
+def _left_out(thing: RawObject, name: str | None, box: Box | None, ontology: Ontology) -> str:
+    if not plain(thing.name):
+        return "no name"
+    if name is None:
+        return "unknown name"
+    if ontology.nouns[name].vague:
+        return "vague name"
+    if thing.box[2] <= 0 or thing.box[3] <= 0:
+        return "empty box"
+    return "box outside the image" if box is None else ""
+
+
+def _is_of_scene(value: str, ontology: Ontology) -> bool:
+    return bool({"weather", "location"} & set(ontology.attributes[value].types))
+
+
+def _duplicates(
+    objects: Mapping[str, tuple[str, list[str]]], boxes: Mapping[str, Box], ontology: Ontology
+) -> dict[str, str]:
+    """Objects that are others, to those: of one name, or one a kind of the other, in nearly the same box."""
+    same: dict[str, str] = {}
+    keys = sorted(objects, key=lambda key: -len(ontology.nouns[objects[key][0]].parents))  # the most special first
+    for place, key in enumerate(keys):
+        if key in same:
+            continue
+        noun = ontology.nouns[objects[key][0]]
+        for other in keys[place + 1 :]:
+            if other in same or overlap(boxes[key], boxes[other]) < SAME_BOX:
+                continue
+            there = ontology.nouns[objects[other][0]]
+            if noun.plural == there.plural and (there.kind == noun.kind or there.kind in noun.parents):
+                same[other] = key
+    return same
+
+
+def _typed(
+    objects: Mapping[str, tuple[str, list[str]]],
+    boxes: Mapping[str, Box],
+    same: Mapping[str, str],
+    size: tuple[int, int],
+    ontology: Ontology,
+    problems: Counter[str],
+) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
+    """The objects without the duplicates, with their values by type."""
+    values = {key: list(of_one) for key, (_, of_one) in objects.items() if key not in same}
+    for duplicate, key in same.items():
+        values[key] += objects[duplicate][1]
+    typed = {}
+    for key, of_one in values.items():
+        name = objects[key][0]
+        by_type = values_by_type(dict.fromkeys(of_one), ontology.nouns[name], ontology, problems)
+        for kind, words, at in zip((HORIZONTAL, VERTICAL), _SIDES, (0, 1), strict=True):
+            third = position(boxes[key][at], boxes[key][at + 2], size[at])
+            if third is not None:
+                by_type[kind] = (words[third],)
+        typed[key] = (name, by_type)
+    return typed
+
+
+def _told(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> dict[str, str]:
+    told = {}
+    for kind, text in raw.scene.items():
+        value = clean_value(text, ontology)
+        if value is None or kind not in ontology.attributes[value].types:
+            problems[f"image: unknown {kind}"] += 1
+        else:
+            told[kind] = value
+    return told

@@ -1,0 +1,157 @@
+"""Questions that ask which of a category something is: what kind of fruit is on the left, who is playing."""
+
+from collections.abc import Iterator
+
+from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.gqa.patterns import patterns
+from hf_vqa_mc.engines.gqa.program import then
+from hf_vqa_mc.engines.gqa.question import Part, Question
+from hf_vqa_mc.engines.gqa.question_types.asking import Asking, kind_of
+from hf_vqa_mc.engines.gqa.references import NAMED, Reference
+from hf_vqa_mc.engines.gqa.spoken_of import PEOPLE
+from hf_vqa_mc.engines.gqa.wording import POSITIONS, Phrase, called, predicate
+
+THIS = patterns(
+    "(What|Which) kind of {kind} {be} {this}?",
+    "What type of {kind} {be} {this}?",
+    "What {is} {this} {cat} called?",
+    "What is the name of {this} {cat}?",
+)
+IT = patterns(
+    "(What|Which) kind of {kind} {be} {it}?", "What type of {kind} {be} {it}?", "What {is} the {cat} called?"
+)
+THAT = patterns(
+    "(What|Which) kind of {kind} {be} {value}?",
+    "What type of {kind} {be} {value}?",
+    "(What|Which) {cat} {is} {value}?",
+    "What {is} the {cat} that {is} {value}?",
+)
+ATTRIBUTE = patterns(
+    "What {is} {the} called?",
+    "What is the name of {the}?",
+    "What do you call {the}?",
+)
+WHO = patterns("Who is {value}?", "Who do you think is {value}?", "Who is the person that is {value}?")
+CHOOSE_THIS = patterns(
+    "Which kind of {kind} {be} {this}, {one} or {other}?",
+    "What kind of {kind} {be} {this}, {one} or {other}?",
+    "What {is} {this} {cat}, {one} or {other}?",
+)
+CHOOSE_THAT = patterns(
+    "(What|Which) kind of {kind} {be} {value}, {one} or {other}?",
+    "What type of {kind} {be} {value}, {one} or {other}?",
+    "What {is} {the}, {one} or {other}?",
+)
+CHOOSE_WHO = patterns(
+    "Who is {value}, {one} or {other}?",
+    "Who do you think is {value}, {one} or {other}?",
+    "Who can be seen here that is {value}, {one} or {other}?",
+)
+
+
+def query(asking: Asking, chance: Chance) -> Iterator[Question]:
+    """What kind of fruit is on the left? Who is playing?"""
+    for category, reference in references(asking, chance):
+        name = asking.name(reference.object_id)
+        said, filtered = reference.said, reference.program[1:]
+        slots = _slots(asking, category, reference)
+        if not filtered:
+            this = chance.happens(0.6)
+            detailed, wordings = ("categoryThis", THIS) if this else ("category", IT)
+            local = f"11q-{category}"
+        else:
+            _, value, negated = filtered[0].argument
+            detailed, wordings = ("categoryThat", THAT) if chance.happens(0.6) else ("categoryAttr", ATTRIBUTE)
+            if category == PEOPLE:
+                if said.plural:
+                    continue
+                detailed, wordings = "activityWho", WHO
+            local = f"12q-{category}_{'n#' if negated else ''}{value}" if category != PEOPLE else value
+        yield from asking.question(
+            "query category",
+            detailed,
+            then(reference.program, "query", "name"),
+            name,
+            wordings,
+            slots,
+            _full(asking, reference, detailed),
+            (asking.category(name), local),
+            chance,
+        )
+
+
+def references(asking: Asking, chance: Chance) -> list[tuple[str, Reference]]:
+    """Clear references by category, without the name, in random order; people only by what sets them apart."""
+    found = [
+        (reference.program[0].argument[0], reference)
+        for key in asking.objects
+        for reference in asking.references.plain(key)
+        if (key, NAMED) not in reference.facts and reference.determiner == "the"
+        if reference.program[0].argument[0] in asking.kinds_asked(asking.name(key))
+    ]
+    found = [
+        (category, reference)
+        for category, reference in found
+        if asking.name(reference.object_id) != category and not (category == PEOPLE and len(reference.program) < 2)
+    ]
+    return chance.shuffled(found)
+
+
+def _slots(asking: Asking, category: str, reference: Reference) -> dict[str, str | Phrase]:
+    said = reference.said
+    kind, be = kind_of(asking.ontology, category, said.plural or asking.said(reference.object_id).plural)
+    slots: dict[str, str | Phrase] = {
+        "kind": kind,
+        "be": be,
+        "cat": said.text,
+        "is": said.be,
+        "it": "it" if not said.plural else "they",
+        "this": "these" if said.plural else "this",
+        "the": reference.the,
+        "value": "",
+    }
+    if len(reference.program) > 1:
+        kind, value, negated = reference.program[1].argument
+        text = predicate(asking.ontology, kind, value)
+        slots["value"] = f"not {text}" if negated else text
+    return slots
+
+
+def _full(asking: Asking, reference: Reference, detailed: str) -> list[Part]:
+    key = reference.object_id
+    said = asking.said(key)
+    if detailed == "activityWho":
+        kind, value, negated = reference.program[1].argument
+        text = predicate(asking.ontology, kind, value) + (" of the image" if (kind, value) in POSITIONS else "")
+        return [*asking.the(key), (f"{said.be} {'not ' if negated else ''}{text}", "")]
+    if detailed == "categoryThis":
+        return [("These are" if said.plural else "This is", ""), *asking.a(key)]
+    return [("The", ""), (reference.said.text, key), (reference.said.be, ""), *asking.a(key)]
+
+
+def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
+    """What kind of fruit is it, an apple or a banana?"""
+    for category, reference in references(asking, chance):
+        name = asking.name(reference.object_id)
+        decoy = asking.decoys.sibling(name, category, chance, asking.graph)
+        if decoy is None:
+            continue
+        options = chance.shuffled((name, decoy))
+        texts = [called(asking.ontology, option).some for option in options]
+        filtered = len(reference.program) > 1
+        detailed, wordings = ("categoryThatChoose", CHOOSE_THAT) if filtered else ("categoryThisChoose", CHOOSE_THIS)
+        if category == PEOPLE:
+            if reference.said.plural:
+                continue
+            wordings = CHOOSE_WHO[:2]
+        yield from asking.question(
+            "choose category",
+            detailed,
+            then(reference.program, "choose", "name", *options),
+            name,
+            wordings,
+            _slots(asking, category, reference) | {"one": texts[0], "other": texts[1]},
+            _full(asking, reference, "categoryThis" if not filtered else detailed),
+            (asking.category(name), f"{'12c' if filtered else '11c'}-{category}"),
+            chance,
+        )

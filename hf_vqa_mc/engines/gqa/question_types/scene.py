@@ -1,0 +1,149 @@
+"""Questions about the image as a whole: the weather, indoors or outdoors, which place it is."""
+
+from collections.abc import Iterator
+
+from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.gqa.executor import NO, YES
+from hf_vqa_mc.engines.gqa.patterns import patterns
+from hf_vqa_mc.engines.gqa.program import then
+from hf_vqa_mc.engines.gqa.question import Question
+from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
+from hf_vqa_mc.engines.gqa.scene_graph import SCENE
+from hf_vqa_mc.engines.gqa.wording import Said, called, spelled
+
+WEATHER, LOCATION, PLACE = "weather", "location", "place"
+LOCATIONS = ("indoors", "outdoors")
+
+QUERY = {
+    WEATHER: patterns(
+        "(How is|What is) the weather like [today]?",
+        "How is the weather [in this (image|picture|photo)]?",
+        "What kind of weather is it?",
+        "How would you describe the weather?",
+    ),
+    LOCATION: patterns(
+        "Where was this (picture|photo) taken, indoors or outdoors?",
+        "Is this scene indoors or outdoors?",
+        "Was this (picture|photo) taken indoors or outdoors?",
+    ),
+    PLACE: patterns(
+        "(What|Which) place is (this|shown here)?",
+        "(What|Which) place (could|might) this be?",
+        "What kind of place is (this|shown in the image)?",
+        "In (what|which) place was this (picture|photo) taken?",
+    ),
+}
+VERIFY = {
+    WEATHER: patterns(
+        "Is it {value} [in the (image|picture|photo)]?",
+        "Is the weather {value}?",
+        "Does the weather (look|seem) {value}?",
+        "Would you say it is {value} [today]?",
+    ),
+    LOCATION: patterns(
+        "Is it {value}?",
+        "Was this (picture|photo) taken {value}?",
+        "Is this {a} scene?",
+        "Are we looking at {a} scene?",
+    ),
+    PLACE: patterns("Is this {a}?", "Does this (image|picture|photo) show {a}?", "Are we looking at {a} here?"),
+}
+CHOOSE = {
+    WEATHER: patterns(
+        "Is it {one} or {other} [in the (image|picture|photo)]?",
+        "How is the weather, {one} or {other}?",
+        "Is the weather {one} or {other}?",
+    ),
+    LOCATION: patterns(
+        "Is it {one} or {other}?",
+        "Was this (picture|photo) taken {one} or {other}?",
+        "Is this scene {one} or {other}?",
+    ),
+    PLACE: patterns(
+        "Is this {one} or {other}?",
+        "What (place is this|does the image show), {one} or {other}?",
+        "Does this (picture|photo) show {one} or {other}?",
+    ),
+}
+SCENES = {"indoors": "an indoor", "outdoors": "an outdoor"}
+
+
+def said_of(asking: Asking, kind: str, value: str) -> tuple[str, str]:
+    """A value after "it is", and with an article."""
+    if kind == PLACE:
+        said = called(asking.ontology, value) if value in asking.ontology.nouns else Said(spelled(value))
+        return said.some, said.some
+    return asking.predicate(kind, value) if kind == WEATHER else value, SCENES.get(value, value)
+
+
+def query(asking: Asking, chance: Chance) -> Iterator[Question]:
+    """How is the weather? Where it is, indoors or outdoors, is only chosen and verified."""
+    for kind, value in sorted(asking.graph.scene.items()):
+        if kind not in (WEATHER, PLACE):
+            continue
+        yield from asking.question(
+            "query global",
+            kind,
+            then(selected(SCENE), "query", kind),
+            value,
+            QUERY[kind],
+            {},
+            [("It is " + said_of(asking, kind, value)[0], "")],
+            (kind, f"02q-{kind}"),
+            chance,
+        )
+
+
+def verify(asking: Asking, chance: Chance) -> Iterator[Question]:
+    """Is it cloudy?"""
+    for kind, value in chance.shuffled(sorted(asking.graph.scene.items())):
+        asked = value if chance.happens(0.5) else other_than(asking, kind, value, chance)
+        if asked is None or kind not in VERIFY:
+            continue
+        right = asked == value
+        text, with_article = said_of(asking, kind, asked)
+        yield from asking.question(
+            "verify global",
+            f"{kind}Verify{'' if right else 'C'}",
+            then(selected(SCENE), "verify", kind, asked),
+            YES if right else NO,
+            VERIFY[kind],
+            {"value": text, "a": with_article},
+            [(f"{'Yes' if right else 'No'}, it is {said_of(asking, kind, value)[0]}", "")],
+            ("", f"01-{kind}_{asked}"),
+            chance,
+        )
+
+
+def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
+    """Is it sunny or cloudy?"""
+    for kind, value in chance.shuffled(sorted(asking.graph.scene.items())):
+        other = other_than(asking, kind, value, chance)
+        if other is None or kind not in CHOOSE:
+            continue
+        options = chance.shuffled((value, other))
+        texts = [said_of(asking, kind, option)[0] for option in options]
+        yield from asking.question(
+            "choose global",
+            f"{kind}Choose",
+            then(selected(SCENE), "choose", kind, *options),
+            value,
+            CHOOSE[kind],
+            {"one": texts[0], "other": texts[1]},
+            [("It is " + said_of(asking, kind, value)[0], "")],
+            (kind, f"02c-{kind}"),
+            chance,
+        )
+
+
+def other_than(asking: Asking, kind: str, value: str, chance: Chance) -> str | None:
+    """A value that nobody would take for the right one."""
+    decoy = asking.decoys.attribute(asking.graph, SCENE, kind, chance)
+    if decoy is not None:
+        return decoy
+    if kind == LOCATION:
+        return next((other for other in LOCATIONS if other != value), None)
+    if kind == PLACE and value in asking.ontology.nouns:
+        return asking.decoys.sibling(value, PLACE, chance, asking.graph)
+    others = [other for other in asking.ontology.values.get(kind, ()) if not asking.ontology.alike(value, other)]
+    return chance.pick(others) if others else None

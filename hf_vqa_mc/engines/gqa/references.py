@@ -1,0 +1,322 @@
+"""References: how a question speaks of an object so that it is clear which one is meant.
+
+Hudson and Manning 2019, Sect. 3.3: direct where the name or category alone is clear (the bear, this animal), else with
+what tells it apart: an attribute (the white bear), a place (the bear on the left), a relation (the bear that is
+wearing the coat), something it is not (the bear that is not white), and these in one another. Whether a reference is
+clear is decided by its program: it must find that object and no other that it might mean.
+"""
+
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.gqa.executor import Known, find
+from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.program import Program, Step, then
+from hf_vqa_mc.engines.gqa.question import Part
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
+from hf_vqa_mc.engines.gqa.spoken_of import (
+    BACKGROUND,
+    BODY_PART,
+    DOING,
+    LIVING,
+    OF_PEOPLE,
+    OWN_NAME_ONLY,
+    PEOPLE,
+    SEVERAL_EACH,
+    TOO_WIDE,
+)
+from hf_vqa_mc.engines.gqa.wording import (
+    MATERIAL,
+    Said,
+    as_category,
+    called,
+    relation_form,
+    stands_before,
+    stands_behind,
+)
+
+Fact: TypeAlias = tuple[str, ...]
+"""What a reference tells: (object,) that it is there, (object, "name"), (object, type of value), (subject, object)."""
+
+NO_FACTS: frozenset[Fact] = frozenset()
+NAMED = "name"
+
+LARGEST_SIDE = 0.6
+"""What is wider than this share of the image is to the left or right of nothing."""
+PROMINENT = 0.1
+"""What takes this share of the image may be called "this"."""
+NEAREST = 4
+"""Of this many objects to the left or right each reference may take one."""
+
+
+class Reference(NamedTuple):
+    """One way to speak of an object."""
+
+    object_id: str
+    said: Said
+    """its noun as the reference has it"""
+    program: Program
+    words: tuple[Part, ...]
+    """without the article"""
+    facts: frozenset[Fact]
+    depth: int
+    """how many modifiers are in one another: 0 for the bear"""
+    determiner: str = "the"
+
+    @property
+    def the(self) -> tuple[Part, ...]:
+        """With the article."""
+        return ((self.determiner, ""), *self.words)
+
+
+class Link(NamedTuple):
+    """A relation that tells an object apart."""
+
+    head: Said
+    name: str
+    relation: str
+    side: str
+    """"s": the object is the subject; "o": it is the object"""
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceOptions:
+    """How references are chosen."""
+
+    depth: int = 2
+    """modifiers in one another at most; the paper's own example has 2 (Sect. 3.3)"""
+    indirect: float = 0.45
+    """share of modified references where a direct one is clear; 52% of GQA's questions are compositional (Table 1)"""
+    category: float = 0.25
+    """share of direct references by category (this animal) where both are clear"""
+
+
+class References:
+    """The references to the objects of one image."""
+
+    def __init__(self, graph: SceneGraph, ontology: Ontology, known: Known, options: ReferenceOptions) -> None:
+        """known: as for ``executor.run``."""
+        self.graph, self.ontology, self.known, self.options = graph, ontology, known, options
+        self._plain: dict[str, tuple[Reference, ...]] = {}
+        self._links: dict[str, tuple[Link, ...]] = {}
+        self._heads: dict[str, tuple[tuple[str, Said], ...]] = {}
+        self._clear: dict[tuple[str, str], bool] = {}
+
+    def heads(self, object_id: str) -> tuple[tuple[str, Said], ...]:
+        """The names an object may be called by, its own first, with their words."""
+        if object_id not in self._heads:
+            name = self.graph.objects[object_id].name
+            noun = self.ontology.nouns[name]
+            own = called(self.ontology, name)
+            wider = [
+                (category, said)
+                for category in noun.parents
+                if category not in TOO_WIDE and category != noun.kind and name not in OWN_NAME_ONLY
+                if (said := as_category(self.ontology, category, noun.plural)) is not None
+            ]
+            self._heads[object_id] = ((name, own), *wider[:2])
+        return self._heads[object_id]
+
+    def plain(self, object_id: str) -> tuple[Reference, ...]:
+        """All clear references without another object."""
+        if object_id not in self._plain:
+            self._plain[object_id] = tuple(self._make_plain(object_id))
+        return self._plain[object_id]
+
+    def _make_plain(self, object_id: str) -> list[Reference]:
+        chance = Chance(0, self.graph.image_id, object_id, "references")
+        found = []
+        for place, (name, said) in enumerate(self.heads(object_id)):
+            select: Program = (Step("select", (name,)),)
+            named = {(object_id,), (object_id, NAMED)} if place == 0 else {(object_id,)}
+            direct = self.is_clear(select, object_id)
+            if direct:
+                facts = frozenset(named)
+                found.append(Reference(object_id, said, select, ((said.text, object_id),), facts, 0))
+                if place and not said.proper and self.is_prominent(object_id):
+                    found.append(found[-1]._replace(determiner="these" if said.plural else "this"))
+            for kind, value, negated in self._modifiers(object_id, name, direct):
+                program = then(select, "filter", kind, value, negated)
+                if not self.is_clear(program, object_id):
+                    continue
+                before = None if negated else stands_before(self.ontology, kind, value)
+                facts = frozenset({*named, (object_id, kind)})
+                if before is not None:
+                    words: tuple[Part, ...] = ((f"{before} {said.text}", object_id),)
+                    found.append(Reference(object_id, said, program, words, facts, 1))
+                if before is None or kind == MATERIAL:
+                    behind = stands_behind(self.ontology, kind, value, said, bool(negated), chance)
+                    words = ((said.text, object_id), (behind, ""))
+                    found.append(Reference(object_id, said, program, words, facts, 1))
+        return found
+
+    def _modifiers(self, object_id: str, name: str, direct: bool) -> list[tuple[str, str, str]]:
+        """Filters that an object passes: its values, and where others have another value, what it is not."""
+        values = self.graph.objects[object_id].values
+        unique = called(self.ontology, name).unique if name in self.ontology.nouns else False
+        own = [
+            (kind, value, "")
+            for kind, several in values.items()
+            for value in several
+            if (kind in (HORIZONTAL, VERTICAL) or value in self.ontology.attributes) and value not in name.split()
+            if not (unique and kind in (HORIZONTAL, VERTICAL)) and self.can_have(object_id, kind)
+        ]
+        if direct or unique:
+            return own
+        others = {
+            (kind, value, "not")
+            for key, other in self.graph.objects.items()
+            if key != object_id and self.ontology.may_be(other.name, name)
+            for kind, several in other.values.items()
+            if kind in values and kind not in ("", HORIZONTAL, VERTICAL)
+            for value in several
+            if value in self.ontology.attributes
+        }
+        return own + sorted(others)
+
+    def is_clear(self, program: Program, object_id: str) -> bool:
+        """Whether a program finds this object and no other that it might mean."""
+        found = find(program, self.graph, self.ontology, self.known)
+        return found is not None and found.only == object_id
+
+    def has_sides(self, *object_ids: str) -> bool:
+        """Whether people would say that these are to the left or right of something, or on one side of the image."""
+        nouns = [self.ontology.nouns[self.graph.objects[object_id].name] for object_id in object_ids]
+        return not any(noun.kind in BACKGROUND or BODY_PART in noun.parents for noun in nouns)
+
+    def can_have(self, object_id: str, kind: str) -> bool:
+        """Whether such a thing can have a value of the type: only what lives does something, and is of no material."""
+        name = self.graph.objects[object_id].name
+        if kind in OF_PEOPLE:
+            return self.ontology.isa(name, PEOPLE)
+        if kind not in DOING and kind != MATERIAL:
+            return True
+        return any(self.ontology.isa(name, category) for category in LIVING) == (kind in DOING)
+
+    def is_prominent(self, object_id: str) -> bool:
+        """Whether an object is large enough to be pointed at: this animal."""
+        _, _, width, height = self.graph.objects[object_id].box
+        return width * height >= PROMINENT * self.graph.width * self.graph.height
+
+    def links(self, object_id: str) -> tuple[Link, ...]:
+        """The relations that tell an object apart, whichever clear reference the other object has."""
+        if object_id not in self._links:
+            ends = [(relation, "s", target) for relation, target in sorted(self.graph.objects[object_id].relations)]
+            ends += [
+                (relation, "o", key)
+                for key, thing in self.graph.objects.items()
+                for relation, target in sorted(thing.relations)
+                if target == object_id and not self.ontology.relations[relation].inverse
+            ]
+            self._links[object_id] = tuple(
+                Link(said, name, relation, side, other)
+                for relation, side, other in self._nearest(object_id, ends)
+                if relation_form(relation) is not None and self.askable(other)
+                for name, said in self.heads(object_id)
+                if self._is_told_apart(object_id, name, relation, side, other)
+            )
+        return self._links[object_id]
+
+    def _nearest(self, object_id: str, ends: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+        """Relations without those to the left or right that nobody would tell: of the far away and of the wide."""
+        sides = [end for end in ends if end[0] in (LEFT, RIGHT) and self.has_sides(object_id, end[2])]
+        near = sorted(
+            (end for end in sides if side_by_side(self.graph, object_id, end[2])),
+            key=lambda end: abs(_center(self.graph, object_id) - _center(self.graph, end[2])),
+        )
+        return [end for end in ends if end[0] not in (LEFT, RIGHT)] + near[:NEAREST]
+
+    def _is_told_apart(self, object_id: str, name: str, relation: str, side: str, anchor: str) -> bool:
+        """Whether from the anchor, however it is referred to, the relation leads to the object only."""
+        for reference in self.plain(anchor):
+            return self.is_clear(then(reference.program, "relate", name, relation, side), object_id)
+        return False
+
+    def askable(self, object_id: str) -> bool:
+        """Whether people would speak of an object by itself."""
+        noun = self.ontology.nouns[self.graph.objects[object_id].name]
+        return not noun.vague and (noun.plural or noun.kind not in SEVERAL_EACH)
+
+    def pick(
+        self, object_id: str, chance: Chance, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
+    ) -> Reference | None:
+        """A clear reference.
+
+        Args:
+            object_id: of the object.
+            chance: for the choice.
+            hidden: facts that it must not tell: the answer, and what the question says anyway.
+            depth: modifiers in one another at most; None for the options' number.
+
+        Returns:
+            The reference, None if there is none.
+        """
+        if not self.askable(object_id):
+            return None
+        depth = self.options.depth if depth is None else depth
+        plain = [one for one in self.plain(object_id) if one.depth <= depth and one.facts.isdisjoint(hidden)]
+        direct = [one for one in plain if one.depth == 0]
+        if direct and (depth == 0 or not chance.happens(self.options.indirect)):
+            return self._direct(direct, chance)
+        modified = [one for one in plain if one.depth > 0]
+        unique = self.heads(object_id)[0][1].unique
+        related = depth > 0 and not unique and bool(self.links(object_id))
+        if related and (not modified or chance.happens(0.5)):
+            reference = self._by_relation(object_id, chance, hidden, depth)
+            if reference is not None:
+                return reference
+        if modified:
+            return chance.pick(modified)
+        return self._direct(direct, chance) if direct else None
+
+    def _direct(self, direct: list[Reference], chance: Chance) -> Reference:
+        own = [one for one in direct if (one.object_id, NAMED) in one.facts]
+        wider = [one for one in direct if (one.object_id, NAMED) not in one.facts]
+        return chance.pick(wider if wider and (not own or chance.happens(self.options.category)) else own)
+
+    def _by_relation(self, object_id: str, chance: Chance, hidden: Set[Fact], depth: int) -> Reference | None:
+        for link in chance.shuffled(self.links(object_id))[:3]:
+            ends = (object_id, link.anchor) if link.side == "s" else (link.anchor, object_id)
+            own: set[Fact] = {(object_id,), ends, (ends[1], ends[0])}
+            if link.name == self.graph.objects[object_id].name:
+                own.add((object_id, NAMED))
+            if not own.isdisjoint(hidden) or (link.anchor,) in hidden:
+                continue
+            anchor = self.pick(link.anchor, chance, {*hidden, (object_id,)}, depth - 1)
+            if anchor is not None and (link.side == "s" or len(anchor.words) == 1):
+                return self._linked(object_id, link, anchor, frozenset(own), chance)
+        return None
+
+    def _linked(
+        self, object_id: str, link: Link, anchor: Reference, own: frozenset[Fact], chance: Chance
+    ) -> Reference:
+        program = then(anchor.program, "relate", link.name, link.relation, link.side)
+        behind: list[Part]
+        if link.side == "s":
+            nested = len(anchor.words) > 1 or (link.relation in (LEFT, RIGHT) and chance.happens(0.5))
+            that = f"that {link.head.be}" if nested or chance.happens(0.3) else ""
+            behind = [(that, ""), (link.relation, ""), *anchor.the]
+        else:
+            that = (
+                "" if anchor.depth == 0 and relation_form(link.relation) == "verb" and chance.happens(0.5) else "that"
+            )
+            behind = [(that, ""), *anchor.the, (f"{anchor.said.be} {link.relation}", "")]
+        words = ((link.head.text, object_id), *behind)
+        return Reference(object_id, link.head, program, words, own | anchor.facts, anchor.depth + 1)
+
+
+def side_by_side(graph: SceneGraph, one: str, other: str) -> bool:
+    """Whether one of two objects is clearly to the left of the other: neither is wide, nor is one within the other."""
+    (x, _, width, _), (x2, _, width2, _) = graph.objects[one].box, graph.objects[other].box
+    if max(width, width2) > LARGEST_SIDE * graph.width:
+        return False
+    shared = min(x + width, x2 + width2) - max(x, x2)
+    return shared <= 0.5 * min(width, width2)
+
+
+def _center(graph: SceneGraph, key: str) -> float:
+    x, _, width, _ = graph.objects[key].box
+    return x + width / 2

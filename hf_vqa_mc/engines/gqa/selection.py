@@ -1,0 +1,274 @@
+"""Which questions make the balanced dataset (Hudson and Manning 2019, Sect. 3.5).
+
+Redundant questions go first, then answers are made more even, globally and then locally, then types are sampled. A
+question belongs to a global and a local group, and taking it from one may upset the order of answers in the other. So
+after each step questions come back until all is right at both levels; that always ends, as all is right with all
+questions. What then holds, compared with all questions:
+
+- Of two answers of a group, global or local, the one with more questions keeps more, or both keep none.
+- No answer of a global group vanishes. Local groups may, as a whole or from their rarest answers on.
+- The entropy of the answers of no group is lower, but of those that vanish.
+- The bounds hold for each group when its level is balanced. What the other level takes and what comes back may exceed
+  them: ``Selected.beyond`` counts where.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.gqa.answer_cells import AnswerCells, Bools, Ints, out_of_order
+from hf_vqa_mc.engines.gqa.balancing import Bounds, entropies, smoothed
+from hf_vqa_mc.engines.gqa.question_table import QuestionTable
+from hf_vqa_mc.errors import InputError, unknown_name
+
+Progress = Callable[[str, int, int], None]
+GLOBAL_BOUNDS, LOCAL_BOUNDS = Bounds(), Bounds()
+SHARES = {"verify": 0.25, "logical": 0.12}
+"""Ours: the paper gives no numbers. Yes and no are the answers to most questions that can be made."""
+SMALL = 16
+"""questions of a local group, below which a type's sampling takes all or none"""
+TINY = 1e-9
+PATIENCE = 64
+"""rounds of bringing questions back one by one, after which all of an answer come back"""
+
+
+def _same_content(table: QuestionTable, priority: Ints) -> Bools:
+    """All but one of the questions about an image that tell the same, in whatever words and by whatever references."""
+    order = np.lexsort((priority, table.content, table.image))
+    image, content = table.image[order], table.content[order]
+    again = np.zeros(len(order), np.bool_)
+    again[order[1:]] = (image[1:] == image[:-1]) & (content[1:] == content[:-1])
+    return again
+
+
+REDUNDANT: Mapping[str, Callable[[QuestionTable, Ints], Bools]] = {
+    "content": _same_content,
+    "none": lambda table, _: np.zeros(table.count, np.bool_),
+}
+"""What counts as too similar; the paper does not say."""
+
+
+@dataclass(frozen=True)
+class SelectionOptions:
+    """How questions are selected."""
+
+    global_bounds: Bounds = GLOBAL_BOUNDS
+    local_bounds: Bounds = LOCAL_BOUNDS
+    shares: Mapping[str, float] = field(default_factory=lambda: SHARES)
+    """structural type to its share of the questions, before order is restored; types that are not named stay as they
+    are"""
+    redundancy: str = "content"
+    """a key of REDUNDANT"""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """What was selected, and what became of the rest."""
+
+    kept: Bools
+    """(questions,)"""
+    removed: Mapping[str, int]
+    """questions that each step took, those that came back not counted"""
+    brought_back: int
+    """questions that came back to keep the order of answers"""
+    beyond: Mapping[str, int]
+    """groups of each level in which the first answer exceeds its bound at the end"""
+
+
+def select_balanced(
+    table: QuestionTable, options: SelectionOptions, seed: int, progress: Progress | None = None
+) -> Selected:
+    """The questions of the balanced dataset.
+
+    Which questions of an answer stay depends on the seed, their image's id and their number, not on their order. Of
+    an answer of a global group those go first that are most over-represented in their local group.
+
+    Raises:
+        InputError: options that cannot be.
+    """
+    _check(table, options)
+    tell = progress or (lambda step, done, total: None)
+    chance = questions_chance(table, seed)
+    priority = _ranks(chance)
+    redundant = REDUNDANT[options.redundancy](table, priority)
+    local = AnswerCells(table.local_group, table.answer, priority)
+    excess = _excess(local, table.count)
+    stays = _ranks(chance, excess, redundant)
+    levels = {
+        "global": AnswerCells(table.global_group, table.answer, stays),
+        "local": AnswerCells(table.local_group, table.answer, _ranks(chance, redundant)),
+    }
+    kept = ~redundant
+    last = np.zeros(table.count, np.int8)
+    last[redundant] = 1
+    steps: dict[str, Callable[[], None]] = {
+        "redundant": lambda: None,
+        "balanced globally": lambda: _balance(levels["global"], kept, options.global_bounds),
+        "balanced locally": lambda: _balance(levels["local"], kept, options.local_bounds),
+        "sampled by type": lambda: _sample_types(table, kept, options.shares, chance, seed),
+    }
+    back = 0
+    for number, (name, step) in enumerate(steps.items(), 1):
+        tell(name, number - 1, len(steps))
+        before = kept.copy()
+        step()
+        last[before & ~kept] = number
+        back += _restore(levels["global"], levels["local"], kept, even=number == len(steps))
+    tell("selected", len(steps), len(steps))
+    removed = {name: int((last[~kept] == number).sum()) for number, name in enumerate(steps, 1)}
+    bounds = {"global": options.global_bounds, "local": options.local_bounds}
+    return Selected(kept, removed, back, {name: _beyond(levels[name], kept, bounds[name]) for name in levels})
+
+
+def questions_chance(table: QuestionTable, seed: int) -> NDArray[np.uint64]:
+    """A number for each question by chance, uint64 (questions,): the seed's, its image id's and its number's."""
+    bases = np.array([Chance(seed, image, "selection").bits() for image in table.images], np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = bases[table.image] + table.number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # SplitMix64, as in Chance
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+def _check(table: QuestionTable, options: SelectionOptions) -> None:
+    options.global_bounds.check()
+    options.local_bounds.check()
+    if options.redundancy not in REDUNDANT:
+        raise unknown_name("redundancy", options.redundancy, REDUNDANT)
+    for name, share in options.shares.items():
+        if name not in table.structural_types:
+            raise unknown_name("structural type", name, table.structural_types)
+        if not 0 < share <= 1:
+            raise InputError(f"shares: {name} is {share}, expected above 0 and up to 1")
+    if (total := sum(options.shares.values())) > 1 + 1e-9:
+        raise InputError(f"shares: they add up to {total:g}, expected 1 at most")
+
+
+def _ranks(chance: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:
+    """Places in the order by the last of ``first``, then the one before, then chance; int64 (questions,)."""
+    order = np.lexsort((chance, *first))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks
+
+
+def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
+    """How far its answer is ahead of the others in its local group with a question and those that stay longer.
+
+    1: as many as the most frequent other answer has.
+    """
+    excess = np.zeros(count)
+    sizes = np.diff(local.starts)
+    others = np.repeat(local.counts[local.starts[:-1]], sizes)  # the most frequent answer's
+    first = local.starts[:-1]
+    others[first] = 1  # where there is no other answer
+    several = first[sizes > 1]
+    others[several] = local.counts[several + 1]
+    in_cell = np.arange(len(local.questions)) - np.repeat(local.cell_starts[:-1], local.counts) + 1
+    excess[local.questions] = in_cell / np.repeat(others, local.counts)
+    return excess
+
+
+def _balance(level: AnswerCells, kept: Bools, bounds: Bounds) -> None:
+    """Keep of each group what ``smoothed`` says."""
+    counts = level.kept_counts(kept)
+    group = np.repeat(np.arange(len(level.groups)), np.diff(level.starts))
+    order = np.lexsort((np.arange(len(counts)), -counts, group))  # equal ones may have parted
+    there = order[counts[order] > 0]
+    starts = np.searchsorted(group[there], np.arange(len(level.groups) + 1)).astype(np.int64)
+    most = counts.copy()
+    most[there] = smoothed(counts[there], starts, bounds)
+    level.drop_to(kept, most)
+
+
+def _sample_types(
+    table: QuestionTable, kept: Bools, shares: Mapping[str, float], chance: NDArray[np.uint64], seed: int
+) -> None:
+    """Take questions of the named types, as few as can be, until each has its share of all."""
+    names = table.structural_types
+    counts = np.bincount(table.structural[kept], minlength=len(names))
+    named = [names.index(name) for name in shares]
+    limits = [counts[place] / share for place, share in zip(named, shares.values(), strict=True) if counts[place]]
+    free, others = 1 - sum(shares.values()), counts.sum() - counts[named].sum()
+    if others and free > TINY:
+        limits.append(others / free)
+    if not named or not limits:
+        return
+    places = np.flatnonzero(kept)
+    turn = _turns(table, places, chance, seed)
+    for place, share in zip(named, shares.values(), strict=True):
+        of_type = np.flatnonzero(table.structural[places] == place)
+        of_type = of_type[np.lexsort((chance[places[of_type]], turn[of_type]))]
+        kept[places[of_type[int(share * min(limits) + TINY) :]]] = False
+
+
+def _turns(table: QuestionTable, places: Ints, chance: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
+    """When questions stay, from 0 (first) to 1: evenly over the answers of a large local group, a small one at once.
+
+    So that small groups are left out as a whole and do not end up with one answer.
+    """
+    local = table.local_group[places]
+    order = np.lexsort((chance[places], table.answer[places], local))
+    cell = np.stack((local[order], table.answer[places][order]))
+    fresh = np.append(True, (cell[:, 1:] != cell[:, :-1]).any(axis=0))
+    first = np.flatnonzero(fresh)
+    sizes = np.diff(np.append(first, len(order)))
+    turn = np.empty(len(places))
+    turn[order] = (np.arange(len(order)) - np.repeat(first, sizes) + 0.5) / np.repeat(sizes, sizes)
+    of_group = np.array([Chance(seed, name, "type").bits() * 2.0**-64 for name in (*table.local_groups, "")])
+    small = np.bincount(local + 1, minlength=len(table.local_groups) + 1)[local + 1] < SMALL
+    return np.where(small & (local >= 0), of_group[local], turn)
+
+
+def _restore(global_cells: AnswerCells, local_cells: AnswerCells, kept: Bools, even: bool) -> int:
+    """Bring questions back until the order of answers is right at both levels; returns how many.
+
+    Args:
+        global_cells: of all questions.
+        local_cells: of all questions.
+        kept: changed.
+        even: until no group's entropy is lower than with all questions, too.
+    """
+    total, rounds, evened = 0, 0, 0
+    while True:
+        back = 0
+        for level, fewest in ((global_cells, 1), (local_cells, 0)):
+            counts = level.kept_counts(kept)
+            lacks = out_of_order(level.counts, counts, level.starts, fewest)
+            if rounds >= PATIENCE:
+                lacks = np.where(lacks > 0, level.counts, 0)
+            back += level.bring_back(kept, lacks)
+        if even and not back:
+            for level in (global_cells, local_cells):
+                lacks = _uneven(level, kept)
+                back += level.bring_back(kept, lacks if evened < PATIENCE else np.where(lacks > 0, level.counts, 0))
+            rounds, evened = 0, evened + 1
+        total, rounds = total + back, rounds + 1
+        if not back:
+            return total
+
+
+def _uneven(level: AnswerCells, kept: Bools) -> Ints:
+    """Of groups whose entropy fell: how many questions answers lack that lost more than the group did."""
+    counts = level.kept_counts(kept)
+    fell = entropies(counts, level.starts) < entropies(level.counts, level.starts) - TINY
+    if not fell.any():
+        return np.zeros(len(counts), np.int64)
+    sizes = np.diff(level.starts)
+    before = np.repeat(np.add.reduceat(level.counts, level.starts[:-1]), sizes)
+    after = np.repeat(np.add.reduceat(counts, level.starts[:-1]), sizes)
+    fair = -(-level.counts * after // before)  # its share of what is kept, rounded up
+    return np.where(np.repeat(fell & (after[level.starts[:-1]] > 0), sizes), np.maximum(fair - counts, 0), 0)
+
+
+def _beyond(level: AnswerCells, kept: Bools, bounds: Bounds) -> int:
+    """Groups whose first answer is beyond its bound, with one question for rounding and ``thin`` allowed for."""
+    counts = level.kept_counts(kept)
+    if not len(counts):
+        return 0
+    totals = np.add.reduceat(counts, level.starts[:-1])
+    first = np.maximum.reduceat(counts, level.starts[:-1])
+    return int((first > bounds.head * np.maximum(totals - first, bounds.thin * totals) + 1).sum())

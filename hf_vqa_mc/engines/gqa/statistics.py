@@ -1,0 +1,124 @@
+"""What a generated dataset is like: types, lengths, answers, entropy (Hudson and Manning 2019, Sect. 3.5, 4.1)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.engines.gqa.answer_cells import AnswerCells, Bools
+from hf_vqa_mc.engines.gqa.balancing import entropies
+from hf_vqa_mc.engines.gqa.question_table import QuestionTable
+from hf_vqa_mc.engines.gqa.selection import Selected
+
+PAPER = {
+    "entropy_increase": 0.72,  # Sect. 3.5
+    "vocabulary": 3097,  # Sect. 4.1
+    "answers": 1878,  # Sect. 4.1
+    "questions": 22_669_678,  # Sect. 4.1
+    "balanced_questions": 1_700_000,  # Appendix B
+}
+"""What the paper reports, to compare with."""
+LARGEST = 30
+"""groups that are told one by one"""
+
+
+def dataset_statistics(
+    table: QuestionTable, selected: Selected, splits: Sequence[str], problems: Mapping[str, int]
+) -> dict[str, Any]:
+    """What ``statistics.json`` holds: counts, means in words and steps, entropies in bits.
+
+    Args:
+        table: of all questions.
+        selected: which are balanced.
+        splits: of each image.
+        problems: what was left out while generating, counted by reason.
+    """
+    everything = np.ones(table.count, np.bool_)
+    return {
+        "paper": PAPER,
+        "images": _counted(splits),
+        "all": _part(table, everything, splits),
+        "balanced": _part(table, selected.kept, splits),
+        "selection": {
+            "removed": dict(selected.removed),
+            "brought_back_to_keep_order": selected.brought_back,
+            "groups_beyond_their_bound": dict(selected.beyond),
+        },
+        "entropy": {
+            "answers": _change(table.answer * 0, table.answer, selected.kept),
+            "global_groups": _change(table.global_group, table.answer, selected.kept, table.global_groups),
+            "local_groups": _change(table.local_group, table.answer, selected.kept),
+        },
+        "problems": dict(sorted(problems.items())),
+    }
+
+
+def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[str, Any]:
+    """What some of the questions are like."""
+    count = int(chosen.sum())
+    names = list(dict.fromkeys(splits))
+    split = np.array([names.index(name) for name in splits], np.int64)[table.image[chosen]]
+    return {
+        "questions": count,
+        "per_split": _named(split, names),
+        "per_structural_type": _named(table.structural[chosen], table.structural_types),
+        "per_semantic_type": _named(table.semantic[chosen], table.semantic_types),
+        "per_detailed_type": _named(table.detailed[chosen], table.detailed_types),
+        "answers": len(np.unique(table.answer[chosen])),
+        "words": _spread(table.words[chosen]),
+        "steps": _spread(table.steps[chosen]),
+        "entailed": _spread(table.entailed[chosen]),
+        "vocabulary": len(table.vocabulary),
+    }
+
+
+def _change(
+    groups: NDArray[np.integer], answers: NDArray[np.integer], kept: Bools, names: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Entropy of the answers in groups, before and after; means over groups that have several answers and are left.
+
+    The increase is (after - before) / before.
+    """
+    cells = AnswerCells(groups, answers, np.arange(len(groups)))
+    left = cells.kept_counts(kept)
+    before, after = entropies(cells.counts, cells.starts), entropies(left, cells.starts)
+    sizes = np.add.reduceat(left, cells.starts[:-1]) if len(left) else np.zeros(0, np.int64)
+    told = (before > 0) & (sizes > 0)
+    mean_before, mean_after = (float(part[told].mean()) if told.any() else 0.0 for part in (before, after))
+    change: dict[str, Any] = {
+        "groups": len(cells.groups),
+        "compared": int(told.sum()),
+        "before": round(mean_before, 4),
+        "after": round(mean_after, 4),
+        "increase": round(mean_after / mean_before - 1, 4) if mean_before else 0.0,
+        "higher": int((after[told] > before[told] + 1e-12).sum()),
+        "lower": int((after[told] < before[told] - 1e-12).sum()),
+    }
+    if names:
+        totals = np.add.reduceat(cells.counts, cells.starts[:-1]) if len(left) else sizes
+        largest = np.lexsort((cells.groups, -totals))[:LARGEST]
+        change["largest"] = {
+            names[cells.groups[place]]: {
+                "questions": [int(totals[place]), int(sizes[place])],
+                "entropy": [round(float(before[place]), 4), round(float(after[place]), 4)],
+            }
+            for place in largest
+        }
+    return change
+
+
+def _named(codes: NDArray[np.integer], names: Sequence[str]) -> dict[str, int]:
+    counts = np.bincount(codes, minlength=len(names)).tolist()
+    return dict(sorted(zip(names, counts, strict=True), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _counted(names: Sequence[str]) -> dict[str, int]:
+    return {name: names.count(name) for name in dict.fromkeys(names)}
+
+
+def _spread(numbers: NDArray[np.integer]) -> dict[str, Any]:
+    """Mean, and how many questions have each number."""
+    counts = np.bincount(numbers.clip(0)) if len(numbers) else np.zeros(0, np.int64)
+    mean = round(float(numbers.mean()), 3) if len(numbers) else 0.0
+    return {"mean": mean, "questions": {str(number): int(counts[number]) for number in np.flatnonzero(counts)}}

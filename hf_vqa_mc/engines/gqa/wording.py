@@ -1,0 +1,231 @@
+"""The words of questions: articles, number, adjectives, relations (Hudson and Manning 2019, Sect. 3.3)."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple, TypeAlias
+
+from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology, RelationName
+from hf_vqa_mc.engines.gqa.plurals import plural_of
+from hf_vqa_mc.engines.gqa.question import Part
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL
+
+Phrase: TypeAlias = Sequence[Part]
+"""Words in order, each with the object it speaks of."""
+
+AN_BEFORE = re.compile(
+    r"(?!(?:eu|ew|uni(?!n|m)|us[aeu]|ut[ei]|ufo|uk|one|once)|u\b)[aeiou]|hour|honest|heir|(?:mp3|x-ray|suv|rv|lcd|led|mri|hd)\b"
+)
+"""What begins with the sound of a vowel: an apple, an hour, an SUV, but a unicorn, a one-way sign."""
+
+CAPITALS = {
+    "american": "American", "asian": "Asian", "bmw": "BMW", "caucasian": "Caucasian", "cd": "CD", "cds": "CDs",
+    "chinese": "Chinese", "christmas": "Christmas", "coca": "Coca", "cola": "Cola", "dvd": "DVD", "dvds": "DVDs",
+    "european": "European", "french": "French", "german": "German", "halloween": "Halloween", "indian": "Indian",
+    "italian": "Italian", "japanese": "Japanese", "lcd": "LCD", "led": "LED", "mexican": "Mexican", "nike": "Nike",
+    "pikachu": "Pikachu", "pokemon": "Pokemon", "roman": "Roman", "rv": "RV", "suv": "SUV", "suvs": "SUVs",
+    "tv": "TV", "tvs": "TVs", "ufo": "UFO", "usb": "USB", "wii": "Wii", "xbox": "Xbox", "adidas": "Adidas",
+}  # fmt: skip
+"""Words with capitals wherever they stand."""
+
+PARTITIVES = {"clothing": "piece", "furniture": "piece", "footwear": "item", "jewelry": "piece", "luggage": "piece",
+    "sports equipment": "piece", "tableware": "piece",
+}  # fmt: skip
+"""Categories without a number, with the word that counts them: a piece of furniture."""
+
+UNCOUNTED = {
+    "bacon", "bread", "broccoli", "butter", "cabbage", "cardboard", "celery", "cement", "cereal", "cheese",
+    "chocolate", "cloth", "clothing", "concrete", "corn", "dirt", "dust", "foam", "foil", "food", "furniture",
+    "garbage", "glaze", "grass", "gravel", "ham", "hay", "honey", "icing", "jelly", "juice", "lettuce",
+    "luggage", "meat", "milk", "moss", "mud", "parsley", "pasta", "pavement", "popcorn", "rice", "salt", "sand",
+    "snow", "soap", "soda", "soup", "spinach", "steam", "sugar", "toast", "toilet paper", "trash", "water",
+    "wine", "yogurt",
+}  # fmt: skip
+"""Names without an article, whatever an ontology says of them."""
+
+POSITIONS: dict[tuple[str, str], tuple[str, ...]] = {
+    (HORIZONTAL, "left"): ("on the left", "on the left side"),
+    (HORIZONTAL, "right"): ("on the right", "on the right side"),
+    (HORIZONTAL, "middle"): ("in the middle", "in the center"),
+    (VERTICAL, "top"): ("at the top", "in the top part"),
+    (VERTICAL, "middle"): ("in the middle", "in the center"),
+    (VERTICAL, "bottom"): ("at the bottom", "in the bottom part"),
+}
+"""How places in the image are said."""
+
+MATERIAL = "material"
+SWITCHED = {"on": "turned on", "off": "turned off"}
+"""Values that alone would be read as prepositions."""
+
+PREPOSITIONS = frozenset(
+    "about above across against along alongside among around at behind below beneath beside between beyond by in "
+    "inside near on outside over past through toward towards under underneath within".split()
+) | {
+    "along side", "in between", "in front of", "next to", "on the back of", "on the bottom of", "on the edge of",
+    "on the front of", "on the other side of", "on the side of", "on top of", "to the left of", "to the right of",
+}  # fmt: skip
+"""Relations without a verb that can stand after "is" and behind a noun."""
+
+PASSIVES = frozenset(
+    "attached connected contained covered displayed enclosed filled hung mounted parked perched placed plugged pulled "
+    "stacked strapped stuck surrounded tied topped worn driven".split()
+)
+"""First words of relations that are said of something without it doing anything: covered by, parked near."""
+
+
+class Said(NamedTuple):
+    """How something is called."""
+
+    text: str
+    plural: bool = False
+    """it takes a plural verb"""
+    mass: bool = False
+    """it takes no article"""
+    proper: bool = False
+    """it is a name"""
+    unique: bool = False
+    """there is one as a rule: the sky"""
+
+    @property
+    def be(self) -> str:
+        """Is or are."""
+        return "are" if self.plural else "is"
+
+    @property
+    def do(self) -> str:
+        """Does or do."""
+        return "do" if self.plural else "does"
+
+    @property
+    def have(self) -> str:
+        """Has or have."""
+        return "have" if self.plural else "has"
+
+    @property
+    def some(self) -> str:
+        """With an indefinite article where it takes one: an apple, apples, water."""
+        if self.unique:
+            return f"the {self.text}"
+        return self.text if self.plural or self.mass or self.proper else with_article(self.text)
+
+    @property
+    def the(self) -> str:
+        """The definite article, where it takes one."""
+        return "" if self.proper else "the"
+
+
+def spelled(text: str) -> str:
+    """A name or value with its capitals.
+
+    >>> spelled("wii controller")
+    'Wii controller'
+    """
+    return " ".join(CAPITALS.get(word, word) for word in text.split(" "))
+
+
+def with_article(text: str) -> str:
+    """Words with "a" or "an" before them.
+
+    >>> with_article("unicorn"), with_article("hour glass"), with_article("orange hat")
+    ('a unicorn', 'an hour glass', 'an orange hat')
+    """
+    return f"{'an' if AN_BEFORE.match(text.lower()) else 'a'} {text}"
+
+
+def called(ontology: Ontology, name: str) -> Said:
+    """What an object of this name is called: its name.
+
+    Raises:
+        KeyError: the ontology has no such noun.
+    """
+    noun = ontology.nouns[name]
+    text = name.title() if noun.proper else spelled(name)
+    mass = (noun.mass or name in UNCOUNTED) and not noun.plural
+    unique = not (noun.plural or mass or noun.proper or noun.plural_form)
+    return Said(text, noun.plural, mass, noun.proper, unique)
+
+
+def one(ontology: Ontology, name: str) -> Said | None:
+    """One of what is called so: "an apple" for apples; None where there is no such form (pants, water)."""
+    noun = ontology.nouns[name]
+    if noun.mass or name in UNCOUNTED or noun.proper or not noun.plural_form or not (noun.singular or not noun.plural):
+        return None
+    return Said(spelled(noun.singular or name))
+
+
+def several(ontology: Ontology, name: str) -> Said:
+    """Several of what is called so, or the mass of it: apples, pants, water."""
+    noun = ontology.nouns[name]
+    if noun.plural or not noun.plural_form or name in UNCOUNTED:
+        return called(ontology, name)
+    return Said(spelled(noun.plural_form), plural=True)
+
+
+def as_category(ontology: Ontology, category: str, plural: bool) -> Said | None:
+    """What an object may be called by its category, the piece of furniture; None where that is not said."""
+    if category in PARTITIVES:
+        return Said(category, mass=True) if plural else Said(f"{PARTITIVES[category]} of {category}")
+    noun = ontology.nouns.get(category)
+    if noun is None:
+        return Said(spelled(plural_of(category) if plural else category), plural)
+    if noun.vague or noun.proper:
+        return None
+    if noun.mass:
+        return Said(spelled(category), mass=True)
+    if noun.plural:
+        return Said(spelled(category), plural=True) if plural else None
+    if plural:
+        return Said(spelled(noun.plural_form), plural=True) if noun.plural_form else None
+    return Said(spelled(category))
+
+
+def predicate(ontology: Ontology, kind: str, value: str) -> str:
+    """A value as it stands after "is": red, made of wood, on the left."""
+    if (kind, value) in POSITIONS:
+        return POSITIONS[kind, value][0]
+    if value in SWITCHED:
+        return SWITCHED[value]
+    if kind == MATERIAL:
+        return f"made of {spelled(value)}"
+    return spelled(ontology.attributes[value].adjective or value)
+
+
+def stands_before(ontology: Ontology, kind: str, value: str) -> str | None:
+    """A value as an adjective before its noun; None where it stands behind (waiting, on the left)."""
+    attribute = ontology.attributes.get(value)
+    if attribute is None or attribute.verb or (kind, value) in POSITIONS:
+        return None
+    return spelled(attribute.adjective or value)
+
+
+def stands_behind(ontology: Ontology, kind: str, value: str, said: Said, negated: bool, chance: Chance) -> str:
+    """A value behind its noun: that is red, made of wood, on the left, that is not waiting."""
+    places = POSITIONS.get((kind, value))
+    if places and not negated:
+        return f"{chance.pick(('', f'that {said.be} '))}{chance.pick(places)}"
+    text = predicate(ontology, kind, value)
+    if kind == MATERIAL and not negated and chance.happens(0.5):
+        return text
+    return f"that {said.be} {'not ' if negated else ''}{text}"
+
+
+def is_doing(attribute: Attribute) -> bool:
+    """Whether a value is said of somebody doing something."""
+    return attribute.verb and attribute.value.split()[0].endswith("ing")
+
+
+@cache
+def relation_form(name: str) -> str | None:
+    """How a relation is said: "verb" (wearing), "state" (parked on), "place" (near); None if not after "is"."""
+    first = name.split()[0]
+    if name in PREPOSITIONS:
+        return "place"
+    if first in PASSIVES:
+        return "state"
+    return "verb" if first.endswith("ing") and first not in ("during", "king") else None
+
+
+def sayable(relation: RelationName) -> bool:
+    """Whether questions can be asked with a relation (not with: of, with, has)."""
+    return relation_form(relation.name) is not None

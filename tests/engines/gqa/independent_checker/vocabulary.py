@@ -1,0 +1,342 @@
+"""What words mean, read from GQA's ontology files as they were published; none of the engine's own tables."""
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+SURE, MAYBE, NO = 2, 1, 0
+IRREGULAR = dict(
+    pair.split(":")
+    for pair in """
+    cacti:cactus scarves:scarf skis:ski taxis:taxi dice:die oxen:ox
+    people:person men:man women:woman children:child feet:foot teeth:tooth mice:mouse geese:goose leaves:leaf
+    shelves:shelf knives:knife loaves:loaf wolves:wolf halves:half calves:calf bookshelves:bookshelf
+    cookies:cookie movies:movie ties:tie pies:pie hoodies:hoodie veggies:veggie brownies:brownie doilies:doily
+    policemen:policeman potatoes:potato tomatoes:tomato buses:bus glasses:glasses dishes:dish clothes:clothes
+    pants:pants axes:axe selfies:selfie smoothies:smoothie zombies:zombie cd:cd
+    """.split()
+)
+ONE_THING = {"shorts", "jeans", "scissors", "headphones", "sunglasses", "goggles", "binoculars", "pajamas", "tights"}
+"""plural in form, with no singular of the same meaning"""
+WIDER = {
+    "bird": "animal",
+    "fruit": "food",
+    "vegetable": "food",
+    "meat": "food",
+    "baked good": "food",
+    "fast food": "food",
+    "dessert": "food",
+    "sauce": "food",
+    "ingredient": "food",
+    "pastry": "food",
+    "footwear": "clothing",
+    "aircraft": "vehicle",
+    "watercraft": "vehicle",
+    "tree": "plant",
+    "bag": "container",
+    "bottle": "container",
+    "cooking utensil": "utensil",
+    "room": "place",
+    "building": "place",
+    "road": "place",
+    "urban environment": "place",
+    "nature environment": "place",
+    "pokemon": "toy",
+}
+"""categories within categories; the published file has them only one deep"""
+KINDS = dict(
+    pair.split(":")
+    for pair in """
+    jeans:pants cap:hat gentleman:man guy:man lady:woman rose:flower laptop:computer calf:cow hillside:hill t-shirt:shirt
+    toddler:child bookshelf:shelf taxi:car pitcher:player raincoat:coat
+    """.split()
+)
+"""kinds of, among what the published file calls like it, which have no word in common"""
+NO_KINDS = {"bottle cap": "hat", "tree trunk": "pants", "trunk": "pants", "hot dog": "dog", "teddy bear": "animal", "gingerbread man": "person", "snowman": "man"}
+IN_CATEGORY = {
+    "sports equipment": "surfboard racket skateboard snowboard ski skis ball frisbee bat kite",
+    "tableware": "bowl tray dish platter cup plate saucer mug",
+    "container": "can bucket planter basket crate pot vase cooler box jar bottle tank",
+    "accessory": "glasses ring hat scarf belt watch",
+    "clothing": "scarf tie hat jacket glove",
+    "fruit": "lemon coconut",
+    "vegetable": "mushroom",
+    "furniture": "bench",
+    "vehicle": "motorcycle cart",
+    "tool": "scissors",
+    "bag": "suitcase",
+    "bird": "chicken",
+    "building": "hotel",
+    "person": "pitcher",
+    "food": "dinner crust",
+}
+"""what is in a category though the published file does not say so"""
+CATEGORY_WORDS = {
+    "clothing": ("clothing", "clothes", "garment", "clothing item"),
+    "furniture": ("furniture", "furniture piece"),
+    "watercraft": ("watercraft", "boat", "vessel"),
+    "person": ("person", "people", "guy"),
+    "baked good": ("baked good", "baked goods"),
+    "cooking utensil": ("cooking utensil", "utensil"),
+}
+PERSONS = {"she": "female", "he": "male", "her": "female", "him": "male", "they": "", "them": ""}
+COLOUR_LIKE = {"color": {"tone", "brightness"}}
+"""What color is it? Dark."""
+
+
+class Noun(NamedTuple):
+    """A name of an object."""
+
+    number: str
+    """S, P, M (mass), or "" """
+    categories: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    """names it is a kind of, or that are like it: the published file does not tell these apart"""
+    synonyms: tuple[str, ...] = ()
+
+
+class Value(NamedTuple):
+    """A value of an attribute."""
+
+    types: frozenset[str] = frozenset()
+    classes: frozenset[str] = frozenset()
+    similar: frozenset[str] = frozenset()
+    forms: frozenset[str] = frozenset()
+    """other words for it: wooden"""
+
+
+@dataclass
+class Vocabulary:
+    """The names and values with what is known of them."""
+
+    nouns: dict[str, Noun]
+    values: dict[str, Value]
+    _lemmas: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.same_values: dict[str, set[str]] = {}
+        for name, value in self.values.items():
+            for form in value.forms:
+                self.same_values.setdefault(form, set()).add(name)
+        self.synonym_of: dict[str, set[str]] = {}
+        for name, noun in self.nouns.items():
+            for synonym in noun.synonyms:
+                self.synonym_of.setdefault(synonym, set()).add(name)
+        self.fits = cache(self._fits)
+        self.names_of = cache(self._names_of)
+
+    # names
+
+    def lemma(self, name: str) -> str:
+        """The singular, of the last word where there are several."""
+        name = name.strip().lower()
+        if name not in self._lemmas:
+            self._lemmas[name] = self._singular(name)
+        return self._lemmas[name]
+
+    def _singular(self, name: str) -> str:
+        first, _, last = name.rpartition(" ")
+        if first and name.endswith("es") and name[:-2] in self.nouns:
+            return name[:-2]  # wine glasses, though glasses are glasses
+        if last in IRREGULAR:
+            last = IRREGULAR[last]
+        elif last.endswith("men") and f"{last[:-2]}an" in self.nouns:
+            last = f"{last[:-2]}an"
+        elif name[:-1] in self.nouns and name.endswith("is"):
+            return name[:-1]
+        elif last not in ONE_THING and last.endswith("s") and not last.endswith(("ss", "us", "is")):
+            last = self._cut(first, last)
+        return f"{first} {last}".strip()
+
+    def _cut(self, first: str, last: str) -> str:
+        ends = [(r"ies$", "y"), (r"(?<=[sxz])es$", ""), (r"(?<=[cs]h)es$", ""), (r"s$", "")]
+        guesses = [re.sub(end, new, last) for end, new in ends if re.search(end, last)]
+        known = [guess for guess in guesses if f"{first} {guess}".strip() in self.nouns or guess in self.nouns]
+        return (known or guesses)[0]
+
+    def number(self, name: str) -> str:
+        """S, P, M, or "" where it is not clear."""
+        noun = self.nouns.get(name)
+        if noun and noun.number == "S" and self.lemma(name) != name and self.lemma(name) in self.nouns:
+            return "P"  # the published file has wires as a singular
+        if noun and noun.number:
+            return noun.number
+        last = name.rpartition(" ")[2]
+        if last in self.nouns and self.nouns[last].number and last != name:
+            return self.nouns[last].number
+        if last in ONE_THING or (last in IRREGULAR and IRREGULAR[last] != last):
+            return "P"
+        return "P" if self.lemma(name) != name else ""
+
+    def _names_of(self, name: str) -> frozenset[str]:
+        """The name, its number variants and its synonyms, as lemmas."""
+        lemma = self.lemma(name)
+        found = {lemma}
+        for key in {name, lemma} | self.synonym_of.get(name, set()) | self.synonym_of.get(lemma, set()):
+            found.add(self.lemma(key))
+            if key in self.nouns:
+                found.update(self.lemma(synonym) for synonym in self.nouns[key].synonyms)
+        for plural in [key for key in self._plurals().get(lemma, ())]:
+            found.update(self.lemma(synonym) for synonym in self.nouns[plural].synonyms)
+        return frozenset(found)
+
+    def _plurals(self) -> dict[str, list[str]]:
+        if not hasattr(self, "_plural_table"):
+            self._plural_table: dict[str, list[str]] = {}
+            for name in self.nouns:
+                self._plural_table.setdefault(self.lemma(name), []).append(name)
+        return self._plural_table
+
+    def categories(self, name: str) -> frozenset[str]:
+        """All categories the name is in, wide and narrow."""
+        found: set[str] = set()
+        for lemma in self.names_of(name):
+            for key in [lemma, *self._plurals().get(lemma, ())]:
+                if key in self.nouns:
+                    found.update(self.nouns[key].categories)
+        last = name.rpartition(" ")[2]
+        if not found and last != name:
+            return self.categories(last)
+        for category in list(found):
+            while category in WIDER:
+                category = WIDER[category]
+                found.add(category)
+        return frozenset(found)
+
+    def kinds(self, name: str) -> frozenset[str]:
+        """Names it is a kind of, or that are like it, by the published file, all the way up."""
+        found: set[str] = set()
+        todo = [name]
+        while todo:
+            current = todo.pop()
+            for lemma in self.names_of(current):
+                for key in [lemma, *self._plurals().get(lemma, ())]:
+                    for kind in self.nouns.get(key, Noun("")).kinds:
+                        if self.lemma(kind) not in found:
+                            found.add(self.lemma(kind))
+                            todo.append(kind)
+        return frozenset(found)
+
+    def _fits(self, name: str, asked: str) -> int:
+        """Whether an object of that name is what is asked for: SURE, MAYBE or NO."""
+        if asked in ("_", "this", "scene", "thing", "object") or asked in PERSONS:
+            return SURE
+        one, other = self.names_of(name), self.names_of(asked)
+        if one & other:
+            return SURE
+        lemma = self.lemma(asked)
+        categories = self.categories(name)
+        if lemma in categories or asked in categories or self._is_kind(one, lemma):
+            return SURE
+        if any(NO_KINDS.get(one_name) == lemma for one_name in one):
+            return NO
+        return MAYBE if other & self.kinds(name) else NO
+
+    def _is_kind(self, names: frozenset[str], asked: str) -> bool:
+        """Whether one of the names is that kind of thing: by a last word of its own, or by the lists above."""
+        if any(NO_KINDS.get(name) == asked for name in names):
+            return False
+        listed = {word for word in names if self.lemma(KINDS.get(word, "")) in self.names_of(asked)}
+        listed |= {word for word in names if word.rpartition(" ")[2] in IN_CATEGORY.get(asked, "").split()}
+        return bool(listed) or any(word.endswith(f" {asked}") for word in names)
+
+    # values
+
+    def same_value(self, one: str, other: str) -> bool:
+        """Whether two values say the same: metal and metallic."""
+        one, other = one.strip().lower(), other.strip().lower()
+        return one == other or bool(self._value_names(one) & self._value_names(other))
+
+    def _value_names(self, value: str) -> set[str]:
+        return {value} | self.same_values.get(value, set()) | set(self.values.get(value, Value()).forms)
+
+    def types(self, value: str) -> frozenset[str]:
+        """The types of a value, by any of its names."""
+        found: frozenset[str] = frozenset()
+        for name in self._value_names(value):
+            found |= self.values.get(name, Value()).types
+        return found
+
+    def includes(self, annotated: str, asked: str) -> bool:
+        """Whether what is annotated means what is asked: steel is metal."""
+        if self.same_value(annotated, asked):
+            return True
+        classes: set[str] = set()
+        for name in self._value_names(annotated):
+            classes |= self.values.get(name, Value()).classes
+        return any(self.same_value(name, asked) for name in classes)
+
+    def alike(self, one: str, other: str) -> bool:
+        """Whether two values are too like each other to exclude each other: pink and orange."""
+        for a, b in ((one, other), (other, one)):
+            if self.includes(a, b):
+                return True
+            for name in self._value_names(a):
+                value = self.values.get(name, Value())
+                if any(self.same_value(b, similar) for similar in value.similar):
+                    return True
+        mine, its = (
+            set().union(*(self.values.get(name, Value()).classes for name in self._value_names(value)))
+            for value in (one, other)
+        )
+        return bool(mine & its)
+
+    def excludes(self, annotated: str, asked: str) -> bool:
+        """Whether what is annotated rules out what is asked: a value of the same type that is not like it."""
+        shared = self.types(annotated) & self.types(asked)
+        return bool(shared) and not self.alike(annotated, asked)
+
+
+def read_vocabulary(objects: Path, attributes: Path) -> Vocabulary:
+    """The vocabulary of the two published files."""
+    return vocabulary(objects.read_text("utf-8"), attributes.read_text("utf-8"))
+
+
+def vocabulary(objects: str, attributes: str) -> Vocabulary:
+    """The vocabulary of the text of the two published files."""
+    nouns: dict[str, Noun] = {}
+    for line in objects.splitlines():
+        name, *fields = [part.strip() for part in line.split(",")]
+        if name:
+            nouns[name] = _merged(nouns.get(name), _noun(fields))
+    values: dict[str, Value] = {}
+    for line in attributes.splitlines():
+        name, *fields = [part.strip() for part in line.split(";")]
+        name = name.partition(",")[0]
+        if name:
+            values[name] = _value(fields)
+    return Vocabulary(nouns, values)
+
+
+def _noun(fields: list[str]) -> Noun:
+    marked = {key: tuple(text.split(".")) for key, _, text in (part.partition(":") for part in fields) if text}
+    words = [part for part in fields if len(part) > 2 and ":" not in part and not part.isdigit()]
+    number = next((part for part in fields if part in ("S", "P", "M")), "")
+    return Noun(number, tuple(words), marked.get("K", ()), marked.get("E", ()))
+
+
+def _merged(old: Noun | None, new: Noun) -> Noun:
+    if old is None:
+        return new
+    return Noun(
+        old.number or new.number,
+        tuple(dict.fromkeys(old.categories + new.categories)),
+        old.kinds + new.kinds,
+        old.synonyms + new.synonyms,
+    )
+
+
+def _value(fields: list[str]) -> Value:
+    marked: dict[str, frozenset[str]] = {}
+    types: set[str] = set()
+    for place, part in enumerate(fields):
+        key, colon, text = part.partition(":")
+        if colon:
+            marked[key] = frozenset(word.strip() for word in text.split(","))
+        elif place or not part.isdigit():  # the first is how often it occurs
+            types.update(word.strip() for word in part.split(",") if len(word.strip()) > 1 or word.strip().isdigit())
+    none: frozenset[str] = frozenset()
+    forms = marked.get("E", none) | marked.get("A", none)
+    return Value(frozenset(types), marked.get("C", none), marked.get("S", none), forms)

@@ -1,0 +1,285 @@
+"""The balanced questions: answers keep their order and become more even, whatever the order of questions."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.engines.gqa.answer_cells import AnswerCells
+from hf_vqa_mc.engines.gqa.balancing import Bounds, entropies, smoothed
+from hf_vqa_mc.engines.gqa.question_table import QuestionTable
+from hf_vqa_mc.engines.gqa.selection import SelectionOptions, select_balanced
+from hf_vqa_mc.errors import InputError
+
+COUNTS = st.lists(st.integers(1, 400), min_size=1, max_size=12).map(lambda counts: sorted(counts, reverse=True))
+BOUNDS = st.builds(
+    Bounds,
+    head=st.floats(0.2, 5),
+    min_ratio=st.floats(1, 1.4),
+    max_ratio=st.floats(1.4, 4),
+    thin=st.floats(0.01, 0.5),
+)
+DEFAULT = Bounds()
+TYPES = ("query", "verify", "logical", "choose", "compare")
+
+
+def kept_of(counts, bounds=DEFAULT):
+    counts = np.array(counts, np.int64)
+    return smoothed(counts, np.array([0, len(counts)], np.int64), bounds).tolist()
+
+
+def entropy(counts):
+    counts = np.array([count for count in counts if count], float)
+    return float(-(counts / counts.sum() * np.log2(counts / counts.sum())).sum()) if len(counts) else 0.0
+
+
+def table_of(rows):
+    """rows: (image, number, structural, global group, local group, answer, content); groups from 0, -1 for none."""
+    columns = np.array(rows, np.int64).reshape(-1, 7).T
+    zeros = np.zeros(len(rows), np.int32)
+    images = max(columns[0], default=-1) + 1
+    return QuestionTable(
+        image=columns[0].astype(np.int32),
+        number=columns[1].astype(np.int32),
+        structural=columns[2].astype(np.int8),
+        semantic=zeros.astype(np.int8),
+        detailed=zeros.astype(np.int16),
+        global_group=columns[3].astype(np.int32),
+        local_group=columns[4].astype(np.int32),
+        answer=columns[5].astype(np.int32),
+        content=columns[6].astype(np.int32),
+        words=zeros.astype(np.int16),
+        steps=zeros.astype(np.int16),
+        entailed=zeros,
+        images=[f"image {number}" for number in range(images)],
+        structural_types=TYPES,
+        semantic_types=["attr"],
+        detailed_types=["any"],
+        global_groups=[f"global {number}" for number in range(max(columns[3], default=-1) + 1)],
+        local_groups=[f"local {number}" for number in range(max(columns[4], default=-1) + 1)],
+        answers=[f"answer {number}" for number in range(max(columns[5], default=-1) + 1)],
+        vocabulary=frozenset(),
+    )
+
+
+@st.composite
+def tables(draw):
+    """Some hundred questions in a few groups, answers skewed, some telling the same."""
+    seed = draw(st.integers(0, 2**32))
+    random = np.random.default_rng(seed)
+    count = draw(st.integers(0, 500))
+    n_globals, n_locals, n_answers = draw(st.integers(1, 4)), draw(st.integers(1, 9)), draw(st.integers(1, 9))
+    power = draw(st.floats(0, 2.5))
+    weights = np.arange(1, n_answers + 1) ** -power
+    local = random.integers(-1, n_locals, count)
+    answer = (random.choice(n_answers, count, p=weights / weights.sum()) + np.maximum(local, 0)) % n_answers
+    group = np.where(random.random(count) < 0.2, -1, (local + answer) % n_globals)
+    image = np.sort(random.integers(0, 1 + count // 20, count))
+    _, image = np.unique(image, return_inverse=True)
+    number = np.arange(count) - np.searchsorted(image, image)
+    content = random.integers(0, 40, count)
+    return table_of(np.stack((image, number, random.integers(0, 5, count), group, local, answer, content), axis=1))
+
+
+def per_group(groups, answers, kept):
+    """Group to answer to questions, of all and of the kept ones."""
+    found = {}
+    for group, answer, stays in zip(groups.tolist(), answers.tolist(), kept.tolist(), strict=True):
+        if group >= 0:
+            every, left = found.setdefault(group, (Counter(), Counter()))
+            every[answer] += 1
+            left[answer] += stays
+    return found
+
+
+@settings(deadline=None)  # the first call compiles
+@given(COUNTS, BOUNDS)
+def test_within_a_group_order_stays_and_no_answer_vanishes(counts, bounds):
+    kept = kept_of(counts, bounds)
+    assert all(1 <= left <= count for left, count in zip(kept, counts, strict=True))
+    for place in range(len(counts) - 1):
+        if counts[place] > counts[place + 1]:
+            assert kept[place] > kept[place + 1]
+        else:
+            assert kept[place] == kept[place + 1]
+
+
+@given(COUNTS, BOUNDS)
+def test_within_a_group_entropy_never_falls(counts, bounds):
+    assert entropy(kept_of(counts, bounds)) >= entropy(counts) - 1e-12
+
+
+@given(st.lists(st.integers(50, 5000), min_size=2, max_size=12).map(lambda some: sorted(some, reverse=True)), BOUNDS)
+def test_the_head_is_within_its_bound_or_as_near_to_the_next_answer_as_may_be(counts, bounds):
+    kept = kept_of(counts, bounds)
+    total = sum(counts)
+    for last in range(len(counts) - 1):
+        tail = sum(counts[last + 1 :])
+        if last and tail < bounds.thin * total:
+            break
+        head = sum(kept[: last + 1])
+        rest = max(sum(kept[last + 1 :]), 0 if last else bounds.thin * total)
+        within = head <= bounds.head * rest + 2 * len(counts)
+        ratio = max(min(bounds.min_ratio, counts[last] / counts[last + 1]), 1)
+        near = kept[last] <= ratio * kept[last + 1] + 2
+        whole = kept[: last + 1] == counts[: last + 1]  # rounding was taken back
+        assert within or near or whole or pushed_further(counts, kept, last)
+
+
+def pushed_further(counts, kept, last):
+    """Answers were equal, so that a longer head had to be scaled instead."""
+    return any(counts[place] == counts[place + 1] for place in range(last + 1))
+
+
+@given(st.lists(st.integers(100, 5000), min_size=2, max_size=8).map(lambda some: sorted(some, reverse=True)))
+def test_consecutive_answers_stay_within_their_ratios(counts):
+    bounds = Bounds(head=1.0, min_ratio=1.1, max_ratio=1.5, thin=0.001)
+    kept = kept_of(counts, bounds)
+    for one, other, before, following in zip(kept, kept[1:], counts, counts[1:], strict=False):
+        assert one >= min(1.1, before / following) * other - 2
+        assert one <= 1.5 * other * 1.02 + 3
+
+
+def test_a_skewed_group_becomes_markedly_more_even():
+    counts = [round(10_000 / rank**1.5) for rank in range(1, 13)]
+    kept = kept_of(counts)
+    assert entropy(kept) > 1.2 * entropy(counts)
+    assert kept[0] <= sum(kept[1:])
+
+
+def test_two_answers_keep_nearly_as_many():
+    assert kept_of([900, 300]) == [315, 300]
+
+
+def test_a_group_does_not_shrink_with_its_rarest_answers():
+    assert sum(kept_of([10_000, 1])) >= 900
+    assert sum(kept_of([1000, 900, 800, 700, 1, 1])) >= 1000
+
+
+@given(st.lists(COUNTS, min_size=1, max_size=5))
+def test_groups_are_smoothed_each_by_itself(groups):
+    starts = np.cumsum([0, *map(len, groups)])
+    together = smoothed(np.array(list(chain(*groups)), np.int64), starts.astype(np.int64), Bounds())
+    assert together.tolist() == list(chain(*map(kept_of, groups)))
+
+
+def test_entropy_of_groups_is_in_bits():
+    counts, starts = np.array([2, 2, 5, 0, 1, 1, 1, 1]), np.array([0, 2, 4, 8])
+    assert entropies(counts, starts).tolist() == [1.0, 0.0, 2.0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), BOUNDS, st.sampled_from([{}, {"verify": 0.2, "logical": 0.1}, {"query": 0.5}]))
+def test_at_both_levels_order_stays_and_entropy_does_not_fall(table, bounds, shares):
+    options = SelectionOptions(bounds, bounds, shares)
+    kept = select_balanced(table, options, 3).kept
+    for groups, is_global in ((table.global_group, True), (table.local_group, False)):
+        for every, left in per_group(groups, table.answer, kept).values():
+            for one, count in every.items():
+                assert left[one] > 0 or not is_global
+                for other, fewer in every.items():
+                    if count > fewer:
+                        assert left[one] > left[other] or left[one] == left[other] == 0
+            assert not sum(left.values()) or entropy(left.values()) >= entropy(every.values()) - 1e-9
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(), st.integers(0, 2**32))
+def test_the_selection_does_not_depend_on_the_order_of_questions(table, seed):
+    order = np.random.default_rng(seed).permutation(table.count)
+    columns = {
+        name: value[order]
+        for name in table.__dataclass_fields__
+        if isinstance(value := getattr(table, name), np.ndarray)
+    }
+    kept = select_balanced(table, SelectionOptions(), 0).kept
+    assert select_balanced(replace(table, **columns), SelectionOptions(), 0).kept.tolist() == kept[order].tolist()
+
+
+def test_another_seed_takes_other_questions():
+    rows = [(number // 50, number % 50, 0, 0, 0, int(number % 10 == 0), number) for number in range(1000)]
+    kept = [select_balanced(table_of(rows), SelectionOptions(), seed).kept for seed in (0, 0, 1)]
+    assert (kept[0] == kept[1]).all()
+    assert kept[0].sum() == kept[2].sum() and (kept[0] != kept[2]).any()
+
+
+def test_of_questions_that_tell_the_same_one_stays():
+    rows = [(0, number, 0, -1, number, 0, number // 3) for number in range(9)]
+    options = SelectionOptions(shares={})
+    selected = select_balanced(table_of(rows), options, 0)
+    assert [int(selected.kept[place : place + 3].sum()) for place in (0, 3, 6)] == [1, 1, 1]
+    assert selected.removed["redundant"] == 6
+    assert select_balanced(table_of(rows), replace(options, redundancy="none"), 0).kept.all()
+
+
+def test_the_same_content_about_two_images_is_not_redundant():
+    rows = [(number, 0, 0, -1, number, 0, 5) for number in range(9)]
+    assert select_balanced(table_of(rows), SelectionOptions(shares={}), 0).kept.all()
+
+
+def test_types_have_their_shares():
+    rows = [(number // 40, number % 40, number % 2, -1, number % 50, number % 3, number) for number in range(6000)]
+    wide = Bounds(head=50, max_ratio=50)
+    options = SelectionOptions(wide, wide, {"verify": 0.2})
+    table = table_of(rows)
+    selected = select_balanced(table, options, 0)
+    verify = (table.structural[selected.kept] == 1).sum() / selected.kept.sum()
+    assert verify == pytest.approx(0.2, abs=0.02)
+    assert selected.kept[table.structural == 0].all()
+
+
+def test_what_was_taken_and_what_is_kept_is_everything():
+    rows = [(n // 50, n % 50, n % 3, n % 2, n % 7, int(n % 13 == 0), n // 2) for n in range(2000)]
+    selected = select_balanced(table_of(rows), SelectionOptions(), 0)
+    assert sum(selected.removed.values()) + selected.kept.sum() == 2000
+    assert all(count >= 0 for count in selected.removed.values())
+
+
+def test_no_questions_are_selected_from_none():
+    assert select_balanced(table_of([]), SelectionOptions(), 0).kept.tolist() == []
+
+
+def test_a_group_without_a_global_label_is_balanced_locally():
+    rows = [(n, 0, 1, -1, 0, int(n % 10 == 0), n) for n in range(1000)]
+    left = Counter(table_of(rows).answer[select_balanced(table_of(rows), SelectionOptions(shares={}), 0).kept])
+    assert left[1] == 100 and 100 < left[0] <= 110
+
+
+def test_global_quotas_are_taken_where_an_answer_is_most_frequent():
+    """White walls go before white cats: 0 is white, 1 is black; local group 0 walls, 1 cats."""
+    rows = [(n, 0, 0, 0, 0, 0, n) for n in range(900)] + [(900 + n, 0, 0, 0, 0, 1, n) for n in range(60)]
+    rows += [(960 + n, 0, 0, 0, 1, n % 2, n) for n in range(400)]
+    table = table_of(rows)
+    kept = select_balanced(table, SelectionOptions(shares={}), 0).kept
+    assert kept[960:].sum() >= 350
+    assert kept[:900].sum() < 300
+
+
+def test_cells_are_in_falling_order_of_their_questions():
+    groups, answers = np.array([1, 1, 1, 0, -1, 1]), np.array([2, 2, 0, 1, 1, 2])
+    cells = AnswerCells(groups, answers, np.arange(6))
+    assert (cells.groups.tolist(), cells.starts.tolist()) == ([0, 1], [0, 1, 3])
+    assert (cells.answers.tolist(), cells.counts.tolist()) == ([1, 2, 0], [1, 3, 1])
+    assert cells.questions.tolist() == [3, 0, 1, 5, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"global_bounds": Bounds(head=0)}, "head is 0"),
+        ({"local_bounds": Bounds(min_ratio=0.9)}, "min_ratio is 0.9"),
+        ({"local_bounds": Bounds(max_ratio=1.01)}, "max_ratio is 1.01"),
+        ({"local_bounds": Bounds(thin=float("nan"))}, "thin is nan"),
+        ({"redundancy": "contents"}, "did you mean 'content'"),
+        ({"shares": {"verfy": 0.2}}, "did you mean 'verify'"),
+        ({"shares": {"verify": 0}}, "verify is 0"),
+        ({"shares": {"verify": 0.7, "query": 0.7}}, "add up to 1.4"),
+    ],
+)
+def test_options_that_cannot_be_are_told(options, message):
+    with pytest.raises(InputError, match=message):
+        select_balanced(table_of([(0, 0, 1, 0, 0, 0, 0)]), SelectionOptions(**options), 0)

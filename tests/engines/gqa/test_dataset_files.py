@@ -1,0 +1,249 @@
+"""The files of a generated dataset: scorers and readers take them as they take published ones."""
+
+import json
+import lzma
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from hf_vqa_mc.engines.gqa.dataset_files import write_dataset
+from hf_vqa_mc.engines.gqa.entailment import entailments
+from hf_vqa_mc.engines.gqa.executor import run
+from hf_vqa_mc.engines.gqa.program import Step, then
+from hf_vqa_mc.engines.gqa.question import Question, sentence
+from hf_vqa_mc.engines.gqa.records import graph_record, question_id, question_record
+from hf_vqa_mc.engines.gqa.selection import SelectionOptions, select_balanced
+from hf_vqa_mc.engines.gqa.spilled import Spilled
+from hf_vqa_mc.engines.gqa.splitting import SPLITS, check_splits, split_of
+from hf_vqa_mc.engines.gqa.statistics import dataset_statistics
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.gqa import gqa_score
+from tests.engines.gqa.entailment_worlds import ONTOLOGY, SceneGraph, SceneObject
+
+TYPES = {
+    "query": ("query", "attr"),
+    "verify": ("verify", "attr"),
+    "choose": ("choose", "attr"),
+    "cat": ("query", "cat"),
+}
+COLORS = ("red", "crimson", "green")
+
+
+def graph_of(image, name, color, other="table"):
+    objects = {
+        "7": SceneObject(
+            "7", name, (10, 20, 30, 40), {"color": (color,), "hposition": ("left",)}, frozenset({("on", "9")})
+        ),
+        "9": SceneObject("9", other, (0, 0, 50, 50), {}, frozenset()),
+    }
+    return SceneGraph(image, 100, 90, objects, {"weather": "sunny"})
+
+
+def asked(graph):
+    """The color of the fruit, asked for in several ways, and its name."""
+    name, color = graph.objects["7"].name, graph.objects["7"].values["color"][0]
+    there = (Step("select", (name,)),)
+    programs = [
+        ("query", "directOf", then(there, "query", "color"), "color", f"10q-{name}_color"),
+        ("choose", "chooseAttr", then(there, "choose", "color", "red", "green"), "color", f"10c-{name}_color"),
+        ("cat", "category", then((Step("select", ("fruit",)),), "query", "name"), "fruit", "11q-fruit"),
+        *(("verify", "verifyAttr", then(there, "verify", "color", one), "", f"06-{name}_{one}") for one in COLORS),
+    ]
+    found = []
+    for row, detailed, program, group, local in programs:
+        answer, ids = run(program, graph, ONTOLOGY)
+        if answer is not None:
+            said = sentence([(f"{row} the", ""), (name, "7"), (str(program[-1].argument), "")], "?")
+            full = sentence([("It is", ""), (answer, "7"), (color, "")], ".")
+            found.append(Question(row, detailed, program, ids, said, answer, full, group, local))
+    return found
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder of files about 40 images, and what it was made from."""
+    folder = tmp_path_factory.mktemp("made")
+    names = [name for name, weight in (("apple", 3), ("banana", 1)) for _ in range(weight)]
+    colors = [color for color, weight in (("red", 5), ("green", 2)) for _ in range(weight)]
+    with Spilled(folder, TYPES) as spilled:
+        for number, (name, color, _) in enumerate(product(names, colors, range(2))):
+            graph = graph_of(str(1000 + number), name, color)
+            questions = asked(graph)
+            spilled.add(graph, questions, entailments(questions, graph, ONTOLOGY))
+        table = spilled.table()
+        selected = select_balanced(table, SelectionOptions(shares={}), 0)
+        splits = [split_of(image, 0, {"train": 0.6, "val": 0.4}) for image in table.images]
+        write_dataset(folder, spilled, table, selected.kept, splits)
+    return folder, table, selected, splits
+
+
+def read(folder, name):
+    return {split: json.loads((folder / f"{split}_{name}.json").read_text()) for split in ("train", "val")}
+
+
+def test_gold_answers_score_one_and_are_consistent_valid_and_plausible(made):
+    folder = made[0]
+    for split in ("train", "val"):
+        records = read(folder, "all_questions")[split]
+        told = {name: record["answer"] for name, record in records.items()}
+        choices = read(folder, "choices")[split]
+        score = gqa_score(told, records, choices=choices, consistency=True)
+        assert (score["accuracy"], score["consistency"], score["distribution"]) == (1.0, 1.0, 0.0)
+        assert (score["validity"], score["plausibility"]) == (1.0, 1.0)
+        assert any(record["entailed"] for record in records.values())
+
+
+def test_attention_on_what_is_asked_about_is_grounded(made):
+    folder = made[0]
+    records, graphs = read(folder, "balanced_questions")["train"], read(folder, "sceneGraphs")["train"]
+    told = {name: record["answer"] for name, record in records.items()}
+    attentions = dict.fromkeys(records, np.full((9, 9), 1 / 81))
+    score = gqa_score(told, records, attentions=attentions, scene_graphs=graphs, consistency=False)
+    # 30 x 40 of 100 x 90 pixels, pointed to by question and full answer
+    assert score["grounding"] == pytest.approx(100 * 2 * 1200 / 9000)
+
+
+def test_balanced_questions_are_those_of_all_that_are_marked(made):
+    folder, table, selected, _ = made
+    every, balanced = read(folder, "all_questions"), read(folder, "balanced_questions")
+    for split in every:
+        marked = {name: record for name, record in every[split].items() if record["isBalanced"]}
+        assert balanced[split] == marked
+    assert sum(map(len, every.values())) == table.count
+    assert sum(map(len, balanced.values())) == selected.kept.sum() < table.count
+
+
+def test_all_questions_about_an_image_and_its_graph_are_in_one_split(made):
+    folder, table, _, splits = made
+    of_image = dict(zip(table.images, splits, strict=True))
+    for name in ("all_questions", "balanced_questions"):
+        for split, records in read(folder, name).items():
+            assert {of_image[record["imageId"]] for record in records.values()} == {split}
+    for split, graphs in read(folder, "sceneGraphs").items():
+        assert set(graphs) == {image for image, of in of_image.items() if of == split}
+
+
+def test_entailed_and_equivalent_questions_are_of_the_same_image(made):
+    for records in read(made[0], "all_questions").values():
+        for name, record in records.items():
+            assert name not in record["entailed"]
+            assert name in record["equivalent"]
+            others = {*record["entailed"], *record["equivalent"]}
+            assert {records[other]["imageId"] for other in others} == {record["imageId"]}
+
+
+def test_records_have_the_published_fields_and_types(made, real_data):
+    published = json.load(lzma.open(real_data / "gqa" / "GQAOOD__val_bal_tail_-0.7.json.xz"))
+    example = next(record for record in published.values() if record["types"]["detailed"] == "directWhich")
+    for record in read(made[0], "all_questions")["train"].values():
+        assert set(record) == {*example, "isBalanced"}
+        for name in ("types", "groups", "annotations"):
+            assert set(record[name]) == set(example[name])
+        assert [set(step) for step in record["semantic"]] == [set(step) for step in example["semantic"]][-1:] * len(
+            record["semantic"]
+        )
+
+
+def test_valid_answers_are_in_scope_and_plausible_ones_seen_with_the_subject(made):
+    folder = made[0]
+    for split, choices in read(folder, "choices").items():
+        records = read(folder, "balanced_questions")[split]
+        assert set(choices) == set(records)
+        for name, record in records.items():
+            told, detailed = choices[name], record["types"]["detailed"]
+            assert set(told["plausible"]) <= set(told["valid"])
+            if detailed == "directOf":
+                assert told["valid"] == ["green", "red"]
+            if detailed == "chooseAttr":
+                assert sorted(told["valid"]) == ["green", "red"]
+            if detailed == "verifyAttr":
+                assert told == {"valid": ["yes", "no"], "plausible": ["yes", "no"]}
+            if detailed == "category":
+                assert told["valid"] == ["apple", "banana"]
+
+
+def test_statistics_add_up(made):
+    _, table, selected, splits = made
+    told = dataset_statistics(table, selected, splits, {"left out": 3})
+    assert told["all"]["questions"] == table.count
+    for part in (told["all"], told["balanced"]):
+        for name in ("per_split", "per_structural_type", "per_semantic_type", "per_detailed_type"):
+            assert sum(part[name].values()) == part["questions"]
+        for name in ("words", "steps", "entailed"):
+            assert sum(part[name]["questions"].values()) == part["questions"]
+    assert sum(told["selection"]["removed"].values()) == told["all"]["questions"] - told["balanced"]["questions"]
+    assert told["problems"] == {"left out": 3}
+    assert told["images"] == Counter(splits)
+    color = told["entropy"]["global_groups"]["largest"]["color"]
+    assert color["entropy"][1] > color["entropy"][0]
+
+
+def test_spilled_files_are_gone_at_the_end(made):
+    assert not list(made[0].glob("*.spilled"))
+
+
+def test_an_image_that_comes_twice_is_an_error(tmp_path):
+    graph = graph_of("5", "apple", "red")
+    with Spilled(tmp_path, TYPES) as spilled:
+        spilled.add(graph, [], entailments([], graph, ONTOLOGY))
+        with pytest.raises(InputError, match="image '5' comes more than once"):
+            spilled.add(graph, [], entailments([], graph, ONTOLOGY))
+
+
+def test_a_row_without_types_is_an_error(tmp_path):
+    graph = graph_of("5", "apple", "red")
+    questions = asked(graph)
+    with Spilled(tmp_path, {"verfy": ("verify", "attr")}) as spilled, pytest.raises(InputError, match="unknown row"):
+        spilled.add(graph, questions, entailments(questions, graph, ONTOLOGY))
+
+
+def test_a_split_without_balanced_questions_is_an_empty_file(tmp_path):
+    graph = graph_of("5", "apple", "red")
+    with Spilled(tmp_path, TYPES) as spilled:
+        spilled.add(graph, [], entailments([], graph, ONTOLOGY))
+        write_dataset(tmp_path, spilled, spilled.table(), np.zeros(0, np.bool_), ["val"])
+    assert json.loads((tmp_path / "val_balanced_questions.json").read_text()) == {}
+    assert set(json.loads((tmp_path / "val_sceneGraphs.json").read_text())) == {"5"}
+
+
+def test_question_ids_are_unique_and_too_many_questions_an_error():
+    assert question_id("12", 3) == "120003" != question_id("1", 2003)
+    with pytest.raises(InputError, match="more than 10,000 questions"):
+        question_id("12", 10_000)
+
+
+def test_a_graph_is_written_without_places_and_with_its_boxes():
+    record = graph_record(graph_of("5", "apple", "red"))
+    assert record["objects"]["7"] == {
+        "name": "apple",
+        "x": 10,
+        "y": 20,
+        "w": 30,
+        "h": 40,
+        "attributes": ["red"],
+        "relations": [{"name": "on", "object": "9"}],
+    }
+    assert (record["width"], record["height"], record["weather"]) == (100, 90, "sunny")
+
+
+def test_the_answer_points_at_the_object_whose_name_it_is():
+    by_row = {question.row: question for question in asked(graph_of("5", "apple", "red"))}
+    pointed = {row: question_record(question, "5", ("", ""))["annotations"] for row, question in by_row.items()}
+    assert pointed["cat"]["answer"] == {"0": "7"}
+    assert pointed["query"]["answer"] == {}
+
+
+def test_images_are_split_in_their_shares_whatever_else_there_is():
+    counts = Counter(split_of(str(image), 4) for image in range(20_000))
+    assert {name: round(counts[name] / 20_000, 2) for name in SPLITS} == pytest.approx(dict(SPLITS), abs=0.011)
+    assert [split_of("12", seed) for seed in range(30)] != [split_of("13", seed) for seed in range(30)]
+
+
+@pytest.mark.parametrize(
+    "splits", [{}, {"train": 0.7, "val": 0.4}, {"train": 1.2, "val": -0.2}, {"train": float("nan")}]
+)
+def test_shares_that_are_no_split_are_an_error(splits):
+    with pytest.raises(InputError, match="add up to 1"):
+        check_splits(splits)

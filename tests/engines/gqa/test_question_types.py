@@ -1,0 +1,276 @@
+"""The question types of GQA's Table 3."""
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from hf_vqa_mc.engines.gqa.distractors import Distractors
+from hf_vqa_mc.engines.gqa.executor import NO, YES, run
+from hf_vqa_mc.engines.gqa.normalising import normalise
+from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
+from hf_vqa_mc.engines.gqa.question import Question
+from hf_vqa_mc.engines.gqa.question_types import ROWS, questions_about
+from hf_vqa_mc.engines.gqa.question_types.asking import MOST, Limits, discloses
+from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
+from hf_vqa_mc.engines.gqa.scene_graph_files import read_gqa_graphs
+from hf_vqa_mc.engines.gqa.wording import with_article
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.files import PublishedFile
+from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, HandmadeDecoys, LyingDecoys, graph_of, graphs, thing
+
+NO_LIMITS = Limits(dict.fromkeys(ROWS, 10_000))
+HAT_NOT_RED = (
+    r"(Is there|Are there|Do you see|Can you see|Does the \w+ show) (any )?(a hat|hats) that (is|are) not red.*"
+)
+
+
+def asked(graph: SceneGraph, seed: int = 0, limits: Limits | None = None, decoys: object = None) -> list[Question]:
+    return list(questions_about(graph, ONTOLOGY, decoys or HandmadeDecoys(), seed, limits))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def kitchen() -> list[Question]:
+    """All that is asked with forty seeds."""
+    return [question for seed in range(40) for question in asked(KITCHEN, seed, NO_LIMITS)]
+
+
+def those(questions: Iterable[Question], row: str) -> dict[str, str]:
+    """Question texts with their answers."""
+    return {one.question.text: one.answer for one in questions if one.row == row}
+
+
+@pytest.mark.parametrize(
+    ("row", "text", "answer"),
+    [
+        ("query global", "How is the weather", "sunny"),
+        ("query global", "What kind of place is this", "kitchen"),
+        ("verify global", "(Is it|Is the weather|Does the weather (look|seem)|Would you say it is) rainy.*", "no"),
+        ("verify global", "Is this an indoor scene", "yes"),
+        ("choose global", "Is it (indoors or outdoors|outdoors or indoors)", "indoors"),
+        ("query attribute", "(What|Which) color is the umbrella", "red"),
+        ("query attribute", "What is the table made of", "wood"),
+        ("query attribute", "What is the man doing", "standing"),
+        ("query attribute", "Of (what|which) color are the pants", "black"),
+        ("query attribute", "Which side of the .* is the dog on", "right"),
+        ("query attribute", "What color is the hat (that )?the boy is wearing", "red"),
+        ("verify attribute", "Is the umbrella red", "yes"),
+        ("verify attribute", "Is the table made of metal", "no"),
+        ("logical attribute", "Is the umbrella (both )?(large and red|red and large)", "yes"),
+        ("choose attribute", "Is the man (sitting or standing|standing or sitting)", "standing"),
+        ("choose attribute", "What is the chair made of, (wood or metal|metal or wood)", "metal"),
+        ("exist", "(Is there|Do you see|Can you see) an umbrella( in .*)?", "yes"),
+        ("exist", "Do you see (any )?grass", "no"),
+        ("exist", "Do you see (any )?pants", "yes"),
+        ("exist", "Is there a red hat.*", "yes"),
+        ("exist", HAT_NOT_RED, "yes"),
+        ("exist relation", ".* (a man|men) wearing the black (hat|piece of clothing)", "yes"),
+        ("exist relation", "Is there an orange under the table", "no"),
+        ("exist or", "(Is there|Do you see) (either )?a (dog or a woman|woman or a dog).*", "yes"),
+        ("exist and", ".* both .*grass.*", "no"),
+        ("query category", "Who is sitting", "boy"),
+        ("query category", "What kind of animal is it", "dog"),
+        ("query category", "What kind of furniture is made of metal", "chair"),
+        ("choose category", "What kind of animal is small, (a dog or a cat|a cat or a dog)", "dog"),
+        ("query relation", "What is the man holding", "umbrella"),
+        ("query relation", "Who is wearing the red hat", "boy"),
+        ("verify relation", "Is the man holding an umbrella", "yes"),
+        ("verify relation", "Is the orange under a table", "no"),
+        ("choose relation", "Is the dog to the left of the boy or to the right", "right"),
+        ("choose object", "Who is holding the umbrella, (a man or a woman|a woman or a man)", "man"),
+        ("compare", "Who is older, (the man or the boy|the boy or the man)", "man"),
+        ("common", "What do the table and the dog have in common", "color"),
+        ("same", "Do the table and the dog have the same color", "yes"),
+        ("different", "Are the table and the chair made of different materials", "yes"),
+        ("same all", "Are the two hats the same color", "no"),
+        ("different all", "Are the hats of different colors", "yes"),
+    ],
+)
+def test_every_row_asks_what_the_image_shows(kitchen: list[Question], row: str, text: str, answer: str) -> None:
+    found = those(kitchen, row)
+    assert {its for other, its in found.items() if re.fullmatch(text + r"\?", other)} == {answer}, sorted(found)[:60]
+
+
+def test_all_23_rows_of_the_table_are_there_and_asked(kitchen: list[Question]) -> None:
+    assert len(ROWS) == 23 == len(MOST)
+    assert set(Counter(question.row for question in kitchen)) == set(ROWS)
+    assert Counter(row.structural for row in ROWS.values()) == {
+        "query": 4,
+        "verify": 5,
+        "choose": 5,
+        "logical": 3,
+        "compare": 6,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "full"),
+    [
+        ("Is the table made of metal", "No, the table is made of wood."),
+        ("Is there an orange under the table", "No, the orange is on the table."),
+        ("Is the umbrella (both )?(small and red|red and small)", "No, the umbrella is red but large."),
+        ("Who is older, the .* or the .*", "The man is older than the boy."),
+        ("What is the man holding", "The man is holding the umbrella."),
+        ("Are the two hats the same color", "No, some of the hats are black and some are red."),
+        ("Do you see any grass", "No, there is no grass."),
+        (HAT_NOT_RED, "Yes, there is a black hat."),
+        ("What kind of animal is it", "The animal is a dog."),
+    ],
+)
+def test_long_answers_justify(kitchen: list[Question], text: str, full: str) -> None:
+    found = {one.full_answer.text for one in kitchen if re.fullmatch(text + r"\?", one.question.text)}
+    assert found == {full}
+
+
+@pytest.mark.parametrize(
+    ("text", "detailed", "groups"),
+    [
+        ("(What|Which) color is the umbrella", "directWhich", ("color", "10q-umbrella_color")),
+        ("Is the umbrella red", "verifyAttr", ("", "06-umbrella_red")),
+        ("(Is there|Do you see|Can you see) an umbrella( in .*)?", "exist", ("", "03-umbrella")),
+        ("Do you see (any )?grass", "existC", ("", "03-grass")),
+        (HAT_NOT_RED, "existThatNot", ("", "04-hat_n#red")),
+        ("What is the man holding", "relO", ("umbrella", "14-man_holding,o")),
+        ("Who is wearing the red hat", "relS", ("person", "14-hat_wearing,s")),
+        (
+            "What is the (name of the )?device (that is )?to the right of the (dog|animal)( called)?",
+            "categoryRelS",
+            ("device", "15-dog_to the right of,s"),
+        ),
+        ("What kind of animal is it", "category", ("animal", "11q-animal")),
+        ("Who is sitting", "activityWho", ("person", "sitting")),
+        ("Do the table and the dog have the same color", "twoSame", ("", "09same-dog_table")),
+    ],
+)
+def test_types_and_groups_are_those_of_published_questions(
+    kitchen: list[Question], text: str, detailed: str, groups: tuple[str, str]
+) -> None:
+    same = [one for one in kitchen if re.fullmatch(text + r"\?", one.question.text)]
+    found = {(one.detailed, one.global_group, one.local_group) for one in same}
+    assert found == {(detailed, *groups)}
+
+
+def test_words_point_at_their_objects(kitchen: list[Question]) -> None:
+    (found,) = {
+        tuple(one.question.objects.items()) for one in kitchen if one.question.text == "Who is wearing the red hat?"
+    }
+    assert found == (("4:6", "5"),)
+
+
+def test_what_is_not_settled_is_not_asked() -> None:
+    """Of two apples one has no color; nobody knows whether the other one is red too."""
+    unclear = graph_of(thing("1", "apple", (0, 0, 9, 9), "red"), thing("2", "apple", (300, 0, 9, 9)))
+    found = {text for one in range(30) for text in those(asked(unclear, one, NO_LIMITS), "exist")}
+    assert any("that are red" in text for text in found) and any("that are not white" in text for text in found)
+    assert not any("not red" in text for text in found)
+    assert not any("white" in text and "not white" not in text for text in found)
+
+
+def test_what_is_on_the_table_is_not_asked_where_there_may_be_more() -> None:
+    table = graph_of(
+        thing("1", "apple", (0, 0, 9, 9), "red", {"2": "on"}),
+        thing("2", "table", (0, 9, 99, 99), "brown"),
+        thing("3", "phone", (20, 0, 9, 9), "black"),
+    )
+    found = {text for one in range(30) for text in those(asked(table, one, NO_LIMITS), "query relation")}
+    assert any(re.match("What (kind|type) of fruit is on the table", text) for text in found)
+    assert not any(re.match("What (is|can be seen) on the", text) for text in found)
+
+
+def test_an_orange_that_is_orange_is_not_asked_for_its_color(kitchen: list[Question]) -> None:
+    assert not [one for one in kitchen if one.row == "query attribute" and one.answer in one.question.text.lower()]
+
+
+def test_the_same_seed_gives_the_same_questions_and_another_gives_others() -> None:
+    assert asked(KITCHEN, 7) == asked(KITCHEN, 7)
+    assert asked(KITCHEN, 7) != asked(KITCHEN, 8)
+    assert asked(KITCHEN, 7) != asked(dataclasses.replace(KITCHEN, image_id="2"), 7)
+
+
+def test_the_limits_are_kept_and_rows_without_one_are_left_out() -> None:
+    rows = Counter(question.row for question in asked(KITCHEN, 0, Limits({"exist": 3, "query attribute": 2})))
+    assert rows == {"exist": 3, "query attribute": 2}
+
+
+def test_no_text_is_asked_twice_although_its_programs_differ() -> None:
+    """Whether there is an apple and whether there are apples is the same question."""
+    apples = graph_of(thing("1", "apple", (0, 0, 9, 9), "red"), thing("2", "apples", (300, 0, 9, 9), "green"))
+    for seed in range(60):
+        found = [question.question.text for question in asked(apples, seed, NO_LIMITS)]
+        assert len(found) == len(set(found))
+
+
+def test_real_images_give_many_questions_and_none_that_its_program_answers_otherwise(real_data: Path) -> None:
+    ontology, problems, left_out = own_ontology(), Counter[str](), Counter[str]()
+    path = real_data / "gqa" / "minyus100__val_sceneGraphs.json.xz"
+    raw = islice(read_gqa_graphs(PublishedFile(path.name, path)), 15)
+    graphs = [graph for one in raw if (graph := normalise(one, ontology, problems)) is not None]
+    decoys = Distractors.learn(graphs, ontology)
+    found = [one for graph in graphs for one in questions_about(graph, ontology, decoys, 0, None, left_out)]
+    assert len(found) > 50 * len(graphs) > 0
+    assert not [reason for reason in left_out if reason.startswith("mismatch")], left_out
+    assert len({one.row for one in found}) >= 20
+
+
+def test_an_unknown_row_in_the_limits_is_an_error() -> None:
+    with pytest.raises(InputError, match="did you mean 'exist'"):
+        asked(KITCHEN, 0, Limits({"exists": 3}))
+
+
+def test_decoys_that_are_so_make_no_wrong_question() -> None:
+    left_out: Counter[str] = Counter()
+    for seed in range(20):
+        for question in questions_about(KITCHEN, ONTOLOGY, LyingDecoys(), seed, NO_LIMITS, left_out):
+            assert run(question.program, KITCHEN, ONTOLOGY).answer == question.answer
+            last = question.program[-1]
+            assert last.operation != "choose" or last.argument[1] != last.argument[2]
+    assert sum(count for reason, count in left_out.items() if reason.startswith("mismatch")) > 0
+
+
+def test_an_image_without_anything_to_ask_gives_no_questions() -> None:
+    assert asked(graph_of(thing("1", "thing", (0, 0, 9, 9), "red"))) == []
+    assert asked(SceneGraph("1", 600, 400, {})) == []
+
+
+@examples(max_examples=50, deadline=None)
+@given(graphs(), st.integers(0, 999))
+def test_every_question_about_any_image_is_answered_by_its_program(graph: SceneGraph, seed: int) -> None:
+    left_out: Counter[str] = Counter()
+    found = list(questions_about(graph, ONTOLOGY, HandmadeDecoys(), seed, NO_LIMITS, left_out))
+    assert not [reason for reason in left_out if reason.startswith("mismatch")], left_out
+    assert len({one.question.text for one in found}) == len(found)
+    for one in found:
+        result = run(one.program, graph, ONTOLOGY)
+        assert (result.answer, result.found) == (one.answer, one.found)
+        assert (ROWS[one.row].structural in ("verify", "logical") or "all" in one.row) <= (one.answer in (YES, NO))
+        assert not ("query" in one.row and discloses(one.question.text, one.answer))
+
+
+@examples(max_examples=50, deadline=None)
+@given(graphs(), st.integers(0, 999))
+def test_texts_about_any_image_are_in_order(graph: SceneGraph, seed: int) -> None:
+    for one in asked(graph, seed, NO_LIMITS):
+        for pointed, end in ((one.question, "?"), (one.full_answer, ".")):
+            text = pointed.text
+            assert text[0].isupper() and text.endswith(end) and text[-2].isalnum()
+            assert "  " not in text and " ," not in text and "{" not in text and "[" not in text
+            for article, word in re.findall(r"\b(an?) ([\w'-]+)", text, re.IGNORECASE):
+                assert with_article(word) == f"{article.lower()} {word}"
+            assert not re.search(r"\b([\w'-]+) \1\b|\b(the|a|an) (the|a|an)\b", one.question.text, re.IGNORECASE)
+            words = len(text.split())
+            for place, key in pointed.objects.items():
+                first, _, last = place.partition(":")
+                assert key in graph.objects and 0 <= int(first) < int(last or int(first) + 1) <= words
+
+
+def test_discloses_finds_answers_among_the_words() -> None:
+    assert discloses("What color is the red apple?", "red")
+    assert discloses("What animals are next to the horses?", "horse")
+    assert not discloses("What is the colored thing?", "red")

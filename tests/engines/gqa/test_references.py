@@ -1,0 +1,115 @@
+"""References to objects."""
+
+import re
+
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.gqa.executor import find
+from hf_vqa_mc.engines.gqa.question import sentence
+from hf_vqa_mc.engines.gqa.references import Fact, Reference, ReferenceOptions, References
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, SceneGraph
+from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, graph_of, graphs, thing
+
+
+def references(graph: SceneGraph, **options: float) -> References:
+    return References(graph, ONTOLOGY, {}, ReferenceOptions(**options))  # type: ignore[arg-type]
+
+
+def texts(found: list[Reference]) -> set[str]:
+    return {" ".join(text for text, _ in one.the if text) for one in found}
+
+
+def picked(graph: SceneGraph, key: str, hidden: set[Fact] = frozenset(), **options: float) -> list[Reference]:  # type: ignore[assignment]
+    """What is picked with many seeds."""
+    by = references(graph, **options)
+    found = (by.pick(key, Chance(seed, "test"), hidden) for seed in range(300))
+    return [reference for reference in found if reference is not None]
+
+
+def test_the_only_one_of_its_name_is_referred_to_directly() -> None:
+    assert texts(picked(KITCHEN, "9", indirect=0.0, category=0.0)) == {"the dog"}
+
+
+def test_the_only_one_of_its_category_may_be_called_by_it() -> None:
+    assert texts(picked(KITCHEN, "9", indirect=0.0, category=1.0)) == {"the animal"}
+
+
+def test_one_of_two_is_told_apart_by_what_only_it_has() -> None:
+    found = texts(picked(KITCHEN, "2", depth=1))
+    assert {"the black hat", "the hat that is not red", "the hat that the man is wearing"} <= found
+    assert not any(text in found for text in ("the hat", "the hat on the left"))  # both are on the left
+
+
+def test_references_stand_in_one_another() -> None:
+    found = texts(picked(KITCHEN, "1"))
+    assert found & {"the man wearing the black hat", "the man that is wearing the black hat"}
+
+
+def test_what_is_not_told_apart_has_no_reference() -> None:
+    twins = graph_of(thing("1", "apple", (0, 0, 600, 9), "red"), thing("2", "apple", (0, 9, 600, 9), "red"))
+    assert picked(twins, "1") == []
+
+
+def test_an_apple_beside_apples_and_a_man_beside_people_are_not_clear() -> None:
+    found = graph_of(
+        thing("1", "apple", (0, 0, 600, 9)),
+        thing("2", "apples", (0, 9, 600, 9)),
+        thing("3", "man", (0, 0, 600, 9)),
+        thing("4", "people", (0, 9, 600, 9)),
+    )
+    assert [picked(found, key) for key in found.objects] == [[]] * 4
+
+
+def test_a_value_that_another_might_have_tells_nothing_apart() -> None:
+    """Of the second apple no color is told."""
+    found = graph_of(thing("1", "apple", (0, 0, 600, 9), "red"), thing("2", "apple", (0, 9, 600, 9)))
+    assert picked(found, "1") == []
+    similar = graph_of(thing("1", "apple", (0, 0, 600, 9), "red"), thing("2", "apple", (0, 9, 600, 9), "crimson"))
+    assert picked(similar, "1") == []
+
+
+def test_hidden_facts_are_never_told() -> None:
+    found = texts(picked(KITCHEN, "2", {("2", "color")}))
+    assert found
+    assert not any("black hat" in text or "not red" in text for text in found)
+    assert "the hat that the man is wearing" not in texts(picked(KITCHEN, "2", {("1",)}))
+    where = re.compile(r"the (apple|fruit|food)( that is)? on the left")
+    assert any(where.match(text) for text in texts(picked(KITCHEN, "6")))
+    assert not any(where.match(text) for text in texts(picked(KITCHEN, "6", {("6", HORIZONTAL)})))
+
+
+def test_the_depth_is_kept() -> None:
+    assert {reference.depth for reference in picked(KITCHEN, "2", depth=0)} == set()
+    assert max(reference.depth for reference in picked(KITCHEN, "2", depth=1)) == 1
+    assert max(reference.depth for reference in picked(KITCHEN, "6", depth=2)) == 2
+
+
+def test_nobody_speaks_of_one_ear_or_of_a_thing() -> None:
+    assert picked(KITCHEN, "12") == []
+    assert picked(graph_of(thing("1", "thing", (0, 0, 9, 9), "red")), "1") == []
+
+
+@examples(max_examples=60, deadline=None)
+@given(graphs(), st.integers(0, 99))
+def test_every_reference_finds_its_object_and_no_other_that_it_might_mean(graph: SceneGraph, seed: int) -> None:
+    by = references(graph)
+    for key in graph.objects:
+        reference = by.pick(key, Chance(seed, key))
+        if reference is not None:
+            found = find(reference.program, graph, ONTOLOGY)
+            assert found is not None and found.certain == found.possible == (key,)
+            assert set(sentence(reference.the, "").objects.values()) <= set(graph.objects)
+
+
+@examples(max_examples=60, deadline=None)
+@given(graphs(), st.integers(0, 99))
+def test_no_reference_speaks_of_an_object_twice(graph: SceneGraph, seed: int) -> None:
+    by = references(graph, indirect=1.0)
+    for key in graph.objects:
+        reference = by.pick(key, Chance(seed, key))
+        if reference is not None:
+            spoken_of = [object_id for _, object_id in reference.words if object_id]
+            assert len(spoken_of) == len(set(spoken_of))

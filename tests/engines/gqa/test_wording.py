@@ -1,0 +1,137 @@
+"""Words of questions."""
+
+import pytest
+
+from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.gqa.patterns import Pattern
+from hf_vqa_mc.engines.gqa.question import sentence
+from hf_vqa_mc.engines.gqa.wording import (
+    as_category,
+    called,
+    one,
+    predicate,
+    relation_form,
+    several,
+    spelled,
+    stands_before,
+    stands_behind,
+    with_article,
+)
+from tests.engines.gqa.question_worlds import ONTOLOGY
+
+
+@pytest.mark.parametrize(
+    "words",
+    "a cat|an apple|an hour|a unicorn|a uniform|an umbrella|a utensil|an uncle|a used car|a one-way sign|an onion|"
+    "an SUV|a TV|a European car|an egg|a ukulele|an unusual hat|a user|an urn|an 'x-ray'".replace("'", "").split("|"),
+)
+def test_the_article_follows_the_sound_not_the_letter(words: str) -> None:
+    assert with_article(words.split(" ", 1)[1]) == words
+
+
+def test_names_have_their_capitals_in_texts() -> None:
+    assert spelled("wii controller on the tv stand") == "Wii controller on the TV stand"
+
+
+@pytest.mark.parametrize(
+    ("name", "some", "verbs"),
+    [
+        ("apple", "an apple", ("is", "does", "has")),
+        ("apples", "apples", ("are", "do", "have")),
+        ("pants", "pants", ("are", "do", "have")),
+        ("grass", "grass", ("is", "does", "has")),
+        ("sky", "the sky", ("is", "does", "has")),
+    ],
+)
+def test_articles_and_verbs_follow_the_number_of_the_noun(name: str, some: str, verbs: tuple[str, ...]) -> None:
+    said = called(ONTOLOGY, name)
+    assert (said.some, said.be, said.do, said.have) == (some, *verbs)
+
+
+def test_one_of_something_is_its_singular_and_pants_and_grass_have_none() -> None:
+    found = {name: one(ONTOLOGY, name) for name in ("apples", "man", "pants", "grass", "sky")}
+    assert {name: said and said.text for name, said in found.items()} == {
+        "apples": "apple",
+        "man": "man",
+        "pants": None,
+        "grass": None,
+        "sky": None,
+    }
+
+
+def test_several_are_the_plural_and_grass_stays_grass() -> None:
+    assert [several(ONTOLOGY, name).text for name in ("apple", "man", "pants", "grass")] == [
+        "apples",
+        "men",
+        "pants",
+        "grass",
+    ]
+
+
+def test_a_category_without_number_is_counted_in_pieces() -> None:
+    furniture, clothing = as_category(ONTOLOGY, "furniture", False), as_category(ONTOLOGY, "clothing", True)
+    assert furniture is not None and furniture.some == "a piece of furniture"
+    assert clothing is not None and (clothing.text, clothing.be) == ("clothing", "is")
+    assert as_category(ONTOLOGY, "thing", False) is None
+
+
+def test_values_stand_before_or_behind_their_noun_by_what_they_are() -> None:
+    chance = Chance(0, "test")
+    apple = called(ONTOLOGY, "apples")
+    assert stands_before(ONTOLOGY, "color", "red") == "red"
+    assert stands_before(ONTOLOGY, "material", "wood") == "wooden"
+    assert stands_before(ONTOLOGY, "pose", "sitting") is None
+    assert stands_before(ONTOLOGY, "hposition", "left") is None
+    assert stands_behind(ONTOLOGY, "pose", "sitting", apple, False, chance) == "that are sitting"
+    assert stands_behind(ONTOLOGY, "color", "red", apple, True, chance) == "that are not red"
+    assert predicate(ONTOLOGY, "material", "wood") == "made of wood"
+
+
+@pytest.mark.parametrize(
+    ("relation", "form"),
+    [
+        ("wearing", "verb"),
+        ("to the left of", "place"),
+        ("parked near", "state"),
+        ("covered by", "state"),
+        ("of", None),
+        ("with", None),
+        ("has", None),
+    ],
+)
+def test_only_relations_that_can_follow_is_are_said(relation: str, form: str | None) -> None:
+    assert relation_form(relation) == form
+
+
+def texts_of(pattern: str, **slots: str) -> set[str]:
+    made = Pattern(pattern)
+    return {sentence(made.fill(Chance(seed, "test"), slots), "?").text for seed in range(200)}
+
+
+def test_a_pattern_has_all_forms_of_its_options_and_alternatives() -> None:
+    assert texts_of("(What|Which) color [do you think] is {the}, {a} or {b}?", the="the hat", a="red", b="blue") == {
+        "What color is the hat, red or blue?",
+        "Which color is the hat, red or blue?",
+        "What color do you think is the hat, red or blue?",
+        "Which color do you think is the hat, red or blue?",
+    }
+
+
+def test_brackets_stand_in_one_another() -> None:
+    assert texts_of("Is it [on the (left|right [side])]?") == {
+        "Is it?",
+        "Is it on the left?",
+        "Is it on the right?",
+        "Is it on the right side?",
+    }
+
+
+@pytest.mark.parametrize("pattern", ["Is [it", "Is it)", "Is (a|b"])
+def test_a_bracket_that_does_not_close_is_an_error(pattern: str) -> None:
+    with pytest.raises(ValueError, match="do not close"):
+        Pattern(pattern)
+
+
+def test_a_slot_that_is_not_filled_is_an_error() -> None:
+    with pytest.raises(KeyError, match="the"):
+        Pattern("Is {the}?").fill(Chance(0, "test"), {})

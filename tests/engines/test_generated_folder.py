@@ -1,0 +1,66 @@
+"""A generated folder appears whole or not at all, and replaces only what its engine wrote."""
+
+import json
+
+import pytest
+
+from hf_vqa_mc.engines.generated_folder import STATISTICS, check_generated_folder, generated_folder
+from hf_vqa_mc.errors import InputError
+
+
+def write(output, text, engine="gqa"):
+    with generated_folder(output, engine) as folder:
+        (folder / "questions.json").write_text(text)
+        (folder / STATISTICS).write_text(json.dumps({"engine": engine}))
+
+
+def test_a_folder_is_written_and_written_again(tmp_path):
+    for text in ("one", "other"):
+        write(tmp_path / "made", text)
+        assert (tmp_path / "made" / "questions.json").read_text() == text
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_an_empty_folder_is_taken(tmp_path):
+    (tmp_path / "made").mkdir()
+    write(tmp_path / "made", "one")
+    assert (tmp_path / "made" / "questions.json").exists()
+
+
+def test_after_an_error_all_is_as_before(tmp_path):
+    write(tmp_path / "made", "one")
+    with pytest.raises(KeyError), generated_folder(tmp_path / "made", "gqa") as folder:
+        (folder / "questions.json").write_text("half")
+        raise KeyError
+    assert (tmp_path / "made" / "questions.json").read_text() == "one"
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
+    write(tmp_path / "made", "one")
+    (tmp_path / "link").symlink_to("made")
+    write(tmp_path / "link", "other")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "made" / "questions.json").read_text() == "other"
+
+
+@pytest.mark.parametrize("told", ['{"engine": "tdiuc"}', "[]", "{", None])
+def test_what_another_wrote_is_left_alone(tmp_path, told):
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "mine.txt").write_text("mine")
+    if told is not None:
+        (tmp_path / "made" / STATISTICS).write_text(told)
+    with pytest.raises(InputError, match="vqa-mc generate gqa did not write"):
+        write(tmp_path / "made", "one")
+    assert (tmp_path / "made" / "mine.txt").read_text() == "mine"
+
+
+def test_places_where_nothing_can_be_put_are_told(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is not a folder"):
+        check_generated_folder(tmp_path / "file", "gqa")
+    with pytest.raises(InputError, match="create it first"):
+        check_generated_folder(tmp_path / "nowhere" / "made", "gqa")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="cannot be replaced"):
+        check_generated_folder(tmp_path, "gqa")
