@@ -42,18 +42,18 @@ def generate_gqa(
     ] = False,
     head: Annotated[
         float, typer.Option(help="The more frequent answers hold so many times the rest.", rich_help_panel=BALANCING)
-    ] = 1.5,
+    ] = 1.0,
     min_ratio: Annotated[
         float, typer.Option(help="An answer stays so many times the next one, at least.", rich_help_panel=BALANCING)
-    ] = 1.1,
-    max_ratio: Annotated[float, typer.Option(help="And at most.", rich_help_panel=BALANCING)] = 2.0,
+    ] = 1.05,
+    max_ratio: Annotated[float, typer.Option(help="And at most.", rich_help_panel=BALANCING)] = 1.5,
     shares: Annotated[
         str,
         typer.Option(
             help="Of structural types among the balanced questions, such as query=0.4,verify=0.3; others stay.",
             rich_help_panel=BALANCING,
         ),
-    ] = "",
+    ] = "verify=0.25,logical=0.12",
     depth: Annotated[int, typer.Option(help="References in one another, at most.")] = 2,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Tell the statistics as JSON.")] = False,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.engines.generated_folder import STATISTICS, check_generated_folder, generated_folder
+from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
 from hf_vqa_mc.engines.gqa.dataset_files import write_dataset
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.entailment import entailments
@@ -18,12 +18,13 @@ from hf_vqa_mc.engines.gqa.question_types import ROWS, questions_about
 from hf_vqa_mc.engines.gqa.question_types.asking import Limits
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, read_gqa_graphs, read_visual_genome
-from hf_vqa_mc.engines.gqa.selection import SelectionOptions, select_balanced
+from hf_vqa_mc.engines.gqa.selection import SelectionOptions, check_options, select_balanced
 from hf_vqa_mc.engines.gqa.spilled import Spilled
 from hf_vqa_mc.engines.gqa.splitting import SPLITS, check_splits, split_of
 from hf_vqa_mc.engines.gqa.statistics import dataset_statistics
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import Folder, PublishedFile
+from hf_vqa_mc.sources.generated import STATISTICS
 from hf_vqa_mc.version import __version__
 from hf_vqa_mc.written_file import write_json
 
@@ -82,6 +83,7 @@ def generate(
     settings = settings or Settings()
     check_generated_folder(output, ENGINE)
     check_splits(settings.splits)
+    check_options(settings.selection, [row.structural for row in ROWS.values()])
     words = ontology or read_ontology(None, None)
     problems: Counter[str] = Counter()
     images: dict[str, str] = {}

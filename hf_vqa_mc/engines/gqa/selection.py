@@ -12,7 +12,7 @@ questions. What then holds, compared with all questions:
   them: ``Selected.beyond`` counts where.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,7 +75,26 @@ class Selected:
     brought_back: int
     """questions that came back to keep the order of answers"""
     beyond: Mapping[str, int]
-    """groups of each level in which the first answer exceeds its bound at the end"""
+    """groups of each level, of several answers, in which the first exceeds its bound at the end"""
+
+
+def check_options(options: SelectionOptions, structural_types: Sequence[str]) -> None:
+    """Nothing, if questions of these types can be selected so.
+
+    Raises:
+        InputError: naming the option that cannot be.
+    """
+    options.global_bounds.check()
+    options.local_bounds.check()
+    if options.redundancy not in REDUNDANT:
+        raise unknown_name("redundancy", options.redundancy, REDUNDANT)
+    for name, share in options.shares.items():
+        if name not in structural_types:
+            raise unknown_name("structural type", name, structural_types)
+        if not 0 < share <= 1:
+            raise InputError(f"shares: {name} is {share}, expected above 0 and up to 1")
+    if (total := sum(options.shares.values())) > 1 + 1e-9:
+        raise InputError(f"shares: they add up to {total:g}, expected 1 at most")
 
 
 def select_balanced(
@@ -89,7 +108,7 @@ def select_balanced(
     Raises:
         InputError: options that cannot be.
     """
-    _check(table, options)
+    check_options(options, table.structural_types)
     tell = progress or (lambda step, done, total: None)
     chance = questions_chance(table, seed)
     priority = _ranks(chance)
@@ -131,20 +150,6 @@ def questions_chance(table: QuestionTable, seed: int) -> NDArray[np.uint64]:
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # SplitMix64, as in Chance
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
-
-
-def _check(table: QuestionTable, options: SelectionOptions) -> None:
-    options.global_bounds.check()
-    options.local_bounds.check()
-    if options.redundancy not in REDUNDANT:
-        raise unknown_name("redundancy", options.redundancy, REDUNDANT)
-    for name, share in options.shares.items():
-        if name not in table.structural_types:
-            raise unknown_name("structural type", name, table.structural_types)
-        if not 0 < share <= 1:
-            raise InputError(f"shares: {name} is {share}, expected above 0 and up to 1")
-    if (total := sum(options.shares.values())) > 1 + 1e-9:
-        raise InputError(f"shares: they add up to {total:g}, expected 1 at most")
 
 
 def _ranks(chance: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:
@@ -265,10 +270,11 @@ def _uneven(level: AnswerCells, kept: Bools) -> Ints:
 
 
 def _beyond(level: AnswerCells, kept: Bools, bounds: Bounds) -> int:
-    """Groups whose first answer is beyond its bound, with one question for rounding and ``thin`` allowed for."""
+    """Groups of several answers whose first is beyond its bound; one for rounding and ``thin`` allowed for."""
     counts = level.kept_counts(kept)
     if not len(counts):
         return 0
     totals = np.add.reduceat(counts, level.starts[:-1])
     first = np.maximum.reduceat(counts, level.starts[:-1])
-    return int((first > bounds.head * np.maximum(totals - first, bounds.thin * totals) + 1).sum())
+    most = bounds.head * np.maximum(totals - first, bounds.thin * totals) + 1
+    return int(((first > most) & (first < totals)).sum())

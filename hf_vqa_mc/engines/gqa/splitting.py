@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from hf_vqa_mc.engines.chance import Chance
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, unknown_name
 
 SPLITS: Mapping[str, float] = {"train": 0.7, "val": 0.1, "test": 0.1, "challenge": 0.1}
 """Sect. 3.5, where challenge has "19%": with that they would add up to 109%."""
@@ -13,8 +13,11 @@ def check_splits(splits: Mapping[str, float]) -> None:
     """Nothing, if images can be split so.
 
     Raises:
-        InputError: no split, or shares that are not above 0 or do not add up to 1.
+        InputError: no split, one that GQA does not have, or shares that are not above 0 or do not add up to 1.
     """
+    for name in splits:
+        if name not in SPLITS:
+            raise unknown_name("split", name, SPLITS)
     wrong = [f"{name} {share}" for name, share in splits.items() if not share > 0]
     if wrong or abs(sum(splits.values()) - 1) > 1e-6:
         shown = ", ".join(f"{name} {share}" for name, share in splits.items()) or "none"

@@ -10,6 +10,7 @@ from hf_vqa_mc.engines.gqa.answer_cells import AnswerCells, Bools
 from hf_vqa_mc.engines.gqa.balancing import entropies
 from hf_vqa_mc.engines.gqa.question_table import QuestionTable
 from hf_vqa_mc.engines.gqa.selection import Selected
+from hf_vqa_mc.engines.gqa.splitting import SPLITS
 
 PAPER = {
     "entropy_increase": 0.72,  # Sect. 3.5
@@ -57,7 +58,7 @@ def dataset_statistics(
 def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[str, Any]:
     """What some of the questions are like."""
     count = int(chosen.sum())
-    names = list(dict.fromkeys(splits))
+    names = [name for name in SPLITS if name in splits]
     split = np.array([names.index(name) for name in splits], np.int64)[table.image[chosen]]
     return {
         "questions": count,

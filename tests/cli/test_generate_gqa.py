@@ -1,0 +1,137 @@
+"""``vqa-mc generate gqa``: the README's two commands, what they write and what they say of bad input."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from datasets import load_dataset
+
+from hf_vqa_mc.builder.inventory import read_inventory
+from hf_vqa_mc.cli import main
+from hf_vqa_mc.engines.gqa.selection import SelectionOptions
+from hf_vqa_mc.scoring import gqa_score
+
+EXAMPLE = Path(__file__).parents[1] / "engines" / "gqa" / "example_sceneGraphs.json"
+
+
+def call(*arguments):
+    """Runs a command line in this process; the exit code."""
+    argv, sys.argv = sys.argv, ["vqa-mc", *map(str, arguments)]
+    try:
+        with pytest.raises(SystemExit) as end:
+            main()
+    finally:
+        sys.argv = argv
+    return end.value.code or 0
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("generated") / "my_gqa"
+    assert call("generate", "gqa", EXAMPLE, "--output", folder) == 0
+    return folder
+
+
+def questions(folder, kind):
+    return {
+        key: record
+        for split in ("train", "val", "test", "challenge")
+        for key, record in json.loads((folder / f"{split}_{kind}_questions.json").read_text()).items()
+    }
+
+
+def test_two_commands_make_a_remedied_dataset_from_scene_graphs(generated, tmp_path, monkeypatch, recwarn):
+    monkeypatch.chdir(tmp_path)
+    assert call("build", "gqa", "--data-dir", generated, "--word-vectors", "corpus") == 0
+    balanced = load_dataset("vqa_mc", "gqa_balanced", cache_dir=str(tmp_path / "cache"))
+    assert set(balanced) == {"train", "validation", "test", "challenge"}
+    assert sum(map(len, balanced.values())) == len(questions(generated, "balanced"))
+    remedied = load_dataset("vqa_mc", "gqa_iou_qou", split="train", cache_dir=str(tmp_path / "cache"))
+    whole = {row["question_id"]: row for row in balanced["train"]}
+    assert len(remedied) == len(whole)
+    for row in remedied:
+        assert row["choices"][row["label"]] == whole[row["question_id"]]["answer"]
+        assert len(set(row["choices"])) == len(row["choices"]) > 1
+    about = read_inventory(tmp_path / "vqa_mc")["sources"]["gqa"]["about"]
+    assert "generated" in about["title"] and "CC" not in about["licence"]  # it is not GQA, nor under its licence
+    assert not [warning for warning in recwarn if "published number" in str(warning.message)]
+
+
+def test_gold_answers_are_perfect_and_consistent(generated):
+    asked, choices = questions(generated, "all"), {}
+    for path in generated.glob("*_choices.json"):
+        choices |= json.loads(path.read_text())
+    gold = {key: record["answer"] for key, record in asked.items()}
+    score = gqa_score(gold, asked, choices=choices)
+    assert {score[name] for name in ("accuracy", "consistency", "validity", "plausibility")} == {1.0}
+    assert score["distribution"] == 0
+    wrong = {key: "no" if answer == "yes" else "yes" for key, answer in gold.items()}
+    assert gqa_score(wrong, asked, choices=choices)["accuracy"] == 0
+
+
+def test_every_row_of_the_papers_table_is_asked(generated):
+    statistics = json.loads((generated / "statistics.json").read_text())
+    assert set(statistics["all"]["per_structural_type"]) == {"query", "verify", "logical", "choose", "compare"}
+    assert set(statistics["all"]["per_semantic_type"]) == {"obj", "attr", "cat", "rel", "global"}
+    entropy = statistics["entropy"]
+    assert entropy["answers"]["after"] > entropy["answers"]["before"]
+    assert entropy["global_groups"]["lower"] == entropy["local_groups"]["lower"] == 0
+
+
+def test_the_same_graphs_give_the_same_bytes_and_another_seed_others(generated, tmp_path):
+    assert call("generate", "gqa", EXAMPLE, "--output", tmp_path / "again") == 0
+    assert call("generate", "gqa", EXAMPLE, "--output", tmp_path / "other", "--seed", 1) == 0
+    for path in generated.iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
+    name = "train_all_questions.json"
+    assert (tmp_path / "other" / name).read_bytes() != (generated / name).read_bytes()
+
+
+def test_splits_are_kept_where_files_are_named_after_them(tmp_path):
+    graphs = json.loads(EXAMPLE.read_text())
+    for split, ids in {"train": list(graphs)[:9], "val": list(graphs)[9:]}.items():
+        (tmp_path / f"{split}_sceneGraphs.json").write_text(json.dumps({key: graphs[key] for key in ids}))
+    files = [tmp_path / f"{split}_sceneGraphs.json" for split in ("train", "val")]
+    assert call("generate", "gqa", *files, "--keep-splits", "--output", tmp_path / "kept") == 0
+    images = {
+        record["imageId"] for record in json.loads((tmp_path / "kept/val_all_questions.json").read_text()).values()
+    }
+    assert images == set(list(graphs)[9:])
+    assert call("generate", "gqa", EXAMPLE, "--keep-splits", "--output", tmp_path / "none") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["missing.json"], "no such file"),
+        ([EXAMPLE, EXAMPLE], "comes more than once"),
+        ([EXAMPLE, "--splits", "train=0.7,val"], "val"),
+        ([EXAMPLE, "--splits", "train=0.7"], "add up to 1"),
+        ([EXAMPLE, "--splits", "trian=1"], "did you mean 'train'"),
+        ([EXAMPLE, "--shares", "quary=0.2"], "did you mean 'query'"),
+        ([EXAMPLE, "--head", "-1"], "head"),
+        ([EXAMPLE, "--objects", "objects.txt"], "attributes"),
+    ],
+)
+def test_what_cannot_be_used_is_named_and_nothing_is_written(arguments, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert call("generate", "gqa", *arguments, "--output", tmp_path / "out") == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_options_defaults_are_those_of_the_engine():
+    import inspect
+
+    from hf_vqa_mc.cli.generate_gqa import generate_gqa
+
+    defaults = {name: option.default for name, option in inspect.signature(generate_gqa).parameters.items()}
+    options = SelectionOptions()
+    for bounds in (options.global_bounds, options.local_bounds):
+        assert (defaults["head"], defaults["min_ratio"], defaults["max_ratio"]) == (
+            bounds.head,
+            bounds.min_ratio,
+            bounds.max_ratio,
+        )
+    assert defaults["shares"] == ",".join(f"{name}={share}" for name, share in options.shares.items())
