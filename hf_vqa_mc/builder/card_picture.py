@@ -5,9 +5,9 @@ from pathlib import Path
 
 from hf_vqa_mc.builder.card import CARD, card
 from hf_vqa_mc.builder.inventory import INVENTORY, PREVIEW, configs_of, inventory_text, read_inventory
-from hf_vqa_mc.builder.place import locked
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.written_file import write_bytes
+from hf_vqa_mc.written_folder import locked
 
 
 def put_picture(folder: Path, config: str, picture: bytes) -> Path:

@@ -19,11 +19,12 @@ from hf_vqa_mc.builder.inventory import (
     write_inventory,
 )
 from hf_vqa_mc.builder.open_ended import write_open_ended
-from hf_vqa_mc.builder.place import carry_over, written_beside
+from hf_vqa_mc.builder.place import written_beside
 from hf_vqa_mc.builder.shards import WrittenSplit, write_split
 from hf_vqa_mc.builder.stored_images import ROWS_PER_GROUP
 from hf_vqa_mc.schema import SPLITS, multiple_choice_features
 from hf_vqa_mc.sources.open_ended import Reading
+from hf_vqa_mc.written_folder import carry_over
 
 Progress = Callable[[str, int, int], None]
 

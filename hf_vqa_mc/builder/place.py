@@ -1,29 +1,14 @@
-"""A folder is written beside its place and moved there when whole.
+"""Where a build writes: a folder known by its inventory, which is replaced when the new one is whole."""
 
-Everything a build writes goes into ``.<output>.<random>.partial/tree``, beside the output and so on its file system.
-When the tree is whole it is exchanged with the output in one step of the kernel (Linux: renameat2 with
-RENAME_EXCHANGE). Where the kernel cannot, two renames do it: a build killed between them leaves no output, and the
-next build puts the old one back. A build killed at any other moment leaves the output as it was.
-"""
-
-import contextlib
-import ctypes
-import errno
-import os
-import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
+from hf_vqa_mc import written_folder
 from hf_vqa_mc.builder.inventory import INVENTORY, read_inventory
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.written_folder import FolderKind, Place
 
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
-_CANNOT_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
-_ENVIRONMENT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS}
+BUILT = FolderKind("vqa-mc build", INVENTORY, lambda folder: read_inventory(folder) is not None)
+"""What ``vqa-mc build`` and ``vqa-mc remedy`` write, and only that they replace."""
 
 
 def check_output(output: Path) -> None:
@@ -32,154 +17,14 @@ def check_output(output: Path) -> None:
     Raises:
         InputError: the folder around it is missing, or something else is there (which is then left alone).
     """
-    if not output.parent.is_dir():
-        raise InputError(f"output {output}: there is no folder {output.parent}; create it first")
-    if not output.exists() and not output.is_symlink():
-        return
-    if output == Path.cwd().resolve():
-        raise InputError(f"output {output} is the folder you are in, which a build would replace; name one in it")
-    if output.is_mount():
-        raise InputError(f"output {output} is a mount point, which cannot be replaced; name a folder in it")
-    if not output.is_dir():
-        raise InputError(f"output {output} exists and is not a folder; name another")
-    if any(output.iterdir()) and read_inventory(output) is None:
-        raise InputError(
-            f"output {output} is a folder that vqa-mc build did not write (it has no {INVENTORY} of ours); "
-            "name another, or remove it first"
-        )
+    written_folder.check_output(output, BUILT)
 
 
-@contextlib.contextmanager
-def written_beside(output: Path) -> Iterator["Place"]:
+def written_beside(output: Path) -> AbstractContextManager[Place]:
     """A place to write a new tree for ``output``; what is not published by the end of the block is removed.
 
     Raises:
         InputError: as ``check_output``.
         OSError: the disk is full or closed to us; one sentence, and the output is as it was.
     """
-    output = output.absolute().resolve()  # a link stays a link: what it points to is replaced
-    check_output(output)
-    with _in_plain_words(output):
-        place = Place(output)
-        try:
-            yield place
-        finally:
-            place.discard()
-
-
-class Place:
-    """The hidden folder of one build: ``tree`` is what will be the output."""
-
-    def __init__(self, output: Path) -> None:
-        self.output = output
-        with locked(output):
-            remove_leftovers(output)
-            self._folder = Path(tempfile.mkdtemp(prefix=f".{output.name}.", suffix=".partial", dir=output.parent))
-            self._alive = FileLock(self._folder / "lock")  # held as long as we live: others leave the folder alone
-            self._alive.acquire()
-        self.tree = self._folder / "tree"
-        self.tree.mkdir()
-
-    def publish(self, complete: Callable[[Path | None], None]) -> None:
-        """Put the tree in its place.
-
-        Args:
-            complete: called with the output as it is now (None if there is none), while no other build can change it;
-                it adds to ``tree`` what the new output keeps of the old one.
-        """
-        with locked(self.output):
-            check_output(self.output)
-            old = self.output if read_inventory(self.output) else None
-            complete(old)
-            if old is None:
-                self.tree.rename(self.output)  # replaces an empty folder too
-            elif not exchange(self.tree, self.output):
-                self.output.rename(self._folder / "old")
-                self.tree.rename(self.output)
-
-    def discard(self) -> None:
-        """Remove the hidden folder with what is left in it."""
-        _remove(self._folder, self.output)
-        self._alive.release(force=True)
-
-
-def carry_over(old: Path, tree: Path, leave_out: set[str]) -> None:
-    """Everything of an old output that the new tree keeps, as hard links (copies where links fail).
-
-    Args:
-        old: the output as it is.
-        tree: the new one; what it holds already is not replaced.
-        leave_out: names in the old output that the new one does without.
-    """
-    for path in sorted(old.iterdir()):
-        if path.name in leave_out or (tree / path.name).exists():
-            continue
-        if path.is_dir() and not path.is_symlink():
-            shutil.copytree(path, tree / path.name, symlinks=True, copy_function=_link_or_copy)
-        else:
-            _link_or_copy(path, tree / path.name)
-
-
-def exchange(one: Path, other: Path) -> bool:
-    """Whether the kernel swapped two paths in one step; False where it cannot."""
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
-    if rename is None:
-        return False
-    if rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in _CANNOT_EXCHANGE:
-        return False
-    raise OSError(number, os.strerror(number), str(other))
-
-
-def remove_leftovers(output: Path) -> None:
-    """Clear away the hidden folders of builds that were killed, known by their names and by nobody holding their lock.
-
-    One that was killed between two renames holds the old output: that goes back to its place.
-    """
-    ours = re.compile(rf"\.{re.escape(output.name)}\.[a-z0-9_]{{8}}\.partial")
-    for folder in sorted(output.parent.iterdir()):
-        if ours.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
-            with contextlib.suppress(Timeout), FileLock(folder / "lock", timeout=0):
-                _remove(folder, output)
-
-
-def _remove(folder: Path, output: Path) -> None:
-    if (folder / "old").is_dir() and not output.exists():
-        (folder / "old").rename(output)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _link_or_copy(path: str | Path, to: str | Path) -> None:
-    try:
-        os.link(path, to, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(path, to, follow_symlinks=False)
-
-
-@contextlib.contextmanager
-def locked(output: Path) -> Iterator[None]:
-    """Alone with the output; the lock file is removed while it is held, so that none stays behind."""
-    path = output.parent / f".{output.name}.lock"
-    with tempfile.TemporaryFile(dir=output.parent):  # where nothing can be written FileLock may wait for ever
-        pass
-    with FileLock(path):
-        try:
-            yield
-        finally:
-            if os.name == "posix":  # elsewhere filelock removes it itself
-                path.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _in_plain_words(output: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        at = str(error.filename or "")
-        if error.errno not in _ENVIRONMENT or (at and f".{output.name}." not in at and not at.startswith(str(output))):
-            raise  # of another kind, or somewhere else
-        reason = os.strerror(error.errno).lower()
-        where = f" ({at})" if at else ""
-        raise OSError(error.errno, f"cannot write {output}: {reason}{where}; nothing there was changed") from error
+    return written_folder.written_beside(output, BUILT)

@@ -3,19 +3,15 @@
 import contextlib
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import FileLock
-
-from hf_vqa_mc.builder.place import exchange, remove_leftovers
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.version import __version__
 from hf_vqa_mc.written_file import check_folder, in_plain_words, umask
+from hf_vqa_mc.written_folder import FolderKind, written_beside
 
 WRITTEN_BY = "hf_vqa_mc export"
 RECORD = "export.json"
@@ -64,6 +60,14 @@ def made_folder(folder: Path) -> Path:
     return folder.resolve()
 
 
+EXPORTED = FolderKind(
+    "vqa-mc export",
+    RECORD,
+    lambda folder: read_record(folder / RECORD) is not None,
+    remedy="choose another --name or --output",
+)
+
+
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
     """An empty folder, which takes the place of ``folder`` at the end of the block if all went well.
@@ -74,25 +78,9 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
         InputError: something that is no export is there.
         OSError: the disk is full or closed to us; what was there still is.
     """
-    _check_ours(folder)
-    with in_plain_words(folder):
-        remove_leftovers(folder)
-        hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
-        alive = FileLock(hidden / "lock")  # held as long as we live: others leave the folder alone
-        alive.acquire()
-        try:
-            tree = hidden / "tree"
-            tree.mkdir()
-            yield tree
-            _check_ours(folder)
-            if not folder.exists():
-                tree.rename(folder)
-            elif not exchange(tree, folder):
-                folder.rename(hidden / "old")
-                tree.rename(folder)
-        finally:
-            shutil.rmtree(hidden, ignore_errors=True)
-            alive.release(force=True)
+    with written_beside(folder, EXPORTED) as place:
+        yield place.tree
+        place.publish()
 
 
 @contextlib.contextmanager
@@ -114,12 +102,3 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
         except BaseException:  # Ctrl-C too
             Path(name).unlink(missing_ok=True)
             raise
-
-
-def _check_ours(folder: Path) -> None:
-    empty = folder.is_dir() and not any(folder.iterdir())
-    if (folder.exists() or folder.is_symlink()) and not empty and read_record(folder / RECORD) is None:
-        raise InputError(
-            f"{folder} is no folder that vqa-mc export wrote (it has no {RECORD} of ours); "
-            "choose another --name or --output, or remove it first"
-        )

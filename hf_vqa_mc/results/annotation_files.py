@@ -8,6 +8,7 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.packed import unpacked
 from hf_vqa_mc.results.asked import Asked
 from hf_vqa_mc.results.prediction_files import FIRST_FIELD, HEADER_FIELDS, PACKED
+from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import PublishedFile
 from hf_vqa_mc.sources.json_stream import object_items
 from hf_vqa_mc.sources.records import Records, read_records
@@ -16,23 +17,6 @@ ACCEPTED = (
     "a dataset folder of vqa-mc build, a dataset on the Hub, or an annotation file: VQA or TDIUC annotations "
     '({"annotations": [...]} or the list), GQA questions ({id: record}, or a folder with several such files)'
 )
-TDIUC_TYPES = frozenset(
-    {
-        "absurd",
-        "activity_recognition",
-        "attribute",
-        "color",
-        "counting",
-        "object_presence",
-        "object_recognition",
-        "positional_reasoning",
-        "scene_recognition",
-        "sentiment_understanding",
-        "sport_recognition",
-        "utility_affordance",
-    }
-)
-"""Kafle and Kanan 2017, Table 1, as the annotation files name them."""
 
 _HEAD = 1 << 16
 _BALANCED_FIELDS = ("answer", "isBalanced", "imageId", "question", "types", "groups", "semantic", "entailed")
@@ -100,7 +84,7 @@ def _annotations(file: PublishedFile, key: str | None) -> Asked:
 def _is_tdiuc(records: Records) -> bool:
     """Whether the first record is of TDIUC, which has the layout of VQA."""
     kind = records.rows[0].get("question_type")
-    return "ans_source" in records.rows[0] or (isinstance(kind, str) and kind in TDIUC_TYPES)
+    return "ans_source" in records.rows[0] or (isinstance(kind, str) and kind in QUESTION_TYPES)
 
 
 def _vqa(batches: Iterable[Records], place: str, header: dict[str, Any]) -> Asked:

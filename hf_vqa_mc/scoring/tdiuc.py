@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.statistics import numbered, standard_error
+from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
 UnknownGold = Literal["merge", "keep"]
 """How right answers outside the vocabulary count among a type's answers: as one, or each for itself."""
@@ -17,8 +18,6 @@ UnknownGold = Literal["merge", "keep"]
 UNKNOWN_GOLD = ("merge", "keep")
 Gold = str | tuple[str | None]
 """A right answer; one outside the vocabulary is a tuple, which equals no prediction."""
-ABSURD = "absurd"
-"""TDIUC's name for the type of questions that make no sense for their image."""
 EPSILON = 1e-10
 """What the authors' program adds to each type's percentage, so that a type at 0 has a harmonic mean."""
 TAIL_BELOW = 1000

@@ -1,8 +1,8 @@
-"""Reading the long list of a json file piece by piece, so that a file of a gigabyte never lies in memory whole."""
+"""Reading the long lists of a json file piece by piece, so that a file of a gigabyte never lies in memory whole."""
 
 import codecs
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, TypeVar
 
 from hf_vqa_mc.errors import InputError
@@ -46,7 +46,30 @@ def list_items(
     else:
         if text.peek() != "{":
             raise InputError(f"{place}: expected a json object with a list {key!r}, found {text.glimpse()}")
-        yield from _field_items(text, key, others)
+        for _, batch in _field_items(text, (key,), others):
+            yield batch
+    text.check_end()
+
+
+def items_of_lists(stream: IO[bytes], place: str, keys: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+    """The items of several lists of a json file's object, in batches as those of ``list_items``.
+
+    Args:
+        stream: the file; UTF-8.
+        place: the file's name, for messages.
+        keys: the fields that hold the lists; other fields are passed over.
+
+    Yields:
+        The field and some items of its list; the lists in the order of the file, of an empty one nothing.
+
+    Raises:
+        InputError: the file is not json, is truncated, or does not hold each list exactly once.
+    """
+    text = _Text(stream, place)
+    if text.peek() != "{":
+        listed = ", ".join(map(repr, keys))
+        raise InputError(f"{place}: expected a json object with the lists {listed}, found {text.glimpse()}")
+    yield from _field_items(text, keys, None)
     text.check_end()
 
 
@@ -74,10 +97,10 @@ def _fields(text: "_Text") -> Iterator[tuple[str, Any]]:
         yield field, text.value(f"field {field!r}")
 
 
-def _field_items(text: "_Text", key: str, others: dict[str, Any] | None) -> Iterator[list[Any]]:
+def _field_items(text: "_Text", keys: Sequence[str], others: dict[str, Any] | None) -> Iterator[tuple[str, list[Any]]]:
     fields: list[str] = []
     for field in text.field_names():
-        if field != key:
+        if field not in keys:
             value = text.value(f"field {field!r}")
             if others is not None:
                 others[field] = value
@@ -86,11 +109,13 @@ def _field_items(text: "_Text", key: str, others: dict[str, Any] | None) -> Iter
         elif text.peek() != "[":
             raise InputError(f"{text.place}: field {field!r}: expected a list, found {text.glimpse()}")
         else:
-            yield from text.items(f"the list {field!r}")
+            for batch in text.items(f"the list {field!r}"):
+                yield field, batch
         fields.append(field)
-    if key not in fields:
-        listed = ", ".join(repr(field[:40]) for field in fields[:20]) or "none"
-        raise InputError(f"{text.place}: expected a field {key!r}, found the fields {listed}")
+    for key in keys:
+        if key not in fields:
+            listed = ", ".join(repr(field[:40]) for field in fields[:20]) or "none"
+            raise InputError(f"{text.place}: expected a field {key!r}, found the fields {listed}")
 
 
 class _Text:

@@ -7,22 +7,23 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.scoring.tdiuc import ABSURD, TAIL_BELOW
+from hf_vqa_mc.scoring.tdiuc import TAIL_BELOW
+from hf_vqa_mc.scoring.tdiuc_types import ABSURD, PRESENCE, QUESTION_TYPES
 from hf_vqa_mc.sources import answer_counts
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.source import Counts, OpenEnded, RemoteFile, Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
-from hf_vqa_mc.sources.tdiuc_records import SCHEMA, TYPES, questions_name, read_splits
+from hf_vqa_mc.sources.tdiuc_records import SCHEMA, questions_name, read_splits
 from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS
 
-NOT_IN_TAIL = (ABSURD, "object_presence")
+NOT_IN_TAIL = (ABSURD, PRESENCE)
 """TDIUC-Tail leaves these out (appendix), where all answers are frequent: also in small files, where they are not."""
 ROWS = 10_000
 """In a piece."""
 
 COLUMNS = {
     "question_id, image_id, question": "as published",
-    "question_type": f"one of {', '.join(TYPES)}",
+    "question_type": f"one of {', '.join(sorted(QUESTION_TYPES))}",
     "answer": "the first of answers; an absurd question's says that the question does not apply to the image",
     "answers": 'as published: answer, answer_id and answer_confidence (null and "" where a record lacks the latter)',
     "ans_source": "where the question comes from: imported, generated or asked by a person, as published",

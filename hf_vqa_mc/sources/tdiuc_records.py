@@ -8,17 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.tdiuc import ABSURD
+from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Files, PublishedFile
 from hf_vqa_mc.sources.records import LARGEST, Records, check_texts, read_records
 from hf_vqa_mc.sources.table import lists_of, matching_rows
 from hf_vqa_mc.sources.vqa import SUBSETS
 
-TYPES = (
-    ABSURD, "activity_recognition", "attribute", "color", "counting", "object_presence", "object_recognition",
-    "positional_reasoning", "scene_recognition", "sentiment_understanding", "sport_recognition", "utility_affordance",
-)  # fmt: skip
-"""Kafle and Kanan 2017, Table 2, as the annotation files name them."""
 _kept: "WeakKeyDictionary[Files, dict[str, pa.Table]]" = WeakKeyDictionary()
 """What was read from files that are in use, as both configs and each of their splits are made of all of it."""
 _ANSWER = pa.struct([("answer", pa.string()), ("answer_id", pa.int64()), ("answer_confidence", pa.string())])
@@ -125,7 +120,9 @@ def _annotation_columns(records: Records) -> pa.Table:
         {
             "question_id": pa.array(records.ids("question_id"), pa.string()),
             "image_id": pa.array(records.whole_numbers("image_id"), pa.int64()),
-            "question_type": pa.array(records.named("question_type", {name: name for name in TYPES}), pa.string()),
+            "question_type": pa.array(
+                records.named("question_type", {name: name for name in sorted(QUESTION_TYPES)}), pa.string()
+            ),
             "answer": pa.array([texts[first] for first in firsts], pa.string()),
             "answers": lists_of(lists, structs),
             "ans_source": pa.array(records.ids("ans_source"), pa.string()),

@@ -21,9 +21,9 @@ from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from hf_vqa_mc.builder.place import exchange
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.written_file import in_plain_words, umask, write_bytes
+from hf_vqa_mc.written_folder import exchange
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -13,13 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from hf_vqa_mc.builder import place
+from hf_vqa_mc import written_folder
 from hf_vqa_mc.builder.folder import write_folder
 from hf_vqa_mc.builder.inventory import INVENTORY, configs_of, read_inventory
-from hf_vqa_mc.builder.place import Place, check_output, exchange, written_beside
+from hf_vqa_mc.builder.place import check_output, written_beside
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.written_folder import Place, exchange
 from tests.builder.fixtures import ABOUT, MADE_WITH, made_variants, tree_bytes
-from tests.builder.one_build import POINTS, finish, start, start_whole
+from tests.builder.one_build import POINTS, start, start_whole
+from tests.killed import finish
 
 KILLS = int(os.environ.get("VQA_MC_KILLS", "4"))
 """How many builds are killed at random moments; the full run is VQA_MC_KILLS=30."""
@@ -136,7 +138,7 @@ def test_what_only_looks_like_a_leftover_is_left_alone(output):
 
 
 def test_where_the_kernel_cannot_exchange_two_renames_do(output, monkeypatch):
-    monkeypatch.setattr(place, "exchange", lambda one, other: False)
+    monkeypatch.setattr(written_folder, "exchange", lambda one, other: False)
     build(output)
     build(output, "other")
     assert {*seed_of(output)} == {"made_iou", "other_iou"}
@@ -154,7 +156,7 @@ def test_a_failure_between_the_two_renames_puts_the_old_folder_back(output, monk
             raise OSError(errno.EIO, "broken disk")
         return rename(path, target)
 
-    monkeypatch.setattr(place, "exchange", lambda one, other: False)
+    monkeypatch.setattr(written_folder, "exchange", lambda one, other: False)
     monkeypatch.setattr(Path, "rename", once)
     with pytest.raises(OSError, match="broken disk"):
         build(output, seed=1)
@@ -285,7 +287,7 @@ def test_no_permission_is_one_clear_line_before_any_work(output, monkeypatch):
     def refused(*_, **__):
         raise PermissionError(errno.EACCES, "Permission denied", str(output.parent / ".vqa_mc.abcdefgh.partial"))
 
-    monkeypatch.setattr(place.tempfile, "mkdtemp", refused)
+    monkeypatch.setattr(written_folder.tempfile, "mkdtemp", refused)
     asked = []
 
     def variants():

@@ -9,6 +9,7 @@ from datasets import load_dataset
 
 from hf_vqa_mc.builder.inventory import read_inventory
 from hf_vqa_mc.cli import main
+from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.selection import SelectionOptions
 from hf_vqa_mc.scoring import gqa_score
 
@@ -68,6 +69,32 @@ def test_gold_answers_are_perfect_and_consistent(generated):
     assert score["distribution"] == 0
     wrong = {key: "no" if answer == "yes" else "yes" for key, answer in gold.items()}
     assert gqa_score(wrong, asked, choices=choices)["accuracy"] == 0
+
+
+def test_a_random_answerer_is_near_its_groups_priors_and_balancing_lowers_them(generated):
+    asked = questions(generated, "all")
+    for record in asked.values():
+        record["isBalanced"] = True  # score all
+    groups = {key: (record["types"]["structural"], record["groups"]["global"]) for key, record in asked.items()}
+    answers = {}
+    for key, record in asked.items():
+        answers.setdefault(groups[key], []).append(record["answer"])
+    chance = Chance(0, "a random answerer")
+    drawn = {key: chance.pick(answers[group]) for key, group in groups.items()}
+    expected = [
+        answers[groups[key]].count(record["answer"]) / len(answers[groups[key]]) for key, record in asked.items()
+    ]
+    error = sum(share * (1 - share) for share in expected) ** 0.5 / len(asked)
+    assert abs(gqa_score(drawn, asked, consistency=False)["accuracy"] - sum(expected) / len(expected)) < 4 * error
+    assert prior_accuracy(questions(generated, "balanced")) < prior_accuracy(questions(generated, "all"))
+
+
+def prior_accuracy(asked):
+    """How often the most frequent answer of a question's structural type and global group is right."""
+    groups = {}
+    for record in asked.values():
+        groups.setdefault((record["types"]["structural"], record["groups"]["global"]), []).append(record["answer"])
+    return sum(max(map(group.count, set(group))) for group in groups.values()) / len(asked)
 
 
 def test_every_row_of_the_papers_table_is_asked(generated):

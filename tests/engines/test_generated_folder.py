@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from hf_vqa_mc.engines.generated_folder import STATISTICS, check_generated_folder, generated_folder
+from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.generated import STATISTICS
 
 
 def write(output, text, engine="gqa"):
@@ -19,6 +20,16 @@ def test_a_folder_is_written_and_written_again(tmp_path):
         write(tmp_path / "made", text)
         assert (tmp_path / "made" / "questions.json").read_text() == text
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_what_others_put_into_it_stays_and_old_files_of_the_engine_go(tmp_path):
+    with generated_folder(tmp_path / "made", "gqa") as folder:
+        (folder / "challenge.json").write_text("{}")
+        (folder / STATISTICS).write_text(json.dumps({"engine": "gqa"}))
+    (tmp_path / "made" / "notes.txt").write_text("mine")
+    write(tmp_path / "made", "one")
+    assert {path.name for path in (tmp_path / "made").iterdir()} == {"notes.txt", "questions.json", STATISTICS}
+    assert (tmp_path / "made" / "notes.txt").read_text() == "mine"
 
 
 def test_an_empty_folder_is_taken(tmp_path):
@@ -62,5 +73,5 @@ def test_places_where_nothing_can_be_put_are_told(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="create it first"):
         check_generated_folder(tmp_path / "nowhere" / "made", "gqa")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="cannot be replaced"):
+    with pytest.raises(InputError, match="the folder you are in, which vqa-mc generate gqa would replace"):
         check_generated_folder(tmp_path, "gqa")

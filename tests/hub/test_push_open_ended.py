@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from datasets import load_dataset
 
 from hf_vqa_mc.builder import build_dataset
 from tests.builder.fixtures import tree_bytes
@@ -10,10 +11,11 @@ from tests.hub.pushing import told
 from tests.sources.open_ended_files import write_gqa, write_vqa2_pairs
 
 NAME = "ada/vqa_mc"
+CONFIGS = ("gqa_balanced", "vqa2_pairs", "gqa_random_uniform")
 PULL = """
 import json, sys
 from datasets import load_dataset
-configs = {name: load_dataset(sys.argv[1], name) for name in ("gqa_balanced", "vqa2_pairs", "gqa_random_uniform")}
+configs = {name: load_dataset(sys.argv[1], name) for name in sys.argv[2:]}
 print(json.dumps({name: {split: rows.to_list() for split, rows in ds.items()} for name, ds in configs.items()}))
 """
 
@@ -29,6 +31,7 @@ def test_open_ended_configs_are_pushed_and_load_as_here(hub, vqa_mc, process, tm
     assert done.returncode == 0, done.stderr
     sent = hub.repositories["dataset", NAME].files
     assert {path: content for path, content in sent.items() if path[0] != "."} == tree_bytes(folder)
-    here = told(process("-c", PULL, str(folder)))
+    loaded = {name: load_dataset(str(folder), name, cache_dir=str(tmp_path / "cache")) for name in CONFIGS}
+    here = {name: {split: rows.to_list() for split, rows in ds.items()} for name, ds in loaded.items()}
     assert here["gqa_balanced"]["train"][0]["types"]["structural"] in ("query", "verify")
-    assert json.dumps(told(process("-c", PULL, NAME, token=None, home="elsewhere"))) == json.dumps(here)
+    assert json.dumps(told(process("-c", PULL, NAME, *CONFIGS, token=None, home="elsewhere"))) == json.dumps(here)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import json_stream
-from hf_vqa_mc.sources.json_stream import list_items, object_items
+from hf_vqa_mc.sources.json_stream import items_of_lists, list_items, object_items
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -49,6 +49,54 @@ def test_the_fields_beside_the_list_are_kept_on_request(before: Any, items: list
         patch.setattr(json_stream, "CHUNK", chunk)
         found = [item for batch in list_items(io.BytesIO(content), "x.json", "items", others) for item in batch]
     assert (found, others) == (items, {"info": before, "license": after})
+
+
+LISTS = ("images", "annotations", "categories")
+
+
+def _items_of_lists(content: bytes) -> dict[str, list[Any]]:
+    """Each list that gave items, in the order of their first."""
+    found: dict[str, list[Any]] = {}
+    for key, batch in items_of_lists(io.BytesIO(content), "x.json", LISTS):
+        found.setdefault(key, []).extend(batch)
+    return found
+
+
+@given(st.permutations([*LISTS, "info"]), st.lists(st.lists(VALUES, max_size=4), min_size=4, max_size=4), st.data())
+def test_several_lists_are_read_in_the_order_of_the_file(
+    order: list[str], lists: list[list[Any]], data: st.DataObject
+) -> None:
+    content = dict(zip(order, lists, strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_stream, "CHUNK", data.draw(st.integers(1, 12)))
+        patch.setattr(json_stream, "BATCH", data.draw(st.integers(1, 12)))
+        found = _items_of_lists(json.dumps(content).encode())
+    wanted = {key: items for key, items in content.items() if items and key != "info"}
+    assert (list(found), found) == (list(wanted), wanted)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[1]", "expected a json object with the lists 'images', 'annotations', 'categories', found '.1.'"),
+        (b'{"images": [], "categories": []}', "field 'annotations', found the fields 'images', 'categories'$"),
+        (b'{"images": [1], "annotations": [2], "images": [3], "categories": []}', "field 'images' occurs twice"),
+        (b'{"images": [1], "annotations": {}, "categories": []}', "field 'annotations': expected a list, found"),
+        (b'{"images": [1], "annotations": [2', "truncated .it ends in the list 'annotations' after 1 records"),
+        (b'{"images": [], "annotations": [], "categories": []} 1', "expected nothing after the end of the json"),
+    ],
+)
+def test_a_file_without_each_list_once_is_refused(content: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=rf"^x\.json: .*{message}"):
+        _items_of_lists(content)
+
+
+def test_of_several_lists_only_a_window_is_in_memory() -> None:
+    many = ", ".join(['{"id": 1, "bbox": [1, 2, 3, 4]}'] * 100_000)
+    content = f'{{"images": [{many}], "annotations": [{many}], "categories": []}}'.encode()
+    batches = [len(batch) for _, batch in items_of_lists(io.BytesIO(content), "x.json", LISTS)]
+    assert sum(batches) == 200_000
+    assert max(batches) < 5_000
 
 
 @given(st.dictionaries(st.text(), VALUES, max_size=8), st.integers(1, 12), st.sampled_from([None, 1, 24]))

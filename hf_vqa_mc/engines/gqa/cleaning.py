@@ -75,6 +75,17 @@ def unclear_kinds(names: Iterable[str], ontology: Ontology) -> frozenset[str]:
     return frozenset(ontology.nouns[name].kind for name in known if name and not ontology.nouns[name].vague)
 
 
+def besides(name: str) -> str:
+    """What a name tells of besides its object: a chair, of the leg of a chair; "" where nothing.
+
+    >>> besides("leg of a chair"), besides("chair leg")
+    ('a chair', '')
+    """
+    words = plain(name).split()
+    place = next((place for place, word in enumerate(words) if place and word in _AFTER_IT), len(words))
+    return " ".join(words[place + 1 :])
+
+
 def _without_filler(word: str) -> str:
     words = word.split()
     while words and words[0] in ("very", "is", "are", "a", "an", "really", "colored", "the", "bright"):

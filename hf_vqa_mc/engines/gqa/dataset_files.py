@@ -71,7 +71,7 @@ def write_dataset(
                 files[split, ALL].add(question, text)
                 if balanced[place]:
                     files[split, BALANCED].add(question, text)
-                    files[split, CHOICES].add(question, choices.line(place, record))
+                    files[split, CHOICES].add(question, choices.line(place, record, graph))
                 place += 1
             if progress and number % 64 == 0:
                 progress("writing", number, len(splits))

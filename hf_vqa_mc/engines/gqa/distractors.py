@@ -5,12 +5,13 @@ called what is there, by ``Ontology.alike`` and ``Ontology.may_be``.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hf_vqa_mc.engines.chance import Chance
-from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
-from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph, SceneObject
+from hf_vqa_mc.engines.gqa.observed import Observed
+from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Noun
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.untold import ALWAYS_PARTS, RARELY_TOLD, Told, told_by
 
 LIKELIEST = 12
@@ -24,71 +25,21 @@ _POSITIONS = {HORIZONTAL: ("left", "right"), VERTICAL: ("top", "bottom")}
 
 
 @dataclass
-class Distractors:
-    """What was seen with what: counts over all graphs, in images where nothing else is said."""
+class Distractors(Observed):
+    """Decoys by what was seen; what is worked out for one graph is kept until the next is asked about."""
 
-    ontology: Ontology
-    images: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
-    """kind to images with one"""
-    together: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """kind to the kinds in the same image"""
-    names: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """kind to the names that it had, in objects"""
-    values: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """(kind or category, type) to values, in objects"""
-    of_type: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """type to values, in objects"""
-    objects_of: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """(kind or category of the subject, relation) to kinds of objects, in relations"""
-    subjects_of: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """(kind or category of the object, relation) to kinds of subjects, in relations"""
-    relations: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """(kind or category of the subject, kind or category of the object) to relations"""
-    scenes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """weather, location, place to values, in images"""
     _last: tuple[SceneGraph, Told] | None = field(default=None, repr=False, compare=False)
+    _absent: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
+    """by kind, of the last graph"""
+    _likeliest: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict, repr=False, compare=False)
+    """(kind nearby, category) to what is absent, of the last graph"""
+    _siblings_of: dict[tuple[str, str], tuple[int, tuple[tuple[str, float], ...]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """(name, category) to the images seen then, and its siblings"""
+    _orders: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict, repr=False, compare=False)
+    """kind to the images seen then, and the kinds in the same image, the commonest first"""
     _excluded: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
-
-    @classmethod
-    def learn(cls, graphs: Iterable[SceneGraph], ontology: Ontology) -> "Distractors":
-        """The counts of all graphs, in one pass; memory grows with the vocabulary, not with the graphs."""
-        learned = cls(ontology)
-        for graph in graphs:
-            learned.see(graph)
-        return learned
-
-    def see(self, graph: SceneGraph) -> None:
-        """Takes one more graph into the counts."""
-        self.images += 1
-        kinds = sorted({self._kind(thing) for thing in graph.objects.values()})
-        self.kinds.update(kinds)
-        for kind in kinds:
-            self.together[kind].update(other for other in kinds if other != kind)
-        for scene_kind, value in graph.scene.items():
-            self.scenes[scene_kind][value] += 1
-        for thing in graph.objects.values():
-            self.names[self._kind(thing)][thing.name] += 1
-            self._see_object(graph, thing)
-
-    def _see_object(self, graph: SceneGraph, thing: SceneObject) -> None:
-        own = self._kinds_of(thing.name)
-        for kind, values in thing.values.items():
-            if kind and kind not in _POSITIONS:
-                self.of_type[kind].update(values)
-                for name in own:
-                    self.values[name, kind].update(values)
-        for relation, target in thing.relations:
-            if relation in (LEFT, RIGHT):
-                continue
-            others = self._kinds_of(graph.objects[target].name)
-            for name in (*own, ANYTHING):
-                self.objects_of[name, relation][others[0]] += 1
-            for name in own:
-                for other in others:
-                    self.relations[name, other][relation] += 1
-            for other in (*others, ANYTHING):
-                self.subjects_of[other, relation][own[0]] += 1
 
     def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: Chance) -> str | None:
         """A value of a type that an object does not have and nobody would say it has, but others of its kind do.
@@ -137,8 +88,13 @@ class Distractors:
             near: an object whose company counts alone.
             category: what it must be a kind of.
         """
-        weights = self._told(graph).context if near is None else self._in_context([self._kind(graph.objects[near])])
-        return self._absent_from(graph, weights, chance, category)
+        kind = "" if near is None else self._kind(graph.objects[near])
+        told, asked = self._told(graph), (kind, category or "")
+        wanted = self._likeliest.get(asked)
+        if wanted is None:
+            wanted = self._absent_from(graph, self._beside(kind) if kind else told.context.items(), category)
+            self._likeliest[asked] = wanted
+        return _drawn(wanted, chance) if wanted else None
 
     def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, chance: Chance) -> str | None:
         """A name that would suit the other end of a relation, of something that certainly is not in the image.
@@ -155,10 +111,11 @@ class Distractors:
         for name in (*self._kinds_of(graph.objects[object_id].name), ANYTHING):
             seen = counts.get((name, relation))
             if seen:
-                weights = {kind: count * (0.05 + context.get(kind, 0.0)) for kind, count in seen.items()}
-                found = self._absent_from(graph, weights, chance, None)
-                if found:
-                    return found
+                weights = [(kind, count * (0.005 + context.get(kind, 0.0))) for kind, count in seen.items()]
+                weights.sort(key=lambda weighed: (-weighed[1], weighed[0]))
+                wanted = self._absent_from(graph, weights)
+                if wanted:
+                    return _drawn(wanted, chance)
         return None
 
     def sibling(self, name: str, category: str, chance: Chance, graph: SceneGraph | None = None) -> str | None:
@@ -170,18 +127,31 @@ class Distractors:
             chance: what to draw with.
             graph: in which it must not be either.
         """
-        nouns = self.ontology.nouns
-        noun = nouns[name]
         weights: dict[str, float] = {}
-        for kind, count in self.kinds.items():
-            other = self._named(kind, plural=noun.plural, mass=noun.mass)
-            if other is None or not self.ontology.isa(other, category) or nouns[other].kind == category:
-                continue
-            if self._mixed_up(name, other) or (graph is not None and not self.certainly_absent(graph, other)):
-                continue
-            shared = len(set(noun.parents) & set(nouns[other].parents))
-            weights[other] = count * (1.0 + shared)
+        for other, weight in self._siblings(name, category):
+            if graph is None or self.certainly_absent(graph, other):
+                weights[other] = weight
+                if len(weights) == LIKELIEST:
+                    break
         return _drawn(weights, chance) if weights else None
+
+    def _siblings(self, name: str, category: str) -> tuple[tuple[str, float], ...]:
+        """All that ``sibling`` may give in any image, the likeliest first."""
+        known = self._siblings_of.get((name, category))
+        if known is not None and known[0] == self.images:
+            return known[1]
+        nouns, isa = self.ontology.nouns, self.ontology.isa
+        noun = nouns[name]
+        found: list[tuple[str, float]] = []
+        for kind, count in self.kinds.items():
+            if kind == category or not isa(self.usual_name(kind), category):
+                continue
+            other = self._named(kind, plural=noun.plural, mass=noun.mass)
+            if other is not None and not self._mixed_up(name, other):
+                found.append((other, count * (1.0 + len(set(noun.parents) & set(nouns[other].parents)))))
+        found.sort(key=lambda weighed: (-weighed[1], weighed[0]))
+        self._siblings_of[name, category] = (self.images, tuple(found))
+        return tuple(found)
 
     def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: Chance) -> str | None:
         """Another relation that might be between such things, but certainly is not between these two."""
@@ -224,36 +194,48 @@ class Distractors:
         """How likely kinds are beside these: the mean share of the images with one of these that have them."""
         weights: dict[str, float] = defaultdict(float)
         for kind in kinds:
+            images = self.kinds[kind] + _SMOOTHING
             for other, count in self.together.get(kind, Counter()).items():
-                weights[other] += count / (self.kinds[kind] + _SMOOTHING) / len(kinds)
+                weights[other] += count / images / len(kinds)
         return weights
 
+    def _beside(self, kind: str) -> Iterator[tuple[str, float]]:
+        """How likely kinds are beside one, the likeliest first."""
+        counts = self.together.get(kind, Counter())
+        images, order = self._orders.get(kind, (0, ()))
+        if images != self.images:
+            order = tuple(sorted(counts, key=lambda other: (-counts[other], other)))
+            self._orders[kind] = (self.images, order)
+        total = self.kinds[kind] + _SMOOTHING
+        return ((other, counts[other] / total) for other in order)
+
     def _absent_from(
-        self, graph: SceneGraph, weights: Mapping[str, float], chance: Chance, category: str | None
-    ) -> str | None:
+        self, graph: SceneGraph, weighed: Iterable[tuple[str, float]], category: str | None = None
+    ) -> dict[str, float]:
+        """The likeliest kinds, which come first, that certainly are not in the image."""
         wanted: dict[str, float] = {}
-        ordered = (
-            weights
-            if weights is self._told(graph).context
-            else sorted(weights, key=lambda kind: (-weights[kind], kind))
-        )
-        for kind in ordered:
-            name = self._usual_name(kind)
-            noun = self.ontology.nouns[name]
-            if noun.vague or (category and (not self.ontology.isa(name, category) or kind == category)):
+        for kind, weight in weighed:
+            name = self.usual_name(kind)
+            if category and (not self.ontology.isa(name, category) or kind == category):
                 continue
             if self.certainly_absent(graph, name):
-                wanted[name] = weights[kind]
+                wanted[name] = weight
                 if len(wanted) == LIKELIEST:
                     break
-        return _drawn(wanted, chance) if wanted else None
+        return wanted
 
     def certainly_absent(self, graph: SceneGraph, name: str) -> bool:
         """Whether nothing in the image might be called so, and nothing that is there tells of one."""
-        noun = self.ontology.nouns[name]
+        there = self._told(graph)
+        kind = self.ontology.nouns[name].kind
+        absent = self._absent.get(kind)
+        if absent is None:
+            absent = self._absent[kind] = self._is_absent(self.ontology.nouns[name], there)
+        return absent
+
+    def _is_absent(self, noun: Noun, there: Told) -> bool:
         if noun.vague or noun.kind in RARELY_TOLD or not ALWAYS_PARTS.isdisjoint(noun.parents):
             return False
-        there = self._told(graph)
         own = {noun.kind, *noun.parents}
         return (
             noun.kind not in there.might_be
@@ -268,6 +250,8 @@ class Distractors:
             context = self._in_context(sorted({self._kind(thing) for thing in graph.objects.values()}))
             likeliest = sorted(context.items(), key=lambda weighed: (-weighed[1], weighed[0]))
             self._last = (graph, told._replace(context=dict(likeliest)))
+            self._absent.clear()
+            self._likeliest.clear()
         return self._last[1]
 
     def _mixed_up(self, name: str, other: str) -> bool:
@@ -276,27 +260,15 @@ class Distractors:
     def _alike(self, value: str, other: str) -> bool:
         return self.ontology.alike(value, other) or self.ontology.alike(other, value)
 
-    def _usual_name(self, kind: str) -> str:
-        counts = self.names[kind]
-        return min(counts, key=lambda name: (-counts[name], name))
-
     def _named(self, kind: str, *, plural: bool, mass: bool) -> str | None:
         """The name of a kind in a number: that which was seen, else its plural or singular."""
-        usual = self.ontology.nouns[self._usual_name(kind)]
+        usual = self.ontology.nouns[self.usual_name(kind)]
         if usual.plural == plural and (usual.mass == mass or plural):
             return usual.name
         if usual.mass or mass:
             return None
         other = usual.plural_form if plural else usual.singular
         return other if other and other in self.ontology.nouns else None
-
-    def _kind(self, thing: SceneObject) -> str:
-        return self.ontology.nouns[thing.name].kind
-
-    def _kinds_of(self, name: str) -> tuple[str, ...]:
-        """A name's kind, then what that is a kind of."""
-        noun = self.ontology.nouns[name]
-        return (noun.kind, *noun.parents)
 
 
 def _drawn(weights: Mapping[str, float], chance: Chance) -> str:

@@ -33,6 +33,9 @@ COMPARATIVES = {
 }
 """The type whose values are compared, the value of the one that is more so, and that of the other."""
 
+IN_COMMON = frozenset({"color", "material", "shape"})
+"""Types that two objects can have in common: GQA's official scores take these answers as valid, and no others."""
+
 
 class Found(NamedTuple):
     """What a selection finds."""
@@ -305,14 +308,18 @@ def _all_alike(keys: tuple[str, ...], kind: str, graph: SceneGraph, ontology: On
 
 
 def _common(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    """The one type of which two objects have the same value, but for places; nothing if there are several."""
+    """The one type of which two objects have the same value, but for places; nothing if there are several.
+
+    What is asked for is a type of IN_COMMON; another type that they share would be a right answer as well.
+    """
     keys = _compared(inputs)
     if keys is None:
         return UNSETTLED
     kinds = sorted(set.intersection(*(set(graph.objects[key].values) - {"", HORIZONTAL, VERTICAL} for key in keys)))
     shared = [kind for kind in kinds if _all_alike(keys, kind, graph, ontology) == YES]
     settled = [kind for kind in kinds if _all_alike(keys, kind, graph, ontology) is not None]
-    return (shared[0] if len(shared) == 1 and settled == kinds else None), keys
+    clear = len(shared) == 1 and shared[0] in IN_COMMON and settled == kinds
+    return (shared[0] if clear else None), keys
 
 
 def _compare(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:

@@ -1,7 +1,7 @@
 """What a question and its answer tell, as facts about objects, and which facts settle a question.
 
-Objects are known by their ids: what a question refers to is taken as found, so that "the man" and "the person in the
-snow" are one object if the graph says so. Hudson and Manning 2019, Sect. 3.4.
+Objects are known by their ids. Within a question an id stands for one object, whichever that is: the one that it
+refers to. Hudson and Manning 2019, Sect. 3.4.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,6 @@ class Described(NamedTuple):
 
 Fact: TypeAlias = tuple[object, ...]
 """One of
-
 - ("value", id, type, value, yes or no), ("exact", id, type, value): the only value of the type
 - ("kind", id, kind, yes or no), ("name", id, name)
 - ("relation", subject, relation, id, yes or no)
@@ -104,9 +103,22 @@ def read_question(question: Question, graph: SceneGraph, ontology: Ontology) -> 
     """What a question tells and what settles it.
 
     A question of a form that is not known here tells what it refers to, and is settled only by a question of the same
-    program.
+    program. So is one that refers to an object in two ways that do not say that they mean the same: it tells nothing.
     """
-    return _Reader(question, graph, ontology).told
+    told = _Reader(question, graph, ontology).told
+    if all(_is_one(told, object_id, ontology) for _, object_id in told.references):
+        return told
+    same: Fact = ("program", question.program, question.answer)
+    return Told(facts=[same], settled_by=[(same,)])
+
+
+def _is_one(told: Told, object_id: str, ontology: Ontology) -> bool:
+    """Whether of the descriptions of an object one says all that the others say, so that they mean the same."""
+    ways = [described for described, key in told.references if key == object_id]
+    return len(ways) == 1 or any(
+        all(is_kind(ontology, one.kind, other.kind) and other.conditions <= one.conditions for other in ways)
+        for one in ways
+    )
 
 
 class _Unknown(Exception):
@@ -175,7 +187,7 @@ class _Reader:
             case "common":
                 return self._in_common(step, answer)
             case "compare":
-                return self._compared(step)
+                return self._compared(step, answer)
         if answer not in OPPOSITE:
             raise _Unknown
         if step.operation in ("and", "or"):
@@ -242,10 +254,8 @@ class _Reader:
     def _named(self, step: Step) -> Claim:
         key = self._only(step.inputs[0])
         name = self.graph.objects[key].name
-        facts: list[Fact] = [
-            ("kind", key, kind_of(self.ontology, option), YES if self.ontology.isa(name, option) else NO)
-            for option in step.argument[1:]
-        ]
+        told = {option: YES if self.ontology.isa(name, option) else NO for option in step.argument[1:]}
+        facts: list[Fact] = [("kind", key, kind_of(self.ontology, option), sign) for option, sign in told.items()]
         return facts, [(fact,) for fact in facts]
 
     def _chosen_relation(self, step: Step, place: int) -> Claim:
@@ -265,11 +275,16 @@ class _Reader:
         shared: Fact = ("same", answer, several, YES)
         return [("common", several, answer), shared], [(shared,)]
 
-    def _compared(self, step: Step) -> Claim:
-        kind = COMPARATIVES[step.argument[0]][0]
-        keys = [self._only(place) for place in step.inputs]
-        fact: Fact = ("compare", kind, frozenset((key, self.graph.objects[key].values[kind]) for key in keys))
-        return [fact], [(fact,)]
+    def _compared(self, step: Step, answer: str) -> Claim:
+        """Which of two it is, and how that is called, which its reference may tell."""
+        kind, more, _ = COMPARATIVES[step.argument[0]]
+        values = {key: self.graph.objects[key].values[kind] for key in (self._only(place) for place in step.inputs)}
+        winner = next(key for key, of_one in values.items() if of_one == (more,))
+        facts: tuple[Fact, ...] = (("compare", kind, frozenset(values.items())), ("name", winner, answer))
+        own = kind_of(self.ontology, answer)
+        called = any(key == winner and described.kind == own for described, key in self.told.references)
+        clear = called and not any(own in noun.parents for noun in self.ontology.nouns.values())
+        return list(facts), [facts[:1] if clear else facts]
 
     def _joined(self, step: Step, answer: str) -> Claim:
         """Both facts are told, or one of two."""

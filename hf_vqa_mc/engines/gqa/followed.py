@@ -1,13 +1,12 @@
 """From facts to the facts that follow, among those that are asked for, and to the questions that they settle."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from hf_vqa_mc.engines.gqa.described import DescribedIndex
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.facts import Described, Fact, is_kind
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 
 
 class Followed:
@@ -16,29 +15,24 @@ class Followed:
     First ``need`` for every way to settle every question, then ``complete``, then ``settled``.
     """
 
-    def __init__(self, ontology: Ontology, graph: SceneGraph) -> None:
+    def __init__(self, ontology: Ontology) -> None:
         self._ontology = ontology
-        self._graph = graph
         self._wanted: dict[Fact, int] = {}
         self._settles: dict[int, list[int]] = defaultdict(list)
         """questions that one fact settles"""
-        self._partly: dict[int, list[int]] = defaultdict(list)
-        """places in _ways of sets of several facts"""
-        self._ways: list[tuple[int, int]] = []
-        """question and number of facts"""
+        self._partly: dict[int, list[tuple[int, frozenset[int]]]] = defaultdict(list)
+        """questions that one fact settles together with others, and these"""
         self._about: dict[object, list[tuple[Fact, int]]] = defaultdict(list)
         self._some, self._none = DescribedIndex(ontology), DescribedIndex(ontology)
         self._memory: dict[Fact, tuple[int, ...]] = {}
 
     def need(self, question: int, facts: tuple[Fact, ...]) -> None:
-        """All of these facts settle a question."""
-        numbers = [self._wanted.setdefault(fact, len(self._wanted)) for fact in facts]
-        if len(numbers) == 1:
-            self._settles[numbers[0]].append(question)
-            return
-        for number in numbers:
-            self._partly[number].append(len(self._ways))
-        self._ways.append((question, len(numbers)))
+        """All of these facts settle a question; best the one first that fewest questions need."""
+        first, *others = (self._wanted.setdefault(fact, len(self._wanted)) for fact in facts)
+        if others:
+            self._partly[first].append((question, frozenset(others)))
+        else:
+            self._settles[first].append(question)
 
     def complete(self) -> None:
         """All needs are told."""
@@ -48,10 +42,8 @@ class Followed:
                     self._some.add(described, "")
                 case "none", Described() as described:
                     self._none.add(described, "")
-                case "relation", subject, relation, target, sign:
+                case "relation", subject, _, target, _:
                     self._about["relation", subject, target].append((fact, number))
-                    if sign == NO and self._ontology.relations[str(relation)].one_subject:
-                        self._about["subject", relation, target].append((fact, number))
                 case "value", object_id, kind, *_:
                     self._about["value", object_id, kind].append((fact, number))
                 case "kind", object_id, *_:
@@ -67,11 +59,11 @@ class Followed:
                 self._memory[fact] = tuple(self._following(fact))
             known.update(self._memory[fact])
         found: set[int] = set()
-        counts: Counter[int] = Counter()
         for number in known:
             found.update(self._settles.get(number, ()))
-            counts.update(self._partly.get(number, ()))
-        found.update(self._ways[way][0] for way, count in counts.items() if count == self._ways[way][1])
+            for question, others in self._partly.get(number, ()):
+                if others <= known:
+                    found.add(question)
         return found
 
     def _following(self, fact: Fact) -> Iterator[int]:
@@ -131,7 +123,4 @@ class Followed:
             if sign == YES and other == relation:
                 yield number
             elif sign == NO and relation in self._ontology.relations[other].excludes:
-                yield number
-        for wanted, number in self._about.get(("subject", relation, target), ()):
-            if wanted[1] != subject:
                 yield number

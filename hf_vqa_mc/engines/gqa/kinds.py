@@ -21,6 +21,7 @@ _ALIKE = (
     "bowl dish plate platter tray saucer serving_dish pan pot ramekin",
     "pot pan wok skillet frying_pan cooking_pot kettle tea_pot tea_kettle coffee_pot baking_pan teapot "
     "flower_pot planter vase",
+    "pitcher jug bottle vase",
     "bottle jar can container canister pitcher jug vase water_bottle wine_bottle beer_bottle soda_bottle thermos",
     "box crate carton container case basket bin bucket package drawer suitcase trunk packet",
     "bag purse handbag backpack pouch sack suitcase luggage briefcase tote duffel_bag shopping_bag trash_bag satchel "
@@ -50,6 +51,7 @@ _ALIKE = (
     "cloud sky fog smoke steam mist",
     "building house tower skyscraper apartment apartment_building home hotel store church barn cabin shed castle "
     "garage hut shop restaurant school temple cathedral palace factory warehouse structure",
+    "house cottage cabin hut shed barn home mansion villa bungalow",
     "tower clock_tower bell_tower lighthouse steeple chimney skyscraper dome",
     "fence gate railing barrier wall rail post net hedge",
     "pole post street_light lamp_post sign_post telephone_pole light_pole column pillar fence_post stick flagpole",
@@ -73,7 +75,7 @@ _ALIKE = (
     "book notebook magazine binder novel cookbook textbook newspaper",
     "pen pencil marker crayon",
     "tv television monitor screen computer_monitor computer display",
-    "computer laptop monitor desktop_computer tablet screen keyboard computer_monitor",
+    "computer cpu computer_tower laptop monitor desktop_computer tablet screen keyboard computer_monitor",
     "phone cell_phone telephone smartphone tablet ipod remote_control device controller",
     "controller remote_control game_controller wii_controller joystick remote",
     "refrigerator fridge freezer cooler",
@@ -146,6 +148,7 @@ _ALIKE = (
     "hair beard mustache mane fur wig feathers",
     "mouth lip teeth tooth tongue",
     "horn antler tusk",
+    "trunk trunks",
     "wing feather feathers",
     "tire wheel rim",
     "trunk tree_trunk log box nose",
@@ -167,16 +170,25 @@ _ALIKE = (
     "chicken hen rooster turkey",
 )
 _WILD = {
-    "food": "meal dish plate snack",
+    "food": "meal dish plate snack chicken turkey lamb fish",
     "tool": "hammer knife scissors",
-    "device": "computer phone camera machine radio appliance",
-    "appliance": "device machine",
+    "device": "computer phone camera machine radio appliance mouse",
+    "clothes": "shirt pants jacket coat dress shorts hat sock shoe jeans skirt sweater suit swimsuit t-shirt tank_top "
+    "attire blouse vest uniform jersey scarf",
+    "player": "pitcher",
+    "appliance": "device machine fan heater television coffee_pot lamp radiator air_conditioner",
     "container": "bottle box bowl cup can jar basket bag vase pot bucket",
-    "furniture": "seat stand counter",
+    "furniture": "seat stand counter bench shelf drawer cabinet stool bookcase bookshelf cushion crib mattress "
+    "ottoman",
+    "tableware": "silverware utensil fork knife spoon chopstick tea_pot teapot pitcher jug tray napkin pot pan "
+    "dish bowl container",
     "decoration": "garland ornament ribbon balloon flower vase statue christmas_light",
-    "clothing": "cloth cloths apron",
+    "clothing": "cloth cloths apron hat cap helmet shoe boot sandal sneaker tie scarf glove belt sock outfit uniform "
+    "costume jersey vest mitten bow_tie life_jacket wetsuit swimsuit",
+    "footwear": "shoe boot sandal sneaker sock cleat flip_flop slipper ski_boot skate heel",
     "vehicle": "cart wagon bike bicycle motorcycle boat airplane carriage scooter",
-    "animal": "chicken fish turkey shrimp lobster crab toy herd flock",
+    "animal": "chicken fish turkey lamb mouse shrimp lobster crab toy herd flock",
+    "bird": "chicken turkey",
     "toy": "ball kite balloon robot lego game",
     "drink": "bottle can cup glass mug water_bottle beer_bottle wine_bottle soda_bottle beer_can soda_can coffee_cup",
     "utensil": "chopstick silverware tongs spoon",
@@ -217,6 +229,22 @@ _AROUND_FIRST = frozenset(
 )
 KINDS_ALIKE: Mapping[str, frozenset[str]] = _table()
 """Kind to those that might be meant by the same thing; both ways."""
+AMBIGUOUS = frozenset({"mouse", "chicken", "turkey", "lamb", "fish", "pitcher", "sidewalk", "pavement"})
+"""Kinds of which it is open what they are: an animal, a device, food on a plate; a player or a jug; a road."""
+_OTHER_HEADS = frozenset({"hot dog", "hot dogs"})
+
+
+def heads_alike(nouns: Mapping[str, Noun], aliases: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """For kinds of several words, by whatever name, the kind that the last word is: a street lamp may be a lamp."""
+    near: dict[str, set[str]] = {}
+    for name, meant in [*((noun.name, noun.name) for noun in nouns.values()), *aliases.items()]:
+        head = nouns.get(name.split()[-1]) if " " in name and name not in _OTHER_HEADS else None
+        one = nouns[meant].kind if meant in nouns else ""
+        if head is not None and one and head.kind != one and not head.vague:
+            near.setdefault(one, set()).add(head.kind)
+            near.setdefault(head.kind, set()).add(one)
+    return {kind: frozenset(others) for kind, others in near.items()}
+
 
 MALE = frozenset(
     "man boy gentleman guy father dad son brother husband groom waiter businessman policeman cowboy".split()

@@ -19,7 +19,7 @@ A file that is broken is an ``InputError`` of ``scene_graph_files``.
 from collections import Counter
 from collections.abc import Mapping
 
-from hf_vqa_mc.engines.gqa.cleaning import clean_name, clean_value, plain, unclear_kinds
+from hf_vqa_mc.engines.gqa.cleaning import besides, clean_name, clean_value, plain, unclear_kinds
 from hf_vqa_mc.engines.gqa.edges import clean_relations
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.positions import Box, overlap, position, within
@@ -43,7 +43,9 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
         problems: takes the counts of what was left out, by the reasons above.
     """
     objects, boxes, image_values = _named(raw, ontology, problems)
-    unclear = unclear_kinds((thing.name for key, thing in raw.objects.items() if key not in objects), ontology)
+    unclear = unclear_kinds(
+        (besides(thing.name) if key in objects else thing.name for key, thing in raw.objects.items()), ontology
+    )
     same = _duplicates(objects, boxes, ontology)
     problems.update({"object: the same one twice": len(same)} if same else {})
     relations = clean_relations(raw, objects, boxes, same, ontology, problems)

@@ -103,13 +103,20 @@ class Ontology:
                 found.setdefault(kind, []).append(attribute.value)
         return {kind: tuple(values) for kind, values in found.items()}
 
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        """Name to kind."""
+        return {name: noun.kind for name, noun in self.nouns.items()}
+
+    @cached_property
+    def _above(self) -> dict[str, frozenset[str]]:
+        """Name to its kind and what that is a kind of."""
+        return {name: frozenset((noun.kind, *noun.parents)) for name, noun in self.nouns.items()}
+
     def isa(self, name: str, category: str) -> bool:
         """Whether what is called ``name`` certainly is a ``category``: apples are fruit, and of an apple's kind."""
-        noun = self.nouns[name]
-        if category == ANYTHING or noun.kind == category:
-            return True
-        other = self.nouns.get(category)
-        return (other.kind if other else category) in (noun.kind, *noun.parents)
+        above = self._above[name]
+        return self._kinds.get(category, category) in above or category in (ANYTHING, self._kinds[name])
 
     def may_be(self, name: str, category: str) -> bool:
         """Whether what is called ``name`` could be a ``category``: a person may be a man, a couch a sofa."""

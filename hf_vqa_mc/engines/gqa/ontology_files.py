@@ -15,8 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from hf_vqa_mc.engines.gqa.attribute_files import read_attributes
-from hf_vqa_mc.engines.gqa.kinds import KINDS_ALIKE, VAGUE, people_alike
+from hf_vqa_mc.engines.gqa.kinds import AMBIGUOUS, KINDS_ALIKE, VAGUE, heads_alike, people_alike
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
+from hf_vqa_mc.engines.gqa.own_nouns import CATEGORIES
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology, with_numbers_of_one_kind
 from hf_vqa_mc.engines.gqa.own_values import EXCLUSIVE
 from hf_vqa_mc.engines.gqa.plurals import COLLECTIVE_PLURALS, PAIRS, SAME, plural_of, singular_of
@@ -81,7 +82,7 @@ def _read(objects: Path, attributes: Path) -> Ontology:
         relations=RelationTable(),
         exclusive=EXCLUSIVE & {kind for value in values.values() for kind in value.types},
         name=f"{objects.name}, {attributes.name}",
-        similar_kinds=_similar_kinds(lines, nouns),
+        similar_kinds=_similar_kinds(lines, nouns, aliases),
         name_aliases=aliases,
         value_aliases=value_aliases,
     )
@@ -201,6 +202,8 @@ def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
     """Kinds above: those of the near names that are so, then the categories."""
     own = own_ontology().nouns
     found: list[str] = []
+    if line.name in AMBIGUOUS:
+        return ()
     for near in line.near:
         above = own[line.name].parents if line.name in own else ()
         headed = line.name.endswith(f" {near}")
@@ -220,19 +223,31 @@ def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(found) if name != line.name)
 
 
-def _similar_kinds(lines: Iterable[_Line], nouns: Mapping[str, Noun]) -> dict[str, frozenset[str]]:
+def _similar_kinds(
+    lines: Iterable[_Line], nouns: Mapping[str, Noun], aliases: Mapping[str, str]
+) -> dict[str, frozenset[str]]:
     near: dict[str, set[str]] = defaultdict(set)
     for line in lines:
         kind = nouns[line.name].kind
-        others = [nouns[other].kind if other in nouns else other for other in (*line.near, *line.other_categories)]
+        loose = (line.category,) if line.name in AMBIGUOUS and line.category else ()
+        named = (*line.near, *line.other_categories, *loose)
+        others = [nouns[other].kind if other in nouns else other for other in named]
         for other in others:
             if other != kind:
                 near[kind].add(other)
                 near[other].add(kind)
     for kind, others_alike in KINDS_ALIKE.items():
         near[kind] |= others_alike
-    for kind, others_alike in people_alike(nouns.values()).items():
-        near[kind] |= others_alike
+    for others_of in (people_alike(nouns.values()), heads_alike(nouns, aliases)):
+        for kind, others_alike in others_of.items():
+            near[kind] |= others_alike
+    own = own_ontology()
+    categories = {parent for noun in nouns.values() for parent in noun.parents}
+    for noun in nouns.values():
+        if noun.kind in own.nouns:  # a bowl may be tableware though the file has it in no category
+            above = own.nouns[noun.kind]
+            loose = own.similar_kinds.get(above.kind, frozenset()) & CATEGORIES.keys()
+            near[noun.kind] |= ({*above.parents, *loose} & categories) - {noun.kind, *noun.parents}
     return {kind: frozenset(others) for kind, others in near.items()}
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 CATEGORIES: Mapping[str, str] = {
-    "animal": "bear cat cow dog elephant giraffe horse sheep zebra goat pig monkey rabbit squirrel mouse lion "
-    "tiger deer fox wolf camel donkey kangaroo rhino hippo leopard cheetah panda turtle snake lizard frog fish "
+    "animal": "bear cat cow dog elephant giraffe horse sheep zebra goat pig monkey rabbit squirrel mouse:. lion "
+    "tiger deer fox wolf camel donkey kangaroo rhino hippo leopard cheetah panda turtle snake lizard frog fish:. "
     "shark whale dolphin seal crab lobster octopus snail spider bug bee butterfly dragonfly ant fly ladybug "
-    "beetle puppy:dog kitten:cat calf:cow bull:cow lamb:sheep pony:horse polar_bear:bear gorilla:monkey buffalo "
+    "beetle puppy:dog kitten:cat calf:cow bull:cow lamb:. pony:horse polar_bear:bear gorilla:monkey buffalo "
     "moose antelope crocodile alligator raccoon otter walrus bison llama ox mule foal:horse",
-    "bird": "duck goose chicken rooster seagull pigeon swan parrot owl eagle penguin flamingo ostrich peacock "
-    "crow dove hawk pelican turkey hen sparrow heron",
+    "bird": "duck goose chicken:. rooster seagull pigeon swan parrot owl eagle penguin flamingo ostrich peacock "
+    "crow dove hawk pelican turkey:. hen sparrow heron",
     "fruit": "apple banana orange grape strawberry blueberry raspberry cherry pear peach pineapple mango kiwi "
     "lemon lime watermelon melon plum coconut grapefruit tangerine avocado papaya pomegranate berry raisin fig "
     "apricot cantaloupe",
@@ -18,12 +18,12 @@ CATEGORIES: Mapping[str, str] = {
     "+asparagus sweet_potato:potato artichoke leek +parsley +basil bell_pepper:pepper",
     "meat": "+bacon +ham sausage steak +beef +pork +pepperoni meatball",
     "baked good": "+bread bun bagel pastry pie muffin croissant biscuit pretzel loaf waffle pancake +toast",
-    "dessert": "cake cookie donut cupcake brownie +ice_cream +pudding +candy +chocolate +frosting +icing pie",
+    "dessert": "cake cookie donut cupcake brownie +ice_cream +pudding +candy +chocolate pie",
     "food": "pizza sandwich hot_dog hamburger:sandwich burger:sandwich +salad +soup +rice +pasta egg +cheese "
     "+cereal +fries burrito taco +sushi +sauce +butter +ketchup +mustard +mayonnaise +yogurt +meal snack +cream "
     "+honey +syrup noodle nut almond peanut omelette dumpling +tofu +popcorn cracker +gravy +dressing +sugar "
-    "+salt +flour +dough +cinnamon +jam pizza_slice:pizza crust topping +fruit_salad potato_chip +breakfast "
-    "+lunch +dinner +seafood +shrimp",
+    "+salt +frosting +icing +flour +dough +cinnamon +jam pizza_slice:pizza crust topping +fruit_salad potato_chip "
+    "+breakfast +lunch +dinner +seafood +shrimp",
     "drink": "+coffee +tea +juice +milk +beer +wine +soda +water +lemonade smoothie +champagne cocktail "
     "milkshake +cola",
     "furniture": "chair couch sofa table desk bed bench stool shelf bookshelf:shelf bookcase cabinet dresser drawer "
@@ -36,7 +36,7 @@ CATEGORIES: Mapping[str, str] = {
     "police_car:car pickup_truck:truck moped carriage cart golf_cart train_car sedan:car motorbike:motorcycle",
     "clothing": "shirt pants^ jeans^:pants shorts^ dress skirt jacket coat sweater hat cap:hat sock shoe boot:. "
     "sneaker:shoe sandal:. suit vest uniform glove scarf apron t-shirt:shirt blouse:shirt hoodie sweatshirt "
-    "wetsuit robe gown:dress bikini swimsuit tank_top leggings^ pajamas^ jersey blazer:jacket belt tie "
+    "wetsuit robe gown:dress bikini swimsuit tank_top +attire leggings^ pajamas^ jersey blazer:jacket belt tie "
     "flip_flop:. slipper:. high_heel:shoe costume +underwear trunks^ trousers^:pants overalls^ outfit "
     "raincoat:coat mitten helmet:. tuxedo:suit cowboy_hat:hat baseball_cap:cap polo_shirt:shirt "
     "dress_shirt:shirt beanie:hat clothes^ ski_boot:boot cleat:shoe",
@@ -46,7 +46,7 @@ CATEGORIES: Mapping[str, str] = {
     "bag": "+luggage backpack purse handbag:purse suitcase briefcase sack pouch tote_bag shopping_bag duffel_bag "
     "trash_bag plastic_bag",
     "person": "man woman boy girl child baby guy:man lady:woman kid:child toddler:child gentleman:man player "
-    "skier surfer skateboarder snowboarder batter:player catcher:player pitcher:player umpire driver rider "
+    "skier surfer skateboarder snowboarder batter:player catcher:player pitcher:. umpire driver rider "
     "passenger pedestrian cyclist biker motorcyclist policeman police_officer officer soldier fireman chef "
     "waiter waitress worker student teacher tourist photographer spectator athlete baseball_player:player "
     "tennis_player:player soccer_player:player skater swimmer farmer customer vendor bride:woman groom:man "
@@ -123,7 +123,8 @@ CATEGORIES: Mapping[str, str] = {
     "tissue_holder towel_rack rack sticker poster knob bell robe_hook towel_bar shower_head gun rifle sword "
     "shield mannequin machine game figure salt_shaker pepper_shaker burner deck cross magnet symbol character "
     "placemat drain package packet +foil +oil pump +shampoo lipstick +salmon +tuna swimming_pool museum mall bat "
-    "urinal spear +armor entertainment_center console grill lounge grinder feeder wig wrapper buffet "
+    "urinal spear +armor entertainment_center console grill lounge grinder feeder bird_feeder:feeder bottle_cap "
+    "hub_cap wig wrapper buffet "
     "floor_lamp:lamp table_lamp:lamp desk_lamp:lamp file_cabinet:cabinet filing_cabinet:cabinet +artwork "
     "aquarium parachute apartment home pedestal fire_extinguisher american_flag:flag hand_towel:towel "
     "dish_towel:towel life_jacket:jacket banana_peel egg_yolk ice_cube soda_can:can beer_can:can "
@@ -182,6 +183,8 @@ SPELLED: Mapping[str, str] = {
     "light pole": "street light",
     "lampshade": "lamp shade",
     "mousepad": "mouse pad",
+    "dish washer": "dishwasher",
+    "trouser": "trousers",
     "ice-cream": "ice cream",
     "racquet": "racket",
     "tennis racquet": "tennis racket",

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.kinds import KINDS_ALIKE, VAGUE, people_alike
+from hf_vqa_mc.engines.gqa.kinds import KINDS_ALIKE, VAGUE, heads_alike, people_alike
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.own_attributes import own_attributes
 from hf_vqa_mc.engines.gqa.own_nouns import ABOVE, CATEGORIES
@@ -70,6 +70,9 @@ def own_ontology() -> Ontology:
         for other in others:
             near[other].add(kind)
     attributes = own_attributes()
+    aliases = {alias: name for alias, name in NOUNS_SPELLED.items() if name in nouns and alias not in nouns}
+    for kind, others in heads_alike(nouns, aliases).items():
+        near[kind] |= others
     return Ontology(
         nouns=nouns,
         attributes=attributes,
@@ -77,7 +80,7 @@ def own_ontology() -> Ontology:
         exclusive=EXCLUSIVE,
         name="own",
         similar_kinds={kind: frozenset(others) for kind, others in near.items()},
-        name_aliases={alias: name for alias, name in NOUNS_SPELLED.items() if name in nouns and alias not in nouns},
+        name_aliases=aliases,
         value_aliases={alias: value for alias, value in SPELLED.items() if value in attributes}
         | {adjective: value for value, adjective in ADJECTIVES.items()},
     )

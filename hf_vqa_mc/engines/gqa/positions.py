@@ -22,6 +22,9 @@ MIDDLE = (0.4, 0.6)
 """It is in the middle if its middle is in this part of the image, and it reaches no farther than ``WIDE``."""
 WIDE = (0.2, 0.8)
 
+_ROUNDING = 1e-9
+"""So that a box and its mirrored one are on mirrored sides."""
+
 
 def is_left_of(one: Box, other: Box, image_width: int) -> bool:
     """Whether one box clearly is to the left of another that is near and at the same height.
@@ -51,11 +54,12 @@ def position(start: int, length: int, whole: int) -> int | None:
     """
     begin, end = start / whole, (start + length) / whole
     middle = (begin + end) / 2
-    if middle <= SIDE_CENTRE and end <= 0.5:
+    if middle <= SIDE_CENTRE + _ROUNDING and end <= 0.5:
         return 0
-    if middle >= 1 - SIDE_CENTRE and begin >= 0.5:
+    if middle >= 1 - SIDE_CENTRE - _ROUNDING and begin >= 0.5:
         return 2
-    if MIDDLE[0] <= middle <= MIDDLE[1] and begin >= WIDE[0] and end <= WIDE[1]:
+    centred = MIDDLE[0] - _ROUNDING <= middle <= MIDDLE[1] + _ROUNDING
+    if centred and begin >= WIDE[0] - _ROUNDING and end <= WIDE[1] + _ROUNDING:
         return 1
     return None
 

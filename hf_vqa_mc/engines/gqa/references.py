@@ -8,13 +8,13 @@ clear is decided by its program: it must find that object and no other that it m
 
 from collections.abc import Set
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import Known, find
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Program, Step, then
 from hf_vqa_mc.engines.gqa.question import Part
+from hf_vqa_mc.engines.gqa.reference import NAMED, NO_FACTS, Fact, Link, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.spoken_of import (
     BACKGROUND,
@@ -22,6 +22,8 @@ from hf_vqa_mc.engines.gqa.spoken_of import (
     DOING,
     LIVING,
     OF_PEOPLE,
+    OF_THINGS,
+    ON_OTHERS,
     OWN_NAME_ONLY,
     PEOPLE,
     SEVERAL_EACH,
@@ -37,12 +39,6 @@ from hf_vqa_mc.engines.gqa.wording import (
     stands_behind,
 )
 
-Fact: TypeAlias = tuple[str, ...]
-"""What a reference tells: (object,) that it is there, (object, "name"), (object, type of value), (subject, object)."""
-
-NO_FACTS: frozenset[Fact] = frozenset()
-NAMED = "name"
-
 LARGEST_SIDE = 0.6
 """What is wider than this share of the image is to the left or right of nothing."""
 PROMINENT = 0.1
@@ -50,36 +46,8 @@ PROMINENT = 0.1
 NEAREST = 4
 """Of this many objects to the left or right each reference may take one."""
 
-
-class Reference(NamedTuple):
-    """One way to speak of an object."""
-
-    object_id: str
-    said: Said
-    """its noun as the reference has it"""
-    program: Program
-    words: tuple[Part, ...]
-    """without the article"""
-    facts: frozenset[Fact]
-    depth: int
-    """how many modifiers are in one another: 0 for the bear"""
-    determiner: str = "the"
-
-    @property
-    def the(self) -> tuple[Part, ...]:
-        """With the article."""
-        return ((self.determiner, ""), *self.words)
-
-
-class Link(NamedTuple):
-    """A relation that tells an object apart."""
-
-    head: Said
-    name: str
-    relation: str
-    side: str
-    """"s": the object is the subject; "o": it is the object"""
-    anchor: str
+_NO_SIDES = frozenset(BACKGROUND | ON_OTHERS)
+_DOING = frozenset(DOING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +131,8 @@ class References:
             for value in several
             if (kind in (HORIZONTAL, VERTICAL) or value in self.ontology.attributes) and value not in name.split()
             if not (unique and kind in (HORIZONTAL, VERTICAL)) and self.can_have(object_id, kind)
+            if kind or _DOING.isdisjoint(self._types(value))  # a disc that is sitting
+            if value != "middle" or (kind == HORIZONTAL and values.get(VERTICAL, ()) in ((), ("middle",)))
         ]
         if direct or unique:
             return own
@@ -177,6 +147,9 @@ class References:
         }
         return own + sorted(others)
 
+    def _types(self, value: str) -> tuple[str, ...]:
+        return self.ontology.attributes[value].types if value in self.ontology.attributes else ()
+
     def is_clear(self, program: Program, object_id: str) -> bool:
         """Whether a program finds this object and no other that it might mean."""
         found = find(program, self.graph, self.ontology, self.known)
@@ -184,14 +157,20 @@ class References:
 
     def has_sides(self, *object_ids: str) -> bool:
         """Whether people would say that these are to the left or right of something, or on one side of the image."""
-        nouns = [self.ontology.nouns[self.graph.objects[object_id].name] for object_id in object_ids]
-        return not any(noun.kind in BACKGROUND or BODY_PART in noun.parents for noun in nouns)
+        return all(self.name_has_sides(self.graph.objects[object_id].name) for object_id in object_ids)
+
+    def name_has_sides(self, name: str) -> bool:
+        """As ``has_sides``, of a name."""
+        noun = self.ontology.nouns[name]
+        return noun.kind not in _NO_SIDES and BODY_PART not in noun.parents
 
     def can_have(self, object_id: str, kind: str) -> bool:
         """Whether such a thing can have a value of the type: only what lives does something, and is of no material."""
         name = self.graph.objects[object_id].name
         if kind in OF_PEOPLE:
             return self.ontology.isa(name, PEOPLE)
+        if kind in OF_THINGS and self.ontology.isa(name, PEOPLE):
+            return False
         if kind not in DOING and kind != MATERIAL:
             return True
         return any(self.ontology.isa(name, category) for category in LIVING) == (kind in DOING)
@@ -214,7 +193,9 @@ class References:
             self._links[object_id] = tuple(
                 Link(said, name, relation, side, other)
                 for relation, side, other in self._nearest(object_id, ends)
-                if relation_form(relation) is not None and self.askable(other)
+                if relation_form(relation) is not None
+                and self.askable(other)
+                and not self._same_kind(object_id, other)
                 for name, said in self.heads(object_id)
                 if self._is_told_apart(object_id, name, relation, side, other)
             )
@@ -228,6 +209,10 @@ class References:
             key=lambda end: abs(_center(self.graph, object_id) - _center(self.graph, end[2])),
         )
         return [end for end in ends if end[0] not in (LEFT, RIGHT)] + near[:NEAREST]
+
+    def _same_kind(self, one: str, other: str) -> bool:
+        nouns = self.ontology.nouns
+        return nouns[self.graph.objects[one].name].kind == nouns[self.graph.objects[other].name].kind
 
     def _is_told_apart(self, object_id: str, name: str, relation: str, side: str, anchor: str) -> bool:
         """Whether from the anchor, however it is referred to, the relation leads to the object only."""
@@ -286,6 +271,8 @@ class References:
             if not own.isdisjoint(hidden) or (link.anchor,) in hidden:
                 continue
             anchor = self.pick(link.anchor, chance, {*hidden, (object_id,)}, depth - 1)
+            if anchor is not None and any(step.argument[-1:] == ("not",) for step in anchor.program):
+                continue  # the man wearing the hat that is not tan
             if anchor is not None and (link.side == "s" or len(anchor.words) == 1):
                 return self._linked(object_id, link, anchor, frozenset(own), chance)
         return None

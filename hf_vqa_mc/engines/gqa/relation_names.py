@@ -72,8 +72,8 @@ _NOUNS = frozenset("thing string spring during building ceiling railing painting
 def _preposition(name: str) -> RelationName:
     meant = set(PREPOSITIONS[name].split())
     sure = SURE.get(name)
-    against = _against(sure) if sure else set()
-    excludes = {other for other, mark in SURE.items() if mark in against}
+    against = set[str]().union(*(_against(mark) for mark in sure.split())) if sure else set[str]()
+    excludes = {other for other, marks in SURE.items() if against & set(marks.split())}
     related = {other for other, marks in PREPOSITIONS.items() if meant & set(marks.split())} - {name}
     return RelationName(name, BOTH_WAYS.get(name, ""), frozenset(excludes), True, False, True, frozenset(related))
 
@@ -106,6 +106,8 @@ def _compound(verb: str, preposition: str) -> RelationName:
     plain = _preposition(preposition)
     related = set(plain.related) | {preposition}
     excludes = set(plain.excludes)
+    if preposition in ("on", "on top of") and verb not in POSTURES:
+        excludes.clear()  # what hangs on the ceiling is under it
     if verb in POSTURES:
         for other in POSTURES:
             same = other == verb or frozenset({verb, other}) in POSTURES_ALIKE

@@ -33,7 +33,13 @@ _SIGNS: Mapping[str, tuple[frozenset[str], int]] = {
         3,
     ),
 }
-"""Rooms with the kinds that are found in them, and how many different ones tell."""
+"""Rooms with the kinds that are found in them, and how many different ones tell if none of another room is there: a
+toilet beside a bed is in a cell."""
+_NOT_OF_HOMES = frozenset(
+    "cash register|customer|store|shop|restaurant|menu|counter top display|wheelchair|nurse|doctor|airplane|train|"
+    "bus|office|cubicle|classroom|display case|price tag|hotel room".split("|")
+)
+"""Kinds that speak against rooms of a home, of which there are models in shops and wards."""
 _WIDE = {
     # places that are annotated as objects, if they cover this much of the image; of several the one that stands first
     "beach": 0.15,
@@ -90,8 +96,9 @@ def scene_of(
 
 def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None, size: tuple[int, int]) -> str | None:
     if location != "outdoors":
-        rooms = [room for room, (signs, enough) in _SIGNS.items() if len(kinds & signs) >= enough]
-        return rooms[0] if len(rooms) == 1 and location == "indoors" else None
+        told = {room: len(kinds & signs) for room, (signs, _) in _SIGNS.items() if kinds & signs}
+        sure = location == "indoors" and len(told) == 1 and kinds.isdisjoint(_NOT_OF_HOMES)
+        return next((room for room, signs in told.items() if sure and signs >= _SIGNS[room][1]), None)
     area = size[0] * size[1]
     wide = {thing.name for thing in objects if thing.box[2] * thing.box[3] >= _WIDE.get(thing.name, 2.0) * area}
     return next(iter(wide)) if len(wide) == 1 else None

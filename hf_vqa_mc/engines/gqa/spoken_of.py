@@ -22,10 +22,29 @@ BACKGROUND = {
     "carpet", "concrete", "countryside", "gravel", "hallway", "hillside", "parking lot", "pasture", "roadway",
 }  # fmt: skip
 """Kinds that go on behind other things, so that nobody says on which side they are."""
-OWN_NAME_ONLY = {"water", "ice", "snow", "salt"}
-"""What may be a drink or an ingredient by its name, but mostly is not in images."""
+ON_OTHERS = {
+    "beard", "crumb", "dust", "feathers", "fog", "fur", "hair", "icing", "mane", "moon", "mustache", "reflection",
+    "shadow", "skin", "smoke", "steam", "sun", "sunlight", "wrinkle", "writing",
+}  # fmt: skip
+"""Kinds that lie on other things, of which neither is said."""
+NEARBY = {"near", "next to", "beside", "by", "close to", "along", "alongside", "across from"}
+"""Relations that nobody tells of what goes on behind: the car is near the street, never the street near the car."""
+SCENERY = BACKGROUND | {
+    "building", "bush", "crowd", "fence", "forest", "hedge", "house", "mountain", "plant", "tower",
+    "train track", "tree",
+}  # fmt: skip
+"""Kinds of which neither is told beside somebody: the man is near the trees, never the trees near the man."""
+UNDER = {"under", "underneath", "beneath", "below"}
+"""Relations that nobody asks of the ground that something stands on, or of a thing's own parts."""
+OWN_NAME_ONLY = {
+    "asphalt", "attire", "clothes", "dirt road", "grass", "hay", "ice", "lawn", "moss", "outfit", "pavement", "salt",
+    "snow", "water",
+}  # fmt: skip
+"""What nobody calls by its category in an image: grass a plant, water a drink."""
 OF_PEOPLE = {"gender", "race", "fatness", "face expression"}
 """Types of values that only people have, though annotators may give them to their parts."""
+OF_THINGS = {"color", "tone", "brightness"}
+"""Types that people do not have for anybody who asks, though annotators say them of hair, clothes or skin."""
 LIVING = (PEOPLE, "animal", "bird")
 DOING = ("activity", "sportActivity", "pose")
 """Types of values that only people and animals have."""

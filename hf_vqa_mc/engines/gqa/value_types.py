@@ -34,6 +34,13 @@ def values_by_type(
     for kind in list(found):
         if kind in _ONE_VALUE and any(not ontology.alike(found[kind][0], other) for other in found[kind]):
             problems["value: contradicted by another"] += len(found.pop(kind))
+    for one, other in _OPPOSED:
+        if all(value in found.get(kind, ()) for kind, value in (one, other)):
+            for kind, value in (one, other):
+                found[kind].remove(value)
+                problems["value: contradicted by another"] += 1
+                if not found[kind]:
+                    del found[kind]
     if "color" in found and _PATTERNED & {value for those in found.values() for value in those}:
         problems["value: color of something patterned"] += len(found["color"])
         found.setdefault("", []).extend(found.pop("color"))
@@ -45,6 +52,19 @@ _ONE_VALUE = frozenset(
     "length thickness weight fatness width depth freshness peeling paving orientation".split()
 )
 """Types of which two different values are a mistake; of colors and materials a thing may have two."""
+_OPPOSED = (
+    (("tone", "dark"), ("brightness", "bright")),
+    (("tone", "light"), ("brightness", "dim")),
+    (("tone", "dark"), ("color", "white")),
+    (("tone", "light"), ("color", "black")),
+    (("newness", "new"), ("age", "old")),
+    (("newness", "old"), ("age", "young")),
+    (("newness", "new"), ("style", "antique")),
+    (("newness", "new"), ("style", "vintage")),
+    (("newness", "old"), ("style", "modern")),
+    (("size", "tiny"), ("height", "tall")),
+)
+"""Values of two types that nobody gives to one thing."""
 _HAS_LENGTH = frozenset("hair skirt dress sleeve beard shorts mane tail neck tie leash".split())
 """Kinds of which short is the opposite of long, not of tall."""
 _ALIVE = _LIVING | frozenset("chicken turkey fish crowd couple family team herd flock audience fans".split())
@@ -66,6 +86,12 @@ ONLY_OF = {
     "power": _LIT | {"device", "appliance", "lamp", "street light", "light fixture"},
     "ground cover": frozenset({"place", "ground", "hill", "field", "mountain", "road", "hillside", "beach", "shore"}),
     "weather": frozenset({"sky"}),
+    "fullness": frozenset(
+        "container tableware bag vehicle furniture room box bottle bowl cup glass basket bucket plate shelf bench "
+        "chair seat pot jar vase mug tray sink refrigerator drawer pool bookcase moon street "
+        "road sidewalk court field".split()
+    )
+    | {"trash can", "parking lot", "wine glass"},
 }
 """Types to the kinds and categories that they are types of; what others are said to be is not asked about."""
 _NEVER_OF_OTHERS = frozenset({"activity", "sportActivity", "power", "gender", "face expression"})

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology, RelationName
+from hf_vqa_mc.engines.gqa.own_values import AFTER_ONLY
 from hf_vqa_mc.engines.gqa.plurals import plural_of
 from hf_vqa_mc.engines.gqa.question import Part
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL
@@ -21,7 +22,8 @@ AN_BEFORE = re.compile(
 
 CAPITALS = {
     "american": "American", "asian": "Asian", "bmw": "BMW", "caucasian": "Caucasian", "cd": "CD", "cds": "CDs",
-    "chinese": "Chinese", "christmas": "Christmas", "coca": "Coca", "cola": "Cola", "dvd": "DVD", "dvds": "DVDs",
+    "chinese": "Chinese", "christmas": "Christmas", "coca": "Coca", "cola": "Cola", "cpu": "CPU", "cpus": "CPUs",
+    "dvd": "DVD", "dvds": "DVDs",
     "european": "European", "french": "French", "german": "German", "halloween": "Halloween", "indian": "Indian",
     "italian": "Italian", "japanese": "Japanese", "lcd": "LCD", "led": "LED", "mexican": "Mexican", "nike": "Nike",
     "pikachu": "Pikachu", "pokemon": "Pokemon", "roman": "Roman", "rv": "RV", "suv": "SUV", "suvs": "SUVs",
@@ -44,13 +46,16 @@ UNCOUNTED = {
 }  # fmt: skip
 """Names without an article, whatever an ontology says of them."""
 
+NOT_UNIQUE = {"glass"}
+"""Names of which there may be several, though their plural is another thing's name."""
+
 POSITIONS: dict[tuple[str, str], tuple[str, ...]] = {
     (HORIZONTAL, "left"): ("on the left", "on the left side"),
     (HORIZONTAL, "right"): ("on the right", "on the right side"),
     (HORIZONTAL, "middle"): ("in the middle", "in the center"),
-    (VERTICAL, "top"): ("at the top", "in the top part"),
+    (VERTICAL, "top"): ("at the top",),
     (VERTICAL, "middle"): ("in the middle", "in the center"),
-    (VERTICAL, "bottom"): ("at the bottom", "in the bottom part"),
+    (VERTICAL, "bottom"): ("at the bottom",),
 }
 """How places in the image are said."""
 
@@ -115,6 +120,7 @@ class Said(NamedTuple):
         return "" if self.proper else "the"
 
 
+@lru_cache(maxsize=1 << 16)
 def spelled(text: str) -> str:
     """A name or value with its capitals.
 
@@ -140,10 +146,14 @@ def called(ontology: Ontology, name: str) -> Said:
         KeyError: the ontology has no such noun.
     """
     noun = ontology.nouns[name]
-    text = name.title() if noun.proper else spelled(name)
-    mass = (noun.mass or name in UNCOUNTED) and not noun.plural
-    unique = not (noun.plural or mass or noun.proper or noun.plural_form)
-    return Said(text, noun.plural, mass, noun.proper, unique)
+    return _called(name, noun.plural, noun.mass, noun.proper, bool(noun.plural_form))
+
+
+@lru_cache(maxsize=1 << 14)
+def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: bool) -> Said:
+    mass = (uncounted or name in UNCOUNTED) and not plural
+    unique = not (plural or mass or proper or has_plural or name in NOT_UNIQUE)
+    return Said(name.title() if proper else spelled(name), plural, mass, proper, unique)
 
 
 def one(ontology: Ontology, name: str) -> Said | None:
@@ -194,7 +204,7 @@ def predicate(ontology: Ontology, kind: str, value: str) -> str:
 def stands_before(ontology: Ontology, kind: str, value: str) -> str | None:
     """A value as an adjective before its noun; None where it stands behind (waiting, on the left)."""
     attribute = ontology.attributes.get(value)
-    if attribute is None or attribute.verb or (kind, value) in POSITIONS:
+    if attribute is None or attribute.verb or value in AFTER_ONLY or (kind, value) in POSITIONS:
         return None
     return spelled(attribute.adjective or value)
 

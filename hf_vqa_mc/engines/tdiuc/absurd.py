@@ -12,7 +12,8 @@ from itertools import accumulate
 from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.tdiuc.mentions import objects_asked_of
 from hf_vqa_mc.engines.tdiuc.objects import related
-from hf_vqa_mc.engines.tdiuc.question import ABSURD, COUNTING, NO, YES, Question
+from hf_vqa_mc.engines.tdiuc.question import NO, YES, Question
+from hf_vqa_mc.scoring.tdiuc_types import ABSURD, COUNTING
 
 _TRIES = 32
 """Draws from all questions before those that fit an image are listed."""

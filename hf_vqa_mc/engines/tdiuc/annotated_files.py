@@ -8,9 +8,10 @@ from pathlib import Path
 from hf_vqa_mc.engines.tdiuc.images import GENOME_OFFSET, SPLITS, Images, subset_in
 from hf_vqa_mc.engines.tdiuc.made import Made
 from hf_vqa_mc.engines.tdiuc.post_processing import tidy_answer, tidy_question
-from hf_vqa_mc.engines.tdiuc.question import HAND_ANNOTATED, TYPES
+from hf_vqa_mc.engines.tdiuc.question import HAND_ANNOTATED
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.packed import unpacked
+from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.records import LARGEST, Records, read_records
 
@@ -72,7 +73,7 @@ def _read_lines(path: Path, images: Images, made: Made) -> None:
 
 def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Images, made: Made) -> None:
     wanted: dict[str, tuple[int, str, str, str]] = {}
-    meanings = {name: name for name in TYPES}
+    meanings = {name: name for name in QUESTION_TYPES}
     for records in read_records(file, "annotations"):
         answers = [one[0] if one else {} for one in records.lists("answers")]
         first = Records(answers, partial(_first_answer, records.place)).filled_texts("answer")

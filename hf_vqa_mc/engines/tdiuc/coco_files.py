@@ -14,7 +14,7 @@ from hf_vqa_mc.engines.tdiuc.images import Images, subset_in
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.sources.files import PublishedFile, check_members, member_names
-from hf_vqa_mc.sources.json_stream import _Text
+from hf_vqa_mc.sources.json_stream import items_of_lists
 from hf_vqa_mc.sources.records import Records
 
 NAMES = tuple(COCO_OBJECTS)
@@ -143,36 +143,16 @@ class _FilePart:
         self.categories_of = array("q")
         self.crowds = array("q")
         self.boxes = array("d")
-        self._categories: list[Any] | None = None
-        fields = []
-        with file.open() as stream:
-            text = _Text(stream, file.place)
-            if text.peek() != "{":
-                raise InputError(f"{file.place}: expected a json object with COCO's lists, found {text.glimpse()}")
-            for field in text.field_names():
-                if field in fields:
-                    raise InputError(f"{file.place}: field {field!r} occurs twice")
-                fields.append(field)
-                self._take(text, field)
-            text.check_end()
-        for field in ("images", "annotations", "categories"):
-            if field not in fields:
-                listed = ", ".join(map(repr, fields[:20])) or "none"
-                raise InputError(f"{file.place}: expected a field {field!r}, found the fields {listed}")
-
-    def _take(self, text: _Text, field: str) -> None:
+        self._categories: list[Any] = []
         readers = {"images": self._read_images, "annotations": self._read_annotations}
-        if field in readers:
-            if text.peek() != "[":
-                raise InputError(f"{self.file.place}: field {field!r}: expected a list, found {text.glimpse()}")
-            first = 0
-            for rows in text.items(f"the list {field!r}"):
-                readers[field](Records(rows, partial(_place, f"{self.file.place}, {field}", first)))
-                first += len(rows)
-        else:
-            value = text.value(f"field {field!r}")
-            if field == "categories":
-                self._categories = value
+        done = dict.fromkeys(readers, 0)
+        with file.open() as stream:
+            for field, rows in items_of_lists(stream, file.place, (*readers, "categories")):
+                if field in readers:
+                    readers[field](Records(rows, partial(_place, f"{file.place}, {field}", done[field])))
+                    done[field] += len(rows)
+                else:
+                    self._categories += rows
 
     def _read_images(self, records: Records) -> None:
         ids, names = records.whole_numbers("id"), records.filled_texts("file_name")
@@ -206,8 +186,8 @@ class _FilePart:
         Raises:
             InputError: a category is none of COCO's 80, or an annotation is of a category that is not listed.
         """
-        if type(self._categories) is not list or not self._categories:
-            raise InputError(f"{self.file.place}: field 'categories': expected a list of categories")
+        if not self._categories:
+            raise InputError(f"{self.file.place}: field 'categories': expected a list of categories, found none in it")
         records = Records(self._categories, lambda at: f"{self.file.place}, categories[{at}]")
         names: dict[int, str] = {}
         for at, (one, name) in enumerate(zip(records.whole_numbers("id"), records.texts("name"), strict=True)):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.generated_folder import check_generated_folder
 from hf_vqa_mc.engines.tdiuc.absurd import AbsurdQuestions
 from hf_vqa_mc.engines.tdiuc.annotated_files import read_annotated
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations, coco_files
@@ -27,11 +28,12 @@ from hf_vqa_mc.engines.tdiuc.mentions import objects_named
 from hf_vqa_mc.engines.tdiuc.positions import ask_positions
 from hf_vqa_mc.engines.tdiuc.post_processing import settled, without_duplicates
 from hf_vqa_mc.engines.tdiuc.presence_and_counting import absent_objects, ask_counting, ask_presence
-from hf_vqa_mc.engines.tdiuc.question import ABSURD, DOES_NOT_APPLY, NO, Question
+from hf_vqa_mc.engines.tdiuc.question import DOES_NOT_APPLY, NO, Question
 from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
 from hf_vqa_mc.engines.tdiuc.statistics import statistics
-from hf_vqa_mc.engines.tdiuc.writing import check_output, write_layout
+from hf_vqa_mc.engines.tdiuc.writing import ENGINE, write_layout
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 from hf_vqa_mc.sources.files import Folder
 
 Progress = Callable[[str, int, int], None]
@@ -67,7 +69,7 @@ def generate_tdiuc(
         OSError: the output cannot be written.
     """
     settings = settings or TdiucSettings()
-    check_output(output)
+    check_generated_folder(output, ENGINE)
     images, made = Images(settings.seed), Made()
     spoken_of: dict[int, set[str]] = {}
     _check(inputs)

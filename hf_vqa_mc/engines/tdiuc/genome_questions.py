@@ -8,9 +8,9 @@ from hf_vqa_mc.engines.tdiuc.colours import COLOURS, colours_in, single_colour
 from hf_vqa_mc.engines.tdiuc.genome_files import GenomeImage, GenomeObject
 from hf_vqa_mc.engines.tdiuc.made import Made
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, UNANNOTATED, plural_of
-from hf_vqa_mc.engines.tdiuc.question import COLOR, POSITION
 from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
 from hf_vqa_mc.language.wordnet import load_wordnet
+from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION
 
 COLOURED = frozenset(
     {name for name in COCO_OBJECTS if name != "person"}

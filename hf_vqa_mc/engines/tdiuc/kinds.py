@@ -8,8 +8,9 @@ from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage
 from hf_vqa_mc.engines.tdiuc.made import Made
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
-from hf_vqa_mc.engines.tdiuc.question import NO, SCENE, SPORT, SUBORDINATE, YES
+from hf_vqa_mc.engines.tdiuc.question import NO, YES
 from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
+from hf_vqa_mc.scoring.tdiuc_types import SCENE, SPORT, SUBORDINATE
 
 KINDS = {
     "furniture": ("piece of furniture", "kind of furniture", "type of furniture"),

@@ -6,8 +6,8 @@ from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage, Instance
 from hf_vqa_mc.engines.tdiuc.made import Made
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
-from hf_vqa_mc.engines.tdiuc.question import POSITION
 from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
+from hf_vqa_mc.scoring.tdiuc_types import POSITION
 
 SIDES = ("left", "right")
 LOOSELY = 2.0

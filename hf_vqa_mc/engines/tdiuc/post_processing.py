@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.tdiuc.images import Images
 from hf_vqa_mc.engines.tdiuc.numbers_in_words import numbers_in_words
-from hf_vqa_mc.engines.tdiuc.question import COUNTING, NO, ORIGINS, PRESENCE, YES, Question
+from hf_vqa_mc.engines.tdiuc.question import NO, ORIGINS, YES, Question
+from hf_vqa_mc.scoring.tdiuc_types import COUNTING, PRESENCE
 
 _TRAILING = " .,;:!?"
 _SPACED_MARK = re.compile(r"\s+([?,.!]|'s\b)")

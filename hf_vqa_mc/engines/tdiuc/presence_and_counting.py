@@ -7,8 +7,9 @@ from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage
 from hf_vqa_mc.engines.tdiuc.made import Made
 from hf_vqa_mc.engines.tdiuc.numbers_in_words import COUNTABLE
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, MASS, PLURAL_ONLY, CocoObject, related
-from hf_vqa_mc.engines.tdiuc.question import COUNTING, NO, PRESENCE, YES
+from hf_vqa_mc.engines.tdiuc.question import NO, YES
 from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
+from hf_vqa_mc.scoring.tdiuc_types import COUNTING, PRESENCE
 
 PLACES = ("", " in the picture", " in the photo", " in the image", " in this picture", " in this photo")
 HOW_MANY = (

@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple
 
+from hf_vqa_mc.scoring.tdiuc_types import SENTIMENT, UTILITY
+
 Origin = Literal["coco_generated", "genome_generated", "vqa_imported", "genome_imported", "annotated"]
 """Where a question is from: the columns of Kafle and Kanan 2017, Table 4."""
 ORIGINS: tuple[Origin, ...] = (
@@ -13,33 +15,6 @@ ORIGINS: tuple[Origin, ...] = (
 )
 """Of equal questions on an image the first origin's is kept."""
 
-PRESENCE = "object_presence"
-SUBORDINATE = "object_recognition"
-COUNTING = "counting"
-COLOR = "color"
-ATTRIBUTE = "attribute"
-ACTIVITY = "activity_recognition"
-SPORT = "sport_recognition"
-POSITION = "positional_reasoning"
-SCENE = "scene_recognition"
-SENTIMENT = "sentiment_understanding"
-UTILITY = "utility_affordance"
-ABSURD = "absurd"
-TYPES = (
-    PRESENCE,
-    SUBORDINATE,
-    COUNTING,
-    COLOR,
-    ATTRIBUTE,
-    ACTIVITY,
-    SPORT,
-    POSITION,
-    SCENE,
-    SENTIMENT,
-    UTILITY,
-    ABSURD,
-)
-"""The twelve, Kafle and Kanan 2017, Table 2, by the names of the published files."""
 HAND_ANNOTATED = (SENTIMENT, UTILITY)
 """What no template can make: section "Manual Annotation"."""
 

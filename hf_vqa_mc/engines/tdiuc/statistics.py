@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hf_vqa_mc.engines.tdiuc.images import SPLITS, Images
-from hf_vqa_mc.engines.tdiuc.question import ORIGINS, TYPES, Question
+from hf_vqa_mc.engines.tdiuc.question import ORIGINS, Question
+from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 
 TOP_ANSWERS = 50
 """Answers of a type that are listed: the paper's figure 3 speaks of the top 50."""
@@ -14,10 +15,10 @@ TOP_ANSWERS = 50
 
 def statistics(questions: Iterable[Question], images: Images) -> dict[str, Any]:
     """Questions per type, origin and split; answers of each type with their entropy in bits."""
-    origins: dict[str, Counter[str]] = {name: Counter() for name in TYPES}
-    splits: dict[str, Counter[str]] = {name: Counter() for name in TYPES}
-    answers: dict[str, Counter[str]] = {name: Counter() for name in TYPES}
-    image_ids: dict[str, set[int]] = {name: set() for name in TYPES}
+    origins: dict[str, Counter[str]] = {name: Counter() for name in QUESTION_TYPES}
+    splits: dict[str, Counter[str]] = {name: Counter() for name in QUESTION_TYPES}
+    answers: dict[str, Counter[str]] = {name: Counter() for name in QUESTION_TYPES}
+    image_ids: dict[str, set[int]] = {name: set() for name in QUESTION_TYPES}
     total = 0
     for one in questions:
         total += 1
@@ -41,10 +42,10 @@ def statistics(questions: Iterable[Question], images: Images) -> dict[str, Any]:
                 "answers": dict(_ranked(answers[name])[:TOP_ANSWERS]),
                 "questions_with_other_answers": sum(count for _, count in _ranked(answers[name])[TOP_ANSWERS:]),
             }
-            for name in TYPES
+            for name in QUESTION_TYPES
         },
-        "origins": {origin: sum(origins[name][origin] for name in TYPES) for origin in ORIGINS},
-        "splits": {split: sum(splits[name][split] for name in TYPES) for split in SPLITS.values()},
+        "origins": {origin: sum(origins[name][origin] for name in QUESTION_TYPES) for origin in ORIGINS},
+        "splits": {split: sum(splits[name][split] for name in QUESTION_TYPES) for split in SPLITS.values()},
         "images_by_split": images.how(everywhere),
     }
 

@@ -9,19 +9,18 @@ import re
 from hf_vqa_mc.engines.tdiuc.colours import COLOURS
 from hf_vqa_mc.engines.tdiuc.mentions import names_many, objects_named
 from hf_vqa_mc.engines.tdiuc.numbers_in_words import COUNTABLE
-from hf_vqa_mc.engines.tdiuc.question import (
+from hf_vqa_mc.engines.tdiuc.question import NO, YES
+from hf_vqa_mc.scoring.tdiuc_types import (
     ACTIVITY,
     ATTRIBUTE,
     COLOR,
     COUNTING,
-    NO,
     POSITION,
     PRESENCE,
     SCENE,
     SENTIMENT,
     SPORT,
     SUBORDINATE,
-    YES,
 )
 
 YES_NO = frozenset((YES, NO))

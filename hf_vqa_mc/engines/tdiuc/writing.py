@@ -1,39 +1,21 @@
 """TDIUC's own layout on disk, whole or not at all."""
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.engines.generated_folder import generated_folder
 from hf_vqa_mc.engines.tdiuc.images import SPLITS, Images
 from hf_vqa_mc.engines.tdiuc.question import Question
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.written_file import in_plain_words, umask, write_json
+from hf_vqa_mc.sources.generated import STATISTICS
+from hf_vqa_mc.version import __version__
+from hf_vqa_mc.written_file import write_json
 
-STATISTICS = "statistics.json"
-ENGINE = "vqa-mc generate tdiuc"
+ENGINE = "tdiuc"
 CONFIDENCE = "yes"
 """The answer_confidence of every answer, as VQA's annotators give it."""
-
-
-def check_output(output: Path) -> None:
-    """Nothing, if a dataset can be put there: nothing is there, an empty folder, or one that this engine wrote.
-
-    Raises:
-        InputError: there is no folder around it, or something else is there.
-    """
-    if not output.absolute().parent.is_dir():
-        raise InputError(f"output {output}: there is no folder {output.absolute().parent}; create it first")
-    if not output.exists() and not output.is_symlink():
-        return
-    if not output.is_dir() or output.is_mount() or output.resolve() == Path.cwd().resolve():
-        raise InputError(f"output {output} is not a folder that can be replaced; name another")
-    if any(output.iterdir()) and not _is_ours(output):
-        raise InputError(f"output {output} is a folder that {ENGINE} did not write; name another, or remove it first")
 
 
 def write_layout(
@@ -53,29 +35,12 @@ def write_layout(
         told: called with the number written so far, now and then.
 
     Raises:
-        InputError: as ``check_output``.
+        InputError: something else is there.
         OSError: the disk is full or closed; the output is as it was.
     """
-    output = Path(os.path.realpath(output))
-    check_output(output)
-    with in_plain_words(output):
-        beside = Path(tempfile.mkdtemp(prefix=f".{output.name}.", suffix=".partial", dir=output.parent))
-        try:
-            tree = beside / "tree"
-            tree.mkdir()
-            _write_questions(tree, questions, images, told)
-            write_json(tree / STATISTICS, {"engine": ENGINE, **statistics}, indent=1)
-            check_output(output)
-            if output.exists() and any(output.iterdir()):
-                output.rename(beside / "old")
-            try:
-                tree.rename(output)
-            except BaseException:  # Ctrl-C too
-                if (beside / "old").exists():
-                    (beside / "old").rename(output)
-                raise
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
+    with generated_folder(output, ENGINE) as folder:
+        _write_questions(folder, questions, images, told)
+        write_json(folder / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
     return sorted(output.iterdir())
 
 
@@ -119,14 +84,3 @@ def _json_list(path: Path, key: str) -> Iterator[Callable[[dict[str, Any]], None
 
         yield add
         file.write("\n]}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    path.chmod(0o666 & ~umask())
-
-
-def _is_ours(output: Path) -> bool:
-    try:
-        told = json.loads((output / STATISTICS).read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(told, dict) and told.get("engine") == ENGINE

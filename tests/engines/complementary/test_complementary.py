@@ -79,7 +79,7 @@ def test_probabilities_are_those_of_the_formula_taken_literally():
     triplets = asked(
         *(
             (ids[chance.integers(12)], " ".join(chance.choice(vocabulary, chance.integers(1, 5))), answer)
-            for answer in chance.choice(["yes", "no", "2", "two"], 60)
+            for answer in chance.choice(["yes", "no", "2", "two"], 36)
         )
     )
     found, _ = complementary(features, ids, triplets, k=5)

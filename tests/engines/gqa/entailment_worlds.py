@@ -3,7 +3,7 @@
 from itertools import combinations, permutations
 from random import Random
 
-from hf_vqa_mc.engines.gqa.executor import run
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, Known, find, run
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology, RelationName
 from hf_vqa_mc.engines.gqa.program import Program, Step, joined, then
 from hf_vqa_mc.engines.gqa.question import Pointed, Question
@@ -75,6 +75,12 @@ def changed(facts: Facts, random: Random, changes: int) -> Facts:
     """The same objects in another world."""
     fresh = facts_by_chance(random, sum(fact[0] == "name" for fact in facts))
     return facts | {fact: fresh[fact] for fact in random.sample(sorted(facts), changes)}
+
+
+def grown(facts: Facts, random: Random, more: int) -> Facts:
+    """The same world with more objects in it."""
+    objects = sum(fact[0] == "name" for fact in facts)
+    return facts_by_chance(random, objects + more) | facts
 
 
 def graph_of(facts: Facts) -> SceneGraph:
@@ -157,27 +163,68 @@ def programs(graph: SceneGraph, random: Random) -> list[Program]:
 
 
 def asked(graph: SceneGraph, random: Random, most: int = 200) -> list[Question]:
-    """Questions that the graph settles, without words."""
+    """Questions that the graph settles and whose references are clear, without words."""
     found = []
+    known: Known = {}
     for program in programs(graph, random):
-        answer, ids = run(program, graph, ONTOLOGY)
+        answer, ids = run(program, graph, ONTOLOGY, known)
         if answer is not None:
             nothing = Pointed("", {})
             found.append(Question("", "", program, ids, nothing, answer, nothing, "", ""))
+    found = [question for question in found if says(question, graph, known) is not None]
     return random.sample(found, min(most, len(found)))
 
 
 REFERRING = {"query", "verify", "choose", "verify rel", "choose rel", "relate", "common", "compare"}
+OF_TWO = {"same", "different"}
 
 
-def references(question_program: Program, found: tuple[tuple[str, ...], ...]) -> list[tuple[int, tuple[str, ...]]]:
-    """The steps that find what a question speaks of as known, and what they found."""
-    places = {place for step in question_program if step.operation in REFERRING for place in step.inputs}
-    places |= {
+def says(question: Question, graph: SceneGraph, known: Known) -> tuple[object, ...] | None:
+    """The answer to a question in another world, whatever it speaks of there; None if that is not clear.
+
+    Comparisons are answered by a name, which stands for the first or the second.
+    """
+    answer, found = run(question.program, graph, ONTOLOGY, known)
+    if answer is None or not all(_is_one(question.program, place, graph, known) for place in _spoken_of(question)):
+        return None
+    last = question.program[-1]
+    if last.operation != "compare":
+        return (answer,)
+    kind, more, _ = COMPARATIVES[last.argument[0]]
+    return answer, *(graph.objects[key].values[kind] == (more,) for key in found[-1])
+
+
+def agrees(said: tuple[object, ...] | None, expected: tuple[object, ...] | None) -> bool:
+    """Whether an answer is the expected one, if there is one; of what is compared "apple" or "apples" is the same."""
+    if said is None or expected is None:
+        return said is None
+    return said == expected or (said[1:] == expected[1:] != () and _kind(said[0]) == _kind(expected[0]))
+
+
+def _kind(name: object) -> str:
+    return ONTOLOGY.nouns[str(name)].kind
+
+
+def _spoken_of(question: Question) -> set[int]:
+    """The steps that find one object of which the question speaks."""
+    return {
         place
-        for step in question_program
-        if step.operation in ("same", "different")
+        for step in question.program
+        if step.operation in REFERRING or (step.operation in OF_TWO and len(step.inputs) > 1)
         for place in step.inputs
-        if len(step.inputs) == 2
+        if question.program[place].argument != ("scene",)
     }
-    return [(place, found[place]) for place in sorted(places)]
+
+
+def _is_one(program: Program, place: int, graph: SceneGraph, known: Known) -> bool:
+    found = find(program[: place + 1], graph, ONTOLOGY, known)
+    return found is not None and found.only is not None
+
+
+OF_OBJECTS = {"query", "verify", "choose", "common", "compare"}
+
+
+def about_objects(question: Question) -> bool:
+    """Whether a question asks what certain objects are like, so that other objects do not matter."""
+    last = question.program[-1]
+    return last.operation in OF_OBJECTS or (last.operation in OF_TWO and len(last.inputs) > 1)

@@ -2,10 +2,11 @@
 
 import pytest
 
-from hf_vqa_mc.engines.gqa.executor import run
+from hf_vqa_mc.engines.gqa.executor import IN_COMMON, run
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology, RelationName
 from hf_vqa_mc.engines.gqa.program import Step, joined, published, semantic_text, then
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject
+from hf_vqa_mc.scoring.gqa import COMMON_ANSWERS
 
 NOUNS = [
     Noun("apple", "apple", parents=("fruit", "food")),
@@ -187,6 +188,18 @@ def test_logic_is_settled_by_one_side_where_it_can_be():
 )
 def test_objects_are_compared_where_both_are_known(program, expected):
     assert answer(program) == expected
+
+
+def test_what_two_things_have_in_common_is_a_type_that_the_scores_take_and_no_second_type():
+    common = joined(select("table"), select("couch"), "common")
+    values = [{"size": ("large",)}, {"material": ("wood",)}, {"material": ("wood",), "size": ("large",)}]
+    expected = [None, "material", None]
+    for shared, told in zip(values, expected, strict=True):
+        graph = SceneGraph(
+            "1", 9, 9, {key: SceneObject(key, key, (0, 0, 1, 1), shared, frozenset()) for key in ("table", "couch")}
+        )
+        assert run(common, graph, ONTOLOGY).answer == told
+    assert frozenset(COMMON_ANSWERS) == IN_COMMON
 
 
 def test_the_scene_has_a_weather_and_similar_ones_are_not_denied():

@@ -8,11 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from hf_vqa_mc.decoys.chance import below, draw, purpose_hash, text_hashes
-from hf_vqa_mc.language.text import comparable, words
+from hf_vqa_mc.language.text import comparable as uncached_comparable
+from hf_vqa_mc.language.text import words
 from hf_vqa_mc.sources.table import text_lists, triplet_table
 
 PLAUSIBLE, POPULAR, ALL = 3, 10, 17
 DRAWS = 200
+
+comparable = cache(uncached_comparable)
 
 
 def literal_candidates(triplets, plausible=None, pool="dataset", human_answers="keep", seed=0, places=None):
@@ -43,8 +46,9 @@ def candidates_of(place, rows, popular, given, pool, human_answers, seed):
 
     def offer(texts, most, turned_away=frozenset()):
         for text in texts:
-            known = {comparable(row["target"]), *map(comparable, taken)}
-            if len(taken) < most and comparable(text) not in known | turned_away:
+            if len(taken) >= most:
+                break
+            if comparable(text) not in {comparable(row["target"]), *map(comparable, taken)} | turned_away:
                 taken.append(text)
 
     offer(given, PLAUSIBLE, avoided)
@@ -59,15 +63,17 @@ def candidates_of(place, rows, popular, given, pool, human_answers, seed):
 
 def most_similar(place, others, rows, seed):
     """The other questions, most similar first; of those with the very same words a random one first."""
-    mine = bag_of(rows[place]["question"])
-    if not mine:
+    mine = rows[place]["question"]
+    if not bag_of(mine):
         return []
-    similarity = {number: squared_cosine(mine, bag_of(rows[number]["question"])) for number in others}
+    of_text = {text: squared_cosine(mine, text) for text in {rows[number]["question"] for number in others}}
+    ranks = {value: rank for rank, value in enumerate(sorted(set(of_text.values()), reverse=True))}
+    similarity = {number: of_text[rows[number]["question"]] for number in others}
     same = [number for number in others if similarity[number] == 1]
     hashed = text_hashes([rows[place]["question_id"]])[0]
     first = random_below(purpose_hash(seed, "plausible"), hashed, 0, len(same))
     rest = [number for number in others if 0 < similarity[number] < 1]
-    return same[first:] + same[:first] + sorted(rest, key=lambda number: (-similarity[number], number))
+    return same[first:] + same[:first] + sorted(rest, key=lambda number: (ranks[similarity[number]], number))
 
 
 def random_below(chance, hashed, number, size):
@@ -79,12 +85,19 @@ def bag_of(question):
     return Counter(words(question))
 
 
-def squared_cosine(a, b):
-    """Of word counts, exactly; as all counts are positive it orders as the cosine does."""
-    product = sum(a[word] * b[word] for word in a)
+@cache
+def squared_length(question):
+    return sum(n * n for n in bag_of(question).values())
+
+
+@cache
+def squared_cosine(one, other):
+    """Of two questions' word counts, exactly; as all counts are positive it orders as the cosine does."""
+    a, b = bag_of(one), bag_of(other)
+    product = sum(a[word] * b[word] for word in a if word in b)
     if not product:
         return 0
-    return Fraction(product**2, sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
+    return Fraction(product**2, squared_length(one) * squared_length(other))
 
 
 def made_triplets(records):

@@ -12,9 +12,10 @@ from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.patterns import Pattern
 from hf_vqa_mc.engines.gqa.program import Program, Step, then
 from hf_vqa_mc.engines.gqa.question import Part, Question, sentence
-from hf_vqa_mc.engines.gqa.references import NO_FACTS, Fact, Reference, ReferenceOptions, References
+from hf_vqa_mc.engines.gqa.reference import NO_FACTS, Fact, Reference
+from hf_vqa_mc.engines.gqa.references import ReferenceOptions, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
-from hf_vqa_mc.engines.gqa.spoken_of import OWN_NAME_ONLY, PEOPLE, TOO_WIDE
+from hf_vqa_mc.engines.gqa.spoken_of import LIVING, OWN_NAME_ONLY, PEOPLE, TOO_WIDE
 from hf_vqa_mc.engines.gqa.wording import PARTITIVES, POSITIONS, Phrase, Said, as_category, called, predicate
 
 MOST: Mapping[str, int] = {
@@ -77,6 +78,8 @@ class Asking:
         self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, seed
         self.known: Known = {}
         self.left_out: Counter[str] = Counter() if left_out is None else left_out
+        self._all_of: dict[str, tuple[str, ...]] = {}
+        self._kinds_asked: dict[str, list[str]] = {}
         self.references = References(graph, ontology, self.known, limits.references)
         self.objects = [key for key in graph.objects if self.references.askable(key)]
         """of what can be asked about by itself"""
@@ -88,6 +91,10 @@ class Asking:
     def name(self, object_id: str) -> str:
         """An object's name."""
         return self.graph.objects[object_id].name
+
+    def kind(self, object_id: str) -> str:
+        """An object's kind."""
+        return self.ontology.nouns[self.graph.objects[object_id].name].kind
 
     def thing(self, object_id: str) -> SceneObject:
         """An object."""
@@ -111,6 +118,18 @@ class Asking:
         """Whether an object is of a category."""
         return self.ontology.isa(self.name(object_id), category)
 
+    def lives(self, object_id: str) -> bool:
+        """Whether an object is a person or an animal."""
+        return any(self.isa(object_id, category) for category in LIVING)
+
+    def all_of(self, name: str) -> tuple[str, ...]:
+        """The objects that certainly are of a name or category."""
+        keys = self._all_of.get(name)
+        if keys is None:
+            keys = tuple(key for key in self.graph.objects if self.isa(key, name))
+            self._all_of[name] = keys
+        return keys
+
     def category(self, name: str) -> str:
         """What kind of thing a name is, as GQA's global groups tell it: animal, bird, person; object for all else."""
         noun = self.ontology.nouns[name]
@@ -118,6 +137,12 @@ class Asking:
 
     def kinds_asked(self, name: str) -> list[str]:
         """The categories by which people would ask what something is."""
+        known = self._kinds_asked.get(name)
+        if known is None:
+            known = self._kinds_asked[name] = self._make_kinds_asked(name)
+        return known
+
+    def _make_kinds_asked(self, name: str) -> list[str]:
         noun = self.ontology.nouns[name]
         return [
             category

@@ -11,7 +11,8 @@ QUERIES: dict[str, tuple[str, tuple[Pattern, ...]]] = {
     "color": (
         _DIRECT,
         patterns(
-            "(What|Which) color [do you think] {is} {the}?",
+            "(What|Which) color {is} {the}?",
+            "(What|Which) color do you think {the} {is}?",
             "What is the color of {the}?",
             "Of (what|which) color {is} {the}?",
             "{the} {have} (what|which) color?",
@@ -42,15 +43,20 @@ QUERIES: dict[str, tuple[str, tuple[Pattern, ...]]] = {
     ),
     "size": (
         _HOW,
-        patterns("How (big|large) [do you think] {is} {the}?", "What size {is} {the}?", "What is the size of {the}?"),
+        patterns(
+            "How (big|large) {is} {the}?",
+            "How (big|large) do you think {the} {is}?",
+            "What size {is} {the}?",
+            "What is the size of {the}?",
+        ),
     ),
     "height": (
         _HOW,
-        patterns("How tall {is} {the}?", "How tall {do} {the} (look|appear to be)?", "What is the height of {the}?"),
+        patterns("How tall {is} {the}?", "How tall {do} {the} look?", "What is the height of {the}?"),
     ),
     "length": (
         _HOW,
-        patterns("How long {is} {the}?", "How long {do} {the} (look|seem to be)?", "What is the length of {the}?"),
+        patterns("How long {is} {the}?", "How long {do} {the} look?", "What is the length of {the}?"),
     ),
     "age": (_HOW, patterns("How old {is} {the}?", "How old {do} {the} look?", "How old would you say {is} {the}?")),
     "weight": (_HOW, patterns("How heavy {is} {the}?", "How heavy {do} {the} look?", "What is the weight of {the}?")),
@@ -62,15 +68,15 @@ QUERIES: dict[str, tuple[str, tuple[Pattern, ...]]] = {
     "depth": (_HOW, patterns("How deep {is} {the}?", "How deep {do} {the} look?", "What is the depth of {the}?")),
     "hardness": (
         _HOW,
-        patterns("How hard {is} {the}?", "How hard {do} {the} look?", "How hard {do} {the} seem to be?"),
+        patterns("How hard {is} {the}?", "How hard {do} {the} look?", "How hard would you say {is} {the}?"),
     ),
     "cleanliness": (
         _HOW,
-        patterns("How clean {is} {the}?", "How clean {do} {the} look?", "How clean {do} {the} seem to be?"),
+        patterns("How clean {is} {the}?", "How clean {do} {the} look?", "How clean would you say {is} {the}?"),
     ),
     "brightness": (
         _HOW,
-        patterns("How bright {is} {the}?", "How bright {do} {the} look?", "How bright {do} {the} appear to be?"),
+        patterns("How bright {is} {the}?", "How bright {do} {the} look?", "How bright would you say {is} {the}?"),
     ),
     "flavor": (
         _DIRECT,
@@ -90,7 +96,8 @@ QUERIES: dict[str, tuple[str, tuple[Pattern, ...]]] = {
             "activity",
             patterns(
                 "What {is} {the} doing?",
-                "What [do you think] {is} {the} doing [right now]?",
+                "What {is} {the} doing right now?",
+                "What do you think {the} {is} doing?",
                 "What {is} {the} busy doing?",
                 "{the} {is} doing what?",
             ),
@@ -111,11 +118,11 @@ VERIFY = patterns(
     "Is it true that {the} {is} {value}?",
 )
 VERIFY_LOOK = patterns(
-    "{do} {the} look {value}?", "{do} {the} (appear|seem) to be {value}?", "Would you say {the} {look} {value}?"
+    "{do} {the} look {value}?", "Would you say {the} {look} {value}?", "{do} {the} (appear|seem) to be {value}?"
 )
 VERIFY_MATERIAL = patterns(
     "{is} {the} made of {noun}?",
-    "{do} {the} (look|seem to be) made of {noun}?",
+    "Would you say {the} {is} made of {noun}?",
     "Do you think {the} {is} made of {noun}?",
 )
 VERIFY_COLOR = (
@@ -142,7 +149,7 @@ BOTH = patterns(
 CHOOSE = patterns(
     "{is} {the} {one} or {other}?",
     "Would you say {the} {is} {one} or {other}?",
-    "{do} {the} (appear|seem) to be {one} or {other}?",
+    "Do you think {the} {is} {one} or {other}?",
 )
 CHOOSE_OF: dict[str, tuple[str, tuple[Pattern, ...]]] = {
     "color": (

@@ -22,7 +22,7 @@ from hf_vqa_mc.engines.gqa.question_types.attribute_wordings import (
     VERIFY_PLACE,
     VERIFY_THIS,
 )
-from hf_vqa_mc.engines.gqa.references import Fact, Reference
+from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
 from hf_vqa_mc.engines.gqa.spoken_of import DOING
 from hf_vqa_mc.engines.gqa.wording import MATERIAL, POSITIONS, is_doing, one, spelled, with_article
@@ -151,8 +151,8 @@ def _verify_wordings(
     alone = reference.depth == 0 and one(asking.ontology, asking.name(reference.object_id)) == reference.said
     if alone and not attribute.verb and not attribute.after_only and chance.happens(0.2):
         return "verifyAttrThis", VERIFY_THIS
-    if chance.happens(0.3):
-        return "verifyAttrK", VERIFY_LOOK[1:2] if attribute.verb else VERIFY_LOOK
+    if not attribute.verb and not attribute.after_only and chance.happens(0.2):
+        return "verifyAttrK", VERIFY_LOOK
     return "verifyAttr", VERIFY_COLOR if kind == "color" else VERIFY
 
 
@@ -252,6 +252,8 @@ def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
         detailed, wordings = CHOOSE_OF.get(kind, ("chooseAttr", CHOOSE))
         if kind in DOING and not all(is_doing(asking.ontology.attributes[option]) for option in options):
             detailed, wordings = "chooseAttr", CHOOSE
+        if kind == "color" and len(reference.words) > 1:
+            wordings = wordings[:-1]  # is the color of the cup on the table in the kitchen red or blue
         plain = kind in (HORIZONTAL, VERTICAL, MATERIAL)
         texts = [spelled(option) if plain else asking.predicate(kind, option) for option in options]
         yield from asking.question(

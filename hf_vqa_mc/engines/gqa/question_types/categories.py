@@ -7,7 +7,7 @@ from hf_vqa_mc.engines.gqa.patterns import patterns
 from hf_vqa_mc.engines.gqa.program import then
 from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, kind_of
-from hf_vqa_mc.engines.gqa.references import NAMED, Reference
+from hf_vqa_mc.engines.gqa.reference import NAMED, Reference
 from hf_vqa_mc.engines.gqa.spoken_of import PEOPLE
 from hf_vqa_mc.engines.gqa.wording import POSITIONS, Phrase, called, predicate
 
@@ -60,7 +60,9 @@ def query(asking: Asking, chance: Chance) -> Iterator[Question]:
             detailed, wordings = ("categoryThis", THIS) if this else ("category", IT)
             local = f"11q-{category}"
         else:
-            _, value, negated = filtered[0].argument
+            kind, value, negated = filtered[0].argument
+            if not asking.can_be_said(kind, value):  # a pepper plant is not pepper
+                continue
             detailed, wordings = ("categoryThat", THAT) if chance.happens(0.6) else ("categoryAttr", ATTRIBUTE)
             if category == PEOPLE:
                 if said.plural:
@@ -139,6 +141,8 @@ def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
         options = chance.shuffled((name, decoy))
         texts = [called(asking.ontology, option).some for option in options]
         filtered = len(reference.program) > 1
+        if filtered and not asking.can_be_said(*reference.program[1].argument[:2]):
+            continue
         detailed, wordings = ("categoryThatChoose", CHOOSE_THAT) if filtered else ("categoryThisChoose", CHOOSE_THIS)
         if category == PEOPLE:
             if reference.said.plural:

@@ -18,29 +18,29 @@ SAME = {
     "color": patterns(
         "Do {one} and {other} have the same color?",
         "{is} {one} the same color as {other}?",
-        "Are both {one} and {other} of the same color?",
+        "Are {one} and {other} the same color?",
     ),
     MATERIAL: patterns(
         "Are {one} and {other} made of the same material?",
         "{is} {one} made of the same material as {other}?",
-        "Are both {one} and {other} made of the same material?",
+        "Do {one} and {other} consist of the same material?",
     ),
     "shape": patterns(
         "Do {one} and {other} have the same shape?",
         "{is} {one} the same shape as {other}?",
-        "Are both {one} and {other} of the same shape?",
+        "Are {one} and {other} of the same shape?",
     ),
     "pattern": patterns(
         "Do {one} and {other} have the same pattern?",
         "{do} {one} have the same pattern as {other}?",
-        "Do both {one} and {other} have the same pattern?",
+        "Is the pattern of {one} the same as that of {other}?",
     ),
 }
 DIFFERENT = {
     "color": patterns(
         "Do {one} and {other} have different colors?",
         "{do} {one} have a different color than {other}?",
-        "Is the color of {one} different (from|than) that of {other}?",
+        "Is the color of {one} different from that of {other}?",
     ),
     MATERIAL: patterns(
         "Are {one} and {other} made of different materials?",

@@ -16,19 +16,23 @@ from hf_vqa_mc.engines.gqa.question_types.comparison_wordings import (
     TWO_SAME,
     WHICH,
 )
-from hf_vqa_mc.engines.gqa.references import Fact, Reference
+from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.spoken_of import BODY_PART, PEOPLE
 from hf_vqa_mc.engines.gqa.wording import MATERIAL, several, spelled
 
 COMPARED = ("color", MATERIAL, "shape", "pattern")
 """Types of which two things are the same or different for anybody: not size or age."""
+LARGER = 2.0
+"""How many times as much of the image the larger of two things must take at least."""
 COMMON = {"color": "color", MATERIAL: "material", "shape": "shape", "size": "size", "pattern": "pattern"}
 """Types that two things can have in common, with how their sameness is said."""
 
 
 def pairs(asking: Asking, chance: Chance) -> list[tuple[str, str]]:
     """Pairs of objects, first those of one category, which people would rather compare."""
-    keys = chance.shuffled(key for key in asking.objects if not asking.isa(key, BODY_PART))
+    keys = chance.shuffled(
+        key for key in asking.objects if not asking.isa(key, BODY_PART) and asking.references.has_sides(key)
+    )
     kindred: list[tuple[str, str]] = []
     others: list[tuple[str, str]] = []
     for place, key in enumerate(keys):
@@ -46,14 +50,20 @@ def refer_to_both(
     if asking.ontology.nouns[asking.name(one)].kind == asking.ontology.nouns[asking.name(other)].kind:
         return None
     hidden: set[Fact] = {(key, kind) for key in (one, other) for kind in kinds}
-    first = asking.refer(one, chance, {*hidden, (other,)}, 1)
+    first = _refer(asking, one, {*hidden, (other,)}, chance)
     if first is None:
         return None
     mentioned = {fact for fact in first.facts if len(fact) == 1}
-    second = asking.refer(other, chance, {*hidden, *mentioned}, 1)
+    second = _refer(asking, other, {*hidden, *mentioned}, chance)
     if second is None or first.the == second.the or first.said.text == second.said.text:
         return None
     return first, second
+
+
+def _refer(asking: Asking, key: str, hidden: set[Fact], chance: Chance) -> Reference | None:
+    """A short reference where there is one: two long ones in one question are hard to read."""
+    short = asking.refer(key, chance, hidden, 0) if chance.happens(0.75) else None
+    return short or asking.refer(key, chance, hidden, 1)
 
 
 def compare(asking: Asking, chance: Chance) -> Iterator[Question]:
@@ -63,7 +73,7 @@ def compare(asking: Asking, chance: Chance) -> Iterator[Question]:
             if asking.thing(winner).values.get(kind) != (high,):
                 continue
             for loser in asking.objects:
-                if asking.thing(loser).values.get(kind) != (low,) or not _alike(asking, winner, loser):
+                if asking.thing(loser).values.get(kind) != (low,) or not _can_be_compared(asking, kind, winner, loser):
                     continue
                 first, second = chance.shuffled((winner, loser))
                 both = refer_to_both(asking, first, second, (kind,), chance)
@@ -83,9 +93,22 @@ def compare(asking: Asking, chance: Chance) -> Iterator[Question]:
                 )
 
 
-def _alike(asking: Asking, one: str, other: str) -> bool:
-    kinds = set(asking.kinds_asked(asking.name(one))) & set(asking.kinds_asked(asking.name(other)))
-    return bool(kinds) and asking.name(one) != asking.name(other)
+def _can_be_compared(asking: Asking, kind: str, more: str, less: str) -> bool:
+    """Whether the one is more so for anybody who looks: values tell of a thing among those of its kind.
+
+    A large cup may be smaller than a small table, so what is larger or taller must take more of the image too; of
+    other types only things of one category are compared.
+    """
+    if asking.name(more) == asking.name(less) or BODY_PART in asking.ontology.nouns[asking.name(more)].parents:
+        return False
+    _, _, width, height = asking.thing(more).box
+    _, _, less_width, less_height = asking.thing(less).box
+    if kind == "size":
+        return width * height >= LARGER * less_width * less_height and all(
+            map(asking.references.has_sides, (more, less))
+        )
+    kinds = set(asking.kinds_asked(asking.name(more))) & set(asking.kinds_asked(asking.name(less)))
+    return bool(kinds) and (kind != "height" or height > less_height)
 
 
 def names(asking: Asking, one: str, other: str) -> str:
@@ -104,6 +127,7 @@ def common(asking: Asking, chance: Chance) -> Iterator[Question]:
         if kind not in COMMON:
             continue
         value = spelled(asking.thing(one).values[kind][0])
+        have = f"are made of {value}" if kind == MATERIAL else f"have the same {kind}, {value}"
         yield from asking.question(
             "common",
             "twoCommon",
@@ -111,7 +135,7 @@ def common(asking: Asking, chance: Chance) -> Iterator[Question]:
             kind,
             IN_COMMON,
             {"one": both[0].the, "other": both[1].the},
-            [("Both", ""), *asking.the(one), ("and", ""), *asking.the(other), (f"have the same {kind}, {value}", "")],
+            [("Both", ""), *asking.the(one), ("and", ""), *asking.the(other), (have, "")],
             ("common", "09common-" + names(asking, one, other)),
             chance,
         )
@@ -208,10 +232,29 @@ def _all(asking: Asking, operation: str, chance: Chance) -> Iterator[Question]:
 
 def _all_values(asking: Asking, keys: Sequence[str], kind: str, text: str) -> list[Part]:
     """All the people are female; there are both birds and bears."""
+    two = len(keys) == 2 and not any(map(asking.is_plural, keys))
+    everything = f"both {text}" if two else f"all the {text}"
     if kind == NAME:
-        own = list(dict.fromkeys(several(asking.ontology, asking.name(key)).text for key in keys))
-        return [(f"all the {text} are {own[0]}" if len(own) == 1 else f"some are {own[0]} and some are {own[1]}", "")]
+        pair = _apart(asking, keys)
+        if pair is None:
+            return [(f"{everything} are {several(asking.ontology, asking.name(keys[0])).text}", "")]
+        if two:
+            return [("one is", ""), *asking.a(pair[0]), ("and the other is", ""), *asking.a(pair[1])]
+        texts = [several(asking.ontology, asking.name(key)).text for key in pair]
+        return [(f"some are {texts[0]} and some are {texts[1]}", "")]
     values = list(dict.fromkeys(asking.predicate(kind, asking.thing(key).values[kind][0]) for key in keys))
     if len(values) == 1:
-        return [(f"all the {text} are {values[0]}", "")]
+        return [(f"{everything} are {values[0]}", "")]
+    if two:
+        return [(f"one is {values[0]} and the other is {values[1]}", "")]
     return [(f"some of the {text} are {values[0]} and some are {values[1]}", "")]
+
+
+def _apart(asking: Asking, keys: Sequence[str]) -> tuple[str, str] | None:
+    """Two objects of kinds that nobody would mix up."""
+    for place, one in enumerate(keys):
+        for other in keys[:place]:
+            names = asking.name(one), asking.name(other)
+            if not asking.ontology.may_be(*names) and not asking.ontology.may_be(*names[::-1]):
+                return other, one
+    return None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.engines.chance import Chance
-from hf_vqa_mc.engines.gqa.executor import NO, YES
+from hf_vqa_mc.engines.gqa.executor import NO, YES, run
 from hf_vqa_mc.engines.gqa.patterns import patterns
 from hf_vqa_mc.engines.gqa.program import Program, joined, then
 from hf_vqa_mc.engines.gqa.question import Part, Question
@@ -68,12 +68,14 @@ def _two(asking: Asking, first: str, second: str, word: str, key: str, chance: C
     for name, pair in zip((first, second), filters, strict=True):
         program: Program = selected(name)
         before = ""
-        told = asking.is_there(name)
+        told: str | None = asking.is_there(name)
         if pair is not None:
             program = then(program, "filter", *pair, "")
             before = stands_before(asking.ontology, *pair) or ""
-            keys = [other for other in asking.graph.objects if asking.isa(other, name)]
-            told = YES if any(asking.settles(other, *pair) == YES for other in keys) else NO
+            told = run(then(program, "exist"), asking.graph, asking.ontology, asking.known).answer
+            if told is None:
+                asking.left_out["not settled by the graph"] += 1
+                return
         programs.append(then(program, "exist"))
         single, many = one(asking.ontology, name), several(asking.ontology, name)
         forms.append(
@@ -153,7 +155,7 @@ def _which(
 def _with(asking: Asking, name: str, pair: tuple[str, str] | None) -> list[Part]:
     if pair is None:
         return [(text.removeprefix("there "), key) for text, key in there_is(asking, name)]
-    key = next(key for key in asking.graph.objects if asking.isa(key, name) and asking.settles(key, *pair) == YES)
+    key = next(key for key in asking.all_of(name) if asking.settles(key, *pair) == YES)
     said = asking.said(key)
     text = f"{stands_before(asking.ontology, *pair)} {said.text}"
     article = "" if said.plural or said.mass else with_article(text).split(" ")[0]

@@ -8,8 +8,11 @@ from hf_vqa_mc.engines.gqa.patterns import Pattern, patterns
 from hf_vqa_mc.engines.gqa.program import then
 from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
-from hf_vqa_mc.engines.gqa.references import Fact, side_by_side
+from hf_vqa_mc.engines.gqa.reference import Fact
+from hf_vqa_mc.engines.gqa.references import side_by_side
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
+from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, NEARBY, SCENERY, UNDER
+from hf_vqa_mc.engines.gqa.untold import ALWAYS_PARTS
 from hf_vqa_mc.engines.gqa.wording import (
     MATERIAL,
     Phrase,
@@ -119,12 +122,13 @@ def cannot_be_missing(asking: Asking, name: str) -> bool:
     """Whether nobody asks if there is one (the sky, people by name), or its plural means something else (glasses)."""
     said, noun = called(asking.ontology, name), asking.ontology.nouns[name]
     plural = asking.ontology.nouns.get(noun.plural_form, noun)
-    return said.proper or said.unique or plural.kind != noun.kind
+    is_place = said.mass and any(asking.ontology.isa(name, category) for category in ("place", "room"))
+    return said.proper or said.unique or is_place or plural.kind != noun.kind
 
 
 def there_is(asking: Asking, name: str) -> list[Part]:
     """There is a door, with the objects; there are doors."""
-    keys = [key for key in asking.graph.objects if asking.isa(key, name)]
+    keys = asking.all_of(name)
     said = asking.said(keys[0])
     if len(keys) > 1 and not said.mass and not said.plural:
         said = several(asking.ontology, asking.name(keys[0]))
@@ -149,7 +153,7 @@ def _there_with(asking: Asking, key: str, negated: bool, chance: Chance) -> Iter
         asked = asking.decoys.attribute(asking.graph, key, kind, chance)
     if asked is None or not asking.can_be_said(kind, asked):
         return
-    keys = [other for other in asking.graph.objects if asking.isa(other, name)]
+    keys = asking.all_of(name)
     wanted = NO if negated else YES
     there = YES if any(asking.settles(other, kind, asked) == wanted for other in keys) else NO
     before = None if negated else stands_before(asking.ontology, kind, asked)
@@ -212,6 +216,8 @@ def exist_relation(asking: Asking, chance: Chance) -> Iterator[Question]:
         noun = asking.ontology.nouns.get(name)
         if reference is None or noun is None or noun.vague or cannot_be_missing(asking, name):
             continue
+        if noun.kind == asking.kind(target):
+            continue  # a bike near the bike
         form = _Form(asking, name, chance)
         right = way < 2
         yield from asking.question(
@@ -235,7 +241,8 @@ def depth_of_relations(chance: Chance) -> int | None:
 def nobody_at(asking: Asking, object_id: str, relation: str, side: str, chance: Chance) -> str | None:
     """The name of something that would suit the other end of a relation but is not in the image."""
     if relation in (LEFT, RIGHT):
-        return asking.decoys.absent(asking.graph, chance, near=object_id)
+        absent = asking.decoys.absent(asking.graph, chance, near=object_id)
+        return absent if absent is not None and asking.references.name_has_sides(absent) else None
     return asking.decoys.related(asking.graph, object_id, relation, side, chance)
 
 
@@ -244,11 +251,16 @@ def other_relation(asking: Asking, subject: str, relation: str, target: str, cha
     if relation in WORN:
         return None
     other = asking.decoys.relation(asking.graph, subject, relation, target, chance)
-    return None if other is None or other in WORN or relation_form(other) is None else other
+    if other is None or other in WORN or relation_form(other) is None:
+        return None
+    is_part = not ALWAYS_PARTS.isdisjoint(asking.ontology.nouns[asking.name(subject)].parents)
+    if {relation, other} & UNDER and (is_part or asking.kind(target) in BACKGROUND):
+        return None
+    return other
 
 
 def _holds(asking: Asking, name: str, relation: str, target: str) -> bool:
-    return any(asking.isa(key, name) and asking.graph.related(key, relation, target) for key in asking.graph.objects)
+    return any(asking.graph.related(key, relation, target) for key in asking.all_of(name))
 
 
 def _near(asking: Asking, subject: str, relation: str, target: str, detailed: str) -> Phrase:
@@ -265,7 +277,9 @@ def triples(asking: Asking, chance: Chance) -> list[tuple[str, str, str]]:
     askable = set(asking.objects)
     for subject in asking.objects:
         for relation, target in sorted(asking.thing(subject).relations):
-            if target not in askable or relation_form(relation) is None:
+            if target not in askable or relation_form(relation) is None or asking.name(subject) == asking.name(target):
+                continue
+            if relation in NEARBY and asking.kind(subject) in (SCENERY if asking.lives(target) else BACKGROUND):
                 continue
             if relation not in (LEFT, RIGHT):
                 told.append((subject, relation, target))

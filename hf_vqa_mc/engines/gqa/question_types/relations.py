@@ -10,9 +10,9 @@ from hf_vqa_mc.engines.gqa.program import then
 from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, kind_of, selected, slots_of
 from hf_vqa_mc.engines.gqa.question_types.objects import WORN, depth_of_relations, nobody_at, other_relation, triples
-from hf_vqa_mc.engines.gqa.references import Fact, Reference
+from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.spoken_of import PEOPLE
+from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, PEOPLE
 from hf_vqa_mc.engines.gqa.wording import as_category, called, relation_form
 
 WHO_S = patterns(
@@ -82,6 +82,8 @@ def query(asking: Asking, chance: Chance) -> Iterator[Question]:
             continue
         if category == "clothing" and side == "o":  # people wear several pieces
             continue
+        if category == ANYTHING and side == "s" and relation_form(relation) == "verb" and asking.lives(wanted):
+            continue  # what is wearing the collar?
         name = asking.name(wanted)
         said, is_kind = asking.said(wanted), category not in (ANYTHING, PEOPLE)
         cat = as_category(asking.ontology, category, said.plural) if is_kind else None
@@ -157,8 +159,7 @@ def verify(asking: Asking, chance: Chance) -> Iterator[Question]:
         elif way == 3:
             asked = other_relation(asking, subject, relation, target, chance)
             if asked is not None and any(
-                asking.isa(key, asking.name(target)) and asking.graph.related(subject, asked, key)
-                for key in asking.graph.objects
+                asking.graph.related(subject, asked, key) for key in asking.all_of(asking.name(target))
             ):
                 continue
         reference = refer(asking, subject, target, chance, relation in (LEFT, RIGHT))
@@ -166,21 +167,30 @@ def verify(asking: Asking, chance: Chance) -> Iterator[Question]:
             continue
         if repeats(reference, relation) or repeats(reference, asked):
             continue
-        said = called(asking.ontology, name)
-        some = said.some
-        if relation_form(asked) == "place" and (said.plural or said.mass) and chance.happens(0.5):
-            some = f"any {said.text}"
+        if asking.ontology.nouns[name].kind == asking.kind(subject):
+            continue  # a bike near any bikes
+        reference = reference.with_that
         yield from asking.question(
             "verify relation",
             ("relVerify", "relVerify", "relVerifyCo", "relVerifyCr")[way],
             then(reference.program, "verify rel", name, asked, "o"),
             YES if way < 2 else NO,
             VERIFY,
-            slots_of(reference) | {"relation": asked, "a": some},
+            slots_of(reference) | {"relation": asked, "a": _some(asking, name, asked)},
             [("Yes ," if way < 2 else "No ,", ""), *told(asking, subject, relation, target)],
             ("", f"13-{asking.name(subject)}_{name}"),
             chance,
         )
+
+
+def _some(asking: Asking, name: str, relation: str) -> str:
+    """What may be at the other end of a relation: near a tree, near any trees, in the snow, wearing jeans."""
+    said = called(asking.ontology, name)
+    if relation_form(relation) == "place" and said.plural:
+        return f"any {said.text}"
+    if asking.ontology.nouns[name].kind in BACKGROUND or (said.mass and relation_form(relation) != "verb"):
+        return f"the {said.text}"
+    return said.some
 
 
 def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
@@ -196,6 +206,7 @@ def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
         reference = refer(asking, given, direct, chance, relation in (LEFT, RIGHT))
         if reference is None or repeats(reference, relation) or repeats(reference, other):
             continue
+        reference = reference.with_that
         options = chance.shuffled((relation, other))
         near = asking.the(direct)
         slots = slots_of(reference)
@@ -228,6 +239,8 @@ def choose_object(asking: Asking, chance: Chance) -> Iterator[Question]:
         if reference is None or category is None or repeats(reference, relation):
             continue
         program = then(reference.program, "relate", category, relation, side)
+        if category == ANYTHING and side == "s" and relation_form(relation) == "verb" and asking.lives(wanted):
+            continue
         if not asking.references.is_clear(program, wanted):
             asking.left_out["not settled by the graph"] += 1
             continue

@@ -16,7 +16,7 @@ LOCATIONS = ("indoors", "outdoors")
 
 QUERY = {
     WEATHER: patterns(
-        "(How is|What is) the weather like [today]?",
+        "What is the weather like [today]?",
         "How is the weather [in this (image|picture|photo)]?",
         "What kind of weather is it?",
         "How would you describe the weather?",
@@ -28,7 +28,7 @@ QUERY = {
     ),
     PLACE: patterns(
         "(What|Which) place is (this|shown here)?",
-        "(What|Which) place (could|might) this be?",
+        "What place (could|might) this be?",
         "What kind of place is (this|shown in the image)?",
         "In (what|which) place was this (picture|photo) taken?",
     ),
@@ -139,6 +139,8 @@ def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
 def other_than(asking: Asking, kind: str, value: str, chance: Chance) -> str | None:
     """A value that nobody would take for the right one."""
     decoy = asking.decoys.attribute(asking.graph, SCENE, kind, chance)
+    if decoy is not None and kind == PLACE and decoy in asking.ontology.nouns and asking.is_there(decoy) != NO:
+        return None
     if decoy is not None:
         return decoy
     if kind == LOCATION:

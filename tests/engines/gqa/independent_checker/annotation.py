@@ -102,7 +102,9 @@ class Annotation:
         return self.location(value)
 
     def location(self, value: str) -> str:
-        rooms = any("room" in self.words.categories(name) for item in self.graph.objects.values() for name in item.names)
+        rooms = any(
+            "room" in self.words.categories(name) for item in self.graph.objects.values() for name in item.names
+        )
         inside = rooms or any(self.named(name).sure for name in INDOORS)
         outside = any(self.named(name).sure for name in OUTDOORS)
         if value in ("indoors", "outdoors") and inside != outside:

@@ -7,7 +7,7 @@ from tests.engines.gqa.independent_checker.meaning import Fact, Meaning
 from tests.engines.gqa.independent_checker.program import Unreadable
 from tests.engines.gqa.independent_checker.raw_graph import OPPOSITE
 from tests.engines.gqa.independent_checker.relations import apart, inverse, same_relation
-from tests.engines.gqa.independent_checker.vocabulary import PERSONS, SURE, Vocabulary
+from tests.engines.gqa.independent_checker.vocabulary import NO, PERSONS, SURE, Vocabulary
 
 Found = Mapping[int, str]
 """steps of a program to the one object they find"""
@@ -59,21 +59,33 @@ def entails(
         one, two = Meaning(record, found[0]), Meaning(other, found[1])
     except Unreadable:
         return None
-    known = _closure(one.told | one.granted)
+    known = _closure(one.told | one.granted | two.granted)
     if _other_option(known, two, words):
         return True
     if two.unclear:
-        return True if one.told == two.told else _joined(known, two, words)
-    return all(_follows(fact, known, two.granted, words) for fact in two.told)
+        if one.told == two.told:
+            return True
+        verdict = _joined(known, two, words)
+        return None if any(fact[0] == "joined" for fact in one.told) and not verdict else verdict
+    return all(_follows(fact, known, words) for fact in two.told)
 
 
 def _other_option(known: set[Fact], two: Meaning, words: Vocabulary) -> bool:
     """Of two that are offered it is the one if it is not the other."""
     last = two.program[-1]
-    key = two.ids.get(last.inputs[0]) if last.operation == "choose" and last.type != "name" else None
+    if last.operation == "choose" and two.program[last.inputs[0]].name == "scene":
+        return any(("scenenot", last.type, value) in known for value in last.values if value != two.answer)
+    key = two.ids.get(last.inputs[0]) if last.operation in ("choose", "choose rel") else None
     if key is None:
         return False
-    return any(_hasnot(("hasnot", key, value), known, words) for value in last.values if value != two.answer)
+    if last.operation == "choose rel":
+        chosen = {fact[2] for fact in two.told if fact[0] == "rel"}
+        pair = (last.ids[0], key) if last.side == "s" else (key, last.ids[0])
+        return any(_ruled_out((pair[0], one, pair[1]), known, words) for one in last.values if one not in chosen)
+    others = [value for value in last.values if value != two.answer]
+    if last.type == "name":
+        return any(_none(("none", f"{value}///"), known, words) for value in others)
+    return any(_hasnot(("hasnot", key, value), known, words) for value in others)
 
 
 def _closure(facts: set[Fact]) -> set[Fact]:
@@ -93,13 +105,14 @@ def _joined(known: set[Fact], two: Meaning, words: Vocabulary) -> bool | None:
         part.record, part.program, part.answer, part.ids = two.record, two.program, two.answer, two.ids
         part.granted, part.told, part.unclear = set(), set(), False
         part._last(place, two.answer)
-        if not part.unclear and all(_follows(fact, known, two.granted, words) for fact in part.told):
+        told = [fact for fact in part.told if fact[0] != "only"]
+        if not part.unclear and all(_follows(fact, known, words) for fact in told):
             return True
     return False
 
 
-def _follows(fact: Fact, known: set[Fact], granted: set[Fact], words: Vocabulary) -> bool:
-    if fact in known or fact in granted:
+def _follows(fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
+    if fact in known:
         return True
     rule = {
         "is": _is,
@@ -125,7 +138,11 @@ def _is(fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
 
 
 def _has(fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
-    return any(one[0] == "has" and one[1] == fact[1] and words.includes(one[2], fact[2]) for one in known)
+    return any(
+        (one[0] == "has" and one[1] == fact[1] and words.includes(one[2], fact[2]))
+        or (one[0] == "none" and _none_is_this(one, ("", fact[1], f"not {fact[2]}"), known, words))
+        for one in known
+    )
 
 
 def _hasnot(fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
@@ -139,7 +156,9 @@ def _hasnot(fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
 
 def _none_is_this(none: Fact, fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
     """There is no orange grass: so the grass is not orange."""
-    if len(none) != 3 or not words.same_value(none[2], fact[2]):
+    if len(none) != 3 or not words.same_value(none[2].removeprefix("not "), fact[2].removeprefix("not ")):
+        return False
+    if none[2].startswith("not ") != fact[2].startswith("not "):
         return False
     name, relation, side, other = none[1].split("/")
     if not _is(("is", fact[1], name), known, words):
@@ -168,10 +187,28 @@ def _norel(fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
                 return True
         if one[0] == "none" and len(one) == 2 and _none_at(one, name, (relation, side, key), words):
             return True
-        if one[0] == "rel" and _elsewhere(one, relation, side, key):
-            other = one[3] if one[1] == key else one[1]
-            if not ids or other in ids:
-                return True
+    if _none(("none", f"{name}///"), known, words):
+        return True
+    only = [one[2] for one in known if one[0] == "only" and words.fits(name, one[1]) == SURE]
+    pairs = [(other, key) if side == "s" else (key, other) for other in {*ids, *only}]
+    return any(_ruled_out((one, relation, two), known, words) for one, two in pairs)
+
+
+def _ruled_out(pair: tuple[str, str, str], known: set[Fact], words: Vocabulary) -> bool:
+    """Whether it is known that one is not in that relation to the other."""
+    subject, relation, target = pair
+    for one in known:
+        if one[0] == "rel" and (one[1], one[3]) == (subject, target) and apart(one[2], relation):
+            return True
+        if one[0] == "rel" and (one[3], one[1]) == (subject, target) and apart(one[2], inverse(relation) or "?"):
+            return True
+        if one[0] == "norel" or (one[0] == "none" and len(one) == 2):
+            name, told, side, key = one[1:5] if one[0] == "norel" else one[1].split("/")
+            told, side = (inverse(told), "s") if side == "o" and inverse(told) else (told, side)
+            for way, ends in ((relation, (subject, target)), (inverse(relation), (target, subject))):
+                at, other = ends[::-1] if side == "s" else ends
+                if way and told and at == key and same_relation(way, told) and _is(("", other, name), known, words):
+                    return True
     return False
 
 
@@ -183,41 +220,47 @@ def _none_at(none: Fact, name: str, where: tuple[str, str, str], words: Vocabula
     )
 
 
-def _elsewhere(one: Fact, relation: str, side: str, key: str) -> bool:
-    """Whether a relation that is known rules out the other: to the left, so not to the right."""
-    if key not in (one[1], one[3]):
-        return False
-    told = one[2] if (one[1] == key) == (side == "o") else inverse(one[2])
-    return bool(told) and apart(told, relation)
-
-
 def _none(fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
-    name, *where = fact[1].split("/")
+    name, relation, side, key = fact[1].split("/")
     for one in known:
-        if one[0] == "none" and set(one[2:]) <= set(fact[2:]) and _none_at(one, name, (*where,), words):
+        if one[0] == "none" and set(one[2:]) <= set(fact[2:]) and _none_at(one, name, (relation, side, key), words):
             return True
-        if one[0] == "norel" and where[0] and same_relation(one[2], where[0]) and list(one[3:5]) == where[1:]:
-            if words.fits(name, one[1]) == SURE:
+        if one[0] == "only" and words.fits(name, one[1]) == SURE:
+            pair = (one[2], key) if side == "s" else (key, one[2])
+            if relation and _ruled_out((pair[0], relation, pair[1]), known, words):
                 return True
-        if one[0] == "rel" and where[0] and _elsewhere(one, *where):
-            if _is(("is", one[3] if one[1] == where[2] else one[1], name), known, words):
+            if not relation and any(it[:2] == ("is", one[2]) and _not_of(it[2], name, words) for it in known):
                 return True
+    if (relation or len(fact) > 2) and _none(("none", f"{name}///"), known, words):
+        return True
+    if relation and _norel(("norel", name, relation, side, key), known, words):
+        return True
+    named = [one for one in known if one[0] == "is" and words.fits(one[2], name) == SURE]
+    if relation and any(
+        _ruled_out((one[1], relation, key) if side == "s" else (key, relation, one[1]), known, words) for one in named
+    ):
+        return True
     return len(fact) == 3 and _only_one_is_other(fact, known, words)
+
+
+def _not_of(name: str, other: str, words: Vocabulary) -> bool:
+    """Whether what has the one name does not have the other: a cake is no bread."""
+    return words.fits(name, other) == NO and words.fits(other, name) == NO
 
 
 def _only_one_is_other(fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
     """Spoken of as "the apple" it is the only one: if it is not red, there is no red apple."""
     name, relation, side, other = fact[1].split("/")
     negated, value = fact[2].startswith("not "), fact[2].removeprefix("not ")
+    test = _has if negated else _hasnot
     for one in known:
-        if one[0] != "is" or words.fits(one[2], name) != SURE:
-            continue
-        pair = (one[1], other) if side == "s" else (other, one[1])
-        if relation and not _rel(("rel", pair[0], relation, pair[1]), known, words):
-            continue
-        test = _has if negated else _hasnot
-        if test(("", one[1], value), known, words):
+        if one[0] == "only" and words.fits(name, one[1]) == SURE and test(("", one[2], value), known, words):
             return True
+        if one[0] == "is" and words.fits(one[2], name) == SURE:
+            pair = (one[1], other) if side == "s" else (other, one[1])
+            there = not relation or _rel(("rel", pair[0], relation, pair[1]), known, words)
+            if there and test(("", one[1], value), known, words):
+                return True
     return False
 
 
@@ -229,9 +272,14 @@ def _some(fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
         if one[0] == "is" and words.fits(one[2], name) == SURE:
             pair = (one[1], key) if side == "s" else (key, one[1])
             placed = not relation or _rel(("rel", pair[0], relation, pair[1]), known, words)
-            if placed and all(_has(("has", one[1], value), known, words) for value in fact[2:]):
+            if placed and all(_is_so(one[1], value, known, words) for value in fact[2:]):
                 return True
     return False
+
+
+def _is_so(key: str, value: str, known: set[Fact], words: Vocabulary) -> bool:
+    test = _hasnot if value.startswith("not ") else _has
+    return test(("", key, value.removeprefix("not ")), known, words)
 
 
 def _narrower(one: Fact, fact: Fact, words: Vocabulary) -> bool:
@@ -244,7 +292,8 @@ def _narrower(one: Fact, fact: Fact, words: Vocabulary) -> bool:
 
 def _scene_is(fact: Fact, known: set[Fact], words: Vocabulary) -> bool:
     places = {"place", "room"}
-    return any(
+    other = {"indoors": "outdoors", "outdoors": "indoors"}.get(fact[2])
+    return ("scenenot", fact[1], other) in known or any(
         one[0] == "scene" and (one[1] == fact[1] or {one[1], fact[1]} <= places) and words.alike(one[2], fact[2])
         for one in known
     )

@@ -10,7 +10,8 @@ UNFILLED = re.compile(r"[<>|\[\]{}_#@\\*]|\bnone\b|\bnull\b|\bnan\b", re.IGNOREC
 ODD = re.compile(
     r"\b(?:are it|is (?:they|these|those)|are (?:this|that)\b(?! \w+ and)|a different \w+s"
     r"|there (?:is|are) (?:an? )?no an?"
-    r"|(?:a|an) (?:the|a|an|some|any)|the (?:a|an|some|any|this|that|these|those)|this (?:some|any|this|that|these|those)"
+    r"|(?:a|an) (?:the|a|an|some|any)|the (?:a|an|some|any|this|that|these|those)"
+    r"|this (?:some|any|this|that|these|those)"
     r"|of of|is are|do does|not not"
     r"|any an?|both the both|the (?:it|she|he|him|her|they)|an? (?:it|she|he)|made of (?:wooden|metallic))\b"
     r"|^(?:What|Which|How|Who) (?:the|a|an)\b|^(?:Does|Do|Is|Are) (?:is|are|do|does)\b",
@@ -22,6 +23,7 @@ VOWEL = re.compile(
     re.IGNORECASE,
 )
 SINGULAR_VERBS, PLURAL_VERBS = {"is", "does", "was", "has"}, {"are", "do", "were", "have"}
+UNKNOWN_PLURAL = re.compile(r"(?!is|was|has|does|this|his|its|looks|wears|holds|seems|appears|stands|sits)[a-z]{4,}s")
 ASKING = {"what", "which", "where", "how", "who"}
 ARTICLES = set(
     """
@@ -93,13 +95,16 @@ def _phrases(text: str, lexicon: Lexicon) -> Iterator[Phrase]:
             continue
         place, last = start + 1, None
         while place < len(said):
-            if place in spans:
+            value = _value_at(said, place, lexicon)
+            if place in spans and value <= spans[place].end - place:
                 last = spans[place]
                 place = last.end
-            elif last is None and (said[place] in lexicon.values or _value_at(said, place, lexicon)):
-                place += _value_at(said, place, lexicon) or 1
+            elif last is None and value:
+                place += value
             else:
                 break
+        if last is not None and place < len(said) and UNKNOWN_PLURAL.fullmatch(said[place]):
+            continue  # wall units: the noun goes on with a word that is not known
         if last is not None and last.name not in lexicon.values:
             yield Phrase(said, start, last.end, last.name, _numbers_of(last.name, lexicon))
 

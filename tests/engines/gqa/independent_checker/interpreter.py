@@ -91,6 +91,8 @@ class Reading:
 
     def _relate(self, step: Step, of: Objects) -> Objects:
         named = self.notes.named("_" if step.name == "place" else step.name)  # Where is he? On the train.
+        if len({self.graph.one(key) for key in of.wide}) == 1 and of.sure:
+            of = of._replace(open=of.sure)  # it is spoken of as the one there is
         found = Objects(
             frozenset(key for key in named.sure if self._any_related(key, step, of.sure) is True),
             frozenset(key for key in named.wide if self._any_related(key, step, of.wide) is True),
@@ -196,12 +198,11 @@ class Reading:
 
     def _queried_name(self, key: str, step: Step) -> str:
         names = self.graph.objects[key].names
-        if any(
-            self.words.fits(name, self.gold) == SURE and self.words.names_of(name) & self.words.names_of(self.gold)
-            for name in names
-        ):
+        same = any(self.words.names_of(name) & self.words.names_of(self.gold) for name in names)
+        if same or any(name.endswith(f" {self.gold}") for name in names):
             return self.gold
-        return names[0]
+        kinds = any(self.words.fits(name, self.gold) == SURE for name in names)
+        return self.gold if kinds and self.gold not in self.words.categories(names[0]) else names[0]
 
     def _verify(self, step: Step, of: Objects | None) -> str:
         value = step.values[0]

@@ -8,7 +8,7 @@ from tests.engines.gqa.independent_checker.program import Step, chain, read_prog
 from tests.engines.gqa.independent_checker.relations import inverse
 
 Fact = tuple[str, ...]
-"""("is", id, name), ("has", id, value), ("hasnot", id, value), ("rel", subject, relation, object),
+"""("is", id, name), ("only", name, id), ("has", id, value), ("hasnot", id, value), ("rel", subject, relation, object),
 ("norel", name, relation, side, id), ("none", what), ("some", what, id), ("same" or "different", type, ids),
 ("scene", type, value), ("scenenot", type, value), ("common", type, ids), ("more", comparative, id, ids)"""
 
@@ -34,6 +34,7 @@ class Meaning:
         self.told: set[Fact] = set()
         self.unclear = False
         self._last(len(self.program) - 1, self.answer)
+        self.told = {fact for fact in self.told if fact[0] != "only"}
         for place in self._definite():
             self._grant(place)
 
@@ -41,10 +42,12 @@ class Meaning:
         """Steps whose object is spoken of as there."""
         last = self.program[-1]
         if last.operation == "query" and last.type == "name":
+            if self.program[last.inputs[0]].operation == "select":
+                return list(self.ids)
             place = last.inputs[0]  # what is asked for is not taken for granted: what it stands on is
             asked = [place, *(self.program[place].inputs if self.program[place].operation == "filter" else ())]
             return [at for at in self.ids if at not in asked]
-        if last.operation in ("exist", "and", "or"):
+        if any(step.operation == "exist" for step in self.program):
             return [
                 place
                 for place in self.ids
@@ -62,6 +65,8 @@ class Meaning:
             step, key = self.program[at], self.ids.get(self._last_filter(at, place))
             if key is None:
                 continue
+            if step.operation == "select" and self._last_filter(at, place) == at and step.name != "this":
+                facts.add(("only", step.name, key))
             if step.operation in ("select", "relate") and step.name not in ("_", "this", "scene"):
                 facts.add(("is", key, step.name))
             if step.operation == "filter":
@@ -142,6 +147,7 @@ class Meaning:
             self.unclear = True
         else:
             self._relation(step, chosen[0], key)
+            self.granted.add(("only", step.name, (step.ids or ("",))[0]))
 
     def _what(self, place: int) -> tuple[str, ...]:
         """What a chain looks for: "name/relation/side/id of what it is related to", then its values."""
@@ -168,10 +174,9 @@ class Meaning:
         self._existence(place, answer)
 
     def _existence(self, place: int, answer: str) -> None:
-        ids = self.program[self._naming(place)].ids or ()
         if answer == "no":
             self.told.add(("none", *self._what(place)))
-        elif len(ids) == 1 and place in self.ids:
+        elif place in self.ids:
             self.told |= self._facts_of(place)
         else:
             self.told.add(("some", *self._what(place)))
@@ -197,7 +202,8 @@ class Meaning:
 
     def _same(self, step: Step, answer: str) -> None:
         verb = step.operation if answer == "yes" else {"same": "different", "different": "same"}[step.operation]
-        told = [self.program[self._naming(place)].ids or () for place in step.inputs]
+        found = {place: (self.ids[place],) for place in step.inputs if place in self.ids}
+        told = [found.get(place) or self.program[self._naming(place)].ids or () for place in step.inputs]
         self.told.add((verb, step.type, *sorted(key for ids in told for key in ids)))
 
     _different = _same

@@ -2,7 +2,7 @@
 
 import json
 import lzma
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,16 +78,48 @@ class RawGraph:
 
 
 def read_graphs(paths: Iterable[Path]) -> dict[str, RawGraph]:
-    """All graphs of the files, by image id."""
+    """All graphs of GQA's files, by image id."""
     graphs: dict[str, RawGraph] = {}
     for path in paths:
-        with lzma.open(path, "rt") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
-            content = json.load(file)
-        if isinstance(content, Mapping):
-            graphs |= {image: gqa_graph(graph) for image, graph in content.items()}
-        else:
-            graphs |= {str(graph["image_id"]): visual_genome_graph(graph) for graph in content}
+        graphs |= {image: gqa_graph(graph) for image, graph in read_json(path).items()}
     return graphs
+
+
+def read_json(path: Path) -> Any:
+    """The content of a file, packed or not."""
+    with lzma.open(path, "rt") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
+        return json.load(file)
+
+
+def read_visual_genome(graphs: Path, images: Path, aliases: Path, values: Collection[str]) -> dict[str, RawGraph]:
+    """Visual Genome's graphs by image id, with its own other names for objects; a white car is a car, and white."""
+    others: dict[str, set[str]] = {}
+    for line in aliases.read_text("utf-8").splitlines():
+        names = [_clean(name) for name in line.split(",") if name.strip()]
+        for name in names:
+            others.setdefault(name, set()).update(names)
+    sizes = {str(image["image_id"]): (image["width"], image["height"]) for image in read_json(images)}
+    read = {}
+    for graph in read_json(graphs):
+        made = visual_genome_graph(graph)
+        made.width, made.height = sizes[str(graph["image_id"])]
+        for item in made.objects.values():
+            _put_names_apart(item, others, values)
+        read[str(graph["image_id"])] = made
+    return read
+
+
+def _put_names_apart(item: RawObject, others: Mapping[str, set[str]], values: Collection[str]) -> None:
+    names = list(item.names)
+    for name in item.names:
+        first, _, rest = name.partition(" ")
+        if rest and first in values:
+            item.values = (*item.values, first)
+            names.append(rest)
+    for name in tuple(names):
+        names += sorted(others.get(name, ()))
+        names += [name.replace(" ", "")] if " " in name else []
+    item.names = tuple(dict.fromkeys(names))
 
 
 def gqa_graph(graph: Mapping[str, Any]) -> RawGraph:
@@ -119,15 +151,15 @@ def visual_genome_graph(graph: Mapping[str, Any]) -> RawGraph:
     return _whole(objects, relations, graph.get("width") or 0, graph.get("height") or 0)
 
 
-def _whole(
-    objects: dict[str, RawObject], relations: set[tuple[str, str, str]], *rest: Any
-) -> RawGraph:
+def _whole(objects: dict[str, RawObject], relations: set[tuple[str, str, str]], *rest: Any) -> RawGraph:
     """The graph with what was annotated twice taken for one thing: its values and relations are those of both."""
     twins: dict[str, list[str]] = {}
     for key in objects:
         twins[key] = [other for other in objects if other == key or _is_twin(objects[key], objects[other])]
     merged = {
-        key: RawObject(item.names, tuple(dict.fromkeys(v for one in twins[key] for v in objects[one].values)), item.box)
+        key: RawObject(
+            item.names, tuple(dict.fromkeys(v for one in twins[key] for v in objects[one].values)), item.box
+        )
         for key, item in objects.items()
     }
     known = {

@@ -77,6 +77,7 @@ def apart(one: str, other: str) -> bool:
     """Whether what is in one relation to a thing cannot be in the other to it."""
     if one.endswith(" by") != other.endswith(" by") and same_relation(inverse(one), other):
         return True
+    one, other = ("on" if text.endswith(" on") else text for text in (one, other))
     return any(
         (any(same_relation(one, a) for a in first) and any(same_relation(other, b) for b in second))
         or (any(same_relation(other, a) for a in first) and any(same_relation(one, b) for b in second))

@@ -49,12 +49,21 @@ WIDER = {
 KINDS = dict(
     pair.split(":")
     for pair in """
-    jeans:pants cap:hat gentleman:man guy:man lady:woman rose:flower laptop:computer calf:cow hillside:hill t-shirt:shirt
-    toddler:child bookshelf:shelf taxi:car pitcher:player raincoat:coat
+    jeans:pants cap:hat gentleman:man guy:man lady:woman rose:flower laptop:computer calf:cow hillside:hill
+    t-shirt:shirt toddler:child bookshelf:shelf taxi:car pitcher:player raincoat:coat
     """.split()
 )
 """kinds of, among what the published file calls like it, which have no word in common"""
-NO_KINDS = {"bottle cap": "hat", "tree trunk": "pants", "trunk": "pants", "hot dog": "dog", "teddy bear": "animal", "gingerbread man": "person", "snowman": "man"}
+NO_KINDS = {
+    "bottle cap": "hat",
+    "tree trunk": "pants",
+    "trunk": "pants",
+    "hot dog": "dog",
+    "teddy bear": "animal",
+    "gingerbread man": "person",
+    "snowman": "man",
+}
+NOT_IN = {"lemon": "vegetable", "sidewalk": "road", "walkway": "road", "path": "road"}
 IN_CATEGORY = {
     "sports equipment": "surfboard racket skateboard snowboard ski skis ball frisbee bat kite",
     "tableware": "bowl tray dish platter cup plate saucer mug",
@@ -70,7 +79,7 @@ IN_CATEGORY = {
     "bird": "chicken",
     "building": "hotel",
     "person": "pitcher",
-    "food": "dinner crust",
+    "food": "dinner crust frosting icing",
 }
 """what is in a category though the published file does not say so"""
 CATEGORY_WORDS = {
@@ -82,6 +91,8 @@ CATEGORY_WORDS = {
     "cooking utensil": ("cooking utensil", "utensil"),
 }
 PERSONS = {"she": "female", "he": "male", "her": "female", "him": "male", "they": "", "them": ""}
+PLACES = ({"left", "right"}, {"top", "bottom"})
+"""of an object in the image"""
 COLOUR_LIKE = {"color": {"tone", "brightness"}}
 """What color is it? Dark."""
 
@@ -144,7 +155,7 @@ class Vocabulary:
             last = IRREGULAR[last]
         elif last.endswith("men") and f"{last[:-2]}an" in self.nouns:
             last = f"{last[:-2]}an"
-        elif name[:-1] in self.nouns and name.endswith("is"):
+        elif name[:-1] in self.nouns and name.endswith(("is", "us")):
             return name[:-1]
         elif last not in ONE_THING and last.endswith("s") and not last.endswith(("ss", "us", "is")):
             last = self._cut(first, last)
@@ -228,6 +239,7 @@ class Vocabulary:
             return SURE
         lemma = self.lemma(asked)
         categories = self.categories(name)
+        categories -= {NOT_IN.get(one_name, "") for one_name in one}
         if lemma in categories or asked in categories or self._is_kind(one, lemma):
             return SURE
         if any(NO_KINDS.get(one_name) == lemma for one_name in one):
@@ -285,6 +297,8 @@ class Vocabulary:
 
     def excludes(self, annotated: str, asked: str) -> bool:
         """Whether what is annotated rules out what is asked: a value of the same type that is not like it."""
+        if any({annotated, asked} <= places and annotated != asked for places in PLACES):
+            return True
         shared = self.types(annotated) & self.types(asked)
         return bool(shared) and not self.alike(annotated, asked)
 

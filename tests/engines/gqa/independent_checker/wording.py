@@ -75,7 +75,7 @@ class _Said:
     def _says_name(self, name: str) -> bool:
         if name in PERSONS:
             return name in self.said or bool(set(self.said) & {"she", "he", "her", "him", "they", "them"})
-        if (name == "person" and "who" in self.said) or (name == "place" and "where" in self.said):
+        if (name == "person" and {"who", "whom"} & set(self.said)) or (name == "place" and "where" in self.said):
             return True
         others = set(CATEGORY_WORDS.get(self.words.lemma(name), ()))
         if any(step.name == name and step.operation in ("verify rel", "choose rel") for step in self.program):
@@ -264,7 +264,12 @@ class _Said:
         told = {form for value in [*self._values_told(), self.gold] for form in self.lexicon.value_forms(value)}
         nouns = " ".join(f" {span.name} " for span in self.lexicon.nouns(self.full))
         for value in self.lexicon.values:
-            if f" {value} " in said and value not in told and value not in nouns and not self._in_phrase(value, self.full):
+            if (
+                f" {value} " in said
+                and value not in told
+                and value not in nouns
+                and not self._in_phrase(value, self.full)
+            ):
                 if value not in PICTURE and not self._annotated_anywhere(value) and not self._of_scene():
                     found.append(("long answer: a value that nothing has", value))
         return found
