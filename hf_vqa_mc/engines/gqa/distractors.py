@@ -33,13 +33,20 @@ class Distractors(Observed):
     """by kind, of the last graph"""
     _likeliest: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict, repr=False, compare=False)
     """(kind nearby, category) to what is absent, of the last graph"""
-    _siblings_of: dict[tuple[str, str], tuple[int, tuple[tuple[str, float], ...]]] = field(
+    _siblings_of: dict[tuple[str, str], tuple[tuple[str, float], ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    """(name, category) to the images seen then, and its siblings"""
-    _orders: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict, repr=False, compare=False)
-    """kind to the images seen then, and the kinds in the same image, the commonest first"""
+    """by name and category, as far as asked for since the last graph"""
+    _orders: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+    """kind to the kinds in the same image, the commonest first, likewise"""
     _excluded: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def see(self, graph: SceneGraph) -> None:
+        """Takes one more graph into the counts; what was worked out from them is forgotten."""
+        super().see(graph)
+        self._last = None
+        self._siblings_of.clear()
+        self._orders.clear()
 
     def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: Chance) -> str | None:
         """A value of a type that an object does not have and nobody would say it has, but others of its kind do.
@@ -138,8 +145,8 @@ class Distractors(Observed):
     def _siblings(self, name: str, category: str) -> tuple[tuple[str, float], ...]:
         """All that ``sibling`` may give in any image, the likeliest first."""
         known = self._siblings_of.get((name, category))
-        if known is not None and known[0] == self.images:
-            return known[1]
+        if known is not None:
+            return known
         nouns, isa = self.ontology.nouns, self.ontology.isa
         noun = nouns[name]
         found: list[tuple[str, float]] = []
@@ -150,8 +157,7 @@ class Distractors(Observed):
             if other is not None and not self._mixed_up(name, other):
                 found.append((other, count * (1.0 + len(set(noun.parents) & set(nouns[other].parents)))))
         found.sort(key=lambda weighed: (-weighed[1], weighed[0]))
-        self._siblings_of[name, category] = (self.images, tuple(found))
-        return tuple(found)
+        return self._siblings_of.setdefault((name, category), tuple(found))
 
     def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: Chance) -> str | None:
         """Another relation that might be between such things, but certainly is not between these two."""
@@ -202,10 +208,9 @@ class Distractors(Observed):
     def _beside(self, kind: str) -> Iterator[tuple[str, float]]:
         """How likely kinds are beside one, the likeliest first."""
         counts = self.together.get(kind, Counter())
-        images, order = self._orders.get(kind, (0, ()))
-        if images != self.images:
-            order = tuple(sorted(counts, key=lambda other: (-counts[other], other)))
-            self._orders[kind] = (self.images, order)
+        order = self._orders.get(kind)
+        if order is None:
+            order = self._orders[kind] = tuple(sorted(counts, key=lambda other: (-counts[other], other)))
         total = self.kinds[kind] + _SMOOTHING
         return ((other, counts[other] / total) for other in order)
 

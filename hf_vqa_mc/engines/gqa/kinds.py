@@ -184,7 +184,7 @@ _WILD = {
     "dish bowl container",
     "decoration": "garland ornament ribbon balloon flower vase statue christmas_light",
     "clothing": "cloth cloths apron hat cap helmet shoe boot sandal sneaker tie scarf glove belt sock outfit uniform "
-    "costume jersey vest mitten bow_tie life_jacket wetsuit swimsuit",
+    "costume trunk trunks jersey vest mitten bow_tie life_jacket wetsuit swimsuit",
     "footwear": "shoe boot sandal sneaker sock cleat flip_flop slipper ski_boot skate heel",
     "vehicle": "cart wagon bike bicycle motorcycle boat airplane carriage scooter",
     "animal": "chicken fish turkey lamb mouse shrimp lobster crab toy herd flock",
@@ -229,7 +229,7 @@ _AROUND_FIRST = frozenset(
 )
 KINDS_ALIKE: Mapping[str, frozenset[str]] = _table()
 """Kind to those that might be meant by the same thing; both ways."""
-AMBIGUOUS = frozenset({"mouse", "chicken", "turkey", "lamb", "fish", "pitcher", "sidewalk", "pavement"})
+AMBIGUOUS = frozenset({"mouse", "chicken", "turkey", "lamb", "fish", "pitcher", "sidewalk", "pavement", "walkway"})
 """Kinds of which it is open what they are: an animal, a device, food on a plate; a player or a jug; a road."""
 _OTHER_HEADS = frozenset({"hot dog", "hot dogs"})
 

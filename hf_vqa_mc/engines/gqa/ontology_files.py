@@ -132,6 +132,7 @@ def _line(name: str, parts: list[str]) -> _Line:
             marks.add(part[0])
         else:
             category = category or part
+    category = _CATEGORY_WRONG.get(name, category)
     numbers = [mark for mark in "PMSC" if mark in marks]
     return _Line(
         name=name,
@@ -246,11 +247,12 @@ def _similar_kinds(
     for noun in nouns.values():
         if noun.kind in own.nouns:  # a bowl may be tableware though the file has it in no category
             above = own.nouns[noun.kind]
-            loose = own.similar_kinds.get(above.kind, frozenset()) & CATEGORIES.keys()
-            near[noun.kind] |= ({*above.parents, *loose} & categories) - {noun.kind, *noun.parents}
+            may_be = own.similar_kinds.get(above.kind, frozenset()) & CATEGORIES.keys()
+            near[noun.kind] |= ({*above.parents, *may_be} & categories) - {noun.kind, *noun.parents}
     return {kind: frozenset(others) for kind, others in near.items()}
 
 
+_CATEGORY_WRONG = {"lemon": "fruit", "lime": "fruit", "lemons": "fruit", "limes": "fruit"}
 _NUMBERED_WRONG = {"meatballs": True, "cords": True, "wires": True, "traffic lights": True}
 _NO_SINGULAR = frozenset({"clothes", "cloths", "sprinkles", "bleachers", "fans"})
 _PROPER = frozenset({"elmo", "snoopy", "mickey mouse", "pikachu", "eiffel tower"})

@@ -106,7 +106,11 @@ def test_values_of_two_types_that_contradict_one_another_are_both_left_out() -> 
 
 def test_a_toilet_beside_a_bed_makes_no_bathroom() -> None:
     box = (0, 0, 90, 90)
-    signs = [("toilet", box, []), ("shower", (100, 0, 90, 90), []), ("bathtub", (200, 0, 90, 90), [])]
+    signs: list[tuple[str, tuple[int, int, int, int], list[str]]] = [
+        ("toilet", box, []),
+        ("shower", (100, 0, 90, 90), []),
+        ("bathtub", (200, 0, 90, 90), []),
+    ]
     assert _graph(*signs).scene.get("place") == "bathroom"
     assert "place" not in _graph(*signs, ("bed", (0, 200, 90, 90), [])).scene
 

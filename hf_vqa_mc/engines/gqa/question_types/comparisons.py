@@ -127,7 +127,6 @@ def common(asking: Asking, chance: Chance) -> Iterator[Question]:
         if kind not in COMMON:
             continue
         value = spelled(asking.thing(one).values[kind][0])
-        have = f"are made of {value}" if kind == MATERIAL else f"have the same {kind}, {value}"
         yield from asking.question(
             "common",
             "twoCommon",
@@ -135,7 +134,7 @@ def common(asking: Asking, chance: Chance) -> Iterator[Question]:
             kind,
             IN_COMMON,
             {"one": both[0].the, "other": both[1].the},
-            [("Both", ""), *asking.the(one), ("and", ""), *asking.the(other), (have, "")],
+            [("Both", ""), *asking.the(one), ("and", ""), *asking.the(other), (f"have the same {kind}, {value}", "")],
             ("common", "09common-" + names(asking, one, other)),
             chance,
         )
