@@ -20,7 +20,7 @@ class SceneObject:
     box: tuple[int, int, int, int]
     """x, y, width, height in pixels, x and y of the upper left corner"""
     values: Mapping[str, tuple[str, ...]]
-    """attribute type to values, with the positions in the image where they are clear; values without a type under "" """
+    """attribute type to values, with positions in the image where they are clear; values without a type under "" """
     relations: frozenset[tuple[str, str]]
     """(relation, object_id of the object) of which this is the subject, with inverses and clear sides put in"""
 

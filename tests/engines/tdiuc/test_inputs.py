@@ -275,7 +275,7 @@ def test_visual_genomes_files_may_be_in_different_orders(tmp_path: Path) -> None
     ("name", "change", "message"),
     [
         ("objects", lambda c: c[0]["objects"][0].pop("object_id"), "field 'object_id': it is missing"),
-        ("objects", lambda c: c[0]["objects"][0].update(x=None), "numbers x, y, w and h"),
+        ("objects", lambda c: c[0]["objects"][0].update(x=None), "field 'x': expected pixels"),
         ("objects", lambda c: c.append(c[0]), "an image that is not listed before"),
         ("objects", lambda c: c[0].update(image_id=77), "image 77 is not in image_data.json"),
         ("relationships", lambda c: c[0]["relationships"][0].update(subject=[]), "expected an object with names"),

@@ -1,0 +1,212 @@
+"""What TDIUC's engine says of files whose fields are of another type, and of ids that stand for two photographs."""
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.engines.tdiuc import TdiucInputs, TdiucSettings, generate_tdiuc
+from hf_vqa_mc.errors import InputError
+from tests.engines.tdiuc import made_annotations as made
+
+HUGE = 10**400
+
+
+def change_genome(folder: Path, name: str, change: Callable[[Any], object]) -> TdiucInputs:
+    """Visual Genome's files of some images, one of them changed."""
+    made.write_genome(folder, 9)
+    content = json.loads((folder / f"{name}.json").read_text())
+    change(content)
+    made.write(folder / f"{name}.json", content)
+    return TdiucInputs(visual_genome=folder)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("merged_object_ids", 5, "a list of object ids, found 5"),
+        ("merged_object_ids", [[1]], r"a list of object ids, found \[\[1\]\]"),
+        ("merged_object_ids", "abc", "a list of object ids, found 'abc'"),
+        ("merged_object_ids", [True], "a list of object ids"),
+        ("synsets", {"a": 1}, "a list of texts"),
+        ("synsets", 5, "a list of texts, found 5"),
+        ("synsets", "dog.n.01", "a list of texts, found 'dog.n.01'"),
+        ("synsets", [5], "a list of texts"),
+        ("names", "dog", "a list of texts, found 'dog'"),
+        ("names", [5], "a list of texts"),
+        ("attributes", "red", "a list of texts, found 'red'"),
+        ("attributes", 5, "a list of texts, found 5"),
+        ("attributes", {"red": 1}, "a list of texts"),
+        ("attributes", [["red"]], "a list of texts"),
+        ("x", "5", "pixels from -1,000,000 to 1,000,000, found '5'"),
+        ("y", True, "pixels from -1,000,000 to 1,000,000, found True"),
+        ("x", 1e308, "pixels from -1,000,000 to 1,000,000"),
+        ("x", float("nan"), "pixels from -1,000,000 to 1,000,000, found nan"),
+        ("y", HUGE, "pixels from -1,000,000 to 1,000,000"),
+        ("w", -5, "pixels from 0 to 1,000,000, found -5"),
+        ("h", None, "pixels from 0 to 1,000,000, found None"),
+        ("object_id", HUGE, "a whole number from 0 to 999,999,999,999"),
+    ],
+)
+@pytest.mark.parametrize("file", ["objects", "attributes"])
+def test_a_field_of_visual_genome_is_named_with_file_and_image(
+    file: str, field: str, value: object, expected: str, tmp_path: Path
+) -> None:
+    inputs = change_genome(tmp_path / "genome", file, lambda rows: rows[3][file][2].update({field: value}))
+    message = rf"{file}\.json, record\[3\] \(image 4\), {file}\[2\], field '{field}': expected {expected}"
+    with pytest.raises(InputError, match=message):
+        generate_tdiuc(tmp_path / "out", inputs)
+    assert [one.name for one in tmp_path.iterdir()] == ["genome"]
+
+
+@settings(
+    max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    file=st.sampled_from(["objects", "attributes", "relationships"]),
+    field=st.sampled_from(["object_id", "names", "name", "synsets", "attributes", "merged_object_ids", *"xywh"]),
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+        max_leaves=4,
+    ),
+)
+def test_no_field_of_any_type_breaks_the_reading(
+    file: str, field: str, value: object, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+
+    def change(rows: Any) -> None:
+        row = rows[0][file][0]
+        (row["subject"] if file == "relationships" else row)[field] = value
+
+    inputs = change_genome(folder / "genome", file, change)
+    try:
+        generate_tdiuc(folder / "out", inputs)
+    except InputError as error:
+        assert f"{file}.json" in str(error)
+
+
+def test_nulls_in_lists_of_visual_genome_are_counted(tmp_path: Path) -> None:
+    inputs = change_genome(
+        tmp_path / "genome", "attributes", lambda rows: rows[0]["attributes"][0].update(attributes=[None, "red"])
+    )
+    told = generate_tdiuc(tmp_path / "out", inputs)
+    assert told["left_out"]["visual genome: nulls in attributes"] == 1
+
+
+def test_one_of_cocos_ids_for_two_photographs_is_an_error(tmp_path: Path) -> None:
+    def change(rows: Any) -> None:
+        rows[1].update(coco_id=99)
+        rows[4].update(coco_id=99, width=500)
+
+    inputs = change_genome(tmp_path / "genome", "image_data", change)
+    with pytest.raises(
+        InputError, match=r"record\[4\], field 'coco_id': image 5 has 99, and so has image 2, which is"
+    ):
+        generate_tdiuc(tmp_path / "out", inputs)
+    inputs = change_genome(
+        tmp_path / "flickr",
+        "image_data",
+        lambda rows: [one.update(coco_id=9, flickr_id=at) for at, one in enumerate(rows, 1)],
+    )
+    with pytest.raises(InputError, match="image 2 has 9, and so has image 1"):
+        generate_tdiuc(tmp_path / "out", inputs)
+
+
+def test_one_photograph_under_two_of_visual_genomes_ids_is_counted(tmp_path: Path) -> None:
+    def change(rows: Any) -> None:
+        rows[1].update(coco_id=99, flickr_id=5)
+        rows[4].update(coco_id=99, flickr_id=5)
+
+    told = generate_tdiuc(tmp_path / "out", change_genome(tmp_path / "genome", "image_data", change))
+    counted = {reason: count for reason, count in told["left_out"].items() if "same photograph" in reason}
+    assert list(counted.values()) == [1]
+
+
+def test_a_number_that_is_too_large_is_told_the_largest(tmp_path: Path) -> None:
+    content = made.instances(3)
+    content["images"][1]["width"] = 10**12
+    path = made.write(tmp_path / "instances.json", content)
+    with pytest.raises(InputError, match="'width': expected a whole number from 0 to 999,999,999,999, found 10000"):
+        generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+
+
+def renamed(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """The same file whose images have other names."""
+    content = copy.deepcopy(content)
+    for one in content["images"]:
+        one["file_name"] = name.format(one["id"])
+    return content
+
+
+@pytest.mark.parametrize(
+    "name", ["COCO_val2014_{:012d}.jpg", "val2017/{:012d}.jpg", "{:012d}.png", "train2017/a/{:012d}.jpg"]
+)
+def test_a_photograph_may_have_the_names_of_several_releases(name: str, tmp_path: Path) -> None:
+    content = made.instances(20, 3)
+    paths = [made.write(tmp_path / "a.json", content), made.write(tmp_path / "b.json", renamed(content, name))]
+    told = generate_tdiuc(tmp_path / "out", TdiucInputs(paths))
+    assert told["left_out"]["coco: images listed in another file too"] == 20
+
+
+@pytest.mark.parametrize("name", ["holiday_{}.jpg", "1{:011d}.jpg", "COCO_val2014_{:011d}1.jpg"])
+def test_another_photograph_under_the_same_id_is_an_error(name: str, tmp_path: Path) -> None:
+    content = made.instances(20, 3)
+    other = renamed(content, name)
+    for one in other["annotations"]:
+        one["id"] += 10**6
+    paths = [made.write(tmp_path / "ours.json", content), made.write(tmp_path / "theirs.json", other)]
+    with pytest.raises(InputError, match=r"theirs\.json: image 1 is '.*' here and '000000000001.jpg' in .*ours\.json"):
+        generate_tdiuc(tmp_path / "out", TdiucInputs(paths))
+
+
+def test_another_size_under_the_same_id_names_both_files(tmp_path: Path) -> None:
+    content = made.instances(5, 3)
+    other = copy.deepcopy(content)
+    other["images"][2]["width"] = 11
+    paths = [made.write(tmp_path / "ours.json", content), made.write(tmp_path / "theirs.json", other)]
+    with pytest.raises(
+        InputError, match=r"theirs\.json: image 3 is 11 x 480 pixels here and 640 x 480 in .*ours\.json"
+    ):
+        generate_tdiuc(tmp_path / "out", TdiucInputs(paths))
+
+
+def test_reasons_that_nothing_was_left_out_for_are_not_told(tmp_path: Path) -> None:
+    content = {**made.instances(5, 3), "annotations": []}
+    path = made.write(tmp_path / "instances.json", content)
+    with pytest.raises(InputError) as error:
+        generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+    assert "(coco: images without any annotated object: 5)" in str(error.value)
+    (tmp_path / "genome").mkdir()
+    made.write(tmp_path / "genome" / "objects.json", [{"image_id": 1, "objects": []}])
+    made.write(tmp_path / "genome" / "image_data.json", [{"image_id": 1, "coco_id": None}])
+    with pytest.raises(InputError, match="asked of these annotations; give more images"):
+        generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=tmp_path / "genome"))
+
+
+def test_gray_has_one_spelling_whoever_answers(tmp_path: Path) -> None:
+    folder = made.write_genome(tmp_path / "genome", 9)
+    spelled = ["Grey.", "gray", "grey", "Gray"]
+    rows = [
+        {"id": image_id, "qas": [{"question": f"What color is the {noun}?", "answer": answer, "qa_id": 1}]}
+        for image_id, (noun, answer) in enumerate(zip(("road", "carpet", "sky", "wall"), spelled, strict=True), 1)
+    ]
+    made.write(folder / "question_answers.json", rows)
+    vqa = made.write_vqa(tmp_path / "vqa", 2)
+    for subset in ("train2014", "val2014"):
+        path = vqa / f"mscoco_{subset}_annotations.json"
+        path.write_text(path.read_text().replace('"brown"', '"grey"').replace('"green"', '"gray"'))
+    generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=folder, vqa=vqa), TdiucSettings(min_answers=1))
+    answers = {
+        one["answers"][0]["answer"]: one["ans_source"]
+        for subset in ("train2014", "val2014")
+        for one in json.loads((tmp_path / "out" / f"mscoco_{subset}_annotations.json").read_text())["annotations"]
+    }
+    assert "gray" in answers
+    assert not any("grey" in answer for answer in answers)
