@@ -38,6 +38,7 @@ def questions(folder, kind):
     return {
         key: record
         for split in ("train", "val", "test", "challenge")
+        if (folder / f"{split}_{kind}_questions.json").exists()
         for key, record in json.loads((folder / f"{split}_{kind}_questions.json").read_text()).items()
     }
 
@@ -146,6 +147,14 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(arguments, said, tm
     assert call("generate", "gqa", *arguments, "--output", tmp_path / "out") == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_one_image_of_which_little_is_told_is_enough(tmp_path):
+    thing = {"name": "dog", "x": 100, "y": 100, "w": 300, "h": 300, "attributes": ["brown"], "relations": []}
+    graphs = {"1": {"width": 640, "height": 480, "objects": {"1": thing}}}
+    (tmp_path / "one.json").write_text(json.dumps(graphs))
+    assert call("generate", "gqa", tmp_path / "one.json", "--output", tmp_path / "out") == 0
+    assert "brown" in {record["answer"] for record in questions(tmp_path / "out", "all").values()}
 
 
 def test_the_options_defaults_are_those_of_the_engine():

@@ -83,7 +83,7 @@ def generate(
     settings = settings or Settings()
     check_generated_folder(output, ENGINE)
     check_splits(settings.splits)
-    check_options(settings.selection, [row.structural for row in ROWS.values()])
+    check_options(settings.selection)
     words = ontology or read_ontology(None, None)
     problems: Counter[str] = Counter()
     images: dict[str, str] = {}

@@ -12,7 +12,7 @@ questions. What then holds, compared with all questions:
   them: ``Selected.beyond`` counts where.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +26,8 @@ from hf_vqa_mc.errors import InputError, unknown_name
 
 Progress = Callable[[str, int, int], None]
 GLOBAL_BOUNDS, LOCAL_BOUNDS = Bounds(), Bounds()
+STRUCTURAL_TYPES = ("query", "verify", "logical", "choose", "compare")
+"""Hudson and Manning 2019, Table 3."""
 SHARES = {"verify": 0.25, "logical": 0.12}
 """Ours: the paper gives no numbers. Yes and no are the answers to most questions that can be made."""
 SMALL = 16
@@ -78,8 +80,8 @@ class Selected:
     """groups of each level, of several answers, in which the first exceeds its bound at the end"""
 
 
-def check_options(options: SelectionOptions, structural_types: Sequence[str]) -> None:
-    """Nothing, if questions of these types can be selected so.
+def check_options(options: SelectionOptions) -> None:
+    """Nothing, if questions can be selected so.
 
     Raises:
         InputError: naming the option that cannot be.
@@ -89,8 +91,8 @@ def check_options(options: SelectionOptions, structural_types: Sequence[str]) ->
     if options.redundancy not in REDUNDANT:
         raise unknown_name("redundancy", options.redundancy, REDUNDANT)
     for name, share in options.shares.items():
-        if name not in structural_types:
-            raise unknown_name("structural type", name, structural_types)
+        if name not in STRUCTURAL_TYPES:
+            raise unknown_name("structural type", name, STRUCTURAL_TYPES)
         if not 0 < share <= 1:
             raise InputError(f"shares: {name} is {share}, expected above 0 and up to 1")
     if (total := sum(options.shares.values())) > 1 + 1e-9:
@@ -108,7 +110,7 @@ def select_balanced(
     Raises:
         InputError: options that cannot be.
     """
-    check_options(options, table.structural_types)
+    check_options(options)
     tell = progress or (lambda step, done, total: None)
     chance = questions_chance(table, seed)
     priority = _ranks(chance)
@@ -194,6 +196,7 @@ def _sample_types(
 ) -> None:
     """Take questions of the named types, as few as can be, until each has its share of all."""
     names = table.structural_types
+    shares = {name: share for name, share in shares.items() if name in names}
     counts = np.bincount(table.structural[kept], minlength=len(names))
     named = [names.index(name) for name in shares]
     limits = [counts[place] / share for place, share in zip(named, shares.values(), strict=True) if counts[place]]
