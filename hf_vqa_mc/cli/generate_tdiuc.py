@@ -1,6 +1,7 @@
 """``vqa-mc generate tdiuc``: TDIUC's twelve types of questions from annotations of your own images."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -121,9 +122,10 @@ def show(told: dict[str, Any], output: Path) -> None:
         table.add_row(name, *counts, f"{one['entropy_bits']:.2f}", top)
     console.print(table)
     console.print(f"{told['questions']:,} questions on {told['images']:,} images", markup=False, highlight=False)
-    console.print(
-        f"wrote {output}; statistics.json says what was left out and why",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    place = str(output.resolve())
+    for line in (
+        f"Everything lies in {place}; statistics.json says what was left out and why. Give each question decoys by",
+        "",
+        f"  vqa-mc build tdiuc --data-dir {shlex.quote(place)} --word-vectors corpus",
+    ):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

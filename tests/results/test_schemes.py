@@ -220,7 +220,7 @@ def test_what_lacks_its_files_is_not_shown_but_named_with_what_it_needs(right, t
     scored = score_predictions(right["gqa"], files.gqa_file(tmp_path))
     assert not {"consistency", "validity", "plausibility", "grounding"} & shown(scored).keys()
     assert tables(scored)[0].missing == {
-        "consistency": "predictions and records of the entailed questions",
+        "consistency": "predictions and records of the entailed questions, which the file of all questions has",
         "validity, plausibility": "--choices",
         "grounding": "--attentions and --scene-graphs",
     }

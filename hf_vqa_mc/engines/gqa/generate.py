@@ -114,7 +114,7 @@ def generate(
             **dataset_statistics(table, selected, splits, problems),
         }
         write_json(folder / STATISTICS, statistics, indent=1)
-    return Generated(output.absolute(), statistics)
+    return Generated(output.resolve(), statistics)
 
 
 def _ask_all(
@@ -170,7 +170,12 @@ def _graphs(paths: Sequence[Path], ontology: Ontology, problems: Counter[str]) -
 def _read(path: Path) -> Iterator[RawGraph]:
     """A file is GQA's, a folder Visual Genome's."""
     if path.is_dir():
-        return read_visual_genome(Folder(path))
+        files = Folder(path)
+        if not files.has("image_data.json") and (own := sorted(path.glob("*sceneGraphs.json*"))):
+            raise InputError(
+                f"{path}: a folder is read as Visual Genome's; name GQA's files one by one, such as {own[0]}"
+            )
+        return read_visual_genome(files)
     if not path.exists():
         raise InputError(f"{path}: no such file; expected scene graphs as GQA's, or a folder with Visual Genome's")
     return read_gqa_graphs(PublishedFile(path.name, path))
