@@ -11,7 +11,7 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.columns import is_text
-from hf_vqa_mc.builder.loading import load_splits
+from hf_vqa_mc.builder.loading import check_has_choices, load_splits
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.packed import unpacked
 
@@ -62,7 +62,7 @@ def open_tables(dataset: str, config: str | None) -> Opened:
         config: needed where there are several.
 
     Raises:
-        InputError: there is none, or it cannot be read.
+        InputError: there is none, it cannot be read, or it is an open-ended config of vqa-mc build.
         ConnectionError: it lies on the Hub, which cannot be reached.
     """
     path = Path(dataset)
@@ -74,6 +74,8 @@ def open_tables(dataset: str, config: str | None) -> Opened:
     if not path.is_dir() and (path.is_absolute() or file_form(path) is not None or dataset.startswith(".")):
         raise InputError(f"there is no file or folder {dataset}; expected {EXPECTED}")
     config, splits = load_splits(dataset, config, EXPECTED)
+    for rows in splits.values():
+        check_has_choices(rows.column_names, dataset, config)
     tables = {str(name): _table(rows) for name, rows in splits.items()}
     places = {name: f"{dataset}, {config}, {name}" for name in tables}
     return Opened(config, tables, places, path.absolute() if path.is_dir() else None)

@@ -34,8 +34,8 @@ the target means, or another decoy of its set, is turned away.
 """
 
 OPEN_ENDED = """\
-Questions about images with their answers and all else that their publisher says of them, without choices; the figures
-below say how far the answers alone give themselves away.
+Questions about images with their answers and all else that their files say of them, without choices; the figures below
+say how far the answers alone give themselves away.
 """
 
 COLUMNS = """\
@@ -211,7 +211,7 @@ def _making(name: str, entry: dict[str, Any]) -> str:
     made = entry["made_with"]
     if not made["settings"]:
         return (
-            f"hf_vqa_mc {made['version']}; the publisher's records, with nothing added. The same files and version "
+            f"hf_vqa_mc {made['version']}; the records of its files, with nothing added. The same files and version "
             "give the same bytes."
         )
     vectors = made["word_vectors"]

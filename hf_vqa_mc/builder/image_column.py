@@ -81,13 +81,16 @@ def images_folder(ds: Any, images: str | Path | None) -> str:  # noqa: ANN401  a
 
 
 def _images_config(config: str, where: str) -> str:
-    """``vqa_minus_images`` for ``vqa_minus_iou_qou``: the longest of the images configs there that fits."""
+    """``vqa_minus_images`` for ``vqa_minus_iou_qou``: the longest of the images configs there that fits.
+
+    A source's own name is that of an open-ended config: ``tdiuc_images`` for ``tdiuc``.
+    """
     import fsspec
 
     file_system, root = fsspec.url_to_fs(where)
     there = [Path(path).name for path in (file_system.ls(root, detail=False) if file_system.isdir(root) else [])]
     offered = sorted((name for name in there if name.endswith(IMAGES_SUFFIX)), key=len)
-    fitting = [name for name in offered if config.startswith(name.removesuffix("images"))]
+    fitting = [name for name in offered if f"{config}_".startswith(name.removesuffix("images"))]
     if not fitting and not config and len(offered) == 1:
         fitting = offered
     if not fitting:

@@ -5,7 +5,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hf_vqa_mc.builder.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.sources import open_ended_source
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -34,6 +36,21 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
         config = _config(dataset, config, [str(name) for name in get_dataset_config_names(dataset)])
         return config, load_dataset(dataset, config)
+
+
+def check_has_choices(columns: Collection[str], dataset: str, config: str | None) -> None:
+    """Nothing, unless the columns are those of an open-ended config, which offers nothing to choose from.
+
+    Raises:
+        InputError: they are; says which config to take.
+    """
+    source = open_ended_source(columns)
+    if source is not None:
+        raise InputError(
+            f"{dataset}: {config or source.name} is an open-ended config: it has answers, but no choices; take a "
+            f"multiple-choice config such as {source.name}_{PREFERRED} (vqa-mc build {source.name} --variants "
+            f"{PREFERRED} makes it)"
+        )
 
 
 def chosen_split(splits: Collection[str], wanted: str | None, place: str) -> str:

@@ -76,7 +76,8 @@ def generate_complementary(
     Example: vqa-mc generate complementary vqa_mc vqa_iou_qou --features vqa_mc_features/resnet-152/vqa
 
     A line a question: candidate images, the likeliest to have another answer first; distances; that probability; and
-    whether what the question takes for granted is known to be there.
+    whether the premise, what the question takes for granted, is known to be there (holds) or not to be (fails), is
+    unknown, or there is none, as in "is there a dog?". Candidates whose premise fails go last, however likely.
     """
     import pyarrow as pa
 
@@ -85,6 +86,9 @@ def generate_complementary(
     from hf_vqa_mc.features.image_features import ImageFeatures
     from hf_vqa_mc.written_file import check_place, write_bytes
 
+    _check_around(output, "--output")
+    if page is not None:
+        _check_around(page, "--page")
     inputs = [Path(dataset), features, *(captions or ()), *(coco or ()), *([answers] if answers else [])]
     check_place(output, "--output", inputs)
     if output.suffix not in FORMATS:
@@ -112,6 +116,13 @@ def generate_complementary(
         sys.stdout.write(json.dumps({"output": str(output), **told}, indent=1) + "\n")
     else:
         sys.stdout.write("".join(f"{line}\n" for line in _lines(told, output, page)))
+
+
+def _check_around(path: Path, option: str) -> None:
+    """Nothing, if the folder is there in which a file is to be written; as the other generators, none is made."""
+    folder = path.absolute().parent
+    if not folder.exists():
+        raise InputError(f"{option} {path}: there is no folder {folder}; create it first")
 
 
 def _known(captions: list[Path], coco: list[Path]) -> Any:  # noqa: ANN401  a Known, which is not imported yet
@@ -210,8 +221,10 @@ def _lines(told: dict[str, Any], output: Path, page: Path | None) -> Iterator[st
         yield f"left out, as their images have no features: {told['left_out']['no features of the image']:,} questions"
     if told["candidates_missing"]:
         yield f"fewer candidates than asked for, as there are not so many images: {told['candidates_missing']:,} short"
-    shares = ", ".join(f"{name} on {count / candidates:.1%}" for name, count in premise.items())
-    yield f"what the question takes for granted: {shares} of the candidates"
+    shares = {name: f"{count / candidates:.1%}" for name, count in premise.items()}
+    nothing = shares.pop("none")
+    told_of = ", ".join(f"{name} on {share}" for name, share in shares.items())
+    yield f"what the question takes for granted: {told_of} of the candidates; nothing is on {nothing}"
     yield "estimates " + ", ".join(f"{name} {count / candidates:.1%}" for name, count in by.items())
     yield f"wrote {output}"
     if page is not None:

@@ -133,7 +133,8 @@ def score(
     Example: vqa-mc score results.json v2_mscoco_val2014_annotations.json --official submission
 
     Rows with the answers of several annotators (vqa, vqa2) get consensus accuracy, others the accuracy of picking the
-    target; VQA, TDIUC and GQA files get their own scores. Every question needs a prediction.
+    target; VQA, TDIUC and GQA files, and the open-ended configs of the latter two, get their own scores. Every
+    question needs a prediction.
     """
     from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.results.beside_files import Beside

@@ -11,9 +11,15 @@ from hf_vqa_mc.pages.thumbnails import thumbnail
 
 SHOWN = 6
 """Candidates of a question."""
-SIDE, SMALL_SIDE = 320, 160
+SIDE, SMALL_SIDE = 400, 240
 """Pixels of the longer side of the question's image, and of a candidate's."""
-_PREMISES = {"holds": "what is asked about is there", "fails": "what is asked about is not there", "unknown": ""}
+_PREMISES = {
+    "holds": "what the question needs is there",
+    "fails": "what the question needs is not there",
+    "unknown": "",
+    "none": "nothing is taken for granted",
+}
+"""What is said of a candidate, by the names that `engines.complementary` gives."""
 
 
 def write_complementary_images(
@@ -48,6 +54,7 @@ def _card(row: Mapping[str, Any], image: Callable[[str], bytes | None]) -> dict[
                 "name": plain(image_id, TYPE),
                 "differs": percent(share, 0),
                 "premise": _PREMISES[premise],
+                "kind": premise,
                 **_picture(image(image_id), SMALL_SIDE),
             }
             for image_id, share, premise in zip(*columns, strict=True)

@@ -1,4 +1,4 @@
-"""What was asked, from the rows of a multiple-choice dataset: a folder that vqa-mc build wrote, or one on the Hub."""
+"""What was asked, from the rows of a dataset: a folder that vqa-mc build wrote, or one on the Hub."""
 
 from typing import Any
 
@@ -9,19 +9,22 @@ from hf_vqa_mc.builder.loading import chosen_split, load_splits
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.results.annotation_files import ACCEPTED
 from hf_vqa_mc.results.asked import Asked
+from hf_vqa_mc.results.open_ended_rows import asked_in_rows
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
+from hf_vqa_mc.sources import open_ended_source
 
 REQUIRED = ("question_id", "choices", "label")
 IDS = ("question_id", "image_id")
 
 
-def read_rows(dataset: str, config: str | None = None, split: str | None = None) -> Asked:
+def read_rows(dataset: str, config: str | None = None, split: str | None = None, *, grounding: bool = False) -> Asked:
     """The rows of one split.
 
     Args:
         dataset: what ``load_dataset`` takes.
         config: needed where there are several with questions.
         split: by default test, else validation, else the only one.
+        grounding: keep what GQA's grounding score needs.
 
     Raises:
         InputError: there is no such dataset, config, split or column.
@@ -31,10 +34,14 @@ def read_rows(dataset: str, config: str | None = None, split: str | None = None)
     chosen = chosen_split(list(splits), split, f"{dataset}, {config}")
     rows = splits[chosen]
     place = f"{dataset}, {config}, {chosen}"
+    about = {"dataset": dataset, "config": config, "split": chosen}
+    source = open_ended_source(rows.column_names)
+    if source is not None:
+        return asked_in_rows(source.name, rows, place, about, grounding)
     columns = [name for name in MULTIPLE_CHOICE.names if name in rows.column_names]
     table = rows.select_columns(columns).with_format("arrow")[:]
     _check_columns(table, place)
-    return _asked(table, place, {"dataset": dataset, "config": config, "split": chosen})
+    return _asked(table, place, about)
 
 
 def _check_columns(table: pa.Table, place: str) -> None:

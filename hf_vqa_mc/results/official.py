@@ -82,7 +82,7 @@ def official_files(scored: "Scored", name: str | None = None) -> dict[str, Any]:
     check_has_official(asked)
     model = _in_names(name or bare_name(scored.predictions))
     ids: list[str | int] = asked.ids
-    if asked.kind == "multiple_choice":  # VQA numbers its questions, while ids in our rows are text
+    if asked.kind != "gqa" and "config" in asked.about:  # VQA and TDIUC number theirs; ids in our rows are text
         ids = [int(one) if _NUMBER.fullmatch(str(one)) else one for one in ids]
     answered = [(one, text) for one, text in zip(ids, scored.joined.texts(), strict=True)]
     if asked.kind == "gqa":

@@ -149,7 +149,7 @@ def _read_asked(path: Path, dataset: str, config: str | None, split: str | None,
             raise InputError(f"{dataset} does not exist; expected {ACCEPTED}")
     from hf_vqa_mc.results.built_dataset import read_rows
 
-    return read_rows(str(path) if path.is_dir() else dataset, config, split)
+    return read_rows(str(path) if path.is_dir() else dataset, config, split, grounding=grounding)
 
 
 def _is_parts(folder: Path) -> bool:

@@ -1,6 +1,7 @@
 """Where each dataset is published and how its publisher's files become triplets."""
 
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from hf_vqa_mc.sources.vqa2 import VQA2, VQA2_MINUS
 if TYPE_CHECKING:
     from datasets import DownloadConfig
 
-__all__ = ["SOURCES", "OpenEnded", "RemoteFile", "Source", "find_source", "read_triplets"]
+__all__ = ["SOURCES", "OpenEnded", "RemoteFile", "Source", "find_source", "open_ended_source", "read_triplets"]
 
 SOURCES: dict[str, Source] = {
     source.name: source for source in (VISUAL7W, VQA, VQA_MINUS, VQA2, VQA2_MINUS, COCOQA, QAVG, EASYVQA, TDIUC, GQA)
@@ -40,6 +41,14 @@ def find_source(name: str) -> Source:
     if name not in SOURCES:
         raise unknown_name("source", name, SOURCES)
     return SOURCES[name]
+
+
+def open_ended_source(columns: Collection[str]) -> Source | None:
+    """The source whose open-ended configs have just these columns, None if they are of no such config."""
+    for source in SOURCES.values():
+        if any(set(config.schema.names) == set(columns) for config in source.open_ended):
+            return source
+    return None
 
 
 def read_triplets(

@@ -9,6 +9,8 @@ from hf_vqa_mc.sources.source import Source
 
 STATISTICS = "statistics.json"
 """The file by which a generated folder is known."""
+BY_HASH = "by hash"
+"""How a generated TDIUC says of images that no file told their subset, and a hash chose it."""
 
 
 def generated_by(folder: Path) -> dict[str, Any] | None:
@@ -18,6 +20,15 @@ def generated_by(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return told if isinstance(told, dict) and isinstance(told.get("engine"), str) else None
+
+
+def tells_subsets(folder: Path) -> bool:
+    """Whether COCO's images are all in the subset of 2014 that they are of, as in what is published."""
+    told = generated_by(folder)
+    if told is None:
+        return True
+    counts = told.get("images_by_split")
+    return isinstance(counts, dict) and not any(f", {BY_HASH}, " in one and "genome" not in one for one in counts)
 
 
 def as_found(source: Source, data_dir: Path | None) -> Source:
@@ -30,7 +41,8 @@ def as_found(source: Source, data_dir: Path | None) -> Source:
         title=f"{source.title.split(' (')[0]}-style questions, generated",
         description=f"Questions in the manner of {source.title}, but not its own: vqa-mc generate {source.name} "
         f"(version {told.get('version', 'unknown')}) made them from image annotations, by the procedure of the paper "
-        f"cited below. They are scored as {source.title} is; what is published of that dataset is not true of them.",
+        f"cited below. They are scored as {source.title} is; what is published of that dataset is not true of them. "
+        "The dataset itself:",
         licence="that of the annotations they were made from",
         image_hint="those that were annotated.",
         expected_counts={},

@@ -10,7 +10,16 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.sources import answer_counts
 from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.gqa_records import COLUMNS, PARTS, SCHEMA, question_records, question_table, split_files
+from hf_vqa_mc.sources.gqa_records import (
+    COLUMNS,
+    PARTS,
+    SCHEMA,
+    check_balanced,
+    question_records,
+    question_table,
+    split_files,
+    types_of,
+)
 from hf_vqa_mc.sources.open_ended import column_of
 from hf_vqa_mc.sources.source import Counts, OpenEnded, RemoteFile, Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
@@ -41,6 +50,7 @@ def read(files: Files) -> pa.Table:
     for split, parts in found.items():
         for part in parts:
             for ids, records in question_records(part):
+                check_balanced(records)
                 images, types = records.ids("imageId"), records.inner("types")
                 tables.append(
                     triplet_table(
@@ -49,8 +59,8 @@ def read(files: Files) -> pa.Table:
                         split=[split] * len(ids),
                         question=records.filled_texts("question"),
                         target=records.filled_texts("answer"),
-                        question_type=types.filled_texts("structural"),
-                        answer_type=types.filled_texts("semantic"),
+                        question_type=types_of(types, "structural"),
+                        answer_type=types_of(types, "semantic"),
                         image_file=[_image_file(image_id) for image_id in images],
                     )
                 )
@@ -69,6 +79,8 @@ def _splits(files: Files, not_read: dict[str, str], kind: str) -> tuple[str, ...
 def _read(files: Files, split: str, left_out: Counter[str], kind: str) -> Iterator[pa.Table]:
     for part in split_files(files, kind, {})[split]:
         for ids, records in question_records(part):
+            if kind == BALANCED:
+                check_balanced(records)
             yield question_table(ids, records, left_out)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.gqa_types import SEMANTIC_TYPES, STRUCTURAL_TYPES
 from hf_vqa_mc.sources.files import Files, PublishedFile
 from hf_vqa_mc.sources.json_stream import object_items
 from hf_vqa_mc.sources.records import Records, check_texts
@@ -23,6 +24,8 @@ SPLITS = {"train": "train", "val": "validation", "testdev": "test", "test": "tes
 MAY_LACK_ANSWERS = ("test", "challenge")
 
 TYPES = ("structural", "semantic", "detailed")
+_KNOWN = {"structural": STRUCTURAL_TYPES, "semantic": SEMANTIC_TYPES}
+"""Types that have no other names."""
 GROUPS = ("global", "local")
 ANNOTATED = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
 FIELDS = frozenset(
@@ -56,7 +59,7 @@ COLUMNS = {
     "question_id, image_id": "image_id as Visual Genome's, or with an n before it",
     "question, answer, full_answer": "the answer as a word or two, and as a sentence",
     "is_balanced": "the question is one of the balanced ones",
-    "types": "structural (query, verify, logical, choose, compare), semantic (obj, attr, cat, rel, global), detailed",
+    "types": f"structural ({', '.join(STRUCTURAL_TYPES)}), semantic ({', '.join(SEMANTIC_TYPES)}), detailed",
     "groups": "global and local: those within which answers were balanced, null for none",
     "semantic": "the program: steps of operation, argument and dependencies (places of the steps it builds on)",
     "semantic_str": "the program in a line",
@@ -126,7 +129,7 @@ def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa
         pa.array(records.filled_texts("answer"), pa.string()),
         pa.array(records.texts("fullAnswer"), pa.string()),
         pa.array(records.booleans("isBalanced"), pa.bool_()),
-        _struct("types", [pa.array(types.filled_texts(name), pa.string()) for name in TYPES]),
+        _struct("types", [pa.array(types_of(types, name), pa.string()) for name in TYPES]),
         _struct("groups", [pa.array(groups.texts_or_nulls(name), pa.string()) for name in GROUPS]),
         _programs(records),
         pa.array(records.texts("semanticStr"), pa.string()),
@@ -138,6 +141,30 @@ def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa
         if len(row) > len(FIELDS):
             others.update(f"field {name!r}, which is none of GQA's" for name in row if name not in FIELDS)
     return pa.Table.from_arrays(columns, schema=SCHEMA)
+
+
+def types_of(types: Records, name: str) -> list[str]:
+    """The questions' types of a kind; structural and semantic ones must be GQA's.
+
+    Args:
+        types: the field ``types`` of records.
+        name: one of TYPES.
+
+    Raises:
+        InputError: naming file, question, field and what was expected.
+    """
+    return types.named(name, {one: one for one in _KNOWN[name]}) if name in _KNOWN else types.filled_texts(name)
+
+
+def check_balanced(records: Records) -> None:
+    """Nothing, if all are balanced questions, as those of the files that are named so must be.
+
+    Raises:
+        InputError: naming file and question.
+    """
+    for position, balanced in enumerate(records.booleans("isBalanced")):
+        if not balanced:
+            raise records.unexpected(position, "isBalanced", "true, as the file is of balanced questions", balanced)
 
 
 def _programs(records: Records) -> pa.Array:

@@ -11,6 +11,7 @@ from hf_vqa_mc.sources.json_stream import list_items
 
 LARGEST = 999_999_999_999
 """The largest number that COCO's file names have room for; no publisher's ids come near."""
+WHOLE_NUMBER = f"a whole number from 0 to {LARGEST:,}"
 
 _Value = TypeVar("_Value")
 
@@ -96,7 +97,7 @@ class Records:
         if not set(map(type, values)) <= {int} or (values and not 0 <= min(values) <= max(values) <= LARGEST):
             for position, value in enumerate(values):
                 if type(value) is not int or not 0 <= value <= LARGEST:
-                    raise self.unexpected(position, field, "a whole number from 0 on", value)
+                    raise self.unexpected(position, field, WHOLE_NUMBER, value)
         return values
 
     def named(self, field: str, meanings: Mapping[str, _Value]) -> list[_Value]:

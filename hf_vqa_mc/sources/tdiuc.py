@@ -13,7 +13,7 @@ from hf_vqa_mc.sources import answer_counts
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.source import Counts, OpenEnded, RemoteFile, Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
-from hf_vqa_mc.sources.tdiuc_records import SCHEMA, questions_name, read_splits
+from hf_vqa_mc.sources.tdiuc_records import SCHEMA, annotations_name, questions_name, read_splits, subsets_there
 from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS
 
 NOT_IN_TAIL = (ABSURD, PRESENCE)
@@ -22,12 +22,14 @@ ROWS = 10_000
 """In a piece."""
 
 COLUMNS = {
-    "question_id, image_id, question": "as published",
+    "question_id, image_id, question": "as in the question file",
     "question_type": f"one of {', '.join(sorted(QUESTION_TYPES))}",
     "answer": "the first of answers; an absurd question's says that the question does not apply to the image",
-    "answers": 'as published: answer, answer_id and answer_confidence (null and "" where a record lacks the latter)',
-    "ans_source": "where the question comes from: imported, generated or asked by a person, as published",
-    "image_file": "the publisher's name for the image",
+    "answers": 'as in the annotation file: answer, answer_id and answer_confidence (null and "" where a record lacks '
+    "the latter)",
+    "ans_source": "where the question comes from: imported, generated or asked by a person, in the words of the "
+    "annotation file",
+    "image_file": "COCO's name for the image, that of 2017 where no file tells the subset of 2014; or Visual Genome's",
 }
 COUNTED = ("question_type", "ans_source", "answer")
 TYPES_ANSWERS, ORIGINS_ANSWERS, TYPES_ORIGINS = TOGETHER = (
@@ -70,7 +72,7 @@ def has_triplets(files: Files) -> bool:
 
 
 def _splits(files: Files, not_read: dict[str, str]) -> tuple[str, ...]:
-    return tuple(split for subset, split in SUBSETS.items() if files.has(questions_name(subset)))
+    return tuple(SUBSETS[subset] for subset in subsets_there(files, not_read))
 
 
 def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
@@ -170,12 +172,12 @@ TDIUC = Source(
             url="https://kushalkafle.com/data/TDIUC.zip",
             holds=(
                 *map(questions_name, SUBSETS),
-                *(f"mscoco_{subset}_annotations.json" for subset in SUBSETS),
+                *map(annotations_name, SUBSETS),
             ),
         ),
     ),
     open_ended=(
-        _config("tdiuc", "open", description="The questions as published, whole records.", read=_read),
+        _config("tdiuc", "open", description="All questions of the files, whole records.", read=_read),
         _config(
             "tdiuc_tail",
             "tail",

@@ -89,7 +89,10 @@ def _pairs(file: PublishedFile) -> tuple[list[str], list[str]]:
             for item in items:
                 place = f"{file.place}, pair {len(first)}"
                 if type(item) is not list or len(item) != 2 or not all(_is_id(one) for one in item):
-                    raise InputError(f"{place}: expected two question ids, found {shown(item)}")
+                    raise InputError(
+                        f"{place}: expected two question ids (text, or whole numbers up to {LARGEST:,}), found "
+                        f"{shown(item)}"
+                    )
                 one, other = map(str, item)
                 before = seen.setdefault(frozenset((one, other)), len(first))
                 if one == other or before != len(first):

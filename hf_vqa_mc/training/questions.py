@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.builder.loading import load_splits
+from hf_vqa_mc.builder.loading import check_has_choices, load_splits
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import CHOICE_KINDS, QUESTIONS, checked_rows
 
@@ -90,6 +90,8 @@ def read_splits(dataset: str, config: str) -> Splits:
         ConnectionError: it lies on the Hub, which cannot be reached.
     """
     _, loaded = load_splits(dataset, config)
+    for rows in loaded.values():
+        check_has_choices(rows.column_names, dataset, config)
     number_of: dict[str, int] = {}
     splits = {
         str(split): _numbered(rows, f"{dataset}, {config}, {split}", number_of) for split, rows in loaded.items()

@@ -24,7 +24,7 @@ from hf_vqa_mc.schema import features_of
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import Reading
-from tests.builder.fixtures import draw_images, tree_bytes
+from tests.builder.fixtures import colour_of, draw_images, tree_bytes
 from tests.sources.open_ended_files import gqa_json, write_gqa, write_json, write_tdiuc, write_vqa2_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
@@ -308,6 +308,19 @@ def test_images_of_pairs_are_those_of_both_questions(raw, tmp_path):
     assert set(stored["image_id"][:]) == set(images["image_id"].to_pylist())
     rows = hf_vqa_mc.with_images(_load(output, "vqa2_pairs")["train"], output)
     assert rows[0]["image"].size == (8, 8)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_config_called_as_its_source_gets_its_images(raw, tmp_path, streaming):
+    expected = pa.concat_tables(_expected(raw, "tdiuc").values())
+    pictures = draw_images(tmp_path / "pictures", expected.select(["image_id", "image_file"]))
+    output = tmp_path / "vqa_mc"
+    build_dataset("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open", "tail"], images=pictures)
+    for config in ("tdiuc", "tdiuc_tail"):
+        ds = hf_vqa_mc.with_images(_load(output, config, streaming=streaming), output)
+        row = next(iter(ds["validation"]))
+        found = row["image"].convert("RGB").getpixel((0, 0))
+        assert all(abs(one - other) < 3 for one, other in zip(found, colour_of(row["image_id"]), strict=True))
 
 
 def test_real_questions_of_gqa_load_with_all_they_hold(real_data: Path, tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_a_folder_under_the_name_of_a_file_is_not_taken_for_it(tmp_path: Path) -
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = fixtures.write_visual7w(tmp_path)
 
-    def refuse(self: Path, mode: str) -> None:
+    def refuse(self: Path, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "open", refuse)

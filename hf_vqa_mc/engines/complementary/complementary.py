@@ -1,7 +1,8 @@
 """Candidates for complementary images, from top to bottom: near images, ranked by how likely the answer differs.
 
 Goyal et al. 2017, Sect. 3: workers saw a question's 24 nearest images and picked one that the question makes sense
-for and whose answer differs. Nobody picks here: every candidate comes with an estimate, the likeliest first.
+for and whose answer differs. Nobody picks here: every candidate comes with an estimate, the likeliest first, but those
+last on which something is absent that the question takes for granted.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,11 +30,11 @@ COMPLEMENTARY = pa.schema(
         ("split", pa.string()),
         ("question", pa.string()),
         ("answer", pa.string()),
-        ("candidates", pa.list_(pa.string())),  # image ids, the best first
+        ("candidates", pa.list_(pa.string())),  # image ids, the best first; premise "fails" last
         ("distances", pa.list_(pa.float64())),  # Euclidean, between the features
         ("differs", pa.list_(pa.float64())),  # probability in [0, 1] that the answer is another there
         ("evidence", pa.list_(pa.float64())),  # how much that rests on, see `likelihood`; NaN for a model's word
-        ("premise", pa.list_(pa.string())),  # whether what the question takes for granted is there: PREMISES
+        ("premise", pa.list_(pa.string())),  # whether what the question takes for granted is there, or it takes nothing
     ]
 )
 """A row a question."""
@@ -54,7 +55,10 @@ def complementary(
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Ranks the images nearest to each question's image by how likely the answer differs there.
 
-    Candidates on which the premise is known to fail come last; ties are in the order of nearness.
+    Candidates on which the premise is known to fail come last, whatever the estimate; ties are in the order of
+    nearness. ``premise`` is one of PREMISES: the objects that the question takes for granted are all known to be on
+    the candidate (holds), one is known to be absent (fails), neither is known (unknown), or the question takes nothing
+    for granted, as "is there a dog?" does (none).
 
     Args:
         features: float32 (images, dim), finite; may be mapped from a file.

@@ -32,10 +32,11 @@ def read_captions(paths: Sequence[Path]) -> dict[str, list[str]]:
 def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozenset[str]]:
     """The categories of the objects on each image, by image_id, from files as COCO's ``instances_*.json``.
 
-    Images without any object are there, too, with none. All files must have the same categories.
+    Images without any object are there, too, with none. All files must have the same categories, and list the images
+    of all their annotations: what a cut file lacks would count as absent.
 
     Raises:
-        InputError: a file is not of that form, or has other categories; names file, record and field.
+        InputError: a file is not of that form, is cut, or has other categories; names file, record and field.
     """
     there: dict[str, set[str]] = {}
     known: frozenset[str] | None = None
@@ -50,13 +51,20 @@ def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozense
         if known is not None and categories != known:
             raise InputError(f"{path}: its {len(categories)} categories are not those of {paths[0]} ({len(known)})")
         known = categories
-        for place, record in _records(file, "images", path):
-            there.setdefault(_id(record, "id", place), set())
+        listed = {_id(record, "id", place) for place, record in _records(file, "images", path)}
+        for image_id in sorted(listed):
+            there.setdefault(image_id, set())
         for place, record in _records(file, "annotations", path):
             category = _id(record, "category_id", place)
             if category not in names:
                 raise InputError(f"{place}, field 'category_id': expected one of the categories, not {category}")
-            there.setdefault(_id(record, "image_id", place), set()).add(names[category])
+            image_id = _id(record, "image_id", place)
+            if image_id not in listed:
+                raise InputError(
+                    f"{place}, field 'image_id': expected one of the {len(listed):,} listed images, found {image_id}; "
+                    "the file is cut: what it lacks would count as absent, so take the whole file"
+                )
+            there[image_id].add(names[category])
     return there, known or frozenset()
 
 

@@ -1,37 +1,45 @@
 """What a question takes for granted, and whether it is known to be on an image (Goyal et al. 2017, Sect. 3).
 
-The paper's workers saw that "what is the woman doing?" needs a woman. Here the objects that a question names are
-looked for among what is known of an image: what its captions, its annotated instances, its other questions and their
-answers name. Only annotated instances can say that an object is absent, and only of their own categories.
+The paper's workers saw that "what is the woman doing?" needs a woman. Here the objects that a question takes for
+granted are looked for among what is known of an image: what its captions, its annotated instances, its other questions
+and their answers name. Only annotated instances can say that an object is absent, and only of their own categories.
+
+A question that is not answered by yes or no takes all objects that it names for granted. One that is takes those that
+it speaks of as known ("the clock", "this man", "he"), and asks about the others: "is there a big tree behind the
+clock?" needs a clock and no tree, "is there a tree?" and "is this a kitchen?" need nothing but an image.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import product
 
-from hf_vqa_mc.language.text import words
-from hf_vqa_mc.language.wordnet import load_wordnet
+from hf_vqa_mc.engines.complementary.named_objects import FUNCTION_WORDS, PERSONS, Named, kinds_of, named_in, objects_in
+from hf_vqa_mc.language.text import SMALL_NUMBERS, words
 
-UNKNOWN, HOLDS, FAILS = 0, 1, 2
-PREMISES = ("unknown", "holds", "fails")
-"""Names of the numbers above."""
+UNKNOWN, HOLDS, FAILS, NONE = 0, 1, 2, 3
+PREMISES = ("unknown", "holds", "fails", "none")
+"""Names of the numbers above; none: nothing is taken for granted, so the question makes sense of any image."""
 
-_ASKS_WHETHER = (("is", "there"), ("are", "there"), ("do", "you", "see"), ("can", "you", "see"))
-"""Questions that begin so ask whether an object is there, and take nothing for granted."""
+_YES_OR_NO = frozenset(
+    "is are was were am do does did has have had can could will would should may might must ca wo".split()
+)
+"""Words that open a question answered by yes or no; also with n't, which leaves ca and wo of can't and won't."""
+_ARTICLES = ("a", "an", "any", "the", "some")
+_ASKS_WHETHER = frozenset(
+    [
+        *product(("is", "are", "was", "were"), ("there",)),
+        *product(("do", "can", "could", "did"), ("you", "we", "i"), ("see", "spot", "notice", "find")),
+        *product(("does", "do"), ("this", "the"), ("picture", "photo", "image", "scene"), ("show", "have", "contain")),
+    ]
+)
+"""Openings of questions whether the object named next is there."""
+_ASKS_WHAT = frozenset(product(("is", "are", "was", "were"), ("this", "that", "it", "these", "those")))
+"""Openings of questions whether what is shown is of a kind, where an article comes next or the kind comes last."""
+_SPOKEN_OF_AS_KNOWN = frozenset("the this that these those his her their its your my our".split())
+_BEFORE_A_NOUN = _SPOKEN_OF_AS_KNOWN | {*_ARTICLES, *SMALL_NUMBERS, "all", "many", "more", "most", "much"}
 _NO = frozenset(["no", "none", "zero", "nothing", "not", "nobody", "no one"])
 """Answers after which what a question names may well be absent."""
-_PERSONS = {"he": "man", "his": "man", "him": "man", "she": "woman", "her": "woman", "they": "person"}
-_PERSONS |= dict.fromkeys(("who", "people", "someone", "anyone", "everyone"), "person")
-"""Words for a person, and what they take for granted."""
-_FUNCTION_WORDS = frozenset(
-    "a an the is are was were be been am do does did has have had can could will would should may might must in on at "
-    "of to for from by with as if or and but not no yes it its i me my we us our you your this that these those them "
-    "their there here what which where when why how whose many much any some all each more most one two three four "
-    "five six seven eight nine ten zero than then so too very up down out over off".split()
-)
-"""Not objects, though WordNet has nouns that are spelt alike (a doe, arsenic, a can)."""
-_PICTURE = frozenset("picture photo photograph image scene shot pic view side front back top bottom".split())
-"""What every image has."""
 
 
 @dataclass
@@ -78,24 +86,25 @@ class Premises:
 
     def of(self, question: str) -> "Premise":
         """What a question takes for granted."""
-        spoken = tuple(words(question))
-        if any(spoken[: len(opening)] == opening for opening in _ASKS_WHETHER):
-            return Premise(self._named, self._absent, None)
-        return Premise(self._named, self._absent, objects_in(question))
+        return Premise(self._named, self._absent, taken_for_granted(question))
 
 
 @dataclass(frozen=True)
 class Premise:
-    """The objects that a question takes for granted; None if it asks whether they are there."""
+    """The objects that a question takes for granted; None if it takes nothing for granted."""
 
     _named: list[set[str]]
     _absent: list[frozenset[str]]
-    objects: list[str] | None
+    objects: Sequence[str] | None
 
     def on(self, image: int) -> int:
-        """HOLDS if all objects are known to be on the image at this place, FAILS if one is known to be absent."""
+        """Whether all objects are known to be on the image at this place, or one to be absent.
+
+        Returns:
+            HOLDS, FAILS or UNKNOWN; NONE, on any image, where nothing is taken for granted.
+        """
         if self.objects is None:
-            return HOLDS
+            return NONE
         missing = [noun for noun in self.objects if noun not in self._named[image]]
         if self.objects and not missing:
             return HOLDS
@@ -103,86 +112,79 @@ class Premise:
         return FAILS if absent and any(absent & kinds_of(noun) for noun in missing) else UNKNOWN
 
 
+@lru_cache(maxsize=1 << 16)
+def taken_for_granted(question: str) -> tuple[str, ...] | None:
+    """The objects without which a question makes no sense, in their base forms; None if it needs but an image.
+
+    None is for questions whether something is there. Of a question that names no object, such as "is it raining?", it
+    is not known what it takes for granted: there is nothing to look for.
+
+    >>> taken_for_granted("Is there a big tree behind the clock?")
+    ('clock',)
+    >>> taken_for_granted("Are there any trees?") is None
+    True
+    >>> taken_for_granted("What color is the tree?")
+    ('tree',)
+    """
+    spoken = words(question)
+    named = named_in(spoken)
+    if not spoken or spoken[0].removesuffix("n't").removesuffix("n’t") not in _YES_OR_NO:
+        return tuple(dict.fromkeys(one.noun for one in named))
+    spoken[0] = spoken[0].removesuffix("n't").removesuffix("n’t")
+    asked = next((one for one in named[:1] if _is_asked_about(one, spoken)), None)
+    known: list[Named] = []
+    for place, one in enumerate(named):
+        if one is not asked and _is_known(one, spoken, named[:place], known):
+            known.append(one)
+    if not known and (named or _opening(spoken)):
+        return None
+    return tuple(dict.fromkeys(one.noun for one in known))
+
+
+def _opening(spoken: Sequence[str]) -> int:
+    """Words of the opening that asks whether something is there, 0 if there is none."""
+    return next((size for size in (2, 3, 4) if tuple(spoken[:size]) in _ASKS_WHETHER), 0)
+
+
+def _is_asked_about(one: Named, spoken: Sequence[str]) -> bool:
+    """Whether it is asked if this object, the first that is named, is there or is what is shown."""
+    opening = _opening(spoken)
+    is_kind = tuple(spoken[:2]) in _ASKS_WHAT and (spoken[2] in _ARTICLES or one.end == len(spoken))
+    if not opening and not is_kind:
+        return False
+    between = spoken[opening or len(("is", "this")) : one.start]
+    return not any(word in FUNCTION_WORDS and word not in _BEFORE_A_NOUN for word in between)
+
+
+def _is_known(one: Named, spoken: Sequence[str], before: Sequence[Named], known: Sequence[Named]) -> bool:
+    """Whether an object is spoken of as known: "he", "the three big trees", "the bus stop", but not "a tree"."""
+    if spoken[one.start] in PERSONS:
+        return True
+    place = one.start - 1
+    if before and before[-1].end == one.start:
+        return before[-1] in known
+    while place >= 0 and (spoken[place] not in FUNCTION_WORDS or spoken[place] in SMALL_NUMBERS):
+        if any(other.start <= place < other.end for other in before):  # "the man wearing glasses"
+            return False
+        place -= 1
+    return place >= 0 and spoken[place] in _SPOKEN_OF_AS_KNOWN
+
+
 def _told(question: str, answer: str) -> set[str]:
     """The objects that a question and its answer say are on the image, and what they are kinds of."""
     said = words(answer)
     if " ".join(said) in _NO or (said and said[0] in _NO):
         return set()
-    return {kind for text in (question, answer) for noun in objects_in(text) for kind in kinds_of(noun)}
+    nouns = [*_said_to_be_there(question, said), *objects_in(answer)]
+    return {kind for noun in nouns for kind in kinds_of(noun)}
 
 
-@lru_cache(maxsize=1 << 16)
-def _objects_in(text: str) -> tuple[str, ...]:
-    spoken = words(text)
-    found: dict[str, None] = {}
-    place = 0
-    while place < len(spoken):
-        pair = "_".join(spoken[place : place + 2])
-        if place + 1 < len(spoken) and spoken[place] not in _FUNCTION_WORDS and (noun := _object(pair)):
-            found[noun] = None
-            place += 2
-            continue
-        word = _PERSONS.get(spoken[place], spoken[place])
-        if word not in _FUNCTION_WORDS and word not in _PICTURE and (noun := _object(word)):
-            found[noun] = None
-        place += 1
-    return tuple(found)
-
-
-def objects_in(text: str) -> list[str]:
-    """The things that a text names, in their base forms: nouns whose most frequent sense is something to be seen.
-
-    >>> objects_in("What color are the women's umbrellas?")
-    ['woman', 'umbrella']
-    >>> objects_in("What time is it?")
-    []
-    """
-    return list(_objects_in(text))
-
-
-@lru_cache(maxsize=1 << 16)
-def _object(form: str) -> str:
-    """The base form of a noun whose most frequent sense is an object, else ""."""
-    nouns = load_wordnet().nouns
-    for base in nouns.base_forms(form)[::-1]:  # "glasses" before "glass" only if nothing else is known
-        senses = nouns.senses(base)
-        if senses and _root() in _ancestors(senses[0]):
-            return base
-    return ""
-
-
-@lru_cache(maxsize=1 << 16)
-def kinds_of(noun: str) -> frozenset[str]:
-    """What a noun in its base form is a kind of, as nouns whose most frequent sense that is, itself among them.
-
-    >>> {"puppy", "dog", "animal"} <= kinds_of("puppy"), "puppy" in kinds_of("dog")
-    (True, False)
-    """
-    senses = load_wordnet().nouns.senses(noun)
-    above = [ancestor for ancestor in _ancestors(senses[0]) if _root() in _ancestors(ancestor)] if senses else []
-    return frozenset([noun, *(name for ancestor in above for name in _first_sense_names().get(ancestor, ()))])
-
-
-@lru_cache(maxsize=1)
-def _first_sense_names() -> dict[int, list[str]]:
-    nouns = load_wordnet().nouns
-    names: dict[int, list[str]] = {}
-    for lemma, place in nouns.lemmas.items():
-        if nouns.starts[place] < nouns.starts[place + 1]:
-            names.setdefault(nouns.synsets[nouns.starts[place]], []).append(lemma)
-    return names
-
-
-@lru_cache(maxsize=1)
-def _root() -> int:
-    """The sense of "object" that can be seen and touched."""
-    return load_wordnet().nouns.senses("object")[0]
-
-
-def _ancestors(sense: int) -> frozenset[int]:
-    wordnet = load_wordnet()
-    start, end = wordnet.ancestor_starts[sense], wordnet.ancestor_starts[sense + 1]
-    return frozenset(wordnet.ancestors[start:end].tolist())
+def _said_to_be_there(question: str, said: Sequence[str]) -> Sequence[str]:
+    """All objects of a question, but of "is this a dog or a cat?", which names what is not there, what it needs."""
+    spoken = words(question)
+    if "or" in spoken and spoken[0] in _YES_OR_NO and said[:1] != ["yes"]:
+        return taken_for_granted(question) or ()
+    return objects_in(question)
 
 
 def _category(name: str) -> str:

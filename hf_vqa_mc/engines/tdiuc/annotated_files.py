@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from hf_vqa_mc.engines.tdiuc.images import GENOME_OFFSET, SPLITS, Images, subset_in
+from hf_vqa_mc.engines.tdiuc.images import SPLITS, Images, subset_in
 from hf_vqa_mc.engines.tdiuc.made import Made
 from hf_vqa_mc.engines.tdiuc.post_processing import tidy_answer, tidy_question
 from hf_vqa_mc.engines.tdiuc.question import HAND_ANNOTATED
@@ -14,6 +14,7 @@ from hf_vqa_mc.packed import unpacked
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.records import LARGEST, Records, read_records
+from hf_vqa_mc.sources.tdiuc_records import GENOME_OFFSET, annotations_name, questions_name, subsets_there
 
 _JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")
 
@@ -34,9 +35,11 @@ def read_annotated(path: Path, images: Images, made: Made) -> None:
         _read_lines(path, images, made)
     elif path.is_dir():
         folder = Folder(path)
-        there = [subset for subset in SPLITS if folder.has(f"mscoco_{subset}_annotations.json")]
-        for told in there or SPLITS:
-            _read_layout(folder.find(f"mscoco_{told}_annotations.json"), folder, told, images, made)
+        empty: dict[str, str] = {}
+        subsets_there(folder, empty)
+        there = [subset for subset in SPLITS if folder.has(annotations_name(subset))]
+        for told in [subset for subset in there if questions_name(subset) not in empty] or SPLITS:
+            _read_layout(folder.find(annotations_name(told)), folder, told, images, made)
     elif path.is_file():
         subset = subset_in(path.name)
         if subset is None or "annotations.json" not in path.name:

@@ -1,6 +1,7 @@
 """COCO's instance annotations: files that list their images and all annotated objects on them."""
 
 import math
+import re
 import zipfile
 from array import array
 from collections.abc import Iterator, Sequence
@@ -12,12 +13,13 @@ import numpy as np
 
 from hf_vqa_mc.engines.tdiuc.images import Images, subset_in
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.sources.files import PublishedFile, check_members, member_names
 from hf_vqa_mc.sources.json_stream import items_of_lists
 from hf_vqa_mc.sources.records import Records
 
 NAMES = tuple(COCO_OBJECTS)
+_OF_A_RELEASE = re.compile(r"^COCO_(train|val|test)20\d\d_")
 _NUMBERS = {name: number for number, name in enumerate(NAMES)}
 
 
@@ -63,6 +65,7 @@ class CocoAnnotations:
         }
         self._images = images
         self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
+        self._photographs: dict[int, tuple[str, str]] = {}
         self._numbers = array("q")  # annotation id, image id, category, crowd
         self._boxes = array("d")  # area, left, top, width, height
 
@@ -74,19 +77,26 @@ class CocoAnnotations:
         """Adds a file's images and objects; what another file held already is counted.
 
         Raises:
-            InputError: the file is not as COCO's are, or is cut.
+            InputError: the file is not as COCO's are, or is cut, or has another photograph under another file's id.
         """
         part = _FilePart(file)
         names = part.category_names()
         annotated = frozenset(names.values())
-        for image_id, (width, height, subset) in part.images.items():
+        for image_id, (width, height, name) in part.images.items():
             known = self._sizes.get(image_id)
+            other_name, other_place = self._photographs.setdefault(image_id, (name, file.place))
             self.left_out["images listed in another file too"] += known is not None
             if known is not None and known[:2] != (width, height):
                 raise InputError(
                     f"{file.place}: image {image_id} is {width} x {height} pixels here and {known[0]} x {known[1]} in "
-                    "another file; give files of the same images"
+                    f"{other_place}; an id must be of one photograph in all files: give files of the same images"
                 )
+            if _photograph(name) != _photograph(other_name):
+                raise InputError(
+                    f"{file.place}: image {image_id} is {shown(name)} here and {shown(other_name)} in {other_place}; "
+                    "an id must be of one photograph in all files: number the images of one of them anew"
+                )
+            subset = subset_in(name)
             self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
             self._images.add(image_id, "coco", subset or subset_in(file.name), file.place)
         part.check_complete()
@@ -137,7 +147,8 @@ class _FilePart:
 
     def __init__(self, file: PublishedFile) -> None:
         self.file = file
-        self.images: dict[int, tuple[int, int, str | None]] = {}
+        self.images: dict[int, tuple[int, int, str]] = {}
+        """width, height and the last part of the file name"""
         self.ids = array("q")
         self.image_ids = array("q")
         self.categories_of = array("q")
@@ -162,7 +173,7 @@ class _FilePart:
                 raise records.unexpected(at, "id", "an image that is not listed before", image_id)
             if not width or not height:
                 raise records.unexpected(at, "width" if not width else "height", "pixels, 1 or more", 0)
-            self.images[image_id] = (width, height, subset_in(PurePosixPath(name).name))
+            self.images[image_id] = (width, height, PurePosixPath(name).name)
 
     def _read_annotations(self, records: Records) -> None:
         self.ids.extend(records.whole_numbers("id"))
@@ -242,6 +253,15 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
             raise InputError(f"COCO file {path}: expected a member instances*.json in it, found none")
         found += [PublishedFile(PurePosixPath(one).name, path, one) for one in wanted]
     return found
+
+
+def _photograph(name: str) -> str:
+    """What a file name says beside the release: COCO renamed its images, and people store them in other formats.
+
+    >>> _photograph("COCO_val2014_000000000042.jpg") == _photograph("000000000042.png")
+    True
+    """
+    return _OF_A_RELEASE.sub("", PurePosixPath(name).stem)
 
 
 def _are_numbers(values: Sequence[object]) -> bool:

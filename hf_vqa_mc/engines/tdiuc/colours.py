@@ -29,6 +29,15 @@ def colours_in(text: str) -> set[str]:
     return {COLOURS[word] for word in text.replace("-", " ").split() if word in COLOURS}
 
 
+def one_spelling(text: str) -> str:
+    """The text with each common colour in the spelling that is answered.
+
+    >>> one_spelling("grey and white")
+    'gray and white'
+    """
+    return " ".join(COLOURS.get(word, word) for word in text.split())
+
+
 def single_colour(attributes: tuple[str, ...]) -> str | None:
     """The one common colour of an object, if it has one and no other, nor a shade or mixture."""
     named = [one for one in attributes if colours_in(one) or set(one.split()) & _SHADES]

@@ -20,7 +20,7 @@ from hf_vqa_mc.engines.tdiuc.genome_files import (
     read_image_ids,
 )
 from hf_vqa_mc.engines.tdiuc.genome_questions import ask_genome, names_in
-from hf_vqa_mc.engines.tdiuc.images import GENOME_OFFSET, Images
+from hf_vqa_mc.engines.tdiuc.images import Images
 from hf_vqa_mc.engines.tdiuc.imported import import_genome, import_vqa
 from hf_vqa_mc.engines.tdiuc.kinds import ask_kinds, ask_scene, ask_sport
 from hf_vqa_mc.engines.tdiuc.made import Made
@@ -35,6 +35,7 @@ from hf_vqa_mc.engines.tdiuc.writing import ENGINE, write_layout
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 from hf_vqa_mc.sources.files import Folder
+from hf_vqa_mc.sources.tdiuc_records import GENOME_OFFSET
 
 Progress = Callable[[str, int, int], None]
 
@@ -97,8 +98,9 @@ def generate_tdiuc(
     questions = settled(questions, settings.min_answers, images, settings.seed, made.left_out)
     questions = _with_absurd(questions, absent, settings, made.left_out, progress)
     if not questions:
-        reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3))
-        raise InputError(f"nothing can be asked of these annotations ({reasons}); give more images")
+        reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
+        told_why = f" ({reasons})" if reasons else ""
+        raise InputError(f"nothing can be asked of these annotations{told_why}; give more images")
     told = {
         "settings": asdict(settings),
         "visual_genome_image_ids": f"those from {GENOME_OFFSET} on are {GENOME_OFFSET} + Visual Genome's id",

@@ -1,19 +1,26 @@
 """Visual Genome's objects, attributes and relationships of one image after the other."""
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from hf_vqa_mc.engines.tdiuc.images import GENOME_OFFSET, Images
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.engines.tdiuc.images import Images
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.records import Records, read_records
+from hf_vqa_mc.sources.tdiuc_records import GENOME_OFFSET
 
 OBJECTS, ATTRIBUTES, RELATIONSHIPS = "objects.json", "attributes.json", "relationships.json"
 IMAGES, QUESTIONS = "image_data.json", "question_answers.json"
+SAME_PHOTOGRAPH = "images that are the same photograph of COCO as another, asked about as one"
 _LISTS = {OBJECTS: "objects", ATTRIBUTES: "attributes", RELATIONSHIPS: "relationships"}
+FARTHEST = 1_000_000
+"""No side of an image has so many pixels; boxes may begin a little outside it."""
+
+_BOX = {"x": -FARTHEST, "y": -FARTHEST, "w": 0, "h": 0}
+"""The fields of a box, and the least that each can be."""
+_Item = TypeVar("_Item", int, str)
 
 
 @dataclass
@@ -52,9 +59,10 @@ def read_image_ids(folder: Folder, images: Images, left_out: dict[str, int]) -> 
     Without image_data.json all images are taken as Visual Genome's own.
 
     Raises:
-        InputError: the file is malformed or lists an image twice.
+        InputError: the file is malformed, lists an image twice, or gives two photographs the same of COCO's ids.
     """
     ids: dict[int, int] = {}
+    told: dict[int, tuple[int, object]] = {}
     if not folder.has(IMAGES):
         left_out["no image_data.json: images that are COCO's are not known as such"] = 1
         return ids
@@ -67,6 +75,17 @@ def read_image_ids(folder: Folder, images: Images, left_out: dict[str, int]) -> 
                 raise records.unexpected(at, "image_id", "an image that is not listed before", image_id)
             if coco_id is not None and (type(coco_id) is not int or not 0 < coco_id < GENOME_OFFSET):
                 raise records.unexpected(at, "coco_id", "COCO's id or null", coco_id)
+            if coco_id is not None:
+                row = records.rows[at]
+                photograph = row.get("flickr_id") or (row.get("width"), row.get("height"))
+                other, before = told.setdefault(coco_id, (image_id, photograph))
+                if photograph != before:
+                    raise InputError(
+                        f"{records.place(at)}, field 'coco_id': image {image_id} has {coco_id}, and so has image "
+                        f"{other}, which is another photograph (by flickr_id, or width and height); give the "
+                        "published file, or null for images that are not COCO's"
+                    )
+                left_out[SAME_PHOTOGRAPH] = left_out.get(SAME_PHOTOGRAPH, 0) + (other != image_id)
             ids[image_id] = coco_id if coco_id is not None else GENOME_OFFSET + image_id
             images.add(ids[image_id], "coco" if coco_id is not None else "genome", None, file.place)
     return ids
@@ -101,7 +120,7 @@ def read_genome(
                 if name in seen or image_id in done:
                     raise records.unexpected(at, "image_id", "an image that is not listed before", image_id)
                 seen.add(name)
-                inner = Records(rows, partial(_item, records.place, at))
+                inner = Records(rows, partial(_item, records.place, at, image_id, _LISTS[name]))
                 _add(image, name, inner, left_out)
                 if len(seen) == len(present):
                     done.add(image_id)
@@ -143,34 +162,58 @@ def _add(image: GenomeImage, name: str, rows: Records, left_out: dict[str, int])
 def _add_object(image: GenomeImage, rows: Records, at: int, row: Any, left_out: dict[str, int]) -> int | None:  # noqa: ANN401
     """The object's id, or None where it has no name."""
     if type(row) is not dict:
-        raise InputError(f"{rows.place(at)}: expected an object with names and a box, found {str(row)[:60]!r}")
+        raise InputError(f"{rows.place(at)}: expected an object with names and a box, found {shown(row)}")
     one = Records([row], lambda _: rows.place(at))
     object_id = one.whole_numbers("object_id")[0]
-    for merged in row.get("merged_object_ids") or ():
+    for merged in _items(one, "merged_object_ids", int, "object ids", left_out):
         image.aliases[merged] = object_id
-    names = row["names"] if type(row.get("names")) is list else [row.get("name")]
-    if not names or type(names[0]) is not str or not names[0].strip():
+    names = _items(one, "names", str, "texts", left_out)
+    if not names and row.get("name") is not None:
+        names = one.texts("name")
+    if not names or not names[0].strip():
         left_out["objects without a name"] = left_out.get("objects without a name", 0) + 1
         return None
-    synsets = row.get("synsets") or [""]
-    box = [one.column(name)[0] for name in ("x", "y", "w", "h")]
-    if not all(type(side) in (int, float) and math.isfinite(side) for side in box):
-        raise one.unexpected(0, "x", "numbers x, y, w and h of a box", box)
-    attributes = row.get("attributes") or ()
+    synsets = _items(one, "synsets", str, "texts", left_out)
+    left, top, width, height = (_side(one, name, least) for name, least in _BOX.items())
+    attributes = _items(one, "attributes", str, "texts", left_out)
     known = image.objects.get(object_id)
     if known is None:
-        known = image.objects[object_id] = GenomeObject(_plain(names[0]), str(synsets[0]), *box)
+        known = image.objects[object_id] = GenomeObject(
+            _plain(names[0]), synsets[0] if synsets else "", left, top, width, height
+        )
     if _plain(names[0]) not in (known.name, *known.other_names):
         known.other_names += (_plain(names[0]),)
     if attributes:
-        told = [_plain(one) for one in attributes if type(one) is str]
-        known.attributes = tuple(dict.fromkeys((*known.attributes, *told)))
+        known.attributes = tuple(dict.fromkeys((*known.attributes, *map(_plain, attributes))))
     return object_id
+
+
+def _side(one: Records, field: str, least: int) -> float:
+    value = one.column(field)[0]
+    if type(value) not in (int, float) or not least <= value <= FARTHEST:
+        raise one.unexpected(0, field, f"pixels from {least:,} to {FARTHEST:,}", value)
+    return float(value)
+
+
+def _items(one: Records, field: str, kind: type[_Item], what: str, left_out: dict[str, int]) -> list[_Item]:
+    """The items of a list that may be missing or null; nulls in it are counted."""
+    value = one.rows[0].get(field)
+    if value is None:
+        return []
+    if type(value) is not list:
+        raise one.unexpected(0, field, f"a list of {what}", value)
+    items = [item for item in value if item is not None]
+    for item in items:
+        if type(item) is not kind:
+            raise one.unexpected(0, field, f"a list of {what}", value)
+    if len(items) < len(value):
+        left_out[f"nulls in {field}"] = left_out.get(f"nulls in {field}", 0) + len(value) - len(items)
+    return items
 
 
 def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _item(place: Callable[[int], str], at: int, row: int) -> str:
-    return f"{place(at)}, item {row}"
+def _item(place: Callable[[int], str], at: int, image_id: int, field: str, row: int) -> str:
+    return f"{place(at)} (image {image_id}), {field}[{row}]"

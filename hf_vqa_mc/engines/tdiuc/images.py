@@ -5,11 +5,10 @@ from collections import Counter
 from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.tdiuc.settings import TRAIN_SHARE
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources.generated import BY_HASH
 
 SPLITS = {"train2014": "train", "val2014": "test"}
 """Kafle and Kanan 2017, appendix "Train and Test Split"."""
-GENOME_OFFSET = 10_000_000_000
-"""What is added to Visual Genome's id of an image that is not COCO's, for both number theirs from 1 on."""
 
 
 class Images:
@@ -51,7 +50,7 @@ class Images:
     def how(self, image_ids: set[int]) -> dict[str, int]:
         """How many images went where and why, such as {"coco, told, train2014": 3}."""
         counts = Counter(
-            f"{self._clusters[one]}, {'told' if one in self._told else 'by hash'}, {self.subset(one)}"
+            f"{self._clusters[one]}, {'told' if one in self._told else BY_HASH}, {self.subset(one)}"
             for one in image_ids
         )
         return dict(sorted(counts.items()))

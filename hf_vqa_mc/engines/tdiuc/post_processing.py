@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.tdiuc.colours import one_spelling
 from hf_vqa_mc.engines.tdiuc.images import Images
 from hf_vqa_mc.engines.tdiuc.numbers_in_words import numbers_in_words
 from hf_vqa_mc.engines.tdiuc.question import NO, ORIGINS, YES, Question
@@ -15,12 +16,12 @@ _SPACED_MARK = re.compile(r"\s+([?,.!]|'s\b)")
 
 
 def tidy_answer(answer: str) -> str:
-    """Lower case, without punctuation at the end, numbers as words.
+    """Lower case, without punctuation at the end, numbers as words, one spelling of gray.
 
-    >>> tidy_answer(" 2 Dogs. ")
-    'two dogs'
+    >>> tidy_answer(" 2 Dogs. "), tidy_answer("Grey")
+    ('two dogs', 'gray')
     """
-    return numbers_in_words(" ".join(answer.lower().split()).rstrip(_TRAILING))
+    return one_spelling(numbers_in_words(" ".join(answer.lower().split()).rstrip(_TRAILING)))
 
 
 def tidy_question(question: str) -> str:

@@ -48,6 +48,9 @@ def vqa_candidates(
     questions until there are 18 different candidates. Texts that `language.text.comparable` holds for the same, such
     as "2" and "two", count once; a dataset with fewer than 18 different answers has fewer candidates.
 
+    Where all correct answers are in lower case, as VQA's are, given plausible answers are put in lower case, too: a
+    capital letter would tell them from all other candidates. Elsewhere they stay as they are written.
+
     Args:
         triplets: a table ``schema.TRIPLETS``; what it has in ``orig_decoys`` is replaced.
         plausible: question_id to what people answered without the image, see `read_plausible`; questions that are
@@ -74,7 +77,10 @@ def vqa_candidates(
     tell = progress or (lambda step, done, total: None)
     table = check_triplets(triplets, "triplets").combine_chunks()
     given, unknown_ids = _given(table["question_id"].to_pylist(), plausible or {})
-    columns = [_flat(table["target"]), pc.list_flatten(_flat(table["answers"])), pc.list_flatten(given)]
+    given_answers = pc.list_flatten(given)
+    if pc.all(pc.equal(table["target"], pc.utf8_lower(table["target"]))).as_py():
+        given_answers = pc.utf8_lower(given_answers)
+    columns = [_flat(table["target"]), pc.list_flatten(_flat(table["answers"])), given_answers]
     answers, (targets, humans, given_texts) = Answers.number(columns)
     asked = filling.Asked(
         keys=answers.keys,

@@ -1,5 +1,6 @@
 """Files of plausible answers: what people answered to each question without seeing its image."""
 
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -8,16 +9,21 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.packed import unpacked
 from hf_vqa_mc.sources.json_stream import list_items, object_items
 
+LONGEST_ANSWER = 200
+"""Characters; the longest answer that VQA's annotators gave has 99."""
+_BREAKS = ("Cc", "Zl", "Zp")
+"""Unicode's categories of characters that end a line or mean something to terminals."""
 _EXPECTED = "a json object {question_id: [answer, ...]} or a list of {question_id, answers: [answer, ...]}"
 
 
 def read_plausible(path: Path) -> dict[str, list[str]]:
-    """Answers given without the image, by question id, in the file's order.
+    """Answers given without the image, by question id, in the file's order, without spaces around them.
 
     Args:
         path: of a json file, plain or packed (.gz, .xz, .zip): ``{question_id: [answer, ...]}`` or a list of
             ``{"question_id": ..., "answers": [answer, ...]}``; ids are text or whole numbers, and an answer may be a
-            record ``{"answer": text}`` as in VQA's annotation files.
+            record ``{"answer": text}`` as in VQA's annotation files. An answer is a line of LONGEST_ANSWER characters
+            at most.
 
     Raises:
         InputError: it is no such file; names file, record and field.
@@ -78,5 +84,13 @@ def _checked(given: object, place: str) -> list[str]:
             text.encode()
         except UnicodeEncodeError:
             raise InputError(f"{place}, field 'answers': expected Unicode text, found {shown(text)}") from None
+        text = text.strip()
+        if any(unicodedata.category(character) in _BREAKS for character in text):
+            raise InputError(f"{place}, field 'answers': expected one line of text, found {shown(text)}")
+        if len(text) > LONGEST_ANSWER:
+            raise InputError(
+                f"{place}, field 'answers': expected {LONGEST_ANSWER} characters at most, found {len(text):,}: "
+                f"{shown(text)}"
+            )
         texts.append(text)
     return texts

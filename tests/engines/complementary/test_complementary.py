@@ -165,6 +165,16 @@ def test_candidates_on_which_the_premise_fails_come_last():
     assert row["premise"][-1] == "fails"
 
 
+def test_questions_that_take_nothing_for_granted_are_told_apart():
+    there = asked(("i0", "is there a dog", "yes"), ("i1", "what color is the dog", "blue"))
+    known = Known(instances={"i2": {"cat"}}, categories=frozenset(["dog", "cat"]))
+    found, told = complementary(ON_A_LINE, IDS, there, k=3, known=known)
+    assert found["premise"][0].as_py() == ["none"] * 3
+    assert "fails" in found["premise"][1].as_py()
+    assert told["premise"]["none"] == 3
+    assert sum(told["premise"].values()) == 6
+
+
 @pytest.mark.parametrize("k", [0, -1, True, 2.5])
 def test_a_number_of_candidates_that_is_none_is_refused(k):
     with pytest.raises(InputError, match="whole number of candidates"):

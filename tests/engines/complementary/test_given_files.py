@@ -35,6 +35,11 @@ def test_real_coco_files_are_read(real_data):
     assert sum(map(len, captions.values())) > len(captions) > 0
 
 
+def test_a_real_cut_file_is_refused(real_data):
+    with pytest.raises(InputError, match="the file is cut"):
+        read_instances([real_data / "coco" / "minyus100__instances_val2014.json.xz"])
+
+
 def test_captions_of_several_files_are_joined(tmp_path):
     one = written(tmp_path, {"annotations": [{"image_id": 1, "caption": "a"}]}, "one.json")
     two = tmp_path / "two.json.xz"
@@ -74,6 +79,10 @@ def test_answers_that_cannot_be_used_are_named_with_their_line(tmp_path, lines, 
         ({"images": []}, "expected a list 'categories'"),
         ({**INSTANCES, "annotations": [{"image_id": 1, "category_id": 9}]}, r"annotations\[0\], field 'category_id'"),
         ({**INSTANCES, "annotations": [{"category_id": 7}]}, r"annotations\[0\], field 'image_id'"),
+        (
+            {**INSTANCES, "annotations": [{"image_id": 1, "category_id": 7}, {"image_id": 3, "category_id": 7}]},
+            r"annotations\[1\], field 'image_id': expected one of the 2 listed images, found 3; the file is cut",
+        ),
         ({**INSTANCES, "categories": [{"id": 7}]}, r"categories\[0\], field 'name'"),
         ({**INSTANCES, "images": ["x"]}, r"images\[0\]: expected a json object"),
     ],

@@ -2,7 +2,17 @@
 
 import pytest
 
-from hf_vqa_mc.engines.complementary.premise import FAILS, HOLDS, UNKNOWN, Known, Premises, objects_in
+from hf_vqa_mc.engines.complementary.named_objects import objects_in
+from hf_vqa_mc.engines.complementary.premise import (
+    FAILS,
+    HOLDS,
+    NONE,
+    PREMISES,
+    UNKNOWN,
+    Known,
+    Premises,
+    taken_for_granted,
+)
 
 
 @pytest.mark.parametrize(
@@ -14,6 +24,10 @@ from hf_vqa_mc.engines.complementary.premise import FAILS, HOLDS, UNKNOWN, Known
         ("Is there a fire hydrant in the picture?", ["fire_hydrant"]),
         ("What time is it?", []),
         ("Does this look as if it can?", []),
+        ("What color is the sky?", ["sky"]),
+        ("What food is on the table?", ["food", "table"]),
+        ("What is in his hand?", ["man", "hand"]),
+        ("Is the white dog on the left open to the outside?", ["dog"]),
     ],
 )
 def test_objects_are_found_and_words_that_only_look_like_nouns_are_not(question, objects):
@@ -56,9 +70,66 @@ def test_an_image_without_annotations_is_unknown_and_one_with_none_of_them_is_em
     assert judged("what color is the dog", instances={"i": set()}, categories=categories) == FAILS
 
 
-def test_a_question_whether_something_is_there_takes_nothing_for_granted():
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is there a dog?",
+        "Are there any dogs in the picture?",
+        "Isn't there a dog?",
+        "Do you see the dog?",
+        "Can you see three small dogs?",
+        "Does the picture show a dog?",
+        "Is this a dog or a cat?",
+        "Is it a dog?",
+        "Are these dogs?",
+        "Is a dog asleep?",
+    ],
+)
+def test_a_question_whether_something_is_there_takes_nothing_for_granted(question):
     known = {"instances": {"i": set()}, "categories": frozenset(["dog"])}
-    assert judged("is there a dog", **known) == HOLDS
+    assert taken_for_granted(question) is None
+    assert judged(question, **known) == NONE
+    assert judged(question, [("what color is the dog", "red")]) == NONE
+    assert PREMISES[NONE] == "none"
+
+
+@pytest.mark.parametrize(
+    ("question", "needed"),
+    [
+        ("Is there a big tree behind the clock?", ["clock"]),
+        ("Are there dogs and cats on the sofa?", ["sofa"]),
+        ("Do you see the dog on the sofa?", ["sofa"]),
+        ("Is there a light on in the room?", ["room"]),
+        ("Is the man holding an umbrella?", ["man"]),
+        ("Is the man wearing glasses?", ["man"]),
+        ("Is he wearing glasses?", ["man"]),
+        ("Are the three small dogs asleep?", ["dog"]),
+        ("Is this dog on a sofa?", ["dog"]),
+        ("Is the bus driver asleep?", ["bus_driver"]),
+        ("Does the woman's dog sleep?", ["woman", "dog"]),
+        ("Has any of the pizza been eaten?", ["pizza"]),
+        ("What is the man holding on a sofa?", ["man", "sofa"]),
+        ("Is it raining?", []),
+        ("Why?", []),
+        ("?", []),
+    ],
+)
+def test_what_a_question_speaks_of_as_known_is_taken_for_granted(question, needed):
+    assert taken_for_granted(question) == tuple(needed)
+
+
+def test_what_is_asked_about_may_be_absent_and_what_is_known_may_not():
+    known = {"instances": {"i": {"person"}}, "categories": frozenset(["person", "clock", "umbrella"])}
+    assert judged("is there a tree behind the clock", **known) == FAILS
+    assert judged("is there a clock behind the person", **known) == HOLDS
+    assert judged("is the person holding an umbrella", **known) == HOLDS
+    assert judged("is this umbrella open", **known) == FAILS
+
+
+def test_of_two_things_to_choose_from_only_the_answer_is_there():
+    told = [("is this a dog or a cat", "cat")]
+    assert judged("what color is the cat", told) == HOLDS
+    assert judged("what color is the dog", told) == UNKNOWN
 
 
 def test_a_question_that_names_no_object_stays_unknown():

@@ -484,6 +484,7 @@ def _absurd(row: dict[str, Any], coco: Coco, _: float) -> str | None:
     text = f" {' '.join(re.findall('[a-z]+', row['question'].lower()))} "
     if re.match(r" (is|are|was|were|do|does|did|can|how many) ", text):
         return "yes or no, or counting"
+    text = re.sub(" computer (mouse|mice) ", r" \1 ", text)  # which is no computer
     named = set()
     for name in coco.supercategory:
         forms = [name, plural(name), *OTHER_WORDS.get(name, []), *SAYS.get(name, "").split()]

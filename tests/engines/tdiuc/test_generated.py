@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.tdiuc import (
@@ -167,6 +167,10 @@ OBJECTS = st.lists(st.tuples(st.sampled_from([name for name, _ in made.NAMES]), 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(OBJECTS, min_size=1, max_size=8), st.integers(0, 3))
+@example(
+    [[("person", [0.0] * 4)], [("laptop", [0.0] * 4)], [("person", [0, 0, 0, 96.25]), ("mouse", [0.25, 96, 0, 0.25])]],
+    0,
+)
 def test_whatever_is_annotated_the_questions_are_right(
     tmp_path_factory: pytest.TempPathFactory, images: list[list[tuple[str, list[float]]]], seed: int
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from hf_vqa_mc.engines.vqa_candidates import read_plausible
+from hf_vqa_mc.engines.vqa_candidates.plausible_file import LONGEST_ANSWER
 from hf_vqa_mc.errors import InputError
 
 READ = {"1": ["yes", "no"], "2": ["cat"]}
@@ -25,6 +26,18 @@ def test_both_forms_are_read(tmp_path, value):
     assert read_plausible(path) == READ
 
 
+def test_answers_are_read_without_the_spaces_around_them(tmp_path):
+    path = tmp_path / "plausible.json"
+    path.write_text(json.dumps({"1": [" yes\n", "a\u00a0 cat "]}))
+    assert read_plausible(path) == {"1": ["yes", "a\u00a0 cat"]}
+
+
+def test_the_longest_answer_is_read(tmp_path):
+    path = tmp_path / "plausible.json"
+    path.write_text(json.dumps({"1": ["x" * LONGEST_ANSWER]}))
+    assert read_plausible(path) == {"1": ["x" * LONGEST_ANSWER]}
+
+
 def test_packed_files_are_read(tmp_path):
     path = tmp_path / "plausible.json.gz"
     path.write_bytes(gzip.compress(json.dumps(READ).encode()))
@@ -40,6 +53,10 @@ def test_packed_files_are_read(tmp_path):
         ('{"1": ["yes", 2]}', "expected text that is not empty, found 2"),
         ('{"1": [" "]}', "expected text that is not empty"),
         ('{"1": ["\\ud800"]}', "expected Unicode text"),
+        ('{"1": ["yes", "a\\nb"]}', "'1', field 'answers': expected one line of text"),
+        ('{"1": ["a\\u2028b"]}', "expected one line of text"),
+        ('{"1": ["a\\u001bb"]}', "expected one line of text"),
+        (json.dumps({"1": ["x" * (LONGEST_ANSWER + 1)]}), "expected 200 characters at most, found 201: 'xx"),
         ('[{"answers": ["a"]}]', "record 0: expected an object with question_id and answers"),
         (
             '[{"question_id": 1.5, "answers": ["a"]}]',

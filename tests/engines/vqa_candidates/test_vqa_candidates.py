@@ -194,6 +194,14 @@ def test_an_unknown_option_is_named(option):
         vqa_candidates(varied(), **{option: "none"})
 
 
+def test_plausible_answers_are_in_lower_case_where_all_correct_answers_are():
+    lower = [("what is this", answer) for answer in ("cat", "dog", "bird")]
+    assert decoys_of(made_triplets(lower), plausible={"q0": ["A Lamp", "DOG"]})[0] == ["a lamp", "dog", "bird"]
+    mixed = [*lower, ("who is this", "Tom")]
+    found = decoys_of(made_triplets(mixed), plausible={"q0": ["A Lamp", "DOG"]})
+    assert found[0][:2] == ["A Lamp", "DOG"]
+
+
 def test_a_plausible_file_of_another_dataset_is_refused():
     with pytest.raises(InputError, match=r"none of their 1 question ids, such as '99', is one of the dataset"):
         vqa_candidates(varied(), plausible={"99": ["cat"]})

@@ -20,8 +20,7 @@ from hf_vqa_mc.engines.gqa.question_types import (
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Decoys, Limits
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.errors import unknown_name
-
-QUERY, VERIFY, CHOOSE, LOGICAL, COMPARE = "query", "verify", "choose", "logical", "compare"
+from hf_vqa_mc.scoring.gqa_types import CHOOSE, COMPARE, LOGICAL, QUERY, VERIFY
 
 
 class Row(NamedTuple):
