@@ -1,7 +1,7 @@
 """What a build starts from: known names, a source's triplets and the word vectors, checked before any work."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,6 +160,7 @@ def gather(
         triplets, orig_made = vqa_candidates(
             triplets, plausible=given, pool=settings.pool, seed=settings.seed, progress=progress
         )
+        settings = replace(settings, fallback_orig=False)  # so that other variants are as without them
     names = _possible(source, triplets, variants)
     if similar and wanted == CORPUS:
         progress("training word vectors", 0, 1)

@@ -35,14 +35,14 @@ def sorted_out(source: Source, names: Sequence[str] | None) -> tuple[list[str] |
     if names is None:
         return None, None
     if not names:
-        raise InputError(f"no variants named; known: {', '.join([*RECIPES, *words])}")
+        raise InputError(f"no variants named; known: {', '.join(sorted({*RECIPES, *words}))}")
     variants: list[str] = []
     chosen: list[OpenEnded] = []
     for name in names:
         short = name.removeprefix(f"{source.name}_")
         config = configs.get(name) or words.get(short)
         if config is None and short not in RECIPES:
-            raise unknown_name("variant", name, [*RECIPES, *words])
+            raise unknown_name("variant", name, sorted({*RECIPES, *words}))
         if config in chosen or (config is None and short in variants):
             raise InputError(f"variant {name!r} is named twice")
         if config:

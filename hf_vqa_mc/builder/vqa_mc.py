@@ -40,6 +40,7 @@ class VqaMcConfig(datasets.BuilderConfig):  # type: ignore[misc]
     pool: str = Settings.pool
     combine: str = Settings.combine
     ties: str = Settings.ties
+    fallback_orig: bool = Settings.fallback_orig
     filter_fallback: bool = Settings.filter_fallback
     seed: int = Settings.seed
 

@@ -47,7 +47,8 @@ def build(
     ] = None,
     decoys: Annotated[str, typer.Option(help="generated, or released by the paper's authors.")] = "generated",
     orig: Annotated[
-        str, typer.Option(help="Decoys of the variants with orig: published, or made as VQA's 18 candidates were.")
+        str,
+        typer.Option(help="Decoys of the variants with orig: published, or made as VQA's 18 were (gqa has no all)."),
     ] = "published",
     plausible: Annotated[
         Path | None,
@@ -78,6 +79,9 @@ def build(
         str,
         typer.Option(help="Equally similar questions: by position, or random starts.", rich_help_panel=METHOD),
     ] = "position",
+    fallback_orig: Annotated[
+        bool, typer.Option(help="Fall-backs from the publisher's own decoys, if it has any.", rich_help_panel=METHOD)
+    ] = True,
     filter_fallback: Annotated[
         bool, typer.Option(help="Also hold fall-back decoys to the WUP threshold.", rich_help_panel=METHOD)
     ] = True,
@@ -121,6 +125,7 @@ def build(
         pool=cast("Pool", pool),
         combine=cast("Combine", combine),
         ties=cast("Ties", ties),
+        fallback_orig=fallback_orig,
         filter_fallback=filter_fallback,
         seed=seed,
     )

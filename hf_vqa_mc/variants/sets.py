@@ -154,7 +154,7 @@ def _stand_in(name: str, decoys: DecoySet, material: Material, settings: Setting
         decoys,
         material.triplets,
         material.candidates.tables,
-        material.lists.get("orig_decoys", nothing),
+        material.lists.get("orig_decoys", nothing) if settings.fallback_orig else nothing,
         material.frequent,
         material.text_hashes,
         settings.seed,

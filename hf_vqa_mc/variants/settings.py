@@ -38,6 +38,9 @@ class Settings:
     ties: Ties = "position"
     """equally similar questions: offered in the order of the dataset (the paper is silent), or from a random place on,
     so that the repetitions of a question get different decoys"""
+    fallback_orig: bool = True
+    """whether fall-backs come from the publisher's decoys, where there are some (Sect. 5.1), else from the targets most
+    frequent in training; decoys that were made (``--orig made``) never give any"""
     filter_fallback: bool = True
     """whether fall-backs must pass the WUP filters (the paper is silent; the authors' probably did not)"""
     seed: int = 0
@@ -53,8 +56,9 @@ class Settings:
         threshold = self.wup_threshold
         if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0.0 <= threshold <= 1.0:
             raise InputError(f"wup_threshold is {self.wup_threshold!r}; expected a number from 0 to 1")
-        if not isinstance(self.filter_fallback, bool):
-            raise InputError(f"filter_fallback is {self.filter_fallback!r}; expected True or False")
+        for name in ("fallback_orig", "filter_fallback"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} is {getattr(self, name)!r}; expected True or False")
         for name, choices in (("wup_boundary", WupBoundary), ("pool", Pool), ("combine", Combine), ("ties", Ties)):
             if getattr(self, name) not in get_args(choices):
                 raise unknown_name(name, str(getattr(self, name)), get_args(choices))

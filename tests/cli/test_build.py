@@ -10,6 +10,7 @@ import time
 import warnings
 
 import pytest
+from datasets import load_dataset
 from typer.testing import CliRunner
 
 import hf_vqa_mc.cli
@@ -54,6 +55,28 @@ def build(vqa_mc, inputs):
         )
 
     return build
+
+
+def test_orig_decoys_can_be_made_and_change_no_other_variant(build, inputs, tmp_path):
+    assert build("--variants", "qou,iou_qou", "--output", "plain")[0] == 0
+    assert build("--variants", "qou,iou_qou,orig,all", "--orig", "made", "--output", "made")[0] == 0
+    for name in ("cocoqa_qou", "cocoqa_iou_qou"):
+        for file in (tmp_path / "plain" / name).iterdir():
+            assert (tmp_path / "made" / name / file.name).read_bytes() == file.read_bytes()
+    rows = load_dataset(str(tmp_path / "made"), "cocoqa_orig", cache_dir=str(tmp_path / "cache"), split="train")
+    assert all(row["choice_kinds"][row["label"]] == 0 for row in rows)
+    assert {kind for row in rows for kind in row["choice_kinds"]} == {0, 1}
+    assert "made as those of VQA" in (tmp_path / "made" / "README.md").read_text("utf-8")
+    (tmp_path / "blind.json").write_text(json.dumps({str(rows[0]["question_id"]): ["a guess"]}))
+    code, _, err = build("--plausible", tmp_path / "blind.json", "--output", "other")
+    assert (code, "add --orig made" in err) == (2, True)
+    code = build("--variants", "orig", "--orig", "made", "--plausible", tmp_path / "blind.json", "--output", "other")[
+        0
+    ]
+    assert code == 0
+    guessed = load_dataset(str(tmp_path / "other"), "cocoqa_orig", cache_dir=str(tmp_path / "cache"), split="train")[0]
+    assert "a guess" in guessed["choices"]
+    assert build("--orig", "invented")[0] == 2
 
 
 def test_it_tells_what_was_built_and_what_to_type_next(build, tmp_path):

@@ -100,7 +100,9 @@ def test_help_and_page_say_that_failing_premises_go_last(made, tmp_path):
     assert "Candidates whose premise fails go last" in " ".join(run("-h").stdout.replace("│", "").split())
     data, images, features = made
     page = tmp_path / "page.html"
-    done = run(data, "made", "--features", features, "--output", tmp_path / "a.jsonl", "--page", page, "--images", images)
+    done = run(
+        data, "made", "--features", features, "--output", tmp_path / "a.jsonl", "--page", page, "--images", images
+    )
     assert done.exit_code == 0, done.stderr
     assert "last, however likely, those without what the question takes for granted" in page.read_text()
     assert "nothing is on 0.0%" in done.stdout

@@ -26,6 +26,9 @@ return [...document.querySelectorAll('.candidates li')].map((one) => {
   const picture = one.querySelector('.picture').getBoundingClientRect();
   return [...one.querySelectorAll('p')].every((text) => text.getBoundingClientRect().top >= picture.bottom);
 })"""
+PADDING = (
+    "return [...document.querySelectorAll('.candidates p')].map((one) => parseFloat(getComputedStyle(one).paddingTop))"
+)
 COLUMNS = """
 const list = document.querySelector('.candidates');
 return new Set([...list.children].map((one) => Math.round(one.getBoundingClientRect().left))).size"""
@@ -74,5 +77,8 @@ def test_texts_stand_below_pictures_in_a_grid_that_wraps(browser, page, width, c
     assert browser.run("return document.documentElement.scrollWidth") == width
     assert browser.run(INSIDE) == [True] * 3 * SHOWN
     assert browser.run(COLUMNS) == columns
-    overflow = "return [...document.querySelectorAll('.picture')].every((one) => one.scrollHeight <= one.clientHeight + 1)"
+    assert set(browser.run(PADDING)) == {0}
+    overflow = (
+        "return [...document.querySelectorAll('.picture')].every((one) => one.scrollHeight <= one.clientHeight + 1)"
+    )
     assert browser.run(overflow)

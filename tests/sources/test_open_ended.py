@@ -264,7 +264,9 @@ def test_questions_that_both_files_of_tdiuc_hold_are_refused(tmp_path: Path) -> 
         ("mscoco_val2014_annotations", "Annotations", "annotations", 1),
     ):
         write_json(tmp_path / folder / f"{name}.json", {key: [*val[place][key], train[place][key][3]]})
-    message = r"val2014_questions\.json: question_id 93 about image 9 is in .*train2014_questions\.json, too \(1 question"
+    message = (
+        r"val2014_questions\.json: question_id 93 about image 9 is in .*train2014_questions\.json, too \(1 question"
+    )
     for read in (lambda: _read("tdiuc", tmp_path), lambda: read_triplets("tdiuc", tmp_path)):
         with pytest.raises(InputError, match=message):
             read()

@@ -34,7 +34,7 @@ COMPLEMENTARY = pa.schema(
         ("distances", pa.list_(pa.float64())),  # Euclidean, between the features
         ("differs", pa.list_(pa.float64())),  # probability in [0, 1] that the answer is another there
         ("evidence", pa.list_(pa.float64())),  # how much that rests on, see `likelihood`; NaN for a model's word
-        ("premise", pa.list_(pa.string())),  # whether what the question takes for granted is there, or it takes nothing
+        ("premise", pa.list_(pa.string())),  # what the question takes for granted is there, or not: PREMISES
     ]
 )
 """A row a question."""

@@ -24,10 +24,13 @@ _SELDOM_OBJECTS = frozenset(
     "short professional cross sweet read young well still empty round working married vegetarian vegan colored colors "
     "common tell call cover covering landing male female human adult position direction middle center corner place "
     "area spot location home object piece thing things stuff part material setting surface way line level system main "
-    "match local content set cold good like kind air space behind wash".split()
+    "match local content set cold good like kind air space behind wash small dry tidy edible straight upright regular "
+    "extra personal rough fake entire romantic delicious electric individual upper lower uphill downhill somewhere "
+    "come total nice drunk upside flat medium long longer thick separate stable plain solid wireless major forward "
+    "private vintage antique pro source american european japanese asian us u".split()
 )
 """Words of questions whose most frequent noun is an object or a place, but that hardly ever stand for one there; by
-the 500 words most frequent in VQA's questions."""
+the 900 such words most frequent in VQA's questions."""
 _OFTEN_OBJECTS = frozenset("table sign kite board racket racquet wave cloud fire microwave court".split())
 """Words that stand for an object in questions, though another noun is the most frequent one."""
 _ROOTS = ("object", "matter", "thing")
@@ -87,6 +90,8 @@ def _object(form: str) -> str:
     if form in _SELDOM_OBJECTS:
         return ""
     for base in nouns.base_forms(form)[::-1]:  # "glasses" before "glass" only if nothing else is known
+        if base in _SELDOM_OBJECTS:
+            continue
         senses = nouns.senses(base)
         if base in _OFTEN_OBJECTS or (senses and _is_object(senses[0])):
             return base

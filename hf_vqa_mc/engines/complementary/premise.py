@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 
-from hf_vqa_mc.engines.complementary.named_objects import FUNCTION_WORDS, PERSONS, Named, kinds_of, named_in, objects_in
+from hf_vqa_mc.engines.complementary.named_objects import (
+    FUNCTION_WORDS,
+    PERSONS,
+    Named,
+    kinds_of,
+    named_in,
+    objects_in,
+)
 from hf_vqa_mc.language.text import SMALL_NUMBERS, words
 
 UNKNOWN, HOLDS, FAILS, NONE = 0, 1, 2, 3

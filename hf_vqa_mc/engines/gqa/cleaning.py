@@ -1,6 +1,7 @@
 """Annotators' words to the ontology's: names with their values ("two white horses"), values, spelling."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -25,6 +26,8 @@ _SENTENCES = frozenset("has have is are see sees not no and or without hanging s
 _NO_HEADS = frozenset({"top", "side", "area", "line", "part", "board", "piece", "head", "back", "house"})
 
 
+_UNSEEN = frozenset({"Mn", "Me", "Cf"})
+"""Unicode's categories of accents and of what cannot be seen."""
 LONGEST = 3
 """Words of a name that is read as its last one; longer ones are sentences more often than names."""
 
@@ -40,13 +43,28 @@ class Cleaned(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """Lower case, single spaces, no punctuation but hyphens and apostrophes inside words.
+    """Lower case, single spaces, no accents, no punctuation but hyphens and apostrophes inside words.
 
-    >>> plain("  The Man's  T-shirt. ")
-    "the man's t-shirt"
+    Letters that only look otherwise, such as wide ones, become plain ones, and what cannot be seen is left away.
+
+    >>> plain("  The Man's  T-shirt. "), plain("caf\u00e9\u200b")
+    ("the man's t-shirt", 'cafe')
     """
-    words = re.sub(r"[^\w\s'-]", " ", text.lower().replace("_", " ")).split()
+    words = re.sub(r"[^\w\s'-]", " ", folded(text).lower().replace("_", " ")).split()
     return " ".join(word for word in (word.strip("'-") for word in words) if word)
+
+
+def folded(text: str) -> str:
+    """Compatible letters as one (NFKD), without accents, marks and what cannot be seen."""
+    if text.isascii():
+        return text
+    letters = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in _UNSEEN)
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a name is written so that nobody can tell whether it is one that the ontology knows: dog as a drawing."""
+    return not folded(text).isascii()
 
 
 def clean_value(text: str, ontology: Ontology) -> str | None:
@@ -73,6 +91,21 @@ def unclear_kinds(names: Iterable[str], ontology: Ontology) -> frozenset[str]:
     words = {word for name in names for word in plain(name).split()}
     known = (_known(word, ontology) for word in words - _STOP_WORDS)
     return frozenset(ontology.nouns[name].kind for name in known if name and not ontology.nouns[name].vague)
+
+
+def is_unknown(name: str, ontology: Ontology) -> bool:
+    """Whether nothing tells what a name is of: the ontology knows neither it nor any of its words.
+
+    >>> from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
+    >>> [is_unknown(name, own_ontology()) for name in ("zzyzx", "dog", "thing", "man riding a horse", "")]
+    [True, False, False, False, False]
+    """
+    if not name.strip():
+        return False
+    words = [word for word in plain(name).split() if word not in _STOP_WORDS]
+    if not words:
+        return is_foreign(name)
+    return clean_name(name, ontology).name is None and not any(_known(word, ontology) for word in words)
 
 
 def besides(name: str) -> str:

@@ -1,8 +1,9 @@
 """The relations of a scene graph: those of its file that make sense, and those that follow (Sect. 3.2)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
+from hf_vqa_mc.engines.gqa.edge_groups import in_cycles, touching
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.positions import Box, is_left_of
 from hf_vqa_mc.engines.gqa.relation_spelling import cleaned_relation
@@ -38,10 +39,16 @@ def clean_relations(
     edges |= {(other, back, key) for key, name, other in edges if (back := ontology.relations[name].inverse)}
     edges, dropped = _without_contradictions(edges, boxes, ontology)
     problems.update({"relation: contradicted by another": dropped} if dropped else {})
+    circling = in_cycles(edges)
+    problems.update({"relation: in a cycle": len(circling)} if circling else {})
+    edges -= circling
+    together = touching(edges)
+    one_sided = {edge for edge in edges if edge[1] in (LEFT, RIGHT) and frozenset((edge[0], edge[2])) in together}
+    problems.update({"relation: a side of what it touches": len(one_sided)} if one_sided else {})
     kept = {key: set[tuple[str, str]]() for key in objects if key not in same}
-    for subject, name, target in edges:
+    for subject, name, target in edges - one_sided:
         kept[subject].add((name, target))
-    _put_sides(kept, boxes, raw.width, edges)
+    _put_sides(kept, boxes, raw.width, edges, together)
     return kept
 
 
@@ -144,12 +151,20 @@ def _against_boxes(one: Box, name: str, other: Box) -> bool:
 
 
 def _put_sides(
-    kept: dict[str, set[tuple[str, str]]], boxes: Mapping[str, Box], width: int, edges: set[tuple[str, str, str]]
+    kept: dict[str, set[tuple[str, str]]],
+    boxes: Mapping[str, Box],
+    width: int,
+    edges: set[tuple[str, str, str]],
+    together: Set[frozenset[str]],
 ) -> None:
-    """Puts in who is to the left of whom, where the boxes tell and the annotators do not say otherwise."""
+    """Puts in who is to the left of whom, where the boxes tell, the annotators do not say otherwise, none touches."""
     keys = sorted(kept, key=lambda key: boxes[key][0])
     for place, key in enumerate(keys):
         for other in keys[place + 1 :]:
-            if is_left_of(boxes[key], boxes[other], width) and (key, RIGHT, other) not in edges:
+            if (
+                is_left_of(boxes[key], boxes[other], width)
+                and (key, RIGHT, other) not in edges
+                and frozenset((key, other)) not in together
+            ):
                 kept[key].add((LEFT, other))
                 kept[other].add((RIGHT, key))

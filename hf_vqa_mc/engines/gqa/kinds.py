@@ -95,6 +95,7 @@ _ALIKE = (
     "hat cap helmet beanie visor hood cowboy_hat crown headband bandana",
     "glasses sunglasses eyeglasses eye_glasses goggles",
     "glass glasses window cup mirror",
+    "glasses cup mug wine_glass tableware",
     "scarf tie bandana shawl necktie",
     "watch wristwatch bracelet wristband band clock pocket_watch",
     "necklace chain jewelry pendant beads ring earring bracelet",
@@ -187,7 +188,7 @@ _WILD = {
     "costume trunk trunks jersey vest mitten bow_tie life_jacket wetsuit swimsuit",
     "footwear": "shoe boot sandal sneaker sock cleat flip_flop slipper ski_boot skate heel",
     "vehicle": "cart wagon bike bicycle motorcycle boat airplane carriage scooter",
-    "animal": "chicken fish turkey lamb mouse shrimp lobster crab toy herd flock",
+    "animal": "bat chicken fish turkey lamb mouse shrimp lobster crab toy herd flock",
     "bird": "chicken turkey",
     "toy": "ball kite balloon robot lego game",
     "drink": "bottle can cup glass mug water_bottle beer_bottle wine_bottle soda_bottle beer_can soda_can coffee_cup",
@@ -199,6 +200,7 @@ _WILD = {
     "place": "street road room park",
     "person": "statue mannequin doll figure people crowd",
     "machine": "appliance device computer printer",
+    "sports equipment": "bat stick helmet glove mitt goal net",
     "accessory": "hat glasses jewelry umbrella bag",
     "herd": "cow sheep elephant horse goat zebra",
 }
@@ -229,8 +231,9 @@ _AROUND_FIRST = frozenset(
 )
 KINDS_ALIKE: Mapping[str, frozenset[str]] = _table()
 """Kind to those that might be meant by the same thing; both ways."""
-AMBIGUOUS = frozenset({"mouse", "chicken", "turkey", "lamb", "fish", "pitcher", "sidewalk", "pavement", "walkway"})
-"""Kinds of which it is open what they are: an animal, a device, food on a plate; a player or a jug; a road."""
+AMBIGUOUS = frozenset({"mouse", "chicken", "turkey", "lamb", "fish", "pitcher", "sidewalk", "pavement", "walkway", "glasses"})
+"""Kinds of which it is open what they are: an animal, a device, food on a plate; a player or a jug; a road; what one
+drinks from or wears."""
 _OTHER_HEADS = frozenset({"hot dog", "hot dogs"})
 
 

@@ -5,13 +5,17 @@ What is merely imperfect is left out and counted, under names that begin with wh
 - ``image: no objects``: the image gives no graph.
 - ``object: ...``: no name, a name that the ontology does not know or that is vague (thing, part), an empty box, a box
   outside the image, the same object twice (made one). A box that reaches out of the image is cut.
+  In an image with an unknown name of which no word is known, nothing is called by its category ("the animal"), for
+  there might be another one; with one in other letters than Latin ones, for which a dog may be there by name, only
+  what is certainly there is asked for.
 - ``name: ...``: read in another way than it stands there; nothing is lost.
 - ``value: ...``: the ontology does not know it; things of this kind have none (water that is drinking);
   values that contradict one another (open, closed); colors of a patterned object, which are kept without their type,
   for others may be on it too.
 - ``relation: ...``: to an object that is not there or was left out, to itself, of a name that is not known or says
   nothing, that would sound unnatural (Sect. 3.2: woman in shirt, tail attached to giraffe), that others contradict
-  (each of two to the left of the other; cycles), that boxes contradict.
+  (each of two to the left of the other), that boxes contradict; all of a cycle (a cat on a box on a chair on that
+  cat); left and right of what touches (a rider and the horse).
 
 A file that is broken is an ``InputError`` of ``scene_graph_files``.
 """
@@ -19,8 +23,9 @@ A file that is broken is an ``InputError`` of ``scene_graph_files``.
 from collections import Counter
 from collections.abc import Mapping
 
-from hf_vqa_mc.engines.gqa.cleaning import besides, clean_name, clean_value, plain, unclear_kinds
+from hf_vqa_mc.engines.gqa.cleaning import besides, clean_name, clean_value, is_foreign, is_unknown, plain, unclear_kinds
 from hf_vqa_mc.engines.gqa.edges import clean_relations
+from hf_vqa_mc.engines.gqa.kinds import VAGUE
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.positions import Box, overlap, position, within
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
@@ -46,6 +51,10 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
     unclear = unclear_kinds(
         (besides(thing.name) if key in objects else thing.name for key, thing in raw.objects.items()), ontology
     )
+    unknown = [thing.name for thing in raw.objects.values() if is_unknown(thing.name, ontology)]
+    if any(map(is_foreign, unknown)):
+        unclear |= {name for name in VAGUE if name in ontology.nouns and ontology.nouns[name].vague}
+    nameless = bool(unknown)
     same = _duplicates(objects, boxes, ontology)
     problems.update({"object: the same one twice": len(same)} if same else {})
     relations = clean_relations(raw, objects, boxes, same, ontology, problems)
@@ -58,7 +67,7 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
         return None
     told = _told(raw, ontology, problems)
     scene = scene_of(list(made.values()), told, image_values, (raw.width, raw.height), ontology)
-    return SceneGraph(raw.image_id, raw.width, raw.height, made, scene, unclear)
+    return SceneGraph(raw.image_id, raw.width, raw.height, made, scene, unclear, nameless)
 
 
 def _named(

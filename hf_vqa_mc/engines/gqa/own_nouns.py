@@ -40,7 +40,7 @@ CATEGORIES: Mapping[str, str] = {
     "flip_flop:. slipper:. high_heel:shoe costume +underwear trunks^ trousers^:pants overalls^ outfit "
     "raincoat:coat mitten helmet:. tuxedo:suit cowboy_hat:hat baseball_cap:cap polo_shirt:shirt "
     "dress_shirt:shirt beanie:hat clothes^ ski_boot:boot cleat:shoe",
-    "accessory": "glasses^ sunglasses^:glasses goggles^ watch bracelet necklace earring ring headband bandana "
+    "accessory": "glasses^:. sunglasses^:glasses goggles^ watch bracelet necklace earring ring headband bandana "
     "wristband +jewelry umbrella:. purse:. handbag:. backpack:. wallet:. mask wristwatch:watch "
     "eyeglasses^:glasses bow_tie:tie crown",
     "bag": "+luggage backpack purse handbag:purse suitcase briefcase sack pouch tote_bag shopping_bag duffel_bag "

@@ -5,7 +5,7 @@ references and values; optional words and alternatives are taken at random.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from itertools import product
 
 from hf_vqa_mc.engines.chance import Chance
@@ -23,10 +23,19 @@ class Pattern:
         """Raises ValueError for brackets that do not close."""
         self.forms = tuple(dict.fromkeys(_split(form) for form in _forms(text.removesuffix("?"))))
 
-    def fill(self, chance: Chance, slots: Mapping[str, str | Phrase]) -> list[Part]:
-        """One of the forms with its slots filled; raises KeyError for a slot that is not given."""
+    def fill(
+        self, chance: Chance, slots: Mapping[str, str | Phrase], avoided: Set[str] = frozenset()
+    ) -> list[Part]:
+        """One of the forms with its slots filled, without the avoided words if there is such a form.
+
+        Raises:
+            KeyError: a slot is not given.
+        """
+        forms = self.forms
+        if avoided:
+            forms = tuple(form for form in forms if not _has_words(form, avoided)) or forms
         parts: list[Part] = []
-        for text, is_slot in self.forms[chance.below(len(self.forms))]:
+        for text, is_slot in forms[chance.below(len(forms))]:
             if not is_slot:
                 parts.append((text, ""))
                 continue
@@ -41,6 +50,10 @@ class Pattern:
 def patterns(*texts: str) -> tuple[Pattern, ...]:
     """Wordings of one question."""
     return tuple(Pattern(text) for text in texts)
+
+
+def _has_words(form: tuple[tuple[str, bool], ...], words: Set[str]) -> bool:
+    return any(not is_slot and not words.isdisjoint(text.split()) for text, is_slot in form)
 
 
 def _forms(text: str) -> Iterator[str]:

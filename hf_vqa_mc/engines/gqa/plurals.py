@@ -1,6 +1,6 @@
 """Singular and plural of English nouns, by rule and by a list of those that follow none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 IRREGULAR = {
     "child": "children",
@@ -42,6 +42,17 @@ IRREGULAR = {
 SAME = frozenset({"bison", "deer", "fish", "moose", "salmon", "sheep", "shrimp", "squid", "aircraft", "trout", "elk"})
 """Nouns whose singular and plural look alike."""
 
+IN_COMPOUNDS = (
+    "child", "foot", "goose", "mouse", "tooth", "calf", "knife", "leaf", "loaf", "scarf", "shelf", "thief", "wife",
+    "wolf", "hoof", "person",
+)  # fmt: skip
+"""Irregular nouns that compounds end in: bookshelf, penknife, grandchild."""
+
+NO_COMPOUNDS = frozenset({"mongoose"})
+
+NO_MEN = frozenset("human talisman ottoman caiman cayman shaman german roman norman brahman dragoman hetman".split())
+"""Words that end in man and are no men."""
+
 PAIRS = frozenset(
     "binoculars boxers briefs clothes earphones eyeglasses glasses goggles headphones jeans leggings overalls "
     "pajamas panties pants pliers pyjamas scissors shades shorts slacks stockings sunglasses sweatpants "
@@ -66,8 +77,8 @@ SINGULAR_IN_S = frozenset(
 def plural_of(name: str) -> str:
     """The plural of a singular noun or noun phrase whose last word is the noun.
 
-    >>> [plural_of(name) for name in ("berry", "wine glass", "policeman", "toy", "sheep")]
-    ['berries', 'wine glasses', 'policemen', 'toys', 'sheep']
+    >>> [plural_of(name) for name in ("berry", "wine glass", "policeman", "ottoman", "bookshelf", "goldfish")]
+    ['berries', 'wine glasses', 'policemen', 'ottomans', 'bookshelves', 'goldfish']
     """
     return _of_last_word(name, _plural)
 
@@ -75,8 +86,8 @@ def plural_of(name: str) -> str:
 def singular_of(name: str) -> str:
     """The singular of a plural noun; "" where there is none or no rule is sure of it.
 
-    >>> [singular_of(name) for name in ("berries", "wine cups", "policemen", "pants", "grass", "shoes")]
-    ['berry', 'wine cup', 'policeman', '', '', 'shoe']
+    >>> [singular_of(name) for name in ("berries", "wine cups", "policemen", "pants", "grass", "penknives")]
+    ['berry', 'wine cup', 'policeman', '', '', 'penknife']
     """
     return _of_last_word(name, _singular)
 
@@ -96,17 +107,24 @@ def _of_last_word(name: str, rule: Callable[[str], str]) -> str:
 
 
 def _plural(word: str) -> str:
-    if word in SAME or word in PAIRS or word in COLLECTIVE_PLURALS:
+    if word in SAME or word in PAIRS or word in COLLECTIVE_PLURALS or word.endswith("fish"):
         return word
     if word in IRREGULAR:
         return IRREGULAR[word]
-    if word.endswith("man") and len(word) > 4 and word not in ("human", "talisman"):
+    if word.endswith("man") and len(word) > 4 and word not in NO_MEN:
         return word[:-3] + "men"
+    if (end := _compound_end(word, IN_COMPOUNDS)) and word not in NO_COMPOUNDS:
+        return word.removesuffix(end) + IRREGULAR[end]
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return word + ("es" if not word.endswith("ch") or word != "stomach" else "s")
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return word[:-1] + "ies"
     return word + "s"
+
+
+def _compound_end(word: str, ends: Iterable[str]) -> str:
+    """The end of a compound; "" where it is none."""
+    return next((end for end in ends if word.endswith(end) and len(word) > len(end) + 1), "")
 
 
 _SINGULARS = {plural: singular for singular, plural in IRREGULAR.items()}
@@ -119,6 +137,8 @@ def _singular(word: str) -> str:
         return _SINGULARS[word]
     if word.endswith("men") and len(word) > 5:
         return word[:-3] + "man"
+    if end := _compound_end(word, [IRREGULAR[singular] for singular in IN_COMPOUNDS]):
+        return word.removesuffix(end) + _SINGULARS[end]
     if not word.endswith("s") or len(word) < 4 or word.endswith(("ss", "us", "is", "ous")):
         return ""
     if word.endswith("ies") and len(word) > 4:

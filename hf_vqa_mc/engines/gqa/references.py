@@ -8,6 +8,7 @@ clear is decided by its program: it must find that object and no other that it m
 
 from collections.abc import Set
 from dataclasses import dataclass
+from functools import cached_property
 
 from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import Known, find
@@ -24,10 +25,13 @@ from hf_vqa_mc.engines.gqa.spoken_of import (
     OF_PEOPLE,
     OF_THINGS,
     ON_OTHERS,
+    OF_SURFACES,
     OWN_NAME_ONLY,
     PEOPLE,
     SEVERAL_EACH,
     TOO_WIDE,
+    WHOLE_PLACES,
+    WORN_CATEGORIES,
 )
 from hf_vqa_mc.engines.gqa.wording import (
     MATERIAL,
@@ -81,12 +85,29 @@ class References:
             own = called(self.ontology, name)
             wider = [
                 (category, said)
-                for category in noun.parents
+                for category in self.categories(name)
                 if category not in TOO_WIDE and category != noun.kind and name not in OWN_NAME_ONLY
                 if (said := as_category(self.ontology, category, noun.plural)) is not None
             ]
             self._heads[object_id] = ((name, own), *wider[:2])
         return self._heads[object_id]
+
+    def categories(self, name: str) -> tuple[str, ...]:
+        """What a name is a kind of, of which the image's objects tell all members.
+
+        Those who are dressed wear more than anybody tells; what has an unknown name may be of any category.
+        """
+        if self.graph.nameless:
+            return ()
+        parents = self.ontology.nouns[name].parents
+        return tuple(category for category in parents if category not in WORN_CATEGORIES or not self._dressed)
+
+    @cached_property
+    def _dressed(self) -> bool:
+        """Whether somebody is there, by himself or a part of him."""
+        nouns, kinds = self.ontology.nouns, {*self.graph.unclear}
+        kinds.update(nouns[thing.name].kind for thing in self.graph.objects.values())
+        return any(BODY_PART in nouns[kind].parents or self.ontology.may_be(kind, PEOPLE) for kind in kinds)
 
     def plain(self, object_id: str) -> tuple[Reference, ...]:
         """All clear references without another object."""
@@ -166,7 +187,14 @@ class References:
 
     def can_have(self, object_id: str, kind: str) -> bool:
         """Whether such a thing can have a value of the type: only what lives does something, and is of no material."""
-        name = self.graph.objects[object_id].name
+        return self.name_can_have(self.graph.objects[object_id].name, kind)
+
+    def name_can_have(self, name: str, kind: str) -> bool:
+        """As ``can_have``, of a name; rooms and towns have no color as a whole."""
+        if kind in OF_SURFACES and any(category in self.ontology.nouns[name].parents for category in ("room",)):
+            return False
+        if kind in OF_SURFACES and self.ontology.nouns[name].kind in WHOLE_PLACES:
+            return False
         if kind in OF_PEOPLE:
             return self.ontology.isa(name, PEOPLE)
         if kind in OF_THINGS and self.ontology.isa(name, PEOPLE):

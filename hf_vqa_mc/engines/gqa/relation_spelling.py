@@ -2,6 +2,7 @@
 
 import re
 
+from hf_vqa_mc.engines.gqa.cleaning import folded
 from hf_vqa_mc.engines.gqa.relation_words import PREPOSITIONS
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
 
@@ -71,7 +72,7 @@ def cleaned_relation(text: str) -> str:
     >>> [cleaned_relation(text) for text in ("ON", "wears", "are sitting in a", "has", "laying on", "left of")]
     ['on', 'wearing', 'sitting in', '', 'lying on', 'to the left of']
     """
-    words = re.sub(r"[^a-z ]", " ", text.lower()).split()
+    words = re.sub(r"[^a-z ]", " ", folded(text).lower()).split()
     while words and words[0] in ("is", "are", "was", "were", "be", "being", "been", "currently"):
         words = words[1:]
     while len(words) > 1 and words[-1] in ("a", "an", "the", "his", "her", "its", "their", "one", "two", "some"):

@@ -37,6 +37,8 @@ class SceneGraph:
     """what is known of the image as a whole: ``weather``, ``location`` (indoors, outdoors), ``place``"""
     unclear: frozenset[str] = frozenset()
     """kinds that names of objects speak of which were left out: whether there are any is not clear"""
+    nameless: bool = False
+    """an object was left out whose name nobody knows, so that it may be of any category"""
 
     def related(self, subject: str, relation: str, target: str) -> bool:
         """Whether the graph says so."""

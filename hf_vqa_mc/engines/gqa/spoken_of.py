@@ -45,6 +45,20 @@ OF_PEOPLE = {"gender", "race", "fatness", "face expression"}
 """Types of values that only people have, though annotators may give them to their parts."""
 OF_THINGS = {"color", "tone", "brightness"}
 """Types that people do not have for anybody who asks, though annotators say them of hair, clothes or skin."""
+OF_SURFACES = {"color", "tone", "brightness", "material", "shape", "pattern"}
+"""Types that a room or a town does not have, for it has many things of many colors."""
+WHOLE_PLACES = {
+    "airport", "city", "town", "village", "market", "mall", "station", "train station", "store", "shop", "restaurant",
+    "zoo", "farm", "harbor", "stadium", "museum", "downtown", "kitchen", "bathroom", "bedroom", "living room",
+    "dining room", "office", "classroom", "hotel room", "library", "gym", "lobby",
+}  # fmt: skip
+"""Kinds of places of which the same is so."""
+WORN_CATEGORIES = {"clothing", "footwear", "accessory"}
+"""Categories of which people have more on than anybody tells, so that none of it is "the piece of clothing"."""
+YOUNG = {"baby", "boy", "child", "girl", "kid", "toddler", "infant", "puppy", "kitten", "calf", "foal", "lamb"}
+"""Kinds whose names tell their age, which is no type of dog or cow."""
+PICTURES = {"picture", "photo", "photograph", "scene"}
+"""Kinds beside which "in the picture" may be read in two ways."""
 LIVING = (PEOPLE, "animal", "bird")
 DOING = ("activity", "sportActivity", "pose")
 """Types of values that only people and animals have."""

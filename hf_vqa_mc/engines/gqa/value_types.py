@@ -32,7 +32,9 @@ def values_by_type(
         else:
             found.setdefault(of_type, []).append(value)
     for kind in list(found):
-        if kind in _ONE_VALUE and any(not ontology.alike(found[kind][0], other) for other in found[kind]):
+        if kind in _ONE_VALUE and any(
+            not ontology.alike(one, other) for one in found[kind][:-1] for other in found[kind]
+        ):
             problems["value: contradicted by another"] += len(found.pop(kind))
     for one, other in _OPPOSED:
         if all(value in found.get(kind, ()) for kind, value in (one, other)):
@@ -49,9 +51,10 @@ def values_by_type(
 
 _ONE_VALUE = frozenset(
     "openness fullness wetness cleanliness hardness power lighting realism ripeness age size gender height "
-    "length thickness weight fatness width depth freshness peeling paving orientation".split()
+    "length thickness weight fatness width depth freshness peeling paving orientation pose sportActivity".split()
 )
-"""Types of which two different values are a mistake; of colors and materials a thing may have two."""
+"""Types of which two different values are a mistake; of colors and materials a thing may have two. What sits and stands
+does neither for anybody who asks."""
 _OPPOSED = (
     (("tone", "dark"), ("brightness", "bright")),
     (("tone", "light"), ("brightness", "dim")),

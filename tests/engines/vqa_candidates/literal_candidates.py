@@ -21,6 +21,8 @@ comparable = cache(uncached_comparable)
 def literal_candidates(triplets, plausible=None, pool="dataset", human_answers="keep", seed=0, places=None):
     """The wrong candidates of each question (or of some), in the order plausible, popular, random."""
     rows = triplets.to_pylist()
+    if all(row["target"] == row["target"].lower() for row in rows):
+        plausible = {name: [text.lower() for text in texts] for name, texts in (plausible or {}).items()}
     training = [row for row in rows if row["split"] == "train"] or rows
     popular = most_popular([row["target"] for row in training])
     return [

@@ -15,7 +15,7 @@ from hf_vqa_mc.engines.gqa.question import Part, Question, sentence
 from hf_vqa_mc.engines.gqa.reference import NO_FACTS, Fact, Reference
 from hf_vqa_mc.engines.gqa.references import ReferenceOptions, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
-from hf_vqa_mc.engines.gqa.spoken_of import LIVING, OWN_NAME_ONLY, PEOPLE, TOO_WIDE
+from hf_vqa_mc.engines.gqa.spoken_of import LIVING, OWN_NAME_ONLY, PEOPLE, PICTURES, TOO_WIDE, YOUNG
 from hf_vqa_mc.engines.gqa.wording import PARTITIVES, POSITIONS, Phrase, Said, as_category, called, predicate
 
 MOST: Mapping[str, int] = {
@@ -80,6 +80,9 @@ class Asking:
         self.left_out: Counter[str] = Counter() if left_out is None else left_out
         self._all_of: dict[str, tuple[str, ...]] = {}
         self._kinds_asked: dict[str, list[str]] = {}
+        pictures = {self.kind(key) for key in graph.objects} | graph.unclear
+        self._not_said = frozenset(PICTURES if not pictures.isdisjoint(PICTURES) else ())
+        """words for the image that one of its objects is called by"""
         self.references = References(graph, ontology, self.known, limits.references)
         self.objects = [key for key in graph.objects if self.references.askable(key)]
         """of what can be asked about by itself"""
@@ -146,13 +149,18 @@ class Asking:
         noun = self.ontology.nouns[name]
         return [
             category
-            for category in noun.parents
+            for category in self.references.categories(name)
             if category not in TOO_WIDE
+            and not (noun.kind in YOUNG and self._is_one_of_more(category))
             and name not in OWN_NAME_ONLY
             and category not in name
             and category != noun.kind
             and (category == PEOPLE or PEOPLE not in noun.parents)
         ]
+
+    def _is_one_of_more(self, category: str) -> bool:
+        """Whether a category is of another one: dogs are animals, so that a puppy is no type of them."""
+        return category in self.ontology.nouns and bool(self.ontology.nouns[category].parents)
 
     def predicate(self, kind: str, value: str) -> str:
         """A value after "is"."""
@@ -229,7 +237,7 @@ class Asking:
             self.left_out["not settled by the graph" if result.answer is None else f"mismatch: {row}"] += 1
             return ()
         pattern = wording if isinstance(wording, Pattern) else chance.pick(wording)
-        asked = sentence(pattern.fill(chance, slots), "?")
+        asked = sentence(pattern.fill(chance, slots, self._not_said), "?")
         if row.startswith(("query", "common")) and discloses(asked.text, expected):
             self.left_out["tells its answer"] += 1
             return ()

@@ -24,11 +24,8 @@ from hf_vqa_mc.engines.gqa.question_types.attribute_wordings import (
 )
 from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
-from hf_vqa_mc.engines.gqa.spoken_of import DOING
+from hf_vqa_mc.engines.gqa.spoken_of import DOING, YOUNG
 from hf_vqa_mc.engines.gqa.wording import MATERIAL, POSITIONS, is_doing, one, spelled, with_article
-
-YOUNG = {"baby", "boy", "child", "girl", "kid", "toddler", "infant", "puppy", "kitten", "calf", "foal", "lamb"}
-"""Kinds whose names tell their age."""
 
 TELLS = {"color": ("tone", "brightness"), "tone": ("color", "brightness"), "size": ("height", "length")}
 """Types whose values tell something of another one's: a dark coat is not white."""

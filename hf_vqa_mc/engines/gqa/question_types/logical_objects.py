@@ -59,12 +59,17 @@ def _two(asking: Asking, first: str, second: str, word: str, key: str, chance: C
         return
     if asking.ontology.isa(first, second) or asking.ontology.isa(second, first):
         return
+    places = [any(asking.ontology.isa(name, category) for category in ("place", "room")) for name in (first, second)]
+    if any(places) and any(one(asking.ontology, name) is None for name in (first, second)):
+        return  # snow or kitchens
     filters = _filters(asking, key, first, second, word, chance)
     programs = []
     forms: list[str] = []
     present: list[str | None] = []
     # one number for both: "either an apple or a banana", "either apples or bananas"
-    as_one = chance.happens(0.5) and all(one(asking.ontology, name) is not None for name in (first, second))
+    as_one = (any(places) or chance.happens(0.5)) and all(
+        one(asking.ontology, name) is not None for name in (first, second)
+    )
     for name, pair in zip((first, second), filters, strict=True):
         program: Program = selected(name)
         before = ""
@@ -112,6 +117,8 @@ def _filters(
     if not pairs or not chance.happens(0.35) or asking.name(key) not in (first, second):
         return None, None
     kind, value = chance.pick(pairs)
+    if not all(asking.references.name_can_have(name, kind) for name in (first, second)):  # a black office
+        return None, None
     if chance.happens(0.5):
         decoy = asking.decoys.attribute(asking.graph, key, kind, chance)
         if decoy is None or stands_before(asking.ontology, kind, decoy) is None:

@@ -15,6 +15,7 @@ from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, NEARBY, SCENERY, UNDER
 from hf_vqa_mc.engines.gqa.untold import ALWAYS_PARTS
 from hf_vqa_mc.engines.gqa.wording import (
     MATERIAL,
+    NOT_UNIQUE,
     Phrase,
     Said,
     as_category,
@@ -123,7 +124,7 @@ def cannot_be_missing(asking: Asking, name: str) -> bool:
     said, noun = called(asking.ontology, name), asking.ontology.nouns[name]
     plural = asking.ontology.nouns.get(noun.plural_form, noun)
     is_place = said.mass and any(asking.ontology.isa(name, category) for category in ("place", "room"))
-    return said.proper or said.unique or is_place or plural.kind != noun.kind
+    return said.proper or said.unique or is_place or name in NOT_UNIQUE or plural.kind != noun.kind
 
 
 def there_is(asking: Asking, name: str) -> list[Part]:

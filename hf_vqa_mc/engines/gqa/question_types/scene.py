@@ -22,15 +22,15 @@ QUERY = {
         "How would you describe the weather?",
     ),
     LOCATION: patterns(
-        "Where was this (picture|photo) taken, indoors or outdoors?",
+        "Where was this (picture|photo|image) taken, indoors or outdoors?",
         "Is this scene indoors or outdoors?",
-        "Was this (picture|photo) taken indoors or outdoors?",
+        "Was this (picture|photo|image) taken indoors or outdoors?",
     ),
     PLACE: patterns(
         "(What|Which) place is (this|shown here)?",
         "What place (could|might) this be?",
         "What kind of place is (this|shown in the image)?",
-        "In (what|which) place was this (picture|photo) taken?",
+        "In (what|which) place was this (picture|photo|image) taken?",
     ),
 }
 VERIFY = {
@@ -42,7 +42,7 @@ VERIFY = {
     ),
     LOCATION: patterns(
         "Is it {value}?",
-        "Was this (picture|photo) taken {value}?",
+        "Was this (picture|photo|image) taken {value}?",
         "Is this {a} scene?",
         "Are we looking at {a} scene?",
     ),
@@ -56,13 +56,13 @@ CHOOSE = {
     ),
     LOCATION: patterns(
         "Is it {one} or {other}?",
-        "Was this (picture|photo) taken {one} or {other}?",
+        "Was this (picture|photo|image) taken {one} or {other}?",
         "Is this scene {one} or {other}?",
     ),
     PLACE: patterns(
         "Is this {one} or {other}?",
         "What (place is this|does the image show), {one} or {other}?",
-        "Does this (picture|photo) show {one} or {other}?",
+        "Does this (picture|photo|image) show {one} or {other}?",
     ),
 }
 SCENES = {"indoors": "an indoor", "outdoors": "an outdoor"}
