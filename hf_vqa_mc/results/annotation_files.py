@@ -10,6 +10,7 @@ from hf_vqa_mc.results.asked import Asked
 from hf_vqa_mc.results.prediction_files import FIRST_FIELD, HEADER_FIELDS, PACKED
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import PublishedFile
+from hf_vqa_mc.sources.generated import generated_by
 from hf_vqa_mc.sources.json_stream import object_items
 from hf_vqa_mc.sources.records import Records, read_records
 
@@ -36,6 +37,12 @@ def read_annotations(path: Path, grounding: bool = False) -> Asked:
     Raises:
         InputError: the file is none of those accepted; names file, record, field and what was expected.
     """
+    if path.is_dir() and (told := generated_by(path)):
+        balanced = {"gqa": "test_balanced_questions.json (with consistency: test_all_questions.json)"}
+        name = balanced.get(told["engine"], "mscoco_val2014_annotations.json")
+        raise InputError(
+            f"{path} is what vqa-mc generate wrote, all splits of it; name one file, such as {path}/{name}"
+        )
     parts = json_files(path) if path.is_dir() else [path]
     layouts = {_layout(part) for part in parts}
     if layouts == {"gqa"}:

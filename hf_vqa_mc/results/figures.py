@@ -178,7 +178,9 @@ def _gqa_score(result: Mapping[str, Any], scored: Scored) -> Table:
     ]
     missing = {}
     if result["consistency"] is None:
-        missing["consistency"] = "predictions and records of the entailed questions, which the file of all questions has"
+        missing["consistency"] = (
+            "predictions and records of the entailed questions, which the file of all questions has"
+        )
     if beside.choices is None:  # without, the official program says 0
         missing["validity, plausibility"] = "--choices"
     if result["grounding"] is None:

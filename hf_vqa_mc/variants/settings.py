@@ -39,7 +39,7 @@ class Settings:
     """equally similar questions: offered in the order of the dataset (the paper is silent), or from a random place on,
     so that the repetitions of a question get different decoys"""
     fallback_orig: bool = True
-    """whether fall-backs come from the publisher's decoys, where there are some (Sect. 5.1), else from the targets most
+    """whether fall-backs come from the decoys that the publisher gives, if any (Sect. 5.1), else from the targets most
     frequent in training; decoys that were made (``--orig made``) never give any"""
     filter_fallback: bool = True
     """whether fall-backs must pass the WUP filters (the paper is silent; the authors' probably did not)"""

@@ -72,6 +72,12 @@ def test_gold_answers_are_perfect_and_consistent(generated):
     assert gqa_score(wrong, asked, choices=choices)["accuracy"] == 0
 
 
+def test_scoring_against_the_whole_folder_says_which_file_to_name(generated, tmp_path, capsys):
+    (tmp_path / "gold.json").write_text('{"1": "yes"}')
+    assert call("score", tmp_path / "gold.json", generated) == 2
+    assert "test_balanced_questions.json" in capsys.readouterr().err
+
+
 def test_a_random_answerer_is_near_its_groups_priors_and_balancing_lowers_them(generated):
     asked = questions(generated, "all")
     for record in asked.values():

@@ -124,7 +124,8 @@ def taken_for_granted(question: str) -> tuple[str, ...] | None:
     """The objects without which a question makes no sense, in their base forms; None if it needs but an image.
 
     None is for questions whether something is there. Of a question that names no object, such as "is it raining?", it
-    is not known what it takes for granted: there is nothing to look for.
+    is not known what it takes for granted: there is nothing to look for. Nor is it of "is this a dog or a cat?", which
+    takes for granted that one of them is there.
 
     >>> taken_for_granted("Is there a big tree behind the clock?")
     ('clock',)
@@ -143,7 +144,7 @@ def taken_for_granted(question: str) -> tuple[str, ...] | None:
     for place, one in enumerate(named):
         if one is not asked and _is_known(one, spoken, named[:place], known):
             known.append(one)
-    if not known and (named or _opening(spoken)):
+    if not known and (_opening(spoken) or (named and "or" not in spoken)):
         return None
     return tuple(dict.fromkeys(one.noun for one in known))
 

@@ -12,7 +12,7 @@ from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.observed import Observed
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Noun
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.untold import ALWAYS_PARTS, RARELY_TOLD, Told, told_by
+from hf_vqa_mc.engines.gqa.untold import ALWAYS_PARTS, RARELY_TOLD, WIDE_WORDS, Told, told_by
 
 LIKELIEST = 12
 """Out of so many of the likeliest a decoy is drawn, each as likely as its weight says."""
@@ -239,7 +239,12 @@ class Distractors(Observed):
         return absent
 
     def _is_absent(self, noun: Noun, there: Told) -> bool:
-        if noun.vague or noun.kind in RARELY_TOLD or not ALWAYS_PARTS.isdisjoint(noun.parents):
+        if (
+            noun.vague
+            or noun.kind in RARELY_TOLD
+            or noun.kind in WIDE_WORDS
+            or not ALWAYS_PARTS.isdisjoint(noun.parents)
+        ):
             return False
         own = {noun.kind, *noun.parents}
         return (

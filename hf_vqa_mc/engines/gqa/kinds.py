@@ -129,6 +129,7 @@ _ALIKE = (
     "fruit berry produce",
     "squash zucchini cucumber pumpkin gourd eggplant",
     "onion garlic onion_ring",
+    "ring onion_ring onion",
     "cheese butter cream mozzarella",
     "icing frosting glaze cream whipped_cream",
     "drink juice soda tea coffee water beer wine milk liquid lemonade smoothie beverage",
@@ -201,6 +202,8 @@ _WILD = {
     "person": "statue mannequin doll figure people crowd",
     "machine": "appliance device computer printer",
     "sports equipment": "bat stick helmet glove mitt goal net",
+    "baked good": "donut cake cookie pie brownie cupcake dessert pizza sandwich crust",
+    "dessert": "muffin pastry croissant waffle pancake donut bagel bread fruit cream",
     "accessory": "hat glasses jewelry umbrella bag",
     "herd": "cow sheep elephant horse goat zebra",
 }
@@ -231,9 +234,11 @@ _AROUND_FIRST = frozenset(
 )
 KINDS_ALIKE: Mapping[str, frozenset[str]] = _table()
 """Kind to those that might be meant by the same thing; both ways."""
-AMBIGUOUS = frozenset({"mouse", "chicken", "turkey", "lamb", "fish", "pitcher", "sidewalk", "pavement", "walkway", "glasses"})
+AMBIGUOUS = frozenset(
+    {"mouse", "chicken", "turkey", "lamb", "fish", "pitcher", "sidewalk", "pavement", "walkway", "glasses", "ring"}
+)
 """Kinds of which it is open what they are: an animal, a device, food on a plate; a player or a jug; a road; what one
-drinks from or wears."""
+drinks from or wears; jewelry or onions."""
 _OTHER_HEADS = frozenset({"hot dog", "hot dogs"})
 
 

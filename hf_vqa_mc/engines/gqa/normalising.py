@@ -23,7 +23,15 @@ A file that is broken is an ``InputError`` of ``scene_graph_files``.
 from collections import Counter
 from collections.abc import Mapping
 
-from hf_vqa_mc.engines.gqa.cleaning import besides, clean_name, clean_value, is_foreign, is_unknown, plain, unclear_kinds
+from hf_vqa_mc.engines.gqa.cleaning import (
+    besides,
+    clean_name,
+    clean_value,
+    is_foreign,
+    is_unknown,
+    plain,
+    unclear_kinds,
+)
 from hf_vqa_mc.engines.gqa.edges import clean_relations
 from hf_vqa_mc.engines.gqa.kinds import VAGUE
 from hf_vqa_mc.engines.gqa.ontology import Ontology

@@ -40,7 +40,7 @@ CATEGORIES: Mapping[str, str] = {
     "flip_flop:. slipper:. high_heel:shoe costume +underwear trunks^ trousers^:pants overalls^ outfit "
     "raincoat:coat mitten helmet:. tuxedo:suit cowboy_hat:hat baseball_cap:cap polo_shirt:shirt "
     "dress_shirt:shirt beanie:hat clothes^ ski_boot:boot cleat:shoe",
-    "accessory": "glasses^:. sunglasses^:glasses goggles^ watch bracelet necklace earring ring headband bandana "
+    "accessory": "glasses^:. sunglasses^:glasses goggles^ watch bracelet necklace earring ring:. headband bandana "
     "wristband +jewelry umbrella:. purse:. handbag:. backpack:. wallet:. mask wristwatch:watch "
     "eyeglasses^:glasses bow_tie:tie crown",
     "bag": "+luggage backpack purse handbag:purse suitcase briefcase sack pouch tote_bag shopping_bag duffel_bag "
@@ -98,8 +98,8 @@ CATEGORIES: Mapping[str, str] = {
     "shower_curtain:curtain bedspread drape:curtain paper_towel:. napkin washcloth cushion:. mattress:. +bedding "
     "pillowcase",
     "office supplies": "pen pencil marker stapler notebook binder envelope eraser paper_clip sticky_note folder",
-    "": "person animal vehicle building food fruit vegetable plant drink +furniture +clothing container bag toy "
-    "device appliance utensil tool room place sign +meat dessert bird sky= ground= floor wall ceiling= window "
+    "": "person animal vehicle building food fruit:food vegetable:food plant drink +furniture +clothing container bag toy "
+    "device appliance utensil tool room place sign +meat:food dessert:food bird:animal sky= ground= floor wall ceiling= window "
     "door roof +snow +sand +water +dirt +mud +ice +rain +fog +smoke +fire +steam cloud leaf branch rock stone "
     "boulder stick log twig stump cliff wave sun= moon= star shadow reflection pole post fence gate railing "
     "street_light traffic_light fire_hydrant parking_meter bench lamp light lamp_shade light_fixture light_bulb "

@@ -23,9 +23,7 @@ class Pattern:
         """Raises ValueError for brackets that do not close."""
         self.forms = tuple(dict.fromkeys(_split(form) for form in _forms(text.removesuffix("?"))))
 
-    def fill(
-        self, chance: Chance, slots: Mapping[str, str | Phrase], avoided: Set[str] = frozenset()
-    ) -> list[Part]:
+    def fill(self, chance: Chance, slots: Mapping[str, str | Phrase], avoided: Set[str] = frozenset()) -> list[Part]:
         """One of the forms with its slots filled, without the avoided words if there is such a form.
 
         Raises:

@@ -8,7 +8,6 @@ clear is decided by its program: it must find that object and no other that it m
 
 from collections.abc import Set
 from dataclasses import dataclass
-from functools import cached_property
 
 from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import Known, find
@@ -95,19 +94,11 @@ class References:
     def categories(self, name: str) -> tuple[str, ...]:
         """What a name is a kind of, of which the image's objects tell all members.
 
-        Those who are dressed wear more than anybody tells; what has an unknown name may be of any category.
+        Not so clothes, of which people wear more than anybody tells; what has an unknown name may be of any category.
         """
         if self.graph.nameless:
             return ()
-        parents = self.ontology.nouns[name].parents
-        return tuple(category for category in parents if category not in WORN_CATEGORIES or not self._dressed)
-
-    @cached_property
-    def _dressed(self) -> bool:
-        """Whether somebody is there, by himself or a part of him."""
-        nouns, kinds = self.ontology.nouns, {*self.graph.unclear}
-        kinds.update(nouns[thing.name].kind for thing in self.graph.objects.values())
-        return any(BODY_PART in nouns[kind].parents or self.ontology.may_be(kind, PEOPLE) for kind in kinds)
+        return tuple(category for category in self.ontology.nouns[name].parents if category not in WORN_CATEGORIES)
 
     def plain(self, object_id: str) -> tuple[Reference, ...]:
         """All clear references without another object."""
@@ -191,9 +182,8 @@ class References:
 
     def name_can_have(self, name: str, kind: str) -> bool:
         """As ``can_have``, of a name; rooms and towns have no color as a whole."""
-        if kind in OF_SURFACES and any(category in self.ontology.nouns[name].parents for category in ("room",)):
-            return False
-        if kind in OF_SURFACES and self.ontology.nouns[name].kind in WHOLE_PLACES:
+        noun = self.ontology.nouns[name]
+        if kind in OF_SURFACES and (noun.kind in WHOLE_PLACES or "room" in noun.parents):
             return False
         if kind in OF_PEOPLE:
             return self.ontology.isa(name, PEOPLE)

@@ -23,11 +23,10 @@ from hf_vqa_mc.engines.gqa.answer_cells import AnswerCells, Bools, Ints, out_of_
 from hf_vqa_mc.engines.gqa.balancing import Bounds, entropies, smoothed
 from hf_vqa_mc.engines.gqa.question_table import QuestionTable
 from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.scoring.gqa_types import STRUCTURAL_TYPES
 
 Progress = Callable[[str, int, int], None]
 GLOBAL_BOUNDS, LOCAL_BOUNDS = Bounds(), Bounds()
-STRUCTURAL_TYPES = ("query", "verify", "logical", "choose", "compare")
-"""Hudson and Manning 2019, Table 3."""
 SHARES = {"verify": 0.25, "logical": 0.12}
 """Ours: the paper gives no numbers. Yes and no are the answers to most questions that can be made."""
 SMALL = 16

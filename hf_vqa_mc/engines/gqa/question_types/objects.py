@@ -186,6 +186,15 @@ def _with_or_without(asking: Asking, keys: Sequence[str], kind: str, value: str,
         text = f"{before} {said.text}" if before else f"{said.text} that {said.be} {asking.predicate(kind, own)}"
         article = "" if said.plural or said.mass else with_article(text).split(" ")[0]
         return [(f"Yes , there {said.be} {article}", ""), (text, key)]
+    if len(keys) > 1:
+        many = several(asking.ontology, asking.name(keys[0]))
+        none = (
+            f"all of them are {asking.predicate(kind, value)}"
+            if negated
+            else (f"none of them is {asking.predicate(kind, value)}")
+        )
+        if many.plural:
+            return [("No , there are", ""), (many.text, keys[0]), (f"but {none}", "")]
     it = "they are" if said.plural else "he or she is" if asking.isa(key, "person") else "it is"
     if asking.isa(key, "person") and not said.plural:
         it = f"the {said.text} is"
