@@ -71,7 +71,7 @@ def generate_gqa(
     from hf_vqa_mc.engines.gqa.generate import Settings, generate
     from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
     from hf_vqa_mc.engines.gqa.question_types.asking import Limits
-    from hf_vqa_mc.engines.gqa.references import ReferenceOptions
+    from hf_vqa_mc.engines.gqa.reference import ReferenceOptions
     from hf_vqa_mc.engines.gqa.selection import SelectionOptions
 
     bounds = Bounds(head=head, min_ratio=min_ratio, max_ratio=max_ratio)

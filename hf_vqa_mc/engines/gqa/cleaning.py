@@ -63,7 +63,7 @@ def folded(text: str) -> str:
 
 
 def is_foreign(text: str) -> bool:
-    """Whether a name is written so that nobody can tell whether it is one that the ontology knows: dog as a drawing."""
+    """Whether a name is in letters or signs of which nobody can tell whether they name what the ontology knows."""
     return not folded(text).isascii()
 
 

@@ -19,7 +19,7 @@ LIKELIEST = 12
 _SMOOTHING = 2.0
 """Added to the images with a kind before a share of them is taken, so that what was seen once does not win."""
 
-_PLAIN = frozenset({"under", "below", "above", "behind", "in front of", "inside", "on top of", "on"})
+_PLAIN = frozenset({"under", "below", "above", "behind", "in front of", "on top of", "on"})
 """Relations that are plausible between any two things."""
 _POSITIONS = {HORIZONTAL: ("left", "right"), VERTICAL: ("top", "bottom")}
 

@@ -35,9 +35,8 @@ _WAYS = {
 _PREPOSITIONS = sorted(_WAYS, key=len, reverse=True)
 
 _TOUCHING_PLACES = frozenset(
-    "on|on top of|upon|onto|in|inside|within|into|in the middle of|around|across|through|under|underneath|beneath".split(
-        "|"
-    )
+    {"on", "on top of", "upon", "onto", "in", "inside", "within", "into", "in the middle of", "around", "across"}
+    | {"through", "under", "underneath", "beneath"}
 )
 _TOUCHING_VERBS = frozenset(
     "wearing holding carrying carried lifting grabbing grasping eating biting chewing licking drinking sipping riding "

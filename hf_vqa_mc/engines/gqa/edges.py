@@ -128,6 +128,7 @@ def _without_contradictions(
             words = ontology.relations[name]
             turned = words.inverse != name and (name in back or (bool(words.inverse) and words.inverse in names))
             against = any(rival in words.excludes or name in ontology.relations[rival].excludes for rival in names)
+            against = against or any(name in ones and names & others for ones, others in _NOT_BOTH)
             if (turned and name not in _MUTUAL) or against or _against_boxes(boxes[key], name, boxes[other]):
                 wrong.add((key, name, other))
     for subject, name, target in list(wrong):
@@ -136,6 +137,11 @@ def _without_contradictions(
     return edges - wrong, len(wrong & edges)
 
 
+_NOT_BOTH = tuple(
+    (frozenset(ones.split("|")), frozenset(others.split("|")))
+    for ones, others in (("in|inside", "behind|in front of"), ("behind|in front of", "in|inside"))
+)
+"""Relations of which one speaks against the other of the same two things, though neither is asked instead of it."""
 _MUTUAL = frozenset(
     "by,with,around,talking to,talking with,looking at,watching,facing,playing with,touching,hugging,kissing,against,"
     "along,alongside,at,sitting by,standing by,near,standing next to,sitting next to,standing near,sitting near,"

@@ -3,16 +3,15 @@
 from collections.abc import Iterable, Mapping
 
 from hf_vqa_mc.engines.gqa.ontology import Attribute
+from hf_vqa_mc.engines.gqa.own_alike import CENTRES, SIMILAR
 from hf_vqa_mc.engines.gqa.own_values import (
     ADJECTIVES,
     AFTER_ONLY,
-    CENTRES,
     DASHED,
     NO_VERBS,
     NOUNS,
     PLACES,
     PLACES_NEAR,
-    SIMILAR,
     TYPES,
 )
 

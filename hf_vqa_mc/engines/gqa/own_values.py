@@ -157,95 +157,6 @@ SPELLED: Mapping[str, str] = {
 }
 """Other spellings, by those whose value an ontology has."""
 
-SIMILAR: tuple[str, ...] = (
-    # whites and greys, and what is pale
-    "white cream cream_colored beige gray light_gray silver light_blue light_brown tan yellow pink",
-    "gray light_gray dark_gray silver black white dark_blue brown tan beige green blue light_blue khaki",
-    "black dark_gray dark_blue dark_brown navy brown dark_green brunette maroon purple",
-    "silver gray light_gray white light_blue gold khaki blue",
-    "blue light_blue dark_blue navy teal turquoise purple gray green black",
-    "green light_green dark_green teal turquoise khaki yellow blue gray brown tan",
-    "red maroon orange pink brown purple dark_brown",
-    "brown light_brown dark_brown tan beige gold maroon red orange brunette blond khaki black gray yellow cream",
-    "yellow gold orange blond tan beige cream cream_colored light_green green white light_brown",
-    "orange red yellow gold tan brown light_brown pink",
-    "pink red purple maroon white orange beige tan",
-    "purple blue dark_blue navy maroon pink red black",
-    "tan beige cream cream_colored light_brown khaki blond gold yellow",
-    "blond gold white brown light_brown",
-    "brunette brown dark_brown black",
-    # shades that are one another's names
-    "navy dark_blue",
-    "navy purple",
-    "teal turquoise light_blue",
-    "teal dark_green",
-    "teal dark_blue",
-    "turquoise light_green",
-    "maroon brown dark_brown",
-    "maroon black",
-    "khaki dark_green",
-    "khaki light_green",
-    "khaki gray light_gray",
-    "cream cream_colored white yellow",
-    "beige light_gray cream",
-    "blond light_brown cream",
-    "gold light_brown khaki",
-    "light_blue light_gray",
-    "dark_gray dark_brown",
-    "dark_gray dark_green",
-    "dark_blue dark_gray black",
-    "dark_green dark_brown",
-    # materials
-    "metal steel stainless_steel chrome aluminum iron brass copper bronze tin",
-    "wood hardwood bamboo wicker cardboard",
-    "stone rock brick concrete marble granite cobblestone asphalt clay",
-    "ceramic porcelain clay glass marble granite stone",
-    "glass crystal plastic",
-    "plastic rubber styrofoam vinyl nylon metal leather",
-    "paper cardboard plastic",
-    "cloth cotton denim wool silk velvet lace nylon leather mesh",
-    "wicker straw bamboo",
-    "mesh metal",
-    # sizes, shapes and the like
-    "small tiny",
-    "large huge giant",
-    "round circular oval",
-    "square rectangular",
-    "young baby",
-    "old elderly",
-    "tall large huge giant",
-    "skinny thin",
-    "light white",
-    "bright light",
-    "dark dim black",
-    # poses: one may do several things, or look as if
-    "standing walking running jumping posing waiting leaning bending",
-    "sitting resting crouching squatting kneeling leaning bending posing waiting riding",
-    "lying resting sleeping sitting",
-    "resting standing leaning",
-    "rubber metal chrome steel",
-    "walking running jumping playing",
-    "surfing swimming riding",
-    "skating skateboarding skiing snowboarding riding",
-    "eating drinking cooking grazing",
-    # weather
-    "clear sunny cloudless",
-    "cloudy overcast partly_cloudy foggy rainy stormy",
-    "sunny partly_cloudy",
-    "closed shut",
-    "cooked fried grilled baked roasted toasted steamed boiled",
-    "raw uncooked",
-    "leafless bare",
-    "calm still",
-    "choppy rough wavy",
-    "striped plaid checkered",
-    "transparent clear translucent",
-    "modern new",
-    "antique vintage old_fashioned old used",
-    "real alive",
-)
-"""Values of one line might be used for one thing."""
-
 EXCLUSIVE = frozenset(
     "color material size shape age newness height length weight thickness width fatness tone openness fullness "
     "wetness cleanliness hardness power lighting realism ripeness freshness peeling paving sleeves gender orientation "
@@ -296,11 +207,6 @@ PLACES: Mapping[str, str] = {
 
 
 DASHED = {"chain_link": "chain-link", "snow_covered": "snow-covered"}
-CENTRES = frozenset(
-    "white gray black silver blue green red brown yellow orange pink purple blond standing sitting sunny mesh light "
-    "bright dark tall plastic walking antique ceramic".split()
-)
-"""First words of lines whose others are like the first one only: black is like navy, and navy like blue."""
 AFTER_ONLY = frozenset({"on", "off", "up", "down", "indoors", "outdoors", "plugged in", "upside down"})
 NOUNS = frozenset(
     "tennis baseball soccer football basketball golf ski kitchen bathroom office water wine beer soda coffee "

@@ -111,8 +111,6 @@ def _plural(word: str) -> str:
         return word
     if word in IRREGULAR:
         return IRREGULAR[word]
-    if word.endswith("shelf"):
-        return word[:-1] + "ves"
     if word.endswith("man") and len(word) > 4 and word not in NO_MEN:
         return word[:-3] + "men"
     if (end := _compound_end(word, IN_COMPOUNDS)) and word not in NO_COMPOUNDS:
@@ -137,8 +135,6 @@ def _singular(word: str) -> str:
         return ""
     if word in _SINGULARS:
         return _SINGULARS[word]
-    if word.endswith("shelves"):
-        return word[:-3] + "f"
     if word.endswith("men") and len(word) > 5:
         return word[:-3] + "man"
     if end := _compound_end(word, [IRREGULAR[singular] for singular in IN_COMPOUNDS]):

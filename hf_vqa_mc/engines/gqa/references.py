@@ -7,14 +7,13 @@ clear is decided by its program: it must find that object and no other that it m
 """
 
 from collections.abc import Set
-from dataclasses import dataclass
 
 from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import Known, find
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Program, Step, then
 from hf_vqa_mc.engines.gqa.question import Part
-from hf_vqa_mc.engines.gqa.reference import NAMED, NO_FACTS, Fact, Link, Reference
+from hf_vqa_mc.engines.gqa.reference import NAMED, NO_FACTS, Fact, Link, Reference, ReferenceOptions
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.spoken_of import (
     BACKGROUND,
@@ -22,14 +21,16 @@ from hf_vqa_mc.engines.gqa.spoken_of import (
     DOING,
     LIVING,
     OF_PEOPLE,
+    OF_SURFACES,
     OF_THINGS,
     ON_OTHERS,
-    OF_SURFACES,
     OWN_NAME_ONLY,
     PEOPLE,
+    PICTURES,
     SEVERAL_EACH,
     TOO_WIDE,
     WHOLE_PLACES,
+    WITHIN,
     WORN_CATEGORIES,
 )
 from hf_vqa_mc.engines.gqa.wording import (
@@ -51,18 +52,6 @@ NEAREST = 4
 
 _NO_SIDES = frozenset(BACKGROUND | ON_OTHERS)
 _DOING = frozenset(DOING)
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceOptions:
-    """How references are chosen."""
-
-    depth: int = 2
-    """modifiers in one another at most; the paper's own example has 2 (Sect. 3.3)"""
-    indirect: float = 0.45
-    """share of modified references where a direct one is clear; 52% of GQA's questions are compositional (Table 1)"""
-    category: float = 0.25
-    """share of direct references by category (this animal) where both are clear"""
 
 
 class References:
@@ -213,6 +202,7 @@ class References:
                 for relation, side, other in self._nearest(object_id, ends)
                 if relation_form(relation) is not None
                 and self.askable(other)
+                and not (relation in WITHIN and self._is_picture(other))
                 and not self._same_kind(object_id, other)
                 for name, said in self.heads(object_id)
                 if self._is_told_apart(object_id, name, relation, side, other)
@@ -227,6 +217,9 @@ class References:
             key=lambda end: abs(_center(self.graph, object_id) - _center(self.graph, end[2])),
         )
         return [end for end in ends if end[0] not in (LEFT, RIGHT)] + near[:NEAREST]
+
+    def _is_picture(self, object_id: str) -> bool:
+        return self.ontology.nouns[self.graph.objects[object_id].name].kind in PICTURES
 
     def _same_kind(self, one: str, other: str) -> bool:
         nouns = self.ontology.nouns

@@ -59,6 +59,8 @@ YOUNG = {"baby", "boy", "child", "girl", "kid", "toddler", "infant", "puppy", "k
 """Kinds whose names tell their age, which is no type of dog or cow."""
 PICTURES = {"picture", "photo", "photograph", "scene"}
 """Kinds beside which "in the picture" may be read in two ways."""
+WITHIN = {"in", "inside", "within"}
+"""Relations to a picture that nobody can tell from being in the image."""
 LIVING = (PEOPLE, "animal", "bird")
 DOING = ("activity", "sportActivity", "pose")
 """Types of values that only people and animals have."""

@@ -141,10 +141,10 @@ RARELY_TOLD = frozenset(
 )
 """Kinds of which it is never taken for sure that there are none."""
 WIDE_WORDS = frozenset(
-    "produce liquid beverage drink meal snack breakfast lunch dinner dish food seafood meat dessert ingredient topping "
-    "groceries merchandise equipment machine decoration artwork silverware cutlery tableware utensil container device "
-    "appliance tool furniture textile clothing clothes attire outfit accessory footwear plant trash garbage display "
-    "symbol character game entrance shelter cover traffic".split()
+    "produce liquid beverage drink meal snack breakfast lunch dinner dish food seafood meat dessert ingredient "
+    "topping groceries merchandise equipment machine decoration artwork silverware cutlery tableware utensil "
+    "container device appliance tool furniture textile clothing clothes attire outfit accessory footwear plant "
+    "trash garbage display symbol character game entrance shelter cover traffic".split()
 )
 """Kinds so wide that what is there may be one of them by some reading: never taken for absent either."""
 ALWAYS_PARTS = frozenset({"body part", "vehicle part", "part", "nature environment", "urban environment"})

@@ -53,8 +53,8 @@ _ONE_VALUE = frozenset(
     "openness fullness wetness cleanliness hardness power lighting realism ripeness age size gender height "
     "length thickness weight fatness width depth freshness peeling paving orientation pose sportActivity".split()
 )
-"""Types of which two different values are a mistake; of colors and materials a thing may have two. What sits and stands
-does neither for anybody who asks."""
+"""Types of which two different values are a mistake; of colors and materials a thing may have two. What sits
+and stands does neither for anybody who asks."""
 _OPPOSED = (
     (("tone", "dark"), ("brightness", "bright")),
     (("tone", "light"), ("brightness", "dim")),

@@ -27,6 +27,10 @@ from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, HandmadeDecoys, LyingDecoys, graph_of, graphs, thing
 
 NO_LIMITS = Limits(dict.fromkeys(ROWS, 10_000))
+OF_HAT = (
+    r"(What is the color of|(Of )?(what|What|which|Which) color (is|do you think|does)) the hat (that )?the boy is "
+    r"wearing( is| have)?"
+)
 HAT_NOT_RED = (
     r"(Is there|Are there|Do you see|Can you see|Does the \w+ show) (any )?(a hat|hats) that (is|are) not red.*"
 )
@@ -60,7 +64,7 @@ def those(questions: Iterable[Question], row: str) -> dict[str, str]:
         ("query attribute", "What is the man doing", "standing"),
         ("query attribute", "Of (what|which) color are the pants", "black"),
         ("query attribute", "Which side of the .* is the dog on", "right"),
-        ("query attribute", "What color is the hat (that )?the boy is wearing", "red"),
+        ("query attribute", OF_HAT, "red"),
         ("verify attribute", "Is the umbrella red", "yes"),
         ("verify attribute", "Is the table made of metal", "no"),
         ("logical attribute", "Is the umbrella (both )?(large and red|red and large)", "yes"),

@@ -12,8 +12,8 @@ from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.patterns import Pattern
 from hf_vqa_mc.engines.gqa.program import Program, Step, then
 from hf_vqa_mc.engines.gqa.question import Part, Question, sentence
-from hf_vqa_mc.engines.gqa.reference import NO_FACTS, Fact, Reference
-from hf_vqa_mc.engines.gqa.references import ReferenceOptions, References
+from hf_vqa_mc.engines.gqa.reference import NO_FACTS, Fact, Reference, ReferenceOptions
+from hf_vqa_mc.engines.gqa.references import References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.spoken_of import LIVING, OWN_NAME_ONLY, PEOPLE, PICTURES, TOO_WIDE, YOUNG
 from hf_vqa_mc.engines.gqa.wording import PARTITIVES, POSITIONS, Phrase, Said, as_category, called, predicate

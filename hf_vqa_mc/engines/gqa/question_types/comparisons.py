@@ -124,7 +124,7 @@ def common(asking: Asking, chance: Chance) -> Iterator[Question]:
             continue
         program = joined(both[0].program, both[1].program, "common")
         kind = run(program, asking.graph, asking.ontology, asking.known).answer
-        if kind not in COMMON:
+        if kind not in COMMON or not all(asking.can_have(key, kind) for key in (one, other)):
             continue
         value = spelled(asking.thing(one).values[kind][0])
         yield from asking.question(
@@ -153,7 +153,11 @@ def different(asking: Asking, chance: Chance) -> Iterator[Question]:
 def _two(asking: Asking, row: str, chance: Chance) -> Iterator[Question]:
     for one, other in pairs(asking, chance):
         kinds = [
-            kind for kind in COMPARED if all(len(asking.thing(key).values.get(kind, ())) == 1 for key in (one, other))
+            kind
+            for kind in COMPARED
+            if all(
+                len(asking.thing(key).values.get(kind, ())) == 1 and asking.can_have(key, kind) for key in (one, other)
+            )
         ]
         if not kinds:
             continue
@@ -203,6 +207,8 @@ def _all(asking: Asking, operation: str, chance: Chance) -> Iterator[Question]:
     groups |= {(category, NAME) for key in asking.objects for category in asking.kinds_asked(asking.name(key))}
     for name, kind in chance.shuffled(sorted(groups)):
         if name not in asking.ontology.nouns or (name == PEOPLE) != (kind == "gender"):
+            continue
+        if kind in COMPARED and not asking.references.name_can_have(name, kind):
             continue
         found = find(selected(name), asking.graph, asking.ontology, asking.known)
         said = several(asking.ontology, name)

@@ -11,7 +11,7 @@ from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
 from hf_vqa_mc.engines.gqa.reference import Fact
 from hf_vqa_mc.engines.gqa.references import side_by_side
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, NEARBY, SCENERY, UNDER
+from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, NEARBY, PICTURES, SCENERY, UNDER, WITHIN
 from hf_vqa_mc.engines.gqa.untold import ALWAYS_PARTS
 from hf_vqa_mc.engines.gqa.wording import (
     MATERIAL,
@@ -189,9 +189,9 @@ def _with_or_without(asking: Asking, keys: Sequence[str], kind: str, value: str,
     if len(keys) > 1:
         many = several(asking.ontology, asking.name(keys[0]))
         none = (
-            f"all of them are {asking.predicate(kind, value)}"
+            f"they are all {asking.predicate(kind, value)}"
             if negated
-            else (f"none of them is {asking.predicate(kind, value)}")
+            else (f"they are not {asking.predicate(kind, value)}")
         )
         if many.plural:
             return [("No , there are", ""), (many.text, keys[0]), (f"but {none}", "")]
@@ -288,6 +288,8 @@ def triples(asking: Asking, chance: Chance) -> list[tuple[str, str, str]]:
     for subject in asking.objects:
         for relation, target in sorted(asking.thing(subject).relations):
             if target not in askable or relation_form(relation) is None or asking.name(subject) == asking.name(target):
+                continue
+            if relation in WITHIN and asking.kind(target) in PICTURES:
                 continue
             if relation in NEARBY and asking.kind(subject) in (SCENERY if asking.lives(target) else BACKGROUND):
                 continue

@@ -12,7 +12,7 @@ from hf_vqa_mc.engines.gqa.question_types.asking import Asking, kind_of, selecte
 from hf_vqa_mc.engines.gqa.question_types.objects import WORN, depth_of_relations, nobody_at, other_relation, triples
 from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, PEOPLE
+from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, PEOPLE, PICTURES
 from hf_vqa_mc.engines.gqa.wording import as_category, called, relation_form
 
 WHO_S = patterns(
@@ -215,13 +215,14 @@ def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
         else:
             slots |= {"that": near}
         sides = {LEFT, RIGHT} == {relation, other}
+        of_picture = asking.kind(given if side == "s" else direct) in PICTURES  # on which side of the picture
         texts = [SHORT.get(option, option) for option in options] if sides else options
         yield from asking.question(
             "choose relation",
             "relChooser",
             then(reference.program, "choose rel", asking.name(direct), *options, side),
             SHORT.get(relation, relation),
-            CHOOSE_SIDE if sides else CHOOSE,
+            (CHOOSE_SIDE[:1] if of_picture else CHOOSE_SIDE) if sides else CHOOSE,
             slots | {"one": texts[0], "other": texts[1]},
             told(asking, subject, relation, target),
             ("", f"13-{asking.name(given)}_{asking.name(direct)}"),
