@@ -340,7 +340,8 @@ def test_a_full_disk_is_exit_code_1(score, tmp_path, monkeypatch):
 
 def test_ctrl_c_leaves_nothing(tmp_path):
     code = """
-import time
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # else a background shell has it ignored
 import hf_vqa_mc.written_file as written_file
 def slow(_):
     print("working", flush=True)
