@@ -8,8 +8,8 @@ It builds the rows from the publishers' files with the package hf_vqa_mc, which 
 """
 
 # datasets looks for what a script imports line by line: one import a line.
-import hf_vqa_mc.builder.vqa_mc
+import hf_vqa_mc.dataset.builder
 
 
-class VqaMc(hf_vqa_mc.builder.vqa_mc.VqaMc):
+class VqaMc(hf_vqa_mc.dataset.builder.VqaMc):
     """The package's builder under the name that datasets looks for in this file."""

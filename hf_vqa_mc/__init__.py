@@ -1,6 +1,6 @@
-"""Multiple-choice visual question answering that is harder to game.
+"""Multiple-choice visual question answering without shortcuts: rebuild, score, train, audit, remedy, evaluate.
 
-The public names are imported when they are asked for: ``import hf_vqa_mc`` loads neither torch nor datasets.
+Names are imported on first use (PEP 562): ``import hf_vqa_mc`` loads neither torch nor datasets.
 """
 
 from typing import TYPE_CHECKING
@@ -8,25 +8,27 @@ from typing import TYPE_CHECKING
 from hf_vqa_mc.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.builder import VqaMc as VqaMc
-    from hf_vqa_mc.builder import register as register
-    from hf_vqa_mc.builder import with_images as with_images
+    from hf_vqa_mc.benchmarks import read_benchmark as read_benchmark
+    from hf_vqa_mc.dataset import VqaMc as VqaMc
+    from hf_vqa_mc.dataset import register as register
+    from hf_vqa_mc.dataset import with_images as with_images
     from hf_vqa_mc.errors import InputError as InputError
     from hf_vqa_mc.errors import MissingExtra as MissingExtra
     from hf_vqa_mc.metrics import load_metric as load_metric
+    from hf_vqa_mc.verbs.audit import audit as audit
     from hf_vqa_mc.version import __version__ as __version__
 
-__all__ = ["InputError", "MissingExtra", "VqaMc", "__version__", "load_metric", "register", "with_images"]
+_HOMES = {
+    "InputError": "errors",
+    "MissingExtra": "errors",
+    "VqaMc": "dataset",
+    "__version__": "version",
+    "audit": "verbs.audit",
+    "load_metric": "metrics",
+    "read_benchmark": "benchmarks",
+    "register": "dataset",
+    "with_images": "dataset",
+}
+__all__ = list(_HOMES)
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "InputError": "errors",
-        "MissingExtra": "errors",
-        "VqaMc": "builder",
-        "__version__": "version",
-        "load_metric": "metrics",
-        "register": "builder",
-        "with_images": "builder",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

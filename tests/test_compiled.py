@@ -10,7 +10,7 @@ for locator in caching.CacheImpl._locator_classes:  # as for who can write neith
     if "UserProvided" not in locator.__name__:
         locator.from_function = classmethod(lambda cls, *arguments: None)
 
-from hf_vqa_mc.language.similarity import wup
+from hf_vqa_mc.text.similarity import wup
 
 print(wup("two", "three"))
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.written_file import check_place, write_json
+from hf_vqa_mc.io.atomic_file import check_place, write_json
 
 
 def test_it_is_readable_by_others_as_any_file_and_ends_with_a_line_end(tmp_path):
@@ -42,9 +42,9 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch, endin
 
     write_json(tmp_path / "a.json", "old")
     if point == "fsync":
-        monkeypatch.setattr("hf_vqa_mc.written_file.os.fsync", failing)
+        monkeypatch.setattr("hf_vqa_mc.io.atomic_file.os.fsync", failing)
     else:
-        monkeypatch.setattr("hf_vqa_mc.written_file.Path.replace", failing)
+        monkeypatch.setattr("hf_vqa_mc.io.atomic_file.Path.replace", failing)
     with pytest.raises(type(ending)):
         write_json(tmp_path / "a.json", "new")
     assert json.loads((tmp_path / "a.json").read_text()) == "old"
@@ -85,9 +85,9 @@ def test_a_killed_write_leaves_what_was_there(tmp_path):
     write_json(tmp_path / "a.json", "old")
     code = """
 import os, signal, sys, pathlib
-from hf_vqa_mc import written_file
-written_file.os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
-written_file.write_json(pathlib.Path(sys.argv[1]), "new")
+from hf_vqa_mc.io import atomic_file
+atomic_file.os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+atomic_file.write_json(pathlib.Path(sys.argv[1]), "new")
 """
     environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "a.json")], env=environment)

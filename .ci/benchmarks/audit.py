@@ -1,6 +1,6 @@
 """What the audit finds in datasets with planted shortcuts, and how long a million rows take: `.ci/bench audit`.
 
-The planted datasets are those of the tests (tests/audit/planted.py): 100 seeds of each bias, strength and size.
+The planted datasets are those of the tests (tests/audits/planted.py): 100 seeds of each bias, strength and size.
 """
 
 import json
@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from hf_vqa_mc.audit import AuditSettings, audit, number_rows  # noqa: E402
-from hf_vqa_mc.audit.ambiguity import may_be_right  # noqa: E402
-from hf_vqa_mc.audit.checks import shortcut_checks  # noqa: E402
-from hf_vqa_mc.audit.estimates import ALARM_LEVEL, Estimate, estimate, holm  # noqa: E402
-from hf_vqa_mc.audit.findings import findings  # noqa: E402
-from hf_vqa_mc.audit.folds import folds_of  # noqa: E402
+from hf_vqa_mc.audits import ProbeSettings, audit, number_rows  # noqa: E402
+from hf_vqa_mc.audits.ambiguity import may_be_right  # noqa: E402
+from hf_vqa_mc.audits.checks import shortcut_checks  # noqa: E402
+from hf_vqa_mc.audits.estimates import ALARM_LEVEL, Estimate, estimate, holm  # noqa: E402
+from hf_vqa_mc.audits.findings import findings  # noqa: E402
+from hf_vqa_mc.audits.folds import folds_of  # noqa: E402
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split  # noqa: E402
-from hf_vqa_mc.language.wordnet import load_wordnet  # noqa: E402
-from tests.audit.planted import RULES, planted, split_of  # noqa: E402
+from hf_vqa_mc.text.wordnet import load_wordnet  # noqa: E402
+from tests.audits.planted import RULES, planted, split_of  # noqa: E402
 
 T = TypeVar("T")
 Row = tuple[str, float, str, str]
@@ -90,7 +90,7 @@ def probed() -> Iterator[Row]:
         for seed in range(PROBED_SEEDS):
             table, _, truth = planted(bias, strength, SIZES[0], seed)
             benchmark = Benchmark("planted", None, "test", {"test": split_of(table)}, None, {})
-            gains = audit(benchmark, AuditSettings(seed=seed)).gains
+            gains = audit(benchmark, ProbeSettings(seed=seed)).gains
             blind = [gain for gain in gains if gain.shortcut.probe]
             alarms += any(gain.alarm for gain in gains)
             above += sum(gain.estimate.low > truth for gain in blind)

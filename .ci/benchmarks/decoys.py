@@ -22,16 +22,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.chance import purpose_hash, shuffled, text_hashes
+from hf_vqa_mc.dataset import Settings, Variant, build_variants
 from hf_vqa_mc.decoys.question_groups import group_questions
+from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
-from hf_vqa_mc.language.text import comparable, squeezed, words
-from hf_vqa_mc.language.word_vectors import WordVectors, load_word_vectors
-from hf_vqa_mc.packed import unpacked
+from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.schema import ChoiceKind
 from hf_vqa_mc.sources import read_triplets
 from hf_vqa_mc.sources.table import triplet_table
-from hf_vqa_mc.variants import Settings, Variant, build_variants
+from hf_vqa_mc.text.normalisation import comparable, squeezed, words
+from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 T = TypeVar("T")
 Row = tuple[str, float, str, str]

@@ -8,7 +8,7 @@ from random import Random
 import datasets
 import pyarrow as pa
 
-from hf_vqa_mc.builder.shards import write_split
+from hf_vqa_mc.dataset.shards import write_split
 from hf_vqa_mc.schema import MULTIPLE_CHOICE, multiple_choice_features
 
 ROWS = 40_000

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from hf_vqa_mc.features.backbones import Backbone, FeatureKind
-from hf_vqa_mc.features.extraction import extract_features
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
+from hf_vqa_mc.extraction.extraction import extract_features
 from hf_vqa_mc.training import TrainingSettings, train
 
 Row = tuple[str, float, str, str]

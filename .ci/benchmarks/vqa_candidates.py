@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.chance import below, draw, purpose_hash, text_hashes
+from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, text_hashes
 from hf_vqa_mc.engines.vqa_candidates import vqa_candidates
-from hf_vqa_mc.language.text import comparable, words
-from hf_vqa_mc.packed import unpacked
+from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.sources.table import text_lists, triplet_table
+from hf_vqa_mc.text.normalisation import comparable, words
 
 Row = tuple[str, float, str, str]
 """What was measured, its value, the unit, what is required ("" where nothing is)."""

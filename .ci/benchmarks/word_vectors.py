@@ -13,7 +13,7 @@ def rows() -> list[tuple[str, float, str, str]]:
     """Words read in a second by us and by gensim."""
     from gensim.models import KeyedVectors
 
-    from hf_vqa_mc.language.word_vectors import load_word_vectors
+    from hf_vqa_mc.text.word_vectors import load_word_vectors
 
     numbers = np.random.default_rng(0).normal(scale=0.4, size=(WORDS, 100)).round(5)
     with tempfile.TemporaryDirectory() as folder:

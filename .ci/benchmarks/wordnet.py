@@ -24,10 +24,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.language.make_tables import open_wordnet
-from hf_vqa_mc.language.similarity import WordScores, phrase_score, word_scores
-from hf_vqa_mc.language.text import words
-from hf_vqa_mc.language.wordnet import load_wordnet
+from hf_vqa_mc.text.make_tables import open_wordnet
+from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
+from hf_vqa_mc.text.wordnet import load_wordnet
 
 if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
@@ -50,7 +50,7 @@ FIRST_CALLS = """
 import time
 start = time.perf_counter()
 import numpy as np
-from hf_vqa_mc.language.similarity import phrase_score, word_scores
+from hf_vqa_mc.text.similarity import phrase_score, word_scores
 tokens = np.array([0, 1], np.int32)
 scores = word_scores(["cat", "dog"], 0.9)
 phrase_score(tokens, 0, 1, 1, 2, scores)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
-from hf_vqa_mc.builder.card import dataset_info
-from hf_vqa_mc.builder.inventory import IMAGES
+from hf_vqa_mc.dataset.card import dataset_info
+from hf_vqa_mc.dataset.inventory import IMAGES
 
 if TYPE_CHECKING:
     from datasets import Features

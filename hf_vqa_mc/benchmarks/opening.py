@@ -11,9 +11,9 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.columns import is_text
-from hf_vqa_mc.builder.loading import check_has_choices, load_splits
+from hf_vqa_mc.dataset.loading import check_has_choices, load_splits
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.packed import unpacked
+from hf_vqa_mc.io.packed import unpacked
 
 FORMS = ("parquet", "jsonl", "json", "csv", "tsv")
 PACKINGS = (".gz", ".xz")

@@ -23,7 +23,7 @@ from hf_vqa_mc.benchmarks.row_columns import (
     type_column,
 )
 from hf_vqa_mc.benchmarks.row_images import Pictures, find_pictures
-from hf_vqa_mc.builder.loading import chosen_split
+from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.errors import InputError
 
 

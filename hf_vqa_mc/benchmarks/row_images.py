@@ -25,7 +25,7 @@ from hf_vqa_mc.benchmarks.offered import as_large_text, as_text
 from hf_vqa_mc.benchmarks.opening import Opened
 from hf_vqa_mc.benchmarks.picture_cells import MOST_NAME, NAME_FOLDER, PictureCells, told
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.features.dataset_images import FolderImages, ImageSource, find_images
+from hf_vqa_mc.extraction.dataset_images import FolderImages, ImageSource, find_images
 
 _INDEX_FIRST = tuple(dict.fromkeys(("index", *QUESTION_ID)))
 """What rows are referred to by: a question_id beside an index is another number."""

@@ -5,13 +5,14 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial, wraps
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any, TextIO
 
 import typer
 
-from hf_vqa_mc.cli.audit import audit
 from hf_vqa_mc.cli.build import build
+from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.cli.export import export
 from hf_vqa_mc.cli.features import features
 from hf_vqa_mc.cli.generate_complementary import generate_complementary
@@ -66,7 +67,13 @@ generate = typer.Typer(
 )
 
 
-def verb(function: Callable[..., None], group: typer.Typer = app, name: str | None = None) -> Callable[..., None]:
+def register(name: str, group: typer.Typer = app) -> None:
+    """Add the command of a verb of ``verbs.VERBS``."""
+    declared = getattr(import_module(f"hf_vqa_mc.verbs.{name}"), name).verb
+    verb(command(declared), group, name.removeprefix("generate_"))
+
+
+def verb(function: Callable[..., int | None], group: typer.Typer = app, name: str | None = None) -> None:
     """Makes a function a command whose errors are one line on stderr and an exit code, never a traceback.
 
     Args:
@@ -84,7 +91,6 @@ def verb(function: Callable[..., None], group: typer.Typer = app, name: str | No
             raise typer.Exit(code)
 
     group.command(name)(told)
-    return function
 
 
 def main() -> None:
@@ -96,9 +102,9 @@ def main() -> None:
     app()
 
 
-def _exit_code(run: Callable[[], None]) -> int:
+def _exit_code(run: Callable[[], int | None]) -> int:
     try:
-        run()
+        return run() or OK
     except (InputError, MissingExtra) as error:
         return _say(str(error), INPUT)
     except OSError as error:
@@ -106,7 +112,6 @@ def _exit_code(run: Callable[[], None]) -> int:
         return _say((error.strerror or str(error) or type(error).__name__) + place, ENVIRONMENT)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
-    return OK
 
 
 def _say(message: str, code: int) -> int:
@@ -127,7 +132,7 @@ def _one_line(
 
 verb(quickstart)
 verb(build)
-verb(audit)
+register("audit")
 verb(remedy)
 verb(preview)
 verb(export)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.builder import Build
-    from hf_vqa_mc.variants.settings import Combine, Pool, Ties, WupBoundary
+    from hf_vqa_mc.dataset import Build
+    from hf_vqa_mc.dataset.settings import Combine, Pool, Ties, WupBoundary
 
 METHOD, IMAGES, RUNNING = "The method", "Images", "Running"
 
@@ -112,9 +112,9 @@ def build(
     A second source built into the same folder is added to it; a source built again replaces its own configs.
     The folder appears, or changes, only when the build is whole.
     """
-    from hf_vqa_mc.builder.build import build_dataset
-    from hf_vqa_mc.cli.progress import steps_on_stderr
-    from hf_vqa_mc.variants import Settings
+    from hf_vqa_mc.dataset import Settings
+    from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.io.progress import steps_on_stderr
 
     settings = Settings(  # which checks the values
         decoys_per_set=decoys_per_set,
@@ -170,7 +170,7 @@ def show(built: "Build") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from hf_vqa_mc.builder.card_text import choices_text, measured_split, percent
+    from hf_vqa_mc.dataset.card_text import choices_text, measured_split, percent
     from hf_vqa_mc.schema import SPLITS
 
     splits = [split for split in SPLITS if any(split in config["splits"] for config in built.configs.values())]
@@ -205,7 +205,7 @@ def show(built: "Build") -> None:
 
 def remarks(built: "Build") -> list[str]:
     """What one should know of the configs before using them: sets that are mostly fall-backs, missing decoys."""
-    from hf_vqa_mc.builder.card_text import percent
+    from hf_vqa_mc.dataset.card_text import percent
     from hf_vqa_mc.schema import SPLITS
 
     found = []

@@ -50,8 +50,8 @@ def export(
     left out and named. Kinds of choices and human answers are never written.
     """
     from hf_vqa_mc.benchmarks import read_benchmark
-    from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.exports import export_benchmark
+    from hf_vqa_mc.io.progress import steps_on_stderr
 
     columns = given.columns_of(question, choices, label, image, question_type, label_from)
     with steps_on_stderr() as progress:

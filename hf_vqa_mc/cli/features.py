@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.features.extraction import Extracted
+    from hf_vqa_mc.extraction.extraction import Extracted
 
 RUNNING = "Running"
 
@@ -64,8 +64,8 @@ def features(
     missing. Features are kept by the model's revision and each image's content, so another config with the same images
     takes no time.
     """
-    from hf_vqa_mc.cli.progress import steps_on_stderr
-    from hf_vqa_mc.features.extraction import extract_features, summary
+    from hf_vqa_mc.extraction.extraction import extract_features, summary
+    from hf_vqa_mc.io.progress import steps_on_stderr
 
     with steps_on_stderr() as progress:
         done = extract_features(
@@ -90,7 +90,7 @@ def show(done: "Extracted") -> None:
     """What was done, for people."""
     from rich.console import Console
 
-    from hf_vqa_mc.features.dataset_images import listed
+    from hf_vqa_mc.extraction.dataset_images import listed
 
     kind = done.kind
     shape = f"{kind.dim:,} numbers" if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {kind.dim:,} numbers"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from hf_vqa_mc.features.image_features import ImageFeatures
+    from hf_vqa_mc.extraction.image_features import ImageFeatures
 
 KNOWLEDGE, PAGE = "What is known of the images", "A page to look at"
 FORMATS = (".jsonl", ".parquet")
@@ -81,10 +81,10 @@ def generate_complementary(
     """
     import pyarrow as pa
 
-    from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.engines.complementary import complementary, read_answer_probabilities
-    from hf_vqa_mc.features.image_features import ImageFeatures
-    from hf_vqa_mc.written_file import check_place, write_bytes
+    from hf_vqa_mc.extraction.image_features import ImageFeatures
+    from hf_vqa_mc.io.atomic_file import check_place, write_bytes
+    from hf_vqa_mc.io.progress import steps_on_stderr
 
     _check_around(output, "--output")
     if page is not None:
@@ -146,7 +146,7 @@ def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from hf_vqa_mc.builder.loading import load_splits
+    from hf_vqa_mc.dataset.loading import load_splits
     from hf_vqa_mc.sources.table import triplet_table
 
     config, splits = load_splits(dataset, config)
@@ -196,10 +196,10 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 def _write_page(
     page: Path, found: "pa.Table", dataset: str, config: str, images: Path | None, questions: int, seed: int
 ) -> None:
-    from hf_vqa_mc.engines.chance import Chance
-    from hf_vqa_mc.features.dataset_images import find_images
-    from hf_vqa_mc.pages.complementary_images import write_complementary_images
-    from hf_vqa_mc.pages.plain_text import shown_name
+    from hf_vqa_mc.engines.rng import Chance
+    from hf_vqa_mc.extraction.dataset_images import find_images
+    from hf_vqa_mc.report.complementary_images import write_complementary_images
+    from hf_vqa_mc.report.plain_text import shown_name
 
     source = find_images(dataset, config, images).source
 

@@ -66,13 +66,13 @@ def generate_gqa(
 
     Then: vqa-mc build gqa --data-dir my_gqa --word-vectors corpus gives each question decoys.
     """
-    from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.engines.gqa.balancing import Bounds
     from hf_vqa_mc.engines.gqa.generate import Settings, generate
     from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
     from hf_vqa_mc.engines.gqa.question_types.asking import Limits
     from hf_vqa_mc.engines.gqa.reference import ReferenceOptions
     from hf_vqa_mc.engines.gqa.selection import SelectionOptions
+    from hf_vqa_mc.io.progress import steps_on_stderr
 
     bounds = Bounds(head=head, min_ratio=min_ratio, max_ratio=max_ratio)
     settings = Settings(

@@ -82,9 +82,9 @@ def generate_tdiuc(
     What COCO's files do not annotate is taken as absent: they must be complete for the images they list. Sentiment
     and object utility come from people only (--annotated, and sentiment from imported questions).
     """
-    from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.engines.tdiuc import TdiucInputs, TdiucSettings
     from hf_vqa_mc.engines.tdiuc import generate_tdiuc as make
+    from hf_vqa_mc.io.progress import steps_on_stderr
 
     settings = TdiucSettings(
         min_area=min_area,

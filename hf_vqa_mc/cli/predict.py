@@ -42,12 +42,12 @@ def predict(
 
     With torchrun or accelerate launch (-m hf_vqa_mc predict ...) the processes share the questions.
     """
-    from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.cli.train import is_main
-    from hf_vqa_mc.features.backbones import file_name
+    from hf_vqa_mc.extraction.backbones import file_name
+    from hf_vqa_mc.io.atomic_file import check_place
+    from hf_vqa_mc.io.progress import steps_on_stderr
     from hf_vqa_mc.training import predict as run
     from hf_vqa_mc.training.loop import write_predictions
-    from hf_vqa_mc.written_file import check_place
 
     output = output or Path(f"{file_name(config)}-predictions.json")
     check_place(output, "--output", [Path(dataset), Path(checkpoint)])

@@ -11,7 +11,7 @@ from hf_vqa_mc.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from hf_vqa_mc.benchmarks.benchmark import Benchmark
-    from hf_vqa_mc.pages.example import Example
+    from hf_vqa_mc.report.example import Example
 
 
 def preview(
@@ -56,11 +56,11 @@ def preview(
     the picture for the card of a dataset that vqa-mc build made is put there, and its README.md shows it.
     """
     from hf_vqa_mc.benchmarks import read_benchmark
-    from hf_vqa_mc.cli.progress import steps_on_stderr
-    from hf_vqa_mc.pages import preview_picture, write_preview
-    from hf_vqa_mc.pages.benchmark_examples import drawn_rows, examples_of, picks_of
-    from hf_vqa_mc.pages.plain_text import shown_name
-    from hf_vqa_mc.written_file import check_place
+    from hf_vqa_mc.io.atomic_file import check_place
+    from hf_vqa_mc.io.progress import steps_on_stderr
+    from hf_vqa_mc.report import preview_picture, write_preview
+    from hf_vqa_mc.report.benchmark_examples import drawn_rows, examples_of, picks_of
+    from hf_vqa_mc.report.plain_text import shown_name
 
     inputs = [Path(dataset), *([predictions] if predictions else [])]
     check_place(output, "--output", inputs)
@@ -93,7 +93,7 @@ def _check_card(benchmark: "Benchmark") -> None:
     Raises:
         InputError: it has none.
     """
-    from hf_vqa_mc.builder.inventory import configs_of, read_inventory
+    from hf_vqa_mc.dataset.inventory import configs_of, read_inventory
 
     folder = Path(benchmark.dataset)
     inventory = read_inventory(folder) if folder.is_dir() else None
@@ -108,8 +108,8 @@ def _on_the_card(benchmark: "Benchmark", examples: list["Example"]) -> list[str]
     """Put the picture on the card; what is said of it."""
     from dataclasses import replace
 
-    from hf_vqa_mc.builder.card_picture import put_picture
-    from hf_vqa_mc.pages.preview_picture import picture_bytes
+    from hf_vqa_mc.dataset.card_picture import put_picture
+    from hf_vqa_mc.report.preview_picture import picture_bytes
 
     folder = Path(benchmark.dataset)
     try:

@@ -84,8 +84,8 @@ def _check_options(kind: str, given: dict[str, object]) -> None:
 
 
 def _dataset(name: str, folder: Path, private: bool) -> "Shipment":
-    from hf_vqa_mc.cli.progress import steps_on_stderr
     from hf_vqa_mc.hub.dataset_folder import dataset_shipment
+    from hf_vqa_mc.io.progress import steps_on_stderr
 
     with steps_on_stderr() as progress:
         return dataset_shipment(folder, name, private=private, progress=progress)

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from pyarrow import Table
     from rich.table import Table as RichTable
 
-    from hf_vqa_mc.builder import Build
-    from hf_vqa_mc.cli.progress import Progress
-    from hf_vqa_mc.variants import Settings
-    from hf_vqa_mc.variants.settings import Ties
+    from hf_vqa_mc.dataset import Build, Settings
+    from hf_vqa_mc.dataset.settings import Ties
+    from hf_vqa_mc.io.progress import Progress
 
 SOURCE, SHOWN = "easyvqa", "easyvqa_iou_qou"
 COMPARED = "easyvqa_random_uniform"
@@ -69,11 +68,11 @@ def quickstart(
     The 48,248 questions and 5,000 images come with the package easy-vqa; no network is needed.
     It takes some minutes; typed again, it goes on with the features and models that it left beside the folder.
     """
-    from hf_vqa_mc.builder.build import build_dataset
-    from hf_vqa_mc.cli.progress import steps_on_stderr
-    from hf_vqa_mc.pages.audit_folder import check_audit_folder
+    from hf_vqa_mc.dataset import Settings
+    from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.io.progress import steps_on_stderr
+    from hf_vqa_mc.report.audit_folder import check_audit_folder
     from hf_vqa_mc.sources.easyvqa import package_folder
-    from hf_vqa_mc.variants import Settings
 
     settings, package = Settings(seed=seed, ties=cast("Ties", ties)), package_folder()
     check_audit_folder(report_folder(output), "the report's folder", [output])
@@ -99,7 +98,7 @@ def load_back(built: "Build", progress: "Progress") -> "dict[str, DatasetDict]":
     """The configs with questions, read as users read them: ``load_dataset("vqa_mc", CONFIG)`` beside the folder."""
     from datasets import load_dataset
 
-    from hf_vqa_mc.builder.loading import no_bars_of_datasets
+    from hf_vqa_mc.dataset.loading import no_bars_of_datasets
 
     names = [name for name, config in built.configs.items() if "statistics" in config]
     loaded = {}
@@ -122,9 +121,9 @@ def measure(loaded: "Mapping[str, DatasetDict]", progress: "Progress") -> dict[s
 def _figures(train: "Table", test: "Table") -> Figures:
     import numpy as np
 
-    from hf_vqa_mc.audit import answer_prior, number_rows, question_answer_prior
-    from hf_vqa_mc.language.text import comparable
+    from hf_vqa_mc.audits import answer_prior, number_rows, question_answer_prior
     from hf_vqa_mc.sources.vqa import YES_NO
+    from hf_vqa_mc.text.normalisation import comparable
 
     rows = number_rows({"train": train, "test": test})
     choices, labels = test["choices"].to_pylist(), test["label"].to_pylist()
@@ -152,15 +151,15 @@ def audit_shown(built: "Build", progress: "Progress") -> Path:
 
     Some questions of the latter are put on the dataset's card.
     """
-    from hf_vqa_mc.audit import AuditSettings, audit
+    from hf_vqa_mc.audits import ProbeSettings, audit
     from hf_vqa_mc.benchmarks import read_benchmark
-    from hf_vqa_mc.builder.card_picture import put_picture
-    from hf_vqa_mc.pages.audit_folder import REPORT, write_audit
-    from hf_vqa_mc.pages.benchmark_examples import drawn_rows, examples_of
-    from hf_vqa_mc.pages.preview_picture import picture_bytes
+    from hf_vqa_mc.dataset.card_picture import put_picture
+    from hf_vqa_mc.report.audit_folder import REPORT, write_audit
+    from hf_vqa_mc.report.benchmark_examples import drawn_rows, examples_of
+    from hf_vqa_mc.report.preview_picture import picture_bytes
 
     folder = report_folder(built.output)
-    settings = AuditSettings(probe_rows=PROBE_ROWS)
+    settings = ProbeSettings(probe_rows=PROBE_ROWS)
     done = {}
     for name in (COMPARED, SHOWN):
         done[name] = audit(read_benchmark(str(built.output), name), settings)
@@ -173,7 +172,7 @@ def audit_shown(built: "Build", progress: "Progress") -> Path:
 
 def report_folder(output: Path) -> Path:
     """Where the report of a built folder lies: beside it."""
-    from hf_vqa_mc.pages.audit_folder import AUDITS
+    from hf_vqa_mc.report.audit_folder import AUDITS
 
     return output.absolute().parent / AUDITS / f"{output.name}-{SOURCE}"
 
@@ -198,7 +197,7 @@ def shortcuts_table(figures: Mapping[str, Figures]) -> "RichTable":
     """Rows: the configs; columns: chance and what each shortcut reaches."""
     from rich.table import Table
 
-    from hf_vqa_mc.builder.card_text import percent
+    from hf_vqa_mc.dataset.card_text import percent
 
     table = Table(title=f"Right without a look at the image, of {figures[SHOWN]['rows']:,} test questions")
     table.add_column("config", no_wrap=True, min_width=max(map(len, figures)))

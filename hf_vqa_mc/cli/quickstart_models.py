@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from pyarrow import Table as Rows
     from rich.table import Table
 
-    from hf_vqa_mc.builder import Build
-    from hf_vqa_mc.cli.progress import Progress
+    from hf_vqa_mc.dataset import Build, Settings
+    from hf_vqa_mc.io.progress import Progress
     from hf_vqa_mc.training import Trained
-    from hf_vqa_mc.variants import Settings
 
 MODELS = {"mlp-a": "MLP-A", "mlp-ia": "MLP-IA", "mlp-qa": "MLP-QA", "mlp-iqa": "MLP-IQA"}
 VARIANTS = {"easyvqa_iou": "IoU", "easyvqa_qou": "QoU", "easyvqa_iou_qou": "IoU+QoU"}
@@ -64,7 +63,7 @@ def train_models(
         InputError: a run on other rows lies where one of ours would.
         OSError: the disk is full or closed to us.
     """
-    from hf_vqa_mc.features.extraction import extract_features
+    from hf_vqa_mc.extraction.extraction import extract_features
 
     found: Results = {model: {} for model in MODELS}
     with contextlib.chdir(built.output.parent), _one_thread():  # there what checkpoints tell as command can be typed
@@ -121,8 +120,8 @@ def write_bag_of_words(path: Path, splits: "DatasetDict") -> None:
     The vectors that ``corpus`` learns of easy-VQA's 27 words tell no colour from another, as all stand in the same
     sentences (cosines of 0.98 to 1.00): MLP-IQA then tells 71% of the held-out colours right, with these 91%.
     """
-    from hf_vqa_mc.language.text import words
-    from hf_vqa_mc.written_file import write_bytes
+    from hf_vqa_mc.io.atomic_file import write_bytes
+    from hf_vqa_mc.text.normalisation import words
 
     train = splits["train"]
     texts = {*train["question"], *(text for choices in train["choices"] for text in choices)}
@@ -195,8 +194,8 @@ def kind_of(answer: str) -> str:
     >>> kind_of("Yes"), kind_of("circle"), kind_of("red")
     ('yes_no', 'shape', 'colour')
     """
-    from hf_vqa_mc.language.text import comparable
     from hf_vqa_mc.sources.vqa import YES_NO
+    from hf_vqa_mc.text.normalisation import comparable
 
     word = comparable(answer)
     return "yes_no" if word in YES_NO else "shape" if word in SHAPES else "colour"

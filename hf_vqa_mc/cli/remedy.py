@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from hf_vqa_mc.cli import benchmark_options as given
-from hf_vqa_mc.cli.audit import ambiguity, show_shortcuts
+from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, shortcut_table
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.audit import Audit
+    from hf_vqa_mc.audits import Audit
     from hf_vqa_mc.benchmarks import Benchmark
-    from hf_vqa_mc.cli.progress import Progress
-    from hf_vqa_mc.remedy import Donors
-    from hf_vqa_mc.variants.settings import Ties
+    from hf_vqa_mc.dataset.settings import Ties
+    from hf_vqa_mc.io.progress import Progress
+    from hf_vqa_mc.remedies import Donors
 
 DECOYS, DONORS, PRUNING, AUDITING = "Decoys", "Donors", "Pruning", "The audits before and after"
 
@@ -126,20 +126,20 @@ def remedy(
     targets, images and all other columns stay as they are; choice_kinds and choice_origins say where each choice is
     from.
     """
-    from hf_vqa_mc.audit import AuditSettings
-    from hf_vqa_mc.audit import audit as audit_benchmark
+    from hf_vqa_mc.audits import ProbeSettings
+    from hf_vqa_mc.audits import audit as audit_benchmark
     from hf_vqa_mc.benchmarks import check_output, read_benchmark, write_benchmark
-    from hf_vqa_mc.cli.progress import steps_on_stderr
+    from hf_vqa_mc.dataset.settings import Settings
     from hf_vqa_mc.errors import InputError
-    from hf_vqa_mc.pages.audit_folder import AUDITS, check_audit_folder, folder_name, write_audit
-    from hf_vqa_mc.remedy import check_remedy, give_new_decoys, in_words
-    from hf_vqa_mc.remedy.prune import prune as prune_rows
-    from hf_vqa_mc.variants.settings import Settings
+    from hf_vqa_mc.io.progress import steps_on_stderr
+    from hf_vqa_mc.remedies import check_remedy, give_new_decoys, in_words
+    from hf_vqa_mc.remedies.prune import prune as prune_rows
+    from hf_vqa_mc.report.audit_folder import AUDITS, check_audit_folder, folder_name, write_audit
 
     if prune is not None and any(one is not None for one in (word_vectors, pool, captions, scene_graphs)):
         raise InputError("--prune keeps the decoys; leave --word-vectors, --pool, --captions and --scene-graphs out")
     settings = Settings(decoys_per_set=decoys_per_set, wup_threshold=wup_threshold, ties=cast("Ties", ties), seed=seed)
-    audited = AuditSettings(probe_rows=probe_rows, time_limit=time_limit, seed=seed)
+    audited = ProbeSettings(probe_rows=probe_rows, time_limit=time_limit, seed=seed)
     folder = report or AUDITS / f"{folder_name(dataset, config, split)}-remedied"
     if prune is None:
         check_remedy(variant, word_vectors)
@@ -182,7 +182,7 @@ def _donors(
 ) -> "Donors":
     """All that give decoys beside the benchmark's own questions."""
     from hf_vqa_mc.benchmarks import read_benchmark
-    from hf_vqa_mc.remedy import Donors, from_captions, from_questions, from_scene_graphs
+    from hf_vqa_mc.remedies import Donors, from_captions, from_questions, from_scene_graphs
 
     found = Donors.none()
     if pool is not None:
@@ -211,12 +211,13 @@ def show(statistics: dict[str, Any], before: "Audit", after: "Audit", written: l
     """What was changed and what it brought, for people."""
     from rich.console import Console
 
-    from hf_vqa_mc.remedy import in_words
+    from hf_vqa_mc.remedies import in_words
 
     console = Console()
     for line in [*in_words(statistics), ""]:
         console.print(line, markup=False, highlight=False)
-    show_shortcuts(console, [before, after])
+    console.print(shortcut_table([before, after]), crop=False)
+    console.print(TABLE_NOTE, markup=False, highlight=False)
     told = [before.as_json(), after.as_json()]
     for when, one in zip(("Before", "After"), told, strict=True):
         console.print(f"\n{when}: {one['verdict']} {ambiguity(one)}", markup=False, highlight=False)

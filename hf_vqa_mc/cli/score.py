@@ -12,8 +12,8 @@ from hf_vqa_mc.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hf_vqa_mc.results.figures import Table
-    from hf_vqa_mc.results.score import Scored
+    from hf_vqa_mc.metrics.figures import Table
+    from hf_vqa_mc.metrics.score import Scored
 
 NARROW = 60
 """Columns of a terminal in which tables have no room to spare around their cells."""
@@ -136,12 +136,12 @@ def score(
     target; VQA, TDIUC and GQA files, and the open-ended configs of the latter two, get their own scores. Every
     question needs a prediction.
     """
-    from hf_vqa_mc.cli.progress import steps_on_stderr
-    from hf_vqa_mc.results.beside_files import Beside
-    from hf_vqa_mc.results.figures import as_json as results
-    from hf_vqa_mc.results.official import write_official
-    from hf_vqa_mc.results.score import inputs_of, score_predictions
-    from hf_vqa_mc.written_file import check_folder, check_place, write_json
+    from hf_vqa_mc.io.atomic_file import check_folder, check_place, write_json
+    from hf_vqa_mc.io.progress import steps_on_stderr
+    from hf_vqa_mc.metrics.beside_files import Beside
+    from hf_vqa_mc.metrics.figures import as_json as results
+    from hf_vqa_mc.metrics.official import write_official
+    from hf_vqa_mc.metrics.score import inputs_of, score_predictions
 
     if name is not None and official is None:
         raise InputError(f"--name {name} is for the files of --official DIR; add that, or leave it out")
@@ -183,7 +183,7 @@ def show(scored: "Scored", written: list[Path]) -> None:
     """The scores, for people: a table each scheme, and what was written."""
     from rich.console import Console
 
-    from hf_vqa_mc.results.figures import tables
+    from hf_vqa_mc.metrics.figures import tables
 
     console = Console()
     console.print(f"{scored.predictions} on {scored.asked.place}", markup=False, highlight=False, soft_wrap=True)

@@ -31,7 +31,7 @@ def train(config_file: Path | None, as_json: bool, **given: Any) -> None:  # noq
     Stopped at any moment, the same command goes on from the last validation. The recipe is that of Chao et al. 2018.
     With several processes each sees its share of a batch, and so does batch normalisation.
     """
-    from hf_vqa_mc.cli.progress import steps_on_stderr
+    from hf_vqa_mc.io.progress import steps_on_stderr
     from hf_vqa_mc.training import train as run
 
     settings = read_settings(config_file, {name: _told(name, value) for name, value in given.items()})
@@ -59,7 +59,7 @@ def show(settings: TrainingSettings, done: "Trained") -> None:
     from rich.console import Console
 
     from hf_vqa_mc.cli.score import show_table
-    from hf_vqa_mc.results.figures import mc_accuracy_table
+    from hf_vqa_mc.metrics.figures import mc_accuracy_table
     from hf_vqa_mc.training.curve import draw_curve
 
     results, record, console = done.record["results"], done.record, Console()

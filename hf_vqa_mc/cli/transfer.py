@@ -123,7 +123,7 @@ def transfer(
     Stopped at any moment, the same command goes on. Nothing is begun before all configs, features and word vectors
     are there.
     """
-    from hf_vqa_mc.cli.progress import steps_on_stderr
+    from hf_vqa_mc.io.progress import steps_on_stderr
     from hf_vqa_mc.training.transfer import PRETRAINED_ON, TARGETS
     from hf_vqa_mc.training.transfer import transfer as run
     from hf_vqa_mc.training.transfer_inputs import pretrained_on

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.language.similarity import WordScores, word_scores
-from hf_vqa_mc.language.text import comparable, squeezed, words
+from hf_vqa_mc.text.normalisation import comparable, squeezed, words
+from hf_vqa_mc.text.similarity import WordScores, word_scores
 
 MISSING = -1
 """Stands where a decoy could not be found."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, FilterTables
 from hf_vqa_mc.decoys.filters import ACCEPTED, REASONS, Reason, reason_against
-from hf_vqa_mc.language.wu_palmer import reading, reading_inline
+from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _SAME_TEXT, _REPEATS_OTHER_SET = int(Reason.SAME_TEXT), int(Reason.REPEATS_OTHER_SET)
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import FilterTables
-from hf_vqa_mc.decoys.chance import purpose_hash, shuffled
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, stand_in
+from hf_vqa_mc.decoys.rng import purpose_hash, shuffled
 from hf_vqa_mc.decoys.workers import over_ranges
 
 N_FREQUENT = 10

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import FilterTables
-from hf_vqa_mc.language.similarity import phrase_score
-from hf_vqa_mc.language.wu_palmer import reading_inline
+from hf_vqa_mc.text.similarity import phrase_score
+from hf_vqa_mc.text.wu_palmer import reading_inline
 
 
 class Reason(IntEnum):

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import FilterTables, starts
-from hf_vqa_mc.decoys.chance import order_keys, purpose_hash
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, wants_more
+from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.workers import over_ranges
 
 _IMAGES_AT_A_GO = 512

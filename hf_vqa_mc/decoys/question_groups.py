@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import starts
-from hf_vqa_mc.language.text import words
-from hf_vqa_mc.language.word_vectors import WordVectors
+from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.word_vectors import WordVectors
 
 NO_GROUP = -1
 """Of a question whose words all lack vectors: it is similar to none."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import FilterTables
-from hf_vqa_mc.decoys.chance import below, draw, purpose_hash
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, start_over, wants_more
 from hf_vqa_mc.decoys.question_groups import NO_GROUP, QuestionGroups
+from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
 from hf_vqa_mc.decoys.workers import over_ranges
 

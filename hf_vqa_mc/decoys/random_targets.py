@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import Candidates, FilterTables
-from hf_vqa_mc.decoys.chance import below, draw, purpose_hash
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, wants_more
+from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
 from hf_vqa_mc.decoys.workers import over_ranges
 
 MOST_DRAWS = 1_000

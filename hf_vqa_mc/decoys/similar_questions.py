@@ -22,7 +22,7 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.decoys.question_groups import QuestionGroups
 from hf_vqa_mc.decoys.workers import over_ranges
-from hf_vqa_mc.language.wu_palmer import reading, reading_inline
+from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 LANES = 256
 """Queries that are answered in one walk over the trie."""

@@ -5,9 +5,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic_folder import FolderKind, carry_over, check_output, written_beside
 from hf_vqa_mc.sources.generated import STATISTICS, generated_by
-from hf_vqa_mc.written_file import write_json
-from hf_vqa_mc.written_folder import FolderKind, carry_over, check_output, written_beside
 
 
 def check_generated_folder(output: Path, engine: str) -> None:

@@ -7,7 +7,7 @@ from types import TracebackType
 
 from hf_vqa_mc.exports.image_bytes import exported_image
 from hf_vqa_mc.exports.questions import Progress, Questions
-from hf_vqa_mc.written_file import in_plain_words
+from hf_vqa_mc.io.atomic_file import in_plain_words
 
 
 class Base64Images:

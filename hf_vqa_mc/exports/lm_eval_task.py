@@ -13,7 +13,7 @@ import pyarrow.parquet
 from hf_vqa_mc.exports.harness_files import harness_file
 from hf_vqa_mc.exports.questions import Progress, Questions, question_table
 from hf_vqa_mc.exports.written import RECORD, Exported, made_folder, record, replaced_folder
-from hf_vqa_mc.written_file import write_json
+from hf_vqa_mc.io.atomic_file import write_json
 
 HARNESS = "lm-eval"
 PROMPTS = {"blind": '"Question: {{question}}\\nAnswer:"', "answers": '"Answer:"'}

@@ -15,7 +15,7 @@ from hf_vqa_mc.exports.harness_files import harness_file
 from hf_vqa_mc.exports.image_bytes import exported_image
 from hf_vqa_mc.exports.questions import Progress, Questions, check_lettered, question_table
 from hf_vqa_mc.exports.written import RECORD, Exported, made_folder, record, replaced_folder
-from hf_vqa_mc.written_file import write_json
+from hf_vqa_mc.io.atomic_file import write_json
 
 HARNESS = "lmms-eval"
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Images, Split
-from hf_vqa_mc.decoys.chance import purpose_hash, shuffled, text_hashes
+from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.exports.beside import Beside, read_beside
 

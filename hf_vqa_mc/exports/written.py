@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, umask
+from hf_vqa_mc.io.atomic_folder import FolderKind, written_beside
 from hf_vqa_mc.version import __version__
-from hf_vqa_mc.written_file import check_folder, in_plain_words, umask
-from hf_vqa_mc.written_folder import FolderKind, written_beside
 
 WRITTEN_BY = "hf_vqa_mc export"
 RECORD = "export.json"

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Collection
 from pathlib import Path, PurePosixPath
 
-from hf_vqa_mc.builder.inventory import INVENTORY, PREVIEW, Inventory, configs_of, pictured, read_inventory
+from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory, configs_of, pictured, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.version import __version__

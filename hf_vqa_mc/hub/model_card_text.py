@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
 
-from hf_vqa_mc.builder.card_text import PAPER, VARIANTS
+from hf_vqa_mc.dataset.card_text import PAPER, VARIANTS
 from hf_vqa_mc.hub.markdown import block, code, link, one_line, plain, table
 from hf_vqa_mc.hub.model_card_results import HELD_OUT, decoys, question_types, results
 from hf_vqa_mc.hub.training_record import Record
-from hf_vqa_mc.language.word_vectors import CORPUS
 from hf_vqa_mc.schema import SPLITS
+from hf_vqa_mc.text.word_vectors import CORPUS
 
 MODELS = {
     "mlp-a": "MLP-A: one hidden layer that sees nothing but a candidate answer",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.features.text_features import WORDS_FILE
+from hf_vqa_mc.extraction.text_features import WORDS_FILE
 from hf_vqa_mc.hub.markdown import one_line
 from hf_vqa_mc.hub.model_card import model_card
 from hf_vqa_mc.hub.shipment import Shipment, ShippedFile, check_name, other_files

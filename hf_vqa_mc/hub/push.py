@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hf_vqa_mc.builder.inventory import INVENTORY, read_inventory
+from hf_vqa_mc.dataset.inventory import INVENTORY, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.dataset_folder import files_gone
 from hf_vqa_mc.hub.plain_words import in_plain_words

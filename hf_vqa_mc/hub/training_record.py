@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hf_vqa_mc.builder.inventory import WRITTEN_BY
+from hf_vqa_mc.dataset.inventory import WRITTEN_BY
 from hf_vqa_mc.errors import InputError, shown
 
 RECORD = "training.json"

@@ -11,12 +11,12 @@ from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedConfig, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.features.backbones import Backbone
-from hf_vqa_mc.features.text_features import NewWords
-from hf_vqa_mc.language.word_vectors import WordVectors
+from hf_vqa_mc.extraction.backbones import Backbone
+from hf_vqa_mc.extraction.text_features import NewWords
 from hf_vqa_mc.models.checkpoint_files import checkpoint_folder, first_line
 from hf_vqa_mc.models.inputs import needed
 from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.text.word_vectors import WordVectors
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 NAMED = 3

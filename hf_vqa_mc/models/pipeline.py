@@ -9,8 +9,8 @@ from torch import Tensor
 from transformers import Pipeline, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.features.backbones import Backbone
-from hf_vqa_mc.features.text_features import NewWords
+from hf_vqa_mc.extraction.backbones import Backbone
+from hf_vqa_mc.extraction.text_features import NewWords
 from hf_vqa_mc.models.checkpoint import check_fit, load_model
 from hf_vqa_mc.models.inputs import QUESTION_INPUTS
 from hf_vqa_mc.models.processor import VqaMcProcessor

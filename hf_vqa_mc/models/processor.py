@@ -14,13 +14,13 @@ from transformers import BatchFeature
 from transformers.processing_utils import ProcessorMixin
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.features.backbones import Backbone, FeatureKind, find_backbone
-from hf_vqa_mc.features.text_features import NewWords, TextFeatures
-from hf_vqa_mc.language.word_vectors import WordVectors, load_word_vectors
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, find_backbone
+from hf_vqa_mc.extraction.text_features import NewWords, TextFeatures
+from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.models.checkpoint_files import checkpoint_folder
 from hf_vqa_mc.models.inputs import IMAGE_INPUTS, QUESTION_INPUTS
 from hf_vqa_mc.models.raw_images import RawImage, open_image
-from hf_vqa_mc.written_file import write_json
+from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 PROCESSOR_CONFIG = "processor_config.json"
 IMAGES_AT_A_TIME = 64

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.language.similarity import WordScores, exact_word_score, word_scores
-from hf_vqa_mc.language.wu_palmer import reading
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.statistics import standard_error
+from hf_vqa_mc.text.similarity import WordScores, exact_word_score, word_scores
+from hf_vqa_mc.text.wu_palmer import reading
 
 THRESHOLDS = (0.9, 0.0)
 """Those that the paper reports."""

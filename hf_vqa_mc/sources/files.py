@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.packed import DAMAGE, damaged, unpacked
+from hf_vqa_mc.io.packed import DAMAGE, damaged, unpacked
 from hf_vqa_mc.sources.source import RemoteFile
 
 DEPTH = 2

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import object_items
 from hf_vqa_mc.scoring.gqa_types import SEMANTIC_TYPES, STRUCTURAL_TYPES
 from hf_vqa_mc.sources.files import Files, PublishedFile
-from hf_vqa_mc.sources.json_stream import object_items
 from hf_vqa_mc.sources.records import Records, check_texts
 from hf_vqa_mc.sources.table import lists_of
 

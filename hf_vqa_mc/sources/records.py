@@ -6,8 +6,8 @@ from itertools import accumulate, chain
 from typing import Any, TypeVar
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import list_items
 from hf_vqa_mc.sources.files import PublishedFile
-from hf_vqa_mc.sources.json_stream import list_items
 
 LARGEST = 999_999_999_999
 """The largest number that COCO's file names have room for; no publisher's ids come near."""

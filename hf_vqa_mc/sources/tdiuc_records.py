@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import list_items
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Files, PublishedFile
 from hf_vqa_mc.sources.generated import tells_subsets
-from hf_vqa_mc.sources.json_stream import list_items
 from hf_vqa_mc.sources.records import LARGEST, WHOLE_NUMBER, Records, check_texts, read_records
 from hf_vqa_mc.sources.table import lists_of, matching_rows
 from hf_vqa_mc.sources.vqa import SUBSETS

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import list_items
 from hf_vqa_mc.sources import answer_counts, vqa
 from hf_vqa_mc.sources.files import Files, PublishedFile
-from hf_vqa_mc.sources.json_stream import list_items
 from hf_vqa_mc.sources.records import LARGEST
 from hf_vqa_mc.sources.source import Counts, OpenEnded
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import MissingExtra
-from hf_vqa_mc.written_file import write_bytes
+from hf_vqa_mc.io.atomic_file import write_bytes
 
 
 def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: Path) -> None:

@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hf_vqa_mc.features.image_features import ImageFeatures
-from hf_vqa_mc.features.text_features import TextFeatures
+from hf_vqa_mc.extraction.image_features import ImageFeatures
+from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.training.questions import NONE, Questions
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from accelerate.utils import broadcast
 
-from hf_vqa_mc.decoys.chance import purpose_hash
+from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.models.checkpoint import load_checkpoint, without_bars
 from hf_vqa_mc.training.batches import Ahead, Draws, Part, parts
 from hf_vqa_mc.training.evaluation import Picked, picked
@@ -32,7 +33,6 @@ from hf_vqa_mc.training.run_folder import (
     damaged,
 )
 from hf_vqa_mc.training.settings import TrainingSettings, option
-from hf_vqa_mc.written_file import write_json
 
 if TYPE_CHECKING:
     from accelerate import Accelerator

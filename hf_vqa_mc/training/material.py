@@ -10,15 +10,15 @@ import torch
 from transformers import AutoModelForMultipleChoice
 
 from hf_vqa_mc import models
-from hf_vqa_mc.builder.inventory import read_inventory
+from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.features.image_features import ImageFeatures
-from hf_vqa_mc.features.text_features import TextFeatures
-from hf_vqa_mc.language.text import words
-from hf_vqa_mc.language.word_vectors import CORPUS, load_word_vectors
+from hf_vqa_mc.extraction.image_features import ImageFeatures
+from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.inputs import needed
 from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
 from hf_vqa_mc.training.inputs import Inputs
 from hf_vqa_mc.training.questions import Questions, Splits, held_out, read_splits
 from hf_vqa_mc.training.settings import MODELS, TrainingSettings, option

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.builder.loading import chosen_split
+from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.inputs import needed
 from hf_vqa_mc.training.evaluation import Picked, picked

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.builder.loading import check_has_choices, load_splits
+from hf_vqa_mc.dataset.loading import check_has_choices, load_splits
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import CHOICE_KINDS, QUESTIONS, checked_rows
 

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.builder.inventory import WRITTEN_BY
+from hf_vqa_mc.dataset.inventory import WRITTEN_BY
 from hf_vqa_mc.models.checkpoint_files import checkpoint_folder
 from hf_vqa_mc.training.material import made_with
 from hf_vqa_mc.training.run_folder import RECORD, State

@@ -22,8 +22,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.written_file import in_plain_words, umask, write_bytes
-from hf_vqa_mc.written_folder import exchange
+from hf_vqa_mc.io.atomic_file import in_plain_words, umask, write_bytes
+from hf_vqa_mc.io.atomic_folder import exchange
 
 if TYPE_CHECKING:
     from torch import Tensor

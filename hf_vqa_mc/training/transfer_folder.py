@@ -16,8 +16,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.features.backbones import file_name
-from hf_vqa_mc.written_file import in_plain_words, write_json
+from hf_vqa_mc.extraction.backbones import file_name
+from hf_vqa_mc.io.atomic_file import in_plain_words, write_json
 
 PLAN, RESULTS, SUMMARY = "plan.json", "results", "transfer.json"
 PRETRAINED, AS_IS, FINE_TUNED, FROM_SCRATCH = "pretrained", "as_is", "fine_tuned", "from_scratch"

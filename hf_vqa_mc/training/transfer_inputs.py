@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.builder.loading import BUILT, chosen_split, datasets_in_plain_words, load_splits, no_bars_of_datasets
+from hf_vqa_mc.dataset.loading import BUILT, chosen_split, datasets_in_plain_words, load_splits, no_bars_of_datasets
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.features.backbones import file_name
-from hf_vqa_mc.features.image_features import INDEX
-from hf_vqa_mc.language.word_vectors import CORPUS, load_word_vectors
+from hf_vqa_mc.extraction.backbones import file_name
+from hf_vqa_mc.extraction.image_features import INDEX
 from hf_vqa_mc.models.checkpoint import WEIGHTS, load_checkpoint
 from hf_vqa_mc.models.checkpoint_files import checkpoint_folder
 from hf_vqa_mc.models.inputs import IMAGE_INPUTS, needed
+from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
 from hf_vqa_mc.training.image_overlap import Asked, source_of
 from hf_vqa_mc.training.material import check_same_features, made_with, new_config, open_images, with_word_vectors
 from hf_vqa_mc.training.run_folder import RECORD
@@ -27,7 +27,7 @@ from hf_vqa_mc.training.settings import MODELS, TrainingSettings, option
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
-    from hf_vqa_mc.features.image_features import ImageFeatures
+    from hf_vqa_mc.extraction.image_features import ImageFeatures
     from hf_vqa_mc.models.processor import VqaMcProcessor
 
 Progress = Callable[[str, int, int], None]

@@ -7,11 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from hf_vqa_mc.benchmarks import Columns, read_benchmark
-from hf_vqa_mc.builder.folder import write_folder
-from hf_vqa_mc.builder.image_files import find_images
+from hf_vqa_mc.dataset.folder import write_folder
+from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.errors import InputError
 from tests.benchmarks.shapes import as_base64, picture
-from tests.builder.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 
 RED, BLUE = picture("red"), picture("blue")
 ROWS = {"index": ["1", "2", "3"], "question": ["a", "b", "c"], "choices": [["x", "y"]] * 3, "label": [0, 1, 0]}

@@ -11,11 +11,11 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Image, List, Value, load_dataset
 
 from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark, writing
-from hf_vqa_mc.builder.folder import write_folder
-from hf_vqa_mc.builder.image_files import find_images
+from hf_vqa_mc.dataset.folder import write_folder
+from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.errors import InputError
 from tests.benchmarks.shapes import picture
-from tests.builder.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 
 RECORDS = [
     {"id": 1, "question": 'a, "b"\n</script>', "choices": ["x", "y"], "label": 0, "more": {"deep": [1, None]}},

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app
-from tests.audit.planted import planted
+from tests.audits.planted import planted
 
 
 def lines(path: Path, bias: str = "none", strength: float = 0.0, rows: int = 400, seed: int = 0) -> Path:

@@ -18,7 +18,7 @@ from hf_vqa_mc.cli import app, main
 from hf_vqa_mc.cli.build import next_steps
 from hf_vqa_mc.errors import CountMismatch, MissingExtra
 from hf_vqa_mc.sources import SOURCES
-from tests.builder import raw_files
+from tests.dataset import raw_files
 from tests.sources.open_ended_files import write_gqa
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
@@ -181,7 +181,7 @@ def test_each_ending_has_its_exit_code_and_line(build, monkeypatch, error, code,
     def failing(*_, **__):
         raise error
 
-    monkeypatch.setattr("hf_vqa_mc.builder.build.build_dataset", failing)
+    monkeypatch.setattr("hf_vqa_mc.dataset.build.build_dataset", failing)
     ended, out, err = build()
     assert (ended, out) == (code, "")
     assert err == f"vqa-mc: {message}\n"
@@ -191,7 +191,7 @@ def test_ctrl_c_leaves_nothing(inputs, tmp_path):
     code = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # else a background shell has it ignored
-import hf_vqa_mc.builder.folder as folder
+import hf_vqa_mc.dataset.folder as folder
 def slow(*_, **__):
     print("working", flush=True)
     time.sleep(60)
@@ -241,7 +241,7 @@ def test_every_parameter_of_the_method_has_its_default_in_the_help():
     from dataclasses import fields
 
     from hf_vqa_mc.cli.build import build as command
-    from hf_vqa_mc.variants import Settings
+    from hf_vqa_mc.dataset import Settings
 
     parameters = inspect.signature(command).parameters
     for field in fields(Settings):

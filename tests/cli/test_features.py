@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hf_vqa_mc.features.image_features import ImageFeatures
-from tests.features import made_dataset
+from hf_vqa_mc.extraction.image_features import ImageFeatures
+from tests.extraction import made_dataset
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from datasets import load_dataset
 
-from hf_vqa_mc.builder.inventory import read_inventory
 from hf_vqa_mc.cli import main
-from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.engines.gqa.selection import SelectionOptions
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.scoring import gqa_score
 
 EXAMPLE = Path(__file__).parents[1] / "engines" / "gqa" / "example_sceneGraphs.json"

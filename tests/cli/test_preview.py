@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from hf_vqa_mc.cli.preview import preview
 from hf_vqa_mc.errors import InputError
-from tests.builder import raw_files
+from tests.dataset import raw_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
@@ -22,7 +22,7 @@ app.command()(preview)
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A folder vqa_mc, built of COCO-QA."""
-    from hf_vqa_mc.builder import build_dataset
+    from hf_vqa_mc.dataset import build_dataset
 
     folder = tmp_path_factory.mktemp("built")
     with warnings.catch_warnings():
@@ -129,7 +129,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(run, tmp_path, arg
 
 
 def test_a_folder_that_cannot_be_written_gets_no_picture_and_says_so(run, tmp_path, monkeypatch):
-    import hf_vqa_mc.builder.card_picture as card_picture
+    import hf_vqa_mc.dataset.card_picture as card_picture
 
     def refused(*arguments):
         raise PermissionError(13, "Permission denied", "vqa_mc")

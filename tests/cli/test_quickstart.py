@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hf_vqa_mc.builder.card_text import percent
 from hf_vqa_mc.cli import app, main
-from tests.builder import raw_files
+from hf_vqa_mc.dataset.card_text import percent
 from tests.cli import small_easy_vqa
+from tests.dataset import raw_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
@@ -44,14 +44,14 @@ def quickstart(monkeypatch, capsys, tmp_path):
     """Runs it on a small easy-VQA; exit code, stdout and stderr. Its audits count only: those in processes train."""
     import datasets
 
-    from hf_vqa_mc.audit import AuditSettings
+    from hf_vqa_mc.audits import ProbeSettings
 
     small_easy_vqa.make(tmp_path / "packages")
     (tmp_path / "here").mkdir()
     monkeypatch.syspath_prepend(tmp_path / "packages")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr("hf_vqa_mc.audit.AuditSettings", lambda **_: AuditSettings(probes=False), raising=False)
+    monkeypatch.setattr("hf_vqa_mc.audits.ProbeSettings", lambda **_: ProbeSettings(probes=False), raising=False)
 
     def quickstart(*options):
         monkeypatch.setattr(sys, "argv", ["vqa-mc", "quickstart", *map(str, options)])
@@ -157,7 +157,7 @@ def test_a_second_run_tells_of_the_new_rows(quickstart):
 
 
 def test_another_source_in_the_folder_stays(quickstart, tmp_path):
-    from hf_vqa_mc.builder import build_dataset
+    from hf_vqa_mc.dataset import build_dataset
 
     build_dataset("cocoqa", data_dir=raw_files.cocoqa(tmp_path / "cocoqa"), output="vqa_mc", variants=["iou"])
     code, out, err = quickstart("--no-train")
@@ -236,7 +236,7 @@ def test_a_run_on_other_rows_is_refused(quickstart, quick_recipe):
 
 
 def test_the_bag_of_words_tells_all_words_apart(quickstart, quick_recipe):
-    from hf_vqa_mc.language.word_vectors import load_word_vectors
+    from hf_vqa_mc.text.word_vectors import load_word_vectors
 
     assert quickstart()[0] == 0
     vectors = load_word_vectors("vqa_mc_runs/bag_of_words.txt")

@@ -16,12 +16,12 @@ import pytest
 from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app, main
-from hf_vqa_mc.results.annotation_files import ACCEPTED
+from hf_vqa_mc.metrics.annotation_files import ACCEPTED
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
-from tests.builder import raw_files
-from tests.results import files
-from tests.results.test_join import RIGHT
+from tests.dataset import raw_files
+from tests.metrics import files
+from tests.metrics.test_join import RIGHT
 from tests.sources import fixtures
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A folder with vqa_mc, built of COCO-QA and VQA."""
-    from hf_vqa_mc.builder import build_dataset
+    from hf_vqa_mc.dataset import build_dataset
 
     folder = tmp_path_factory.mktemp("built")
     with warnings.catch_warnings():
@@ -329,7 +329,7 @@ def test_a_full_disk_is_exit_code_1(score, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.written_file.os.fsync", full)
+    monkeypatch.setattr("hf_vqa_mc.io.atomic_file.os.fsync", full)
     code, out, err = score(path, asked, "--output", "result.json")
     assert (code, out) == (1, "")
     assert err.splitlines()[-1] == (
@@ -342,7 +342,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     code = """
 import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # else a background shell has it ignored
-import hf_vqa_mc.written_file as written_file
+import hf_vqa_mc.io.atomic_file as written_file
 def slow(_):
     print("working", flush=True)
     time.sleep(60)

@@ -74,7 +74,7 @@ def test_predictions_are_what_score_takes(place):
 
 
 def test_questions_left_out_are_counted_in_what_came_out(place):
-    from hf_vqa_mc.features.extraction import extract_features
+    from hf_vqa_mc.extraction.extraction import extract_features
 
     pictures = toy_dataset.draw(place / "pictures", sum(toy_dataset.IMAGES.values()))
     (pictures / "0250.png").unlink()

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.chance import below, draw, purpose_hash, shuffled, text_hashes
-from hf_vqa_mc.language import text as language
-from hf_vqa_mc.language.similarity import phrase_wup
+from hf_vqa_mc.dataset import Settings
+from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.schema import SPLITS, ChoiceKind
-from hf_vqa_mc.variants import Settings
+from hf_vqa_mc.text import text as language
+from hf_vqa_mc.text.similarity import phrase_wup
 
 Triplet = Mapping[str, Any]
 Vectors = Mapping[str, Sequence[float]]

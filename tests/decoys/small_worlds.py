@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hf_vqa_mc.language.word_vectors import WordVectors
+from hf_vqa_mc.dataset import Settings, Variant, build_variants
 from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS, ChoiceKind, check_triplets
-from hf_vqa_mc.variants import Settings, Variant, build_variants
+from hf_vqa_mc.text.word_vectors import WordVectors
 from tests.decoys.literal_method import Choice
 
 

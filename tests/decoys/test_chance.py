@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from hf_vqa_mc.decoys.chance import below, draw, purpose_hash, shuffled, text_hashes
+from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled, text_hashes
 from tests.decoys.chi_square import is_likely
 
 BITS = st.integers(0, 2**64 - 1)

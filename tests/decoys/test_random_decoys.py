@@ -4,8 +4,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from hf_vqa_mc.dataset import Settings
 from hf_vqa_mc.schema import ChoiceKind
-from hf_vqa_mc.variants import Settings
 from tests.decoys.chi_square import is_likely
 from tests.decoys.small_worlds import build, decoys, triplet
 

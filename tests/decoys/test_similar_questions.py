@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.question_groups import NO_GROUP, group_questions
 from hf_vqa_mc.decoys.similar_questions import _SEGMENT, SimilarQuestions
-from hf_vqa_mc.language.text import words
-from hf_vqa_mc.language.word_vectors import WordVectors, load_word_vectors
+from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 from tests.decoys.literal_method import TIE
 from tests.decoys.small_worlds import random_vectors, word_vectors
 

@@ -69,7 +69,7 @@ def write_checkpoint(folder: Path, seed: int = 0, **changes: Any) -> Path:
     """A checkpoint of an MLP-QA with 8 hidden units and random weights."""
     import torch
 
-    from hf_vqa_mc.features.text_features import TextFeatures
+    from hf_vqa_mc.extraction.text_features import TextFeatures
     from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
     from hf_vqa_mc.models.processor import VqaMcProcessor
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.builder.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 from tests.hub.repositories import Hub
 
 TOKEN, READER, STRANGER = "hf_ownersOwnToken", "hf_ownersReadingToken", "hf_strangersToken"
@@ -15,8 +15,8 @@ TOKEN, READER, STRANGER = "hf_ownersOwnToken", "hf_ownersReadingToken", "hf_stra
 
 def build(folder: Path, *variants: str, seed: int = 0) -> Path:
     """A built folder with images."""
-    from hf_vqa_mc.builder.folder import write_folder
-    from hf_vqa_mc.builder.image_files import find_images
+    from hf_vqa_mc.dataset.folder import write_folder
+    from hf_vqa_mc.dataset.image_files import find_images
 
     made = made_variants(*variants, seed=seed)
     pictures = triplets_of(made[0])

@@ -10,9 +10,9 @@ from threading import Event
 
 import pytest
 
-from hf_vqa_mc.builder.card_picture import put_picture
+from hf_vqa_mc.dataset.card_picture import put_picture
 from hf_vqa_mc.version import __version__
-from tests.builder.fixtures import tree_bytes
+from tests.dataset.fixtures import tree_bytes
 from tests.hub.pushing import READER, STRANGER, TOKEN, build, environment, last_line, told
 from tests.hub.repositories import Fault
 

@@ -7,7 +7,7 @@ import pytest
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub import metric_shipment
 from hf_vqa_mc.metrics import METRICS, metric_folder
-from tests.builder.fixtures import tree_bytes
+from tests.dataset.fixtures import tree_bytes
 from tests.hub.pushing import last_line, told
 
 LOAD = """

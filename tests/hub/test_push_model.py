@@ -9,7 +9,7 @@ from huggingface_hub import ModelCard
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub import model_shipment
 from hf_vqa_mc.hub.model_folder import CARD as README
-from tests.builder.fixtures import tree_bytes
+from tests.dataset.fixtures import tree_bytes
 from tests.hub.checkpoints import FILES, RECORD, answers, write_checkpoint
 from tests.hub.pushing import last_line, told
 from tests.hub.repositories import Fault

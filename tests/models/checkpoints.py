@@ -6,9 +6,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from hf_vqa_mc.features.backbones import Pixels
-from hf_vqa_mc.features.text_features import TextFeatures
-from hf_vqa_mc.language.word_vectors import WordVectors, load_word_vectors
+from hf_vqa_mc.extraction.backbones import Pixels
+from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.models import (
     HieCoAttentionForMultipleChoiceVqa,
     HieCoAttentionVqaConfig,
@@ -19,6 +18,7 @@ from hf_vqa_mc.models import (
     VqaMcProcessor,
 )
 from hf_vqa_mc.models.inputs import needed
+from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 DIM = 5
 WORDS = ("what", "colour", "is", "the", "cat", "red", "green", "blue", "dog", "on", "mat", "two")

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from transformers import pipeline
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.features.backbones import Pixels, find_backbone
+from hf_vqa_mc.extraction.backbones import Pixels, find_backbone
 from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig, MultipleChoiceVqaPipeline, VqaMcProcessor
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from tests.features.tiny_models import resnet
+from tests.extraction.tiny_models import resnet
 from tests.models.checkpoints import KINDS, checkpoint, model_of, picture, processor_of, vectors_file, word_vectors
 
 TASK = "multiple-choice-vqa"

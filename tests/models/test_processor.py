@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from transformers import AutoProcessor
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.features.backbones import FeatureKind, Pixels, find_backbone
+from hf_vqa_mc.extraction.backbones import FeatureKind, Pixels, find_backbone
 from hf_vqa_mc.models import VqaMcProcessor
 from hf_vqa_mc.models.inputs import needed
-from tests.features.tiny_models import resnet
+from tests.extraction.tiny_models import resnet
 from tests.models.checkpoints import (
     DIM,
     KINDS,

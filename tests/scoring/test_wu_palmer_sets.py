@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.language.make_tables import open_wordnet
-from hf_vqa_mc.language.similarity import wup
 from hf_vqa_mc.scoring.wu_palmer_sets import wups
+from hf_vqa_mc.text.make_tables import open_wordnet
+from hf_vqa_mc.text.similarity import wup
 from tests.scoring.literal_wups import Similarity, literal_wups
 
 ITEMS = (

@@ -349,7 +349,7 @@ def test_another_models_checkpoint_or_vectors_are_refused(settings, tmp_path):
 
 
 def test_questions_without_features_are_refused_or_counted(settings, toy, tmp_path):
-    from hf_vqa_mc.features.extraction import extract_features
+    from hf_vqa_mc.extraction.extraction import extract_features
 
     pictures = toy_dataset.draw(tmp_path / "pictures", sum(toy_dataset.IMAGES.values()))
     for lost in ("0003.png", "0250.png"):

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from hf_vqa_mc.features.backbones import Pixels
-from hf_vqa_mc.features.extraction import extract_features
+from hf_vqa_mc.extraction.backbones import Pixels
+from hf_vqa_mc.extraction.extraction import extract_features
 from hf_vqa_mc.schema import ChoiceKind
 
 COLOURS = {

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from hf_vqa_mc.features.extraction import extract_features
+from hf_vqa_mc.extraction.extraction import extract_features
 from hf_vqa_mc.schema import ChoiceKind
 from tests.training.toy_dataset import COLOURS, colour_of
 

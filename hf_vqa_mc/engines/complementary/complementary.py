@@ -17,8 +17,8 @@ from hf_vqa_mc.engines.complementary.likelihood import Asked, answer_differs
 from hf_vqa_mc.engines.complementary.nearest import Nearest, check_features, nearest_images
 from hf_vqa_mc.engines.complementary.premise import FAILS, PREMISES, Known, Premises
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.language.text import comparable
 from hf_vqa_mc.schema import check_triplets
+from hf_vqa_mc.text.normalisation import comparable
 
 N_CANDIDATES = 24
 """Nearest images that a worker chose from (Goyal et al. 2017, Sect. 3)."""

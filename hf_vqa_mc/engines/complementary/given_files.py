@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.packed import unpacked
+from hf_vqa_mc.io.packed import unpacked
 
 Probabilities = dict[tuple[str, str], dict[str, float]]
 """(question_id, image_id) to the probability of each answer."""

@@ -26,7 +26,7 @@ from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.decoys.workers import over_ranges
 from hf_vqa_mc.engines.complementary.nearest import Nearest
 from hf_vqa_mc.engines.vqa_candidates.bags import Bags, bags_of_words
-from hf_vqa_mc.language.text import comparable, words
+from hf_vqa_mc.text.normalisation import comparable, words
 
 SHARPNESS = 8.0
 """Two questions of five words that differ in one (cosine 0.8) count 0.17; ours."""

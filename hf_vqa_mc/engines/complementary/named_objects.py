@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from hf_vqa_mc.language.text import SMALL_NUMBERS, words
-from hf_vqa_mc.language.wordnet import load_wordnet
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
+from hf_vqa_mc.text.wordnet import load_wordnet
 
 PERSONS = {"he": "man", "his": "man", "him": "man", "she": "woman", "her": "woman", "they": "person"}
 """Pronouns, and the person that each takes for granted."""

@@ -22,7 +22,7 @@ from hf_vqa_mc.engines.complementary.named_objects import (
     named_in,
     objects_in,
 )
-from hf_vqa_mc.language.text import SMALL_NUMBERS, words
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 
 UNKNOWN, HOLDS, FAILS, NONE = 0, 1, 2, 3
 PREMISES = ("unknown", "holds", "fails", "none")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology
 from hf_vqa_mc.engines.gqa.own_attributes import is_participle
 from hf_vqa_mc.engines.gqa.plurals import is_surely_plural, singular_of
-from hf_vqa_mc.language.wordnet import load_wordnet
+from hf_vqa_mc.text.wordnet import load_wordnet
 
 _STOP_WORDS = frozenset(
     "a an the this that these those some his her its their my our your one two three four five six seven several many "

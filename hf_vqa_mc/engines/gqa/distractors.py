@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.observed import Observed
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Noun
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.untold import ALWAYS_PARTS, RARELY_TOLD, WIDE_WORDS, Told, told_by
+from hf_vqa_mc.engines.rng import Chance
 
 LIKELIEST = 12
 """Out of so many of the likeliest a decoy is drawn, each as likely as its weight says."""

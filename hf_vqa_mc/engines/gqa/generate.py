@@ -23,10 +23,10 @@ from hf_vqa_mc.engines.gqa.spilled import Spilled
 from hf_vqa_mc.engines.gqa.splitting import SPLITS, check_splits, split_of
 from hf_vqa_mc.engines.gqa.statistics import dataset_statistics
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.generated import STATISTICS
 from hf_vqa_mc.version import __version__
-from hf_vqa_mc.written_file import write_json
 
 ENGINE = "gqa"
 Progress = Callable[[str, int, int], None]

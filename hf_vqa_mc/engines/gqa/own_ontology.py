@@ -16,7 +16,7 @@ from hf_vqa_mc.engines.gqa.own_nouns import SPELLED as NOUNS_SPELLED
 from hf_vqa_mc.engines.gqa.own_values import ADJECTIVES, EXCLUSIVE, SPELLED
 from hf_vqa_mc.engines.gqa.plurals import PAIRS, plural_of
 from hf_vqa_mc.engines.gqa.relation_names import RelationTable
-from hf_vqa_mc.language.wordnet import WordNet, load_wordnet
+from hf_vqa_mc.text.wordnet import WordNet, load_wordnet
 
 WORDNET_CATEGORIES = {
     "animal": ("animal", 0),

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from itertools import product
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.question import Part
 from hf_vqa_mc.engines.gqa.wording import Phrase
+from hf_vqa_mc.engines.rng import Chance
 
 
 class Pattern:

@@ -8,7 +8,6 @@ clear is decided by its program: it must find that object and no other that it m
 
 from collections.abc import Set
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import Known, find
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Program, Step, then
@@ -42,6 +41,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     stands_before,
     stands_behind,
 )
+from hf_vqa_mc.engines.rng import Chance
 
 LARGEST_SIDE = 0.6
 """What is wider than this share of the image is to the left or right of nothing."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from hf_vqa_mc.engines.gqa.graph_fields import box_of, field_of, id_of, size_of, texts_of
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import list_items, object_items
 from hf_vqa_mc.sources.files import Files, PublishedFile
-from hf_vqa_mc.sources.json_stream import list_items, object_items
 
 NO_BOX = (0, 0, 0, 0)
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.answer_cells import AnswerCells, Bools, Ints, out_of_order
 from hf_vqa_mc.engines.gqa.balancing import Bounds, entropies, smoothed
 from hf_vqa_mc.engines.gqa.question_table import QuestionTable
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.scoring.gqa_types import STRUCTURAL_TYPES
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.errors import InputError, unknown_name
 
 SPLITS: Mapping[str, float] = {"train": 0.7, "val": 0.1, "test": 0.1, "challenge": 0.1}

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology, RelationName
 from hf_vqa_mc.engines.gqa.own_values import AFTER_ONLY
 from hf_vqa_mc.engines.gqa.plurals import plural_of
 from hf_vqa_mc.engines.gqa.question import Part
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL
+from hf_vqa_mc.engines.rng import Chance
 
 Phrase: TypeAlias = Sequence[Part]
 """Words in order, each with the object it speaks of."""

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.engines.tdiuc.mentions import objects_asked_of
 from hf_vqa_mc.engines.tdiuc.objects import related
 from hf_vqa_mc.engines.tdiuc.question import NO, YES, Question

@@ -14,8 +14,8 @@ import numpy as np
 from hf_vqa_mc.engines.tdiuc.images import Images, subset_in
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
 from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.io.json_stream import items_of_lists
 from hf_vqa_mc.sources.files import PublishedFile, check_members, member_names
-from hf_vqa_mc.sources.json_stream import items_of_lists
 from hf_vqa_mc.sources.records import Records
 
 NAMES = tuple(COCO_OBJECTS)

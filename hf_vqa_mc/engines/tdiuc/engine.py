@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.generated_folder import check_generated_folder
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.engines.tdiuc.absurd import AbsurdQuestions
 from hf_vqa_mc.engines.tdiuc.annotated_files import read_annotated
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations, coco_files

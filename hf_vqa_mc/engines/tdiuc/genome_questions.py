@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterable
 
-from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.engines.tdiuc.colours import COLOURS, colours_in, single_colour
 from hf_vqa_mc.engines.tdiuc.genome_files import GenomeImage, GenomeObject
 from hf_vqa_mc.engines.tdiuc.made import Made
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, UNANNOTATED, plural_of
 from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
-from hf_vqa_mc.language.wordnet import load_wordnet
 from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION
+from hf_vqa_mc.text.wordnet import load_wordnet
 
 COLOURED = frozenset(
     {name for name in COCO_OBJECTS if name != "person"}

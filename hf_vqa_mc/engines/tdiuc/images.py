@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.engines.tdiuc.settings import TRAIN_SHARE
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.generated import BY_HASH

@@ -4,7 +4,7 @@ Kafle and Kanan 2017, "Generating Questions using Image Annotations". Which obje
 paper gives toilet and sink for a bathroom as its example.
 """
 
-from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage
 from hf_vqa_mc.engines.tdiuc.made import Made
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS

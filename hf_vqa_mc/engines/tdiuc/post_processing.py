@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.engines.tdiuc.colours import one_spelling
 from hf_vqa_mc.engines.tdiuc.images import Images
 from hf_vqa_mc.engines.tdiuc.numbers_in_words import numbers_in_words

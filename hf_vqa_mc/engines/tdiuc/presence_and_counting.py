@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hf_vqa_mc.engines.chance import Chance
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage
 from hf_vqa_mc.engines.tdiuc.made import Made
 from hf_vqa_mc.engines.tdiuc.numbers_in_words import COUNTABLE

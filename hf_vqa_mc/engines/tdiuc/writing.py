@@ -9,9 +9,9 @@ from typing import Any
 from hf_vqa_mc.engines.generated_folder import generated_folder
 from hf_vqa_mc.engines.tdiuc.images import SPLITS, Images
 from hf_vqa_mc.engines.tdiuc.question import Question
+from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.sources.generated import STATISTICS
 from hf_vqa_mc.version import __version__
-from hf_vqa_mc.written_file import write_json
 
 ENGINE = "tdiuc"
 CONFIDENCE = "yes"

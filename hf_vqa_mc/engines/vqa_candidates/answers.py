@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.language.text import comparable
+from hf_vqa_mc.text.normalisation import comparable
 
 MISSING = -1
 """Stands where there is no answer."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import starts
-from hf_vqa_mc.language.text import words
+from hf_vqa_mc.text.normalisation import words
 
 NO_BAG = -1
 """Of a question without words: it is similar to none."""

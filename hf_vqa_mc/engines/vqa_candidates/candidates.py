@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.chance import purpose_hash, text_hashes
+from hf_vqa_mc.decoys.rng import purpose_hash, text_hashes
 from hf_vqa_mc.engines.vqa_candidates import filling
 from hf_vqa_mc.engines.vqa_candidates.answers import MISSING, Answers, list_starts
 from hf_vqa_mc.engines.vqa_candidates.bags import NO_BAG, Bags, bags_of_words

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.packed import unpacked
-from hf_vqa_mc.sources.json_stream import list_items, object_items
+from hf_vqa_mc.io.json_stream import list_items, object_items
+from hf_vqa_mc.io.packed import unpacked
 
 LONGEST_ANSWER = 200
 """Characters; the longest answer that VQA's annotators gave has 99."""

@@ -9,7 +9,7 @@ import pytest
 
 from hf_vqa_mc.engines.complementary import COMPLEMENTARY, Known, complementary
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.language.text import comparable, words
+from hf_vqa_mc.text.normalisation import comparable, words
 from tests.engines.complementary.small_dataset import asked
 
 ON_A_LINE = np.arange(6, dtype=np.float32)[:, None]

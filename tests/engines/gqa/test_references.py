@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import find
 from hf_vqa_mc.engines.gqa.question import sentence
 from hf_vqa_mc.engines.gqa.references import Fact, Reference, ReferenceOptions, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, SceneGraph
+from hf_vqa_mc.engines.rng import Chance
 from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, graph_of, graphs, thing
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, run
 from hf_vqa_mc.engines.gqa.normalising import normalise
@@ -18,6 +17,7 @@ from hf_vqa_mc.engines.gqa.question_types.asking import Limits
 from hf_vqa_mc.engines.gqa.relation_names import RelationTable
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
+from hf_vqa_mc.engines.rng import Chance
 
 OWN = own_ontology()
 RELATIONS = RelationTable()

@@ -2,7 +2,6 @@
 
 import pytest
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.patterns import Pattern
 from hf_vqa_mc.engines.gqa.question import sentence
 from hf_vqa_mc.engines.gqa.wording import (
@@ -17,6 +16,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     stands_behind,
     with_article,
 )
+from hf_vqa_mc.engines.rng import Chance
 from tests.engines.gqa.question_worlds import ONTOLOGY
 
 

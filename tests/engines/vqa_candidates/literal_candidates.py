@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from hf_vqa_mc.decoys.chance import below, draw, purpose_hash, text_hashes
-from hf_vqa_mc.language.text import comparable as uncached_comparable
-from hf_vqa_mc.language.text import words
+from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, text_hashes
 from hf_vqa_mc.sources.table import text_lists, triplet_table
+from hf_vqa_mc.text.normalisation import comparable as uncached_comparable
+from hf_vqa_mc.text.normalisation import words
 
 PLAUSIBLE, POPULAR, ALL = 3, 10, 17
 DRAWS = 200

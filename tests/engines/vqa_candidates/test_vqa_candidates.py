@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_vqa_mc.dataset import Settings, build_variants
 from hf_vqa_mc.engines.vqa_candidates import vqa_candidates
 from hf_vqa_mc.engines.vqa_candidates.answers import Answers
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.language.text import comparable
 from hf_vqa_mc.schema import check_triplets
 from hf_vqa_mc.sources.table import text_lists, triplet_table
-from hf_vqa_mc.variants import Settings, build_variants
+from hf_vqa_mc.text.normalisation import comparable
 from tests.engines.vqa_candidates.literal_candidates import literal_candidates, made_triplets
 
 POPULAR_IN_THE_PAPER = ["yes", "no", "2", "1", "white", "3", "red", "blue", "4", "green"]  # Sect. 3, real images

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.question import Question
 from hf_vqa_mc.engines.gqa.question_types import (
@@ -19,6 +18,7 @@ from hf_vqa_mc.engines.gqa.question_types import (
 )
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Decoys, Limits
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
+from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.errors import unknown_name
 from hf_vqa_mc.scoring.gqa_types import CHOOSE, COMPARE, LOGICAL, QUERY, VERIFY
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Known, find, has_value, run
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.patterns import Pattern
@@ -17,6 +16,7 @@ from hf_vqa_mc.engines.gqa.references import References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.spoken_of import LIVING, OWN_NAME_ONLY, PEOPLE, PICTURES, TOO_WIDE, YOUNG
 from hf_vqa_mc.engines.gqa.wording import PARTITIVES, POSITIONS, Phrase, Said, as_category, called, predicate
+from hf_vqa_mc.engines.rng import Chance
 
 MOST: Mapping[str, int] = {
     "query global": 3, "verify global": 2, "choose global": 2,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.patterns import Pattern
 from hf_vqa_mc.engines.gqa.program import Program, Step, then
@@ -26,6 +25,7 @@ from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
 from hf_vqa_mc.engines.gqa.spoken_of import DOING, YOUNG
 from hf_vqa_mc.engines.gqa.wording import MATERIAL, POSITIONS, is_doing, one, spelled, with_article
+from hf_vqa_mc.engines.rng import Chance
 
 TELLS = {"color": ("tone", "brightness"), "tone": ("color", "brightness"), "size": ("height", "length")}
 """Types whose values tell something of another one's: a dark coat is not white."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.patterns import patterns
 from hf_vqa_mc.engines.gqa.program import then
 from hf_vqa_mc.engines.gqa.question import Part, Question
@@ -10,6 +9,7 @@ from hf_vqa_mc.engines.gqa.question_types.asking import Asking, kind_of
 from hf_vqa_mc.engines.gqa.reference import NAMED, Reference
 from hf_vqa_mc.engines.gqa.spoken_of import PEOPLE
 from hf_vqa_mc.engines.gqa.wording import POSITIONS, Phrase, called, predicate
+from hf_vqa_mc.engines.rng import Chance
 
 THIS = patterns(
     "(What|Which) kind of {kind} {be} {this}?",

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, YES, find, run
 from hf_vqa_mc.engines.gqa.program import joined, then
 from hf_vqa_mc.engines.gqa.question import Part, Question
@@ -19,6 +18,7 @@ from hf_vqa_mc.engines.gqa.question_types.comparison_wordings import (
 from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.spoken_of import BODY_PART, PEOPLE
 from hf_vqa_mc.engines.gqa.wording import MATERIAL, several, spelled
+from hf_vqa_mc.engines.rng import Chance
 
 COMPARED = ("color", MATERIAL, "shape", "pattern")
 """Types of which two things are the same or different for anybody: not size or age."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import NO, YES, run
 from hf_vqa_mc.engines.gqa.patterns import patterns
 from hf_vqa_mc.engines.gqa.program import Program, joined, then
@@ -10,6 +9,7 @@ from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
 from hf_vqa_mc.engines.gqa.question_types.objects import cannot_be_missing, there_is
 from hf_vqa_mc.engines.gqa.wording import Phrase, one, several, spelled, stands_before, with_article
+from hf_vqa_mc.engines.rng import Chance
 
 EITHER = patterns(
     "{there} [either] {one} or {other} [in the (image|picture|photo)]?",

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.patterns import Pattern, patterns
 from hf_vqa_mc.engines.gqa.program import then
@@ -27,6 +26,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     stands_behind,
     with_article,
 )
+from hf_vqa_mc.engines.rng import Chance
 
 WORN = {"wearing", "worn by", "dressed in"}
 IN_IMAGE = "[in (the|this) (image|picture|photo|scene)]"

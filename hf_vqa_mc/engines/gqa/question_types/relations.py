@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import NO, SHORT, YES
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING
 from hf_vqa_mc.engines.gqa.patterns import patterns
@@ -14,6 +13,7 @@ from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
 from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, PEOPLE, PICTURES
 from hf_vqa_mc.engines.gqa.wording import as_category, called, relation_form
+from hf_vqa_mc.engines.rng import Chance
 
 WHO_S = patterns(
     "Who is {relation} {the}?", "Who do you think is {relation} {the}?", "Who can be seen {relation} {the}?"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from hf_vqa_mc.engines.chance import Chance
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.patterns import patterns
 from hf_vqa_mc.engines.gqa.program import then
@@ -10,6 +9,7 @@ from hf_vqa_mc.engines.gqa.question import Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
 from hf_vqa_mc.engines.gqa.scene_graph import SCENE
 from hf_vqa_mc.engines.gqa.wording import Said, called, spelled
+from hf_vqa_mc.engines.rng import Chance
 
 WEATHER, LOCATION, PLACE = "weather", "location", "place"
 LOCATIONS = ("indoors", "outdoors")

@@ -1,0 +1,258 @@
+"""Decoys that may be right, too: what one can tell from the texts and the annotators' other answers."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.rows import Rows, Vocabulary
+from hf_vqa_mc.audits.similar_choices import MOST_WORDS
+from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
+from hf_vqa_mc.text.many_texts import texts_of
+from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
+from hf_vqa_mc.text.word_vectors import WordVectors
+from hf_vqa_mc.text.wordnet import load_wordnet
+from hf_vqa_mc.text.wu_palmer import reading
+
+WUP_THRESHOLD = 0.9
+"""Chao et al. 2018, Sect. 4.1: decoys from here on are turned away."""
+NEAR = 0.8
+"""cosine of the average word vectors"""
+LEAST_DEPTH = 3
+"""Links from the root to a general word that counts: person is at 3; object, thing and group, at 2, fit anything."""
+
+_AT_A_TIME = 100_000
+"""words whose vectors are looked up; most of a benchmark's different words may have none"""
+
+SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
+    "same after VQA normalisation",
+    "named by an annotator",
+    f"WordNet similarity {WUP_THRESHOLD} or more",
+    "a more general or more special word",
+    "near in word vectors",
+)
+
+
+def may_be_right(
+    rows: Rows, answers: Sequence[Sequence[str]] | pa.Array, vectors: WordVectors | None
+) -> dict[str, NDArray[np.bool_]]:
+    """Which decoys may be right for which reason; one may have several, and some that are right have none.
+
+    - The official VQA program takes target and decoy for the same answer.
+    - It takes the decoy for an answer that some annotator gave.
+    - WUP of target and decoy as phrases reaches WUP_THRESHOLD (Chao et al. 2018, eq. 4; two and three do); of
+      endless ones the first MOST_WORDS words are compared.
+    - In WordNet one of the two, in any sense, is above the most frequent sense of the other ("dog", "animal").
+    - The cosine of their average word vectors reaches NEAR.
+
+    Args:
+        rows: the target first.
+        answers: (rows,): what annotators answered, as lists of text, or an Arrow array of such; may be empty.
+        vectors: without them the last reason is not looked at, and not in the result.
+
+    Returns:
+        Reason (of REASONS) to bool (rows, places); False for targets and where there is no choice.
+    """
+    targets_there, found = rows.keys[:, 0] != MISSING, {}
+    found[SAME], found[NAMED] = _official(rows, answers)
+    tokens, token_starts, words = _words_of_keys(rows.vocabulary)
+    found[WUP] = np.zeros(rows.keys.shape, np.bool_)
+    _fill_similar(rows.keys, tokens, token_starts, _scores(words), found[WUP])
+    found[GENERAL] = _general(rows)
+    if vectors is not None:
+        found[VECTORS] = np.zeros(rows.keys.shape, np.bool_)
+        number, table = _known_vectors(rows.vocabulary.worded.words, vectors)
+        worded = rows.vocabulary.worded
+        _fill_near(rows.keys, number[worded.tokens], worded.starts, table, found[VECTORS])
+    for flags in found.values():
+        flags[:, 0] = False
+        flags &= rows.there & targets_there[:, None]
+    return found
+
+
+def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether each choice is, to the official program, the same as the target, and as some annotator's answer."""
+    given = answers if isinstance(answers, pa.Array) else pa.array(answers, pa.list_(pa.string()))
+    of_rows = given.flatten().dictionary_encode()
+    choices = pa.array(rows.vocabulary.choices, pa.large_string())
+    plain = _normalised(pa.concat_arrays([choices, of_rows.dictionary.cast(pa.large_string())]))
+    encoded = plain.dictionary_encode()
+    numbers = encoded.indices.to_numpy()
+    nothing = encoded.dictionary.index("").as_py()  # of "the", say; -1 if there is none
+    by_choice = np.where(rows.there, numbers[rows.texts], MISSING)
+    by_choice[by_choice == nothing] = MISSING
+    same = (by_choice == by_choice[:, :1]) & (by_choice != MISSING)
+    named = np.zeros(same.shape, np.bool_)
+    if len(of_rows):
+        said = numbers[len(choices) :][of_rows.indices.to_numpy()]
+        _fill_named(by_choice, said, starts(given.value_lengths().to_numpy()), named)
+    return same, named
+
+
+def _normalised(texts: pa.Array) -> pa.Array:
+    """What the official program makes of each text; most are words that it only puts in lower case."""
+    changed = [*ARTICLES, *NUMBERS, *(word for word in CONTRACTIONS if word.isalnum())]
+    lower = pc.ascii_lower(texts)
+    same = pc.match_substring_regex(lower, "^[a-z0-9]+( [a-z0-9]+)*$")
+    same = pc.and_not(same, pc.match_substring_regex(lower, rf"\b({'|'.join(changed)})\b"))
+    others = pc.invert(same)
+    made = pa.array([normalised(text) for text in texts_of(texts.filter(others))], pa.large_string())
+    return pc.replace_with_mask(lower, others, made)
+
+
+@njit(cache=True)
+def _fill_named(
+    choices: NDArray[np.int32], said: NDArray[np.int32], said_starts: NDArray[np.int64], named: NDArray[np.bool_]
+) -> None:
+    for row in range(len(choices)):
+        for place in range(choices.shape[1]):
+            if choices[row, place] != MISSING:
+                for i in range(said_starts[row], said_starts[row + 1]):
+                    named[row, place] |= said[i] == choices[row, place]
+
+
+def _words_of_keys(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[np.int64], list[str]]:
+    """The words of the comparable texts that another text may have, too, or a word like it.
+
+    Returns:
+        The word numbers of all texts, one after the other; where each text's start; and the words. Those that are in
+        one text alone and not in WordNet share the number after the last word's.
+    """
+    worded, n_keys = vocabulary.worded, len(vocabulary.key_texts)
+    tokens = worded.tokens[: worded.starts[n_keys]]
+    uses = np.bincount(tokens, minlength=len(worded.words))
+    kept = uses > 1
+    once = np.flatnonzero(uses == 1)
+    kept[once] = _may_be_in_wordnet(texts_of(worded.words.take(pa.array(once))))
+    words = texts_of(worded.words.filter(pa.array(kept)))
+    numbers = np.where(kept, np.cumsum(kept) - 1, len(words)).astype(np.int32)
+    return numbers[tokens], worded.starts[: n_keys + 1], words
+
+
+def _may_be_in_wordnet(forms: Iterable[str]) -> list[bool]:
+    """False for most forms that have no senses there, at less cost than asking for these."""
+    wordnet = load_wordnet()
+    parts = wordnet.nouns, wordnet.adjectives
+    known = {form for part in parts for form in (*part.lemmas, *part.exceptions)}
+    endings = {ending for part in parts for ending in part.endings}
+    return [form in known or form[-1:] in endings for form in forms]
+
+
+def _scores(words: list[str]) -> WordScores:
+    """Of the words, and of one more that is like none, not even itself."""
+    scores = word_scores(words, WUP_THRESHOLD)
+    return scores._replace(
+        near_starts=np.append(scores.near_starts, scores.near_starts[-1]),
+        near_masks=np.append(scores.near_masks, np.uint64(0)),
+    )
+
+
+@reading
+def _fill_similar(
+    keys: NDArray[np.int32],
+    tokens: NDArray[np.int32],
+    token_starts: NDArray[np.int64],
+    scores: WordScores,
+    similar: NDArray[np.bool_],
+) -> None:
+    for row in range(len(keys)):
+        start, end = token_starts[keys[row, 0]], token_starts[keys[row, 0] + 1]
+        end = min(end, start + MOST_WORDS)
+        for place in range(1, keys.shape[1]):
+            key = keys[row, place]
+            if key == keys[row, 0]:
+                similar[row, place] = True
+            elif key != MISSING and end > start and token_starts[key + 1] > token_starts[key]:
+                other, other_end = token_starts[key], min(token_starts[key + 1], token_starts[key] + MOST_WORDS)
+                score = phrase_score(tokens, start, end, other, other_end, scores)
+                similar[row, place] = score >= WUP_THRESHOLD
+
+
+def _general(rows: Rows) -> NDArray[np.bool_]:
+    """Whether of target and choice one is above the other in WordNet."""
+    wordnet = load_wordnet()
+    keys = pa.array(rows.vocabulary.key_texts, pa.large_string())
+    forms = texts_of(pc.replace_substring(keys, " ", "_"))
+    senses, counts = [], np.zeros(len(forms), np.int64)
+    for key in np.flatnonzero(_may_be_in_wordnet(forms)).tolist():
+        of_text = wordnet.nouns.senses(forms[key])
+        counts[key] = len(of_text)
+        senses += of_text
+    above = np.zeros(rows.keys.shape, np.bool_)
+    ancestors = wordnet.ancestor_starts, wordnet.ancestors, wordnet.distances, wordnet.min_depths
+    _fill_above(rows.keys, np.array(senses, np.int32), starts(counts), *ancestors, above)
+    return above
+
+
+@njit(cache=True)
+def _fill_above(
+    keys: NDArray[np.int32],
+    senses: NDArray[np.int32],
+    sense_starts: NDArray[np.int64],
+    ancestor_starts: NDArray[np.int32],
+    ancestors: NDArray[np.int32],
+    distances: NDArray[np.uint8],
+    min_depths: NDArray[np.uint8],
+    above: NDArray[np.bool_],
+) -> None:
+    for row in range(len(keys)):
+        for place in range(1, keys.shape[1]):
+            if keys[row, place] == MISSING:
+                continue
+            for special, general in ((keys[row, 0], keys[row, place]), (keys[row, place], keys[row, 0])):
+                first, last = sense_starts[general], sense_starts[general + 1]
+                if first == last or sense_starts[special] == sense_starts[special + 1]:
+                    continue
+                synset = senses[sense_starts[special]]
+                for a in range(ancestor_starts[synset], ancestor_starts[synset + 1]):
+                    if distances[a] > 0 and min_depths[ancestors[a]] >= LEAST_DEPTH:
+                        for i in range(first, last):
+                            above[row, place] |= senses[i] == ancestors[a]
+
+
+def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """The number of each word's vector, MISSING where it has none, and the vectors of those that have one."""
+    has, parts = [np.zeros(0, np.bool_)], [np.zeros((0, vectors.dim), np.float32)]
+    for first in range(0, len(words), _AT_A_TIME):
+        found, known = vectors.rows(texts_of(words.slice(first, _AT_A_TIME)))
+        has.append(known)
+        parts.append(found[known])
+    known = np.concatenate(has)
+    return np.where(known, np.cumsum(known) - 1, MISSING).astype(np.int32), np.concatenate(parts)
+
+
+@njit(cache=True)
+def _fill_near(
+    keys: NDArray[np.int32],
+    tokens: NDArray[np.int32],
+    token_starts: NDArray[np.int64],
+    vectors: NDArray[np.float32],
+    near: NDArray[np.bool_],
+) -> None:
+    target, other = np.zeros(vectors.shape[1]), np.zeros(vectors.shape[1])
+    for row in range(len(keys)):
+        length = _add_up(keys[row, 0], tokens, token_starts, vectors, target)
+        for place in range(1, keys.shape[1]):
+            if keys[row, place] != MISSING and length > 0:
+                other_length = _add_up(keys[row, place], tokens, token_starts, vectors, other)
+                near[row, place] = other_length > 0 and (target * other).sum() >= NEAR * length * other_length
+
+
+@njit(cache=True)
+def _add_up(
+    key: int,
+    tokens: NDArray[np.int32],
+    token_starts: NDArray[np.int64],
+    vectors: NDArray[np.float32],
+    total: NDArray[np.float64],
+) -> float:
+    """Writes the sum of the vectors of a text's words to `total`; gives its length, 0 where no word has a vector."""
+    total[:] = 0.0
+    for i in range(token_starts[key], token_starts[key + 1]):
+        if tokens[i] != MISSING:
+            total += vectors[tokens[i]]
+    return float(np.sqrt((total * total).sum()))

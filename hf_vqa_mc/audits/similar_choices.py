@@ -1,0 +1,215 @@
+"""How a row's choices resemble one another and their question, letter by letter and word by word."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.rows import Rows, Vocabulary
+from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.decoys.candidates import MISSING, starts
+
+MOST_LETTERS = 400
+"""of a choice that are compared with others"""
+MOST_WORDS = 400
+"""of a choice and of a question that are compared"""
+LIKE = 1_000_000
+"""the similarity of a text with itself; a whole number, so that sums tie exactly in whichever order they are made"""
+
+_SPACE, _HYPHEN, _APOSTROPHES = 32, 45, (39, 0x2019)
+
+
+class Letters(NamedTuple):
+    """The comparable texts as Unicode numbers, one after the other."""
+
+    codes: NDArray[np.unsignedinteger]
+    starts: NDArray[np.int64]
+    """(keys + 1,)"""
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> "Letters":
+        """Of each comparable text the first MOST_LETTERS."""
+        short = [text[:MOST_LETTERS] for text in vocabulary.key_texts]
+        joined = "".join(short)
+        codes = (
+            np.frombuffer(joined.encode("ascii"), np.uint8)
+            if joined.isascii()
+            else np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+        )
+        return cls(codes, starts(np.fromiter(map(len, short), np.int64, len(short))))
+
+
+def likeness(rows: Rows, letters: Letters) -> NDArray[np.float64]:
+    """How similar each choice is to the others of its row, all together.
+
+    Two texts are as similar as their sets of three letters in a row (a space before and after each text) are:
+    those in common / those of either (Jaccard).
+
+    Returns:
+        float64 (rows, places): the sum over the row's other choices, whole numbers, LIKE for each that is the same.
+    """
+    sums = np.zeros(rows.keys.shape)
+    trigrams = np.empty((rows.keys.shape[1], MOST_LETTERS), np.uint64)
+    _add_likeness(rows.keys, letters, trigrams, sums)
+    return sums
+
+
+def words_in_question(rows: Rows) -> NDArray[np.float64]:
+    """The share of each choice's words that stand in its question, float64 (rows, places) in [0, 1].
+
+    0 where a choice has no words.
+    """
+    worded = rows.vocabulary.worded
+    shares = np.zeros(rows.keys.shape)
+    questions = rows.questions.astype(np.int64) + len(rows.vocabulary.key_texts)
+    _fill_shares(rows.keys, questions, worded.tokens, worded.starts, shares)
+    return shares
+
+
+def containing(rows: Rows, letters: Letters) -> NDArray[np.bool_]:
+    """Whether some choice of a row contains another, bool (rows,).
+
+    Its words one after the other ("red", "red and white"), or all of it but for spaces, hyphens and apostrophes ("pony
+    tail", "ponytail"); not letters within a word ("no", "snow"). Choices of the same comparable text do not count.
+    """
+    found = np.zeros(len(rows), np.bool_)
+    _find_containing(rows.keys, letters, found)
+    return found
+
+
+@njit(cache=True)
+def _add_likeness(
+    keys: NDArray[np.int32], letters: Letters, trigrams: NDArray[np.uint64], sums: NDArray[np.float64]
+) -> None:
+    counts = np.zeros(keys.shape[1], np.int64)
+    for row in range(len(keys)):
+        for place in range(keys.shape[1]):
+            if keys[row, place] != MISSING:
+                counts[place] = _fill_trigrams(keys[row, place], letters, trigrams[place])
+        for one in range(keys.shape[1]):
+            for other in range(one):
+                if keys[row, one] == MISSING or keys[row, other] == MISSING:
+                    continue
+                if keys[row, one] == keys[row, other]:
+                    alike = LIKE
+                else:
+                    alike = _alike(trigrams[one][: counts[one]], trigrams[other][: counts[other]])
+                sums[row, one] += alike
+                sums[row, other] += alike
+
+
+@njit(cache=True)
+def _fill_trigrams(key: int, letters: Letters, trigrams: NDArray[np.uint64]) -> int:
+    """Writes a text's different sets of three letters, ascending; gives how many there are."""
+    first, last = letters.starts[key], letters.starts[key + 1]
+    n = 0
+    for i in range(first, last):
+        before = np.uint64(letters.codes[i - 1]) if i > first else np.uint64(_SPACE)
+        after = np.uint64(letters.codes[i + 1]) if i + 1 < last else np.uint64(_SPACE)
+        trigram = (before << np.uint64(42)) | (np.uint64(letters.codes[i]) << np.uint64(21)) | after
+        at = n
+        if n >= 32:  # for more a library's sort is quicker
+            trigrams[n] = trigram
+        else:
+            while at > 0 and trigrams[at - 1] > trigram:
+                trigrams[at] = trigrams[at - 1]
+                at -= 1
+            trigrams[at] = trigram
+        n += 1
+    if n > 32:
+        trigrams[:n].sort()
+    different = 0
+    for i in range(n):
+        if different == 0 or trigrams[different - 1] != trigrams[i]:
+            trigrams[different] = trigrams[i]
+            different += 1
+    return different
+
+
+@njit(cache=True)
+def _alike(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
+    i, j, common = 0, 0, 0
+    while i < len(one) and j < len(other):
+        if one[i] == other[j]:
+            common, i, j = common + 1, i + 1, j + 1
+        elif one[i] < other[j]:
+            i += 1
+        else:
+            j += 1
+    either = len(one) + len(other) - common
+    return (LIKE * common) // either if either else 0
+
+
+@njit(cache=True)
+def _fill_shares(
+    keys: NDArray[np.int32],
+    questions: NDArray[np.int64],
+    tokens: NDArray[np.int32],
+    text_starts: NDArray[np.int64],
+    shares: NDArray[np.float64],
+) -> None:
+    for row in range(len(keys)):
+        asked = tokens[text_starts[questions[row]] : text_starts[questions[row] + 1]][:MOST_WORDS]
+        for place in range(keys.shape[1]):
+            if keys[row, place] == MISSING:
+                continue
+            words = tokens[text_starts[keys[row, place]] : text_starts[keys[row, place] + 1]][:MOST_WORDS]
+            found = 0
+            for word in words:
+                for other in asked:
+                    if word == other:
+                        found += 1
+                        break
+            if len(words):
+                shares[row, place] = found / len(words)
+
+
+@njit(cache=True)
+def _find_containing(keys: NDArray[np.int32], letters: Letters, found: NDArray[np.bool_]) -> None:
+    for row in range(len(keys)):
+        for one in range(keys.shape[1]):
+            for other in range(one):
+                a, b = keys[row, one], keys[row, other]
+                if a != MISSING and b != MISSING and a != b and not found[row]:
+                    first = letters.codes[letters.starts[a] : letters.starts[a + 1]]
+                    second = letters.codes[letters.starts[b] : letters.starts[b + 1]]
+                    if len(first) > len(second):
+                        first, second = second, first
+                    found[row] = _has_words_of(second, first) or _same_but_for_joints(first, second)
+
+
+@njit(cache=True)
+def _has_words_of(text: NDArray[np.unsignedinteger], part: NDArray[np.unsignedinteger]) -> bool:
+    """Whether the part stands in the text between spaces or its ends."""
+    for start in range(len(text) - len(part) + 1 if len(part) else 0):
+        if start and text[start - 1] != _SPACE:
+            continue
+        end = start + len(part)
+        if end < len(text) and text[end] != _SPACE:
+            continue
+        same = 0
+        while same < len(part) and text[start + same] == part[same]:
+            same += 1
+        if same == len(part):
+            return True
+    return False
+
+
+@njit(cache=True)
+def _same_but_for_joints(one: NDArray[np.unsignedinteger], other: NDArray[np.unsignedinteger]) -> bool:
+    i, j, n = 0, 0, 0
+    while True:
+        while i < len(one) and _is_joint(one[i]):
+            i += 1
+        while j < len(other) and _is_joint(other[j]):
+            j += 1
+        if i == len(one) or j == len(other):
+            return n > 0 and i == len(one) and j == len(other)
+        if one[i] != other[j]:
+            return False
+        i, j, n = i + 1, j + 1, n + 1
+
+
+@njit(cache=True)
+def _is_joint(letter: int) -> bool:
+    return letter == _SPACE or letter == _HYPHEN or letter in _APOSTROPHES

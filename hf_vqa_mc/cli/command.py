@@ -1,0 +1,155 @@
+"""Commands from verbs: every field of a settings dataclass becomes an argument or an option."""
+
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+
+from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.io.progress import steps_on_stderr
+from hf_vqa_mc.options import Verb, default_of, flag_of, inner_type, spec_of
+
+JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel="Running")]
+FILE_OPTION = Annotated[
+    Path | None, typer.Option("--config", help="YAML file of settings by name; options on the command line win.")
+]
+
+
+def command(verb: Verb) -> Callable[..., int]:
+    """A function for typer that runs a verb, prints its result and returns the exit code."""
+
+    def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401  any setting
+        as_json, file = given.pop("as_json"), given.pop("settings_file", None)
+        settings = _settings(verb, file, {name: value for name, value in given.items() if _is_given(context, name)})
+        first = os.environ.get("RANK", "0") == "0"  # of several processes
+        with steps_on_stderr(quiet=not first) as progress:
+            result = verb.run(settings, progress)
+        if first and as_json:
+            sys.stdout.write(json.dumps(result.to_dict(), indent=1) + "\n")
+        elif first:
+            from rich.console import Console
+
+            Console(soft_wrap=not sys.stdout.isatty()).print(result)
+        code: int = result.exit_code
+        return code
+
+    extra = [inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JSON_OPTION)]
+    if verb.settings_file:
+        file_parameter = inspect.Parameter(
+            "settings_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=FILE_OPTION
+        )
+        extra.insert(0, file_parameter)
+    options = [_parameter(one, verb) for one in fields(verb.settings) if spec_of(one).cli]
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    signature = inspect.Signature([context, *options, *extra])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
+    run.__name__ = verb.name
+    examples = "".join(f"\n\nExample: {example}" for example in verb.examples)
+    summary, *details = [" ".join(part.split()) for part in verb.summary.split("\n\n")]
+    run.__doc__ = "\n\n".join([f"{summary}{examples}", *details])
+    return run
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
+
+
+def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
+    """The argument or option of a field."""
+    spec, kind, default = spec_of(one), inner_type(one), default_of(one)
+    required = default is MISSING and not verb.settings_file
+    if isinstance(kind, str) or kind not in (str, int, float, bool, Path):
+        kind = _option_type(kind)
+    if spec.positional:
+        declared = typer.Argument(help=spec.help, metavar=one.name.upper(), show_default=False)
+    else:
+        names = [spec.flag] if spec.flag else []
+        if kind is bool and default is False:
+            names = [flag_of(one)]  # no --no-X for what is off
+        displayed = default not in (MISSING, None, (), {}) and kind is not bool
+        declared = typer.Option(*names, help=spec.help, show_default=displayed, rich_help_panel=spec.panel or None)
+    if required:
+        default = inspect.Parameter.empty
+    elif default is MISSING or default == {}:
+        default = None
+    elif isinstance(default, tuple):
+        default = list(default)
+    annotation: Any = Annotated[kind if required else kind | None, declared]
+    return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _option_type(kind: Any) -> Any:  # noqa: ANN401  a type
+    """The type that typer parses for a field that is no plain value."""
+    if get_origin(kind) is tuple:
+        return list[get_args(kind)[0]]  # type: ignore[misc]
+    if get_origin(kind) in (dict, Mapping):
+        return list[str]
+    return str
+
+
+def _settings(verb: Verb, file: Path | None, given: Mapping[str, Any]) -> Any:  # noqa: ANN401  any settings
+    """The settings of a run: those given, then the file's, then the defaults."""
+    known = {one.name: one for one in fields(verb.settings)}
+    told = read_settings_file(file, verb.settings) if file else {}
+    for name, value in given.items():
+        if get_origin(inner_type(known[name])) in (dict, Mapping):
+            value = _pairs(flag_of(known[name]), value)
+        told[name] = value
+    if missing := [flag_of(one) for name, one in known.items() if default_of(one) is MISSING and name not in told]:
+        raise InputError(f"{', '.join(missing)} not given: name {'it' if len(missing) == 1 else 'them'}")
+    for name, one in known.items():
+        default = spec_of(one).cli_default
+        if default is not None and told.get(name) is None:
+            told[name] = default(told) if callable(default) else default
+    return verb.settings(**told)
+
+
+def read_settings_file(file: Path, settings: type) -> dict[str, Any]:
+    """The settings in a YAML file, by name.
+
+    Raises:
+        InputError: it does not exist, is not YAML, or names an unknown setting.
+    """
+    import yaml
+
+    try:
+        found = yaml.safe_load(file.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"--config {file}: no such file") from None
+    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
+        raise InputError(f"--config {file}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"--config {file}: expected settings, such as 'seed: 1'; found {shown(found)}")
+    known = {one.name for one in fields(settings)}
+    for name in found:
+        if name not in known:
+            raise InputError(f"--config {file}: {unknown_name('setting', str(name), known)}")
+    return found
+
+
+def _pairs(flag: str, given: list[str]) -> dict[str, Any]:
+    """``NAME=VALUE`` texts as a dictionary; values are read as YAML, ``1e-3`` as a number, too."""
+    import yaml
+
+    found: dict[str, Any] = {}
+    for pair in given:
+        name, equals, text = pair.partition("=")
+        try:
+            value = yaml.safe_load(text)
+        except (RecursionError, yaml.YAMLError):
+            equals = ""
+        if not equals or not name:
+            raise InputError(f"{flag} {pair}: expected NAME=VALUE, such as hidden_size=1024")
+        try:
+            found[name] = float(value) if isinstance(value, str) else value
+        except ValueError:
+            found[name] = value
+    return found

@@ -1,0 +1,215 @@
+"""The same rows as a ``datasets`` builder, without a folder: ``VqaMc``."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+import datasets
+import datasets.exceptions
+import pyarrow as pa
+
+from hf_vqa_mc.dataset import RECIPES, Settings, build_variants
+from hf_vqa_mc.dataset.build import about_source
+from hf_vqa_mc.dataset.fingerprint import code_state, fingerprint, input_state, vectors_state
+from hf_vqa_mc.dataset.ingredients import GENERATED, Ingredients, Origins, Progress, gather
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.schema import features_of, multiple_choice_features
+from hf_vqa_mc.sources import SOURCES, OpenEnded, find_source
+from hf_vqa_mc.sources.files import Files
+from hf_vqa_mc.sources.open_ended import Reading, source_files
+
+ROWS_PER_TABLE = 10_000
+
+
+@dataclass
+class VqaMcConfig(datasets.BuilderConfig):  # type: ignore[misc]
+    """Which rows to build: a source, a variant, and the method's parameters as in ``variants.Settings``."""
+
+    source: str = ""
+    variant: str = ""
+    word_vectors: str | None = None
+    """a vector file, a name of gensim-data, or ``corpus``; needed for QoU decoys"""
+    decoys: str = GENERATED
+    decoys_per_set: int = Settings.decoys_per_set
+    n_similar: int = Settings.n_similar
+    n_random: int = Settings.n_random
+    wup_threshold: float = Settings.wup_threshold
+    wup_boundary: str = Settings.wup_boundary
+    pool: str = Settings.pool
+    combine: str = Settings.combine
+    ties: str = Settings.ties
+    fallback_orig: bool = Settings.fallback_orig
+    filter_fallback: bool = Settings.filter_fallback
+    seed: int = Settings.seed
+
+    def settings(self) -> Settings:
+        """The method's parameters."""
+        return Settings(**{field.name: getattr(self, field.name) for field in fields(Settings)})
+
+    def create_config_id(self, config_kwargs: dict[str, Any], custom_features: datasets.Features | None = None) -> str:
+        """The name of the cache folder: with all that the rows depend on, files' content and our code included."""
+        source = find_source(self.source)
+        vectors = self.word_vectors or source.default_word_vectors
+        state = fingerprint(
+            {
+                "decoys": self.decoys,
+                "settings": asdict(self.settings()),
+                "vectors": vectors_state(vectors) if vectors else None,
+                "input": input_state(source, None if self.data_dir is None else Path(self.data_dir)),
+                "code": code_state(),
+            }
+        )
+        return f"{super().create_config_id({}, custom_features)}-{state}"
+
+
+class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
+    """Builds one config straight from the publisher's files.
+
+    ::
+
+        builder = hf_vqa_mc.VqaMc(config_name="cocoqa_iou_qou", data_dir="cocoqa", word_vectors="glove.txt")
+        builder.download_and_prepare()          # or (folder, file_format="parquet")
+        ds = builder.as_dataset()               # or builder.as_streaming_dataset()
+
+    Raises:
+        InputError: an unknown config, or files that cannot be used.
+    """
+
+    BUILDER_CONFIG_CLASS = VqaMcConfig
+    BUILDER_CONFIGS: ClassVar[list[VqaMcConfig]] = [
+        VqaMcConfig(
+            name=f"{source.name}_{variant}",
+            source=source.name,
+            variant=variant,
+            description=f"{source.title}, variant {variant}",
+        )
+        for source in SOURCES.values()
+        for variant, recipe in RECIPES.items()
+        if source.has_orig_decoys or "orig" not in recipe.sets
+    ] + [
+        VqaMcConfig(name=config.name, source=source.name, variant=config.word, description=config.description)
+        for source in SOURCES.values()
+        for config in source.open_ended
+    ]
+
+    def __init__(self, *args: Any, data_files: Any = None, **kwargs: Any) -> None:  # noqa: ANN401  datasets' own
+        if data_files:
+            raise InputError("vqa_mc reads the publishers' files from a folder: give data_dir, not data_files")
+        name = kwargs.get("config_name")
+        if name is not None and name not in self.builder_configs:
+            raise unknown_name("config", name, self.builder_configs)
+        self._rows: Mapping[str, pa.Table] = {}
+        self._files: Files | None = None
+        super().__init__(*args, **kwargs)
+
+    def _info(self) -> datasets.DatasetInfo:
+        about = about_source(find_source(self.config.source))
+        told = self._open_ended.description if self._open_ended else f"Variant {self.config.variant}."
+        return datasets.DatasetInfo(
+            description=f"{about['description']} {told}",
+            features=features_of(self._open_ended.schema) if self._open_ended else multiple_choice_features(),
+            homepage=about["homepage"],
+            license=about["licence"],
+            citation=about["citation"],
+        )
+
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:  # noqa: ANN401  one of two
+        if self._open_ended:
+            with self._in_plain_words():
+                self._files = self._published(dl_manager)
+                splits = Reading(self._open_ended, self._files).splits
+            return [datasets.SplitGenerator(name=split, gen_kwargs={"split": split}) for split in splits]
+        if not self._rows:
+            self._rows = self._build(dl_manager)
+        return [datasets.SplitGenerator(name=split, gen_kwargs={"split": split}) for split in self._rows]
+
+    def _build(self, dl_manager: Any) -> Mapping[str, pa.Table]:  # noqa: ANN401
+        """The rows of all splits; here and not when they are asked for, as errors from there come wrapped."""
+        with _bars() as progress:
+            made = self._gather(dl_manager, progress)
+            (variant,) = build_variants(made.triplets, made.names, made.vectors, made.settings, progress)
+        splits: Mapping[str, pa.Table] = variant.splits
+        return splits
+
+    @property
+    def _open_ended(self) -> OpenEnded | None:
+        """What the config is, if it is none of the multiple-choice ones."""
+        return next((one for one in find_source(self.config.source).open_ended if one.name == self.config.name), None)
+
+    def _published(self, dl_manager: Any) -> Files:  # noqa: ANN401  one of two
+        folder = None if self.config.data_dir is None else Path(self.config.data_dir)
+        return source_files(find_source(self.config.source), folder, _downloads(dl_manager))
+
+    def _gather(self, dl_manager: Any, progress: Progress) -> Ingredients:  # noqa: ANN401
+        config = self.config
+        with self._in_plain_words():
+            return gather(
+                config.source,
+                None if config.data_dir is None else Path(config.data_dir),
+                [config.variant],
+                config.word_vectors,
+                Origins(config.decoys),
+                config.settings(),
+                progress,
+                _downloads(dl_manager),
+            )
+
+    @contextmanager
+    def _in_plain_words(self) -> Iterator[None]:
+        """Says what else there is where downloading failed."""
+        config = self.config
+        try:
+            yield
+        except (InputError, OSError) as error:
+            if config.data_dir is not None or find_source(config.source).default_folder is not None:
+                raise
+            raise InputError(
+                f"vqa_mc: no data_dir was given, there is no built folder ./vqa_mc here ({Path.cwd()}), and building "
+                f"{config.name} from downloaded files failed: {error}. Give data_dir, or change to the folder that "
+                'holds vqa_mc, or load_dataset("NAMESPACE/vqa_mc", ...) from the Hub'
+            ) from error
+
+    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  datasets' own
+        """As its own, but what is wrong with a file that is read while its rows are written is our error."""
+        try:
+            super().download_and_prepare(*args, **kwargs)
+        except datasets.exceptions.DatasetGenerationError as error:
+            if isinstance(error.__cause__, InputError):
+                raise error.__cause__ from None
+            raise
+
+    def _generate_tables(self, split: str) -> Iterator[tuple[int, pa.Table]]:
+        if self._open_ended and self._files:
+            schema = features_of(self._open_ended.schema).arrow_schema
+            for number, piece in enumerate(Reading(self._open_ended, self._files).tables(split)):
+                yield number, piece.cast(schema)
+            return
+        table = self._rows[split].cast(multiple_choice_features().arrow_schema)
+        for start in range(0, table.num_rows, ROWS_PER_TABLE):
+            yield start, table.slice(start, ROWS_PER_TABLE)
+
+
+def _downloads(dl_manager: Any) -> datasets.DownloadConfig | None:  # noqa: ANN401  one of two
+    return dl_manager.download_config if isinstance(dl_manager, datasets.DownloadManager) else None
+
+
+@contextmanager
+def _bars() -> Iterator[Progress]:
+    """Progress in ``datasets``' own bars, which its users know how to turn off."""
+    from datasets.utils.tqdm import tqdm
+
+    bars: dict[str, Any] = {}
+
+    def progress(step: str, done: int, total: int) -> None:
+        if total > 1 and step not in bars:
+            bars[step] = tqdm(desc=step, total=total)
+        if step in bars:
+            bars[step].update(done - bars[step].n)
+
+    try:
+        yield progress
+    finally:
+        for bar in bars.values():
+            bar.close()

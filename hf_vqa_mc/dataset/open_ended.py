@@ -1,0 +1,113 @@
+"""Open-ended configs: which a build makes, and their files and entries in the folder, written as they are read."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hf_vqa_mc.dataset import RECIPES
+from hf_vqa_mc.dataset.shards import WrittenSplit, write_stream
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.schema import features_of
+from hf_vqa_mc.sources import OpenEnded, Source
+from hf_vqa_mc.sources.files import Files
+from hf_vqa_mc.sources.open_ended import Reading
+
+Progress = Callable[[str, int, int], None]
+
+COUNTING = "writing {}"
+
+
+def sorted_out(source: Source, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:
+    """What is asked for: variants and open-ended configs; None and None for all that the source can have.
+
+    Args:
+        source: which is asked for.
+        names: of variants (``iou_qou``) and of open-ended configs (``balanced``), or whole configs (``gqa_balanced``).
+
+    Raises:
+        InputError: naming the first that is unknown, and the nearest that is not; or one that is named twice.
+    """
+    configs = {config.name: config for config in source.open_ended}
+    words = {config.word: config for config in configs.values()}
+    if names is None:
+        return None, None
+    if not names:
+        raise InputError(f"no variants named; known: {', '.join(sorted({*RECIPES, *words}))}")
+    variants: list[str] = []
+    chosen: list[OpenEnded] = []
+    for name in names:
+        short = name.removeprefix(f"{source.name}_")
+        config = configs.get(name) or words.get(short)
+        if config is None and short not in RECIPES:
+            raise unknown_name("variant", name, sorted({*RECIPES, *words}))
+        if config in chosen or (config is None and short in variants):
+            raise InputError(f"variant {name!r} is named twice")
+        if config:
+            chosen.append(config)
+        else:
+            variants.append(short)
+    return variants, chosen
+
+
+def all_there(source: Source, files: Files) -> tuple[bool, list[OpenEnded]]:
+    """Whether the files hold multiple-choice questions, and the open-ended configs that they hold."""
+    found = [config for config in source.open_ended if config.splits(files, {})]
+    return not found or source.has_triplets(files), found
+
+
+def write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[str, Any]:
+    """Write a config's files below a folder.
+
+    Returns:
+        Its entry in the inventory; features and example row are JSON as text, as the inventory sorts its own keys.
+
+    Raises:
+        InputError: a file is malformed, or nothing is left of the config.
+    """
+    config = reading.config
+    features = features_of(config.schema)
+    step, done = COUNTING.format(config.name), 0
+    expected = sum(config.expected_counts.values())
+
+    def wrote(rows: int) -> None:
+        nonlocal done
+        done += rows
+        progress(step, done, max(expected, done + 1))  # how many there will be is not known
+
+    written: dict[str, WrittenSplit] = {}
+    example: dict[str, Any] = {}
+    for split in reading.splits:
+        first: list[pa.Table] = []
+        tables = _remembering(reading.tables(split), first)
+        rows = write_stream(tree / config.name, split, features, tables, wrote=wrote)
+        if first:
+            written[split] = rows
+            example = {"split": split, "row": json.dumps(first[0].to_pylist()[0], ensure_ascii=False)}
+    statistics = reading.statistics()
+    progress(step, done, done)
+    return {
+        "variant": config.word,
+        "embedded_images": False,
+        "open_ended": {
+            "description": config.description,
+            "columns": [list(column) for column in config.columns.items()],
+            "features": json.dumps(features.to_dict()),
+            "before": config.before,
+        },
+        "splits": {split: {"rows": s.rows, "num_bytes": s.num_bytes} for split, s in written.items()},
+        "files": {f"{config.name}/{file}": sha256 for s in written.values() for file, sha256 in s.files.items()},
+        "file_bytes": sum(s.file_bytes for s in written.values()),
+        "statistics": statistics,
+        "example": example,
+    }
+
+
+def _remembering(tables: Iterator[pa.Table], first: list[pa.Table]) -> Iterator[pa.Table]:
+    """The tables; the first row of the first that has one is kept."""
+    for table in tables:
+        if not first and table.num_rows:
+            first.append(table.slice(0, 1))
+        yield table

@@ -1,0 +1,112 @@
+"""What all sets of decoys are made from: a dataset's triplets with every text numbered."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.dataset.settings import Settings
+from hf_vqa_mc.decoys.candidates import MISSING, Candidates
+from hf_vqa_mc.decoys.decoy_set import Triplets
+from hf_vqa_mc.decoys.fallbacks import N_FREQUENT
+from hf_vqa_mc.decoys.random_targets import most_frequent_texts
+from hf_vqa_mc.decoys.rng import text_hashes
+from hf_vqa_mc.text.normalisation import comparable
+
+_LISTS = ("orig_decoys", "iou_decoys", "qou_decoys")
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """A dataset, made ready."""
+
+    table: pa.Table
+    candidates: Candidates
+    triplets: Triplets
+    lists: dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]
+    """the text numbers of each list column, one triplet after the other, and where each triplet's start"""
+    pools: list[NDArray[np.int64]]
+    """the triplets that give decoys to one another: all, or those of each split"""
+    training: NDArray[np.bool_]
+    """(triplets,): in the training split; all where there is none"""
+
+    @classmethod
+    def of(cls, table: pa.Table, settings: Settings, *, skip_same_question: bool = False) -> "Material":
+        """Numbers the texts of a triplet table and divides it into pools.
+
+        Args:
+            table: of triplets.
+            settings: of the method.
+            skip_same_question: whether answers to the same question about the same image are no decoys; the paper
+                does not look.
+        """
+        table = table.combine_chunks()
+        columns = [name for name in _LISTS if name in table.column_names]
+        texts = [table["target"].to_pylist(), *(pc.list_flatten(table[name]).to_pylist() for name in columns)]
+        candidates, numbers = Candidates.number(
+            (text for part in texts for text in part), settings.wup_threshold, settings.wup_boundary == "reject"
+        )
+        parts = np.split(numbers, np.cumsum([len(part) for part in texts])[:-1])
+        splits = table["split"].to_numpy()
+        training = splits == "train"
+        everyone = np.arange(table.num_rows)
+        return cls(
+            table=table,
+            candidates=candidates,
+            triplets=Triplets(
+                targets=parts[0],
+                keys=candidates.keys,
+                hashes=text_hashes(table["question_id"].to_pylist()),
+                images=table["image_id"].combine_chunks().dictionary_encode().indices.to_numpy(),
+                questions=_numbered(table["question"].to_pylist())
+                if skip_same_question
+                else np.arange(table.num_rows, dtype=np.int32),
+            ),
+            lists={name: (part, _list_starts(table[name])) for name, part in zip(columns, parts[1:], strict=True)},
+            pools=[everyone]
+            if settings.pool == "dataset"
+            else [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())],
+            training=training if training.any() else np.ones(len(training), np.bool_),
+        )
+
+    @property
+    def size(self) -> int:
+        """How many triplets there are."""
+        return len(self.triplets.targets)
+
+    @cached_property
+    def frequent(self) -> NDArray[np.int32]:
+        """The most frequent targets of the training split."""
+        return most_frequent_texts(self.triplets.targets[self.training], self.candidates)[:N_FREQUENT]
+
+    @cached_property
+    def text_hashes(self) -> NDArray[np.uint64]:
+        """The hash of every text."""
+        return text_hashes(self.candidates.texts)
+
+    def padded(self, column: str) -> NDArray[np.int32]:
+        """A list column as text numbers, (triplets, longest list), padded with MISSING."""
+        numbers, list_starts = self.lists[column]
+        lengths = np.diff(list_starts)
+        rows = np.full((self.size, int(lengths.max(initial=0))), MISSING, np.int32)
+        rows[np.arange(rows.shape[1]) < lengths[:, None]] = numbers
+        return rows
+
+    def keys_of(self, texts: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The keys of text numbers; MISSING stays MISSING."""
+        return np.where(texts == MISSING, MISSING, self.candidates.keys[texts]).astype(np.int32)
+
+
+def _numbered(questions: list[str]) -> NDArray[np.int32]:
+    """The same number for questions that read the same; those without words each have their own."""
+    numbers: dict[str, int] = {}
+    names = (comparable(question) or f"\0{place}" for place, question in enumerate(questions))
+    return np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int32, len(questions))
+
+
+def _list_starts(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    lengths = pc.list_value_length(column).to_numpy()
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])

@@ -1,0 +1,116 @@
+"""What there is to know of a config: counts, fall-backs, filters, neutrality, coverage and the prior rule."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.dataset.decoy_sets import ALONE, MadeSet, View
+from hf_vqa_mc.dataset.prepared import Material
+from hf_vqa_mc.dataset.prior_rule import PriorRule, chance, decoys_per_row
+from hf_vqa_mc.dataset.recipes import SET_KINDS, Recipe
+from hf_vqa_mc.dataset.rows import Choices
+from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.schema import SPLITS
+from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.wordnet import wordnet_covers
+
+
+def statistics(recipe: Recipe, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, Any]:
+    """The statistics of a config, ready for JSON."""
+    views = {name: made[name].view(recipe) for name in recipe.sets}
+    sizes = (choices.texts != MISSING).sum(axis=1)
+    splits = {split: rows for split in SPLITS if (rows := material.table["split"].to_numpy() == split).any()}
+    return {
+        "rows": {split: int(rows.sum()) for split, rows in splits.items()},
+        "choices_per_row": {split: _counts(sizes[rows]) for split, rows in splits.items()},
+        "turned_away": {name: view.turned_away for name, view in views.items() if name != "orig"},
+        "fallbacks": {name: _fallbacks(view, material.size) for name, view in views.items() if name != "orig"},
+        "repeated_across_sets": _repeated(recipe, choices, made, material),
+        "neutrality": _neutrality(choices.keys[material.training], len(material.candidates.key_texts)),
+        "wordnet_coverage": _coverage(material),
+        "prior_rule": _prior_rule(recipe, choices, splits, material),
+    }
+
+
+def _counts(sizes: NDArray[np.int64]) -> dict[str, int]:
+    return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
+
+
+def _fallbacks(view: View, n_rows: int) -> dict[str, Any]:
+    return {
+        "choices": int(view.picks.shape[1] * n_rows),
+        "fallback": int(view.fallback.sum()),
+        "missing": int((view.picks == MISSING).sum()),
+        "why": view.missing_why,
+    }
+
+
+def _repeated(recipe: Recipe, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, int]:
+    """How many texts the sets of a row share as they are made on their own, and how many of them were replaced."""
+    own = [material.keys_of(made[name].views[ALONE].picks) for name in recipe.sets]
+    kinds = [int(SET_KINDS[name]) for name in recipe.sets]
+    before = _shared_texts(own)
+    after = _shared_texts([choices.keys[:, choices.kinds == kind] for kind in kinds])
+    return {
+        "rows": int(np.count_nonzero(before)),
+        "texts": int(before.sum()),
+        "replaced": int(before.sum()) - int(after.sum()),
+    }
+
+
+def _shared_texts(sets: list[NDArray[np.int32]]) -> NDArray[np.int64]:
+    """How many texts of each row's later sets stand in an earlier one, (rows,)."""
+    shared = np.zeros(len(sets[0]), np.int64)
+    for place, later in enumerate(sets):
+        for column in later.T:
+            repeats = np.zeros(len(shared), np.bool_)
+            for earlier in sets[:place]:
+                repeats |= (earlier == column[:, None]).any(axis=1)
+            shared += repeats & (column != MISSING)
+    return shared
+
+
+def _neutrality(keys: NDArray[np.int32], n_keys: int) -> dict[str, Any]:
+    """How often the training split's targets are used as decoys there (Sect. 3.2), against chance.
+
+    ``distance``, ours, is the total variation between how often texts are targets and how often they are decoys: 0 if
+    each is as often one as the other, 1 if no target is ever a decoy.
+    """
+    targets = np.unique(keys[:, 0])
+    decoys = keys[:, 1:]
+    as_decoy = np.bincount(decoys[decoys != MISSING], minlength=n_keys)
+    as_target = np.bincount(keys[:, 0], minlength=n_keys)
+    return {
+        "unique_targets": len(targets),
+        "as_target_mean": len(keys) / len(targets),
+        "as_decoy_mean": float(as_decoy[targets].mean()),
+        "as_decoy_chance": float(as_decoy.sum() / len(targets)),
+        "never_a_decoy": int(np.count_nonzero(as_decoy[targets] == 0)),
+        "distance": float(np.abs(as_target / as_target.sum() - as_decoy / max(as_decoy.sum(), 1)).sum() / 2),
+    }
+
+
+def _coverage(material: Material) -> dict[str, Any]:
+    """For how many triplets WordNet knows a word of the target (Supplement B.1)."""
+    keys = material.candidates.keys[material.triplets.targets]
+    known = np.zeros(len(material.candidates.key_texts), np.bool_)
+    for key in np.unique(keys):
+        known[key] = wordnet_covers(words(material.candidates.key_texts[key]))
+    covered = int(known[keys].sum())
+    return {"triplets": len(keys), "covered": covered, "share": covered / len(keys)}
+
+
+def _prior_rule(
+    recipe: Recipe, choices: Choices, splits: dict[str, NDArray[np.bool_]], material: Material
+) -> dict[str, dict[str, float]]:
+    """Eq. 2, learnt on the training split and asked on the others; nothing where there is no training split."""
+    if "train" not in splits:
+        return {}
+    train = choices.keys[splits["train"]]
+    rule = PriorRule.learn(train, len(material.candidates.key_texts), decoys_per_row(train))
+    return {
+        split: {"accuracy": rule.accuracy(choices.keys[rows]), "chance": chance(choices.keys[rows])}
+        for split, rows in splits.items()
+        if split != "train"
+    }

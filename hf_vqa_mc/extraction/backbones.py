@@ -1,0 +1,182 @@
+"""What turns an image into numbers: the built-in ``pixels``, or a vision model of transformers."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from hf_vqa_mc.errors import InputError, shown
+
+Precision = Literal["float32", "bfloat16"]
+"""What a model computes in and its features are stored in."""
+
+DEFAULT_BACKBONE = "microsoft/resnet-152"
+"""ResNet-152's pooled 2,048 numbers, as Chao et al. 2018 (section 6.1) have them; a grid is its last feature map."""
+MOST_CELLS = 64
+"""Cells on a side of the largest grid that ``pixels`` makes."""
+
+
+@dataclass(frozen=True)
+class FeatureKind:
+    """What features are: the same kind and the same image give the same numbers."""
+
+    backbone: str
+    revision: str
+    """the commit of the weights, or a checksum of a folder's"""
+    grid: int | None
+    """cells on a side; None for one vector an image"""
+    dim: int
+    precision: Precision
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one image's features: (dim,), or (cells, dim), the cells row by row."""
+        return (self.dim,) if self.grid is None else (self.grid**2, self.dim)
+
+    @property
+    def folder_name(self) -> str:
+        """What the folder with such features is called."""
+        parts = [file_name(self.backbone), self.revision[:12], f"grid{self.grid}" if self.grid else "", self.precision]
+        return "-".join(part for part in parts if part and part != "float32")
+
+    def as_json(self) -> dict[str, Any]:
+        """Its fields."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: object, place: str) -> "FeatureKind":
+        """The kind with these fields.
+
+        Args:
+            fields: as ``as_json`` gives them.
+            place: where they stand, for the message.
+
+        Raises:
+            InputError: they are something else.
+        """
+        kinds: dict[str, Any] = {"backbone": str, "revision": str, "grid": (int, type(None)), "dim": int}
+        if (
+            not isinstance(fields, dict)
+            or fields.keys() != {*kinds, "precision"}
+            or not all(isinstance(fields[name], kind) for name, kind in kinds.items())
+            or fields["precision"] not in ("float32", "bfloat16")
+        ):
+            raise InputError(f"{place} does not say what the features are: {shown(fields)}; run vqa-mc features again")
+        return cls(**fields)
+
+
+class Backbone(ABC):
+    """Turns images into features; each image by itself, whichever others it comes with.
+
+    Args:
+        kind: what it makes.
+    """
+
+    def __init__(self, kind: FeatureKind) -> None:
+        self.kind = kind
+
+    @property
+    def name(self) -> str:
+        """As it is asked for: ``pixels``, a name on the Hub, the last part of a folder's path."""
+        return self.kind.backbone
+
+    @property
+    def revision(self) -> str:
+        """Of its weights."""
+        return self.kind.revision
+
+    @property
+    def grid(self) -> int | None:
+        """Cells on a side; None for one vector an image."""
+        return self.kind.grid
+
+    @property
+    def dim(self) -> int:
+        """Numbers in a vector."""
+        return self.kind.dim
+
+    @abstractmethod
+    def prepare(self, image: Image.Image) -> NDArray[np.float32]:
+        """One image as the backbone takes it, the same shape for every image; threads may call it side by side."""
+
+    @abstractmethod
+    def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Features of a batch, float32 (batch, *kind.shape), of what ``prepare`` made, stacked."""
+
+    def encode(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
+        """Features of a batch of images: float32 (batch, dim), or (batch, cells, dim)."""
+        if not images:
+            return np.empty((0, *self.kind.shape), np.float32)
+        return self.forward(np.stack([self.prepare(image) for image in images]))
+
+
+class Pixels(Backbone):
+    """The image itself, shrunk: no weights, for trying things out and for shapes and colours that a line can tell.
+
+    Without a grid the image is shrunk to 16x16 (width and height each by its own factor, every pixel the mean of those
+    that it covers); with one, each cell is shrunk to 4x4. Red, green and blue of 0 to 255 become -1 to 1; the pixels
+    of an image, and of a cell, follow each other row by row.
+
+    Args:
+        grid: cells on a side; None for one vector an image.
+
+    Raises:
+        InputError: there is no such grid.
+    """
+
+    SIDE, CELL_SIDE = 16, 4
+
+    def __init__(self, grid: int | None = None) -> None:
+        if grid is not None and not 1 <= grid <= MOST_CELLS:
+            raise InputError(f"--grid {grid}: pixels makes grids of 1 to {MOST_CELLS} cells on a side")
+        self._side = self.SIDE if grid is None else self.CELL_SIDE
+        super().__init__(FeatureKind("pixels", "1", grid, 3 * self._side**2, "float32"))
+
+    def prepare(self, image: Image.Image) -> NDArray[np.float32]:
+        """Float32 (*kind.shape)."""
+        cells = self.grid or 1
+        side = cells * self._side
+        shrunk = image.convert("RGB").resize((side, side), Image.Resampling.BOX)
+        pixels = np.asarray(shrunk, np.float32) / np.float32(127.5) - 1
+        rows = pixels.reshape(cells, self._side, cells, self._side, 3).swapaxes(1, 2)  # (row, column, y, x, colour)
+        return np.ascontiguousarray(rows.reshape(self.kind.shape))
+
+    def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What ``prepare`` made is the feature."""
+        return prepared
+
+
+def find_backbone(
+    name: str, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
+) -> Backbone:
+    """The backbone of that name.
+
+    Args:
+        name: ``pixels``, a vision model's name on the Hub, or the folder of one.
+        grid: cells on a side; None for one vector an image.
+        device: where a model runs; by default the GPU if there is one.
+        precision: what a model computes in; by default bfloat16 on a GPU, float32 on a CPU.
+
+    Raises:
+        InputError: there is no such model, or it has no such grid.
+        ConnectionError: the Hub cannot be reached, and the model is not in the cache.
+    """
+    if name == "pixels":
+        return Pixels(grid)
+    from hf_vqa_mc.extraction.vision_model import VisionModel
+
+    return VisionModel(name, grid, device=device, precision=precision)
+
+
+def file_name(name: str) -> str:
+    """A name of a model or a dataset as one of a folder.
+
+    >>> file_name("microsoft/resnet-152")
+    'microsoft--resnet-152'
+    """
+    safe = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name.strip("/").replace("/", "--"))
+    return safe.lstrip(".") or "_"

@@ -1,0 +1,190 @@
+"""The images that a dataset's questions are about: which there are, and the bytes of each."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from hf_vqa_mc.dataset.image_column import images_folder
+from hf_vqa_mc.dataset.image_files import candidate_files, listed_files
+from hf_vqa_mc.dataset.loading import load_splits
+from hf_vqa_mc.dataset.stored_images import StoredImages
+from hf_vqa_mc.errors import InputError
+
+if TYPE_CHECKING:
+    from datasets import Dataset, DatasetDict
+
+NAMED = 10
+"""How many of the images that are missing or broken a message names."""
+
+
+class ImageSource(Protocol):
+    """Where the bytes of images are; threads may read side by side."""
+
+    def __contains__(self, image_id: str) -> bool:
+        """Whether there is such an image."""
+
+    def read(self, image_id: str) -> bytes:
+        """The bytes of the image's file."""
+
+
+@dataclass(frozen=True)
+class DatasetImages:
+    """The images of a dataset."""
+
+    place: str
+    """what the images are looked for in, for messages"""
+    source: ImageSource
+    image_ids: list[str]
+    """each once, in the order of the questions"""
+    missing: list[str] = field(init=False)
+    """those that are not there"""
+
+    def __post_init__(self) -> None:
+        absent = [image_id for image_id in self.image_ids if image_id not in self.source]
+        object.__setattr__(self, "missing", absent)
+
+
+def find_images(dataset: str, config: str, directory: Path | None = None) -> DatasetImages:
+    """The images of all splits of a dataset.
+
+    Args:
+        dataset: what ``load_dataset`` takes.
+        config: of its questions.
+        directory: with the image files, in any folders below it. By default the dataset's own images are taken: the
+            rows' column ``image``, else the config ``<source>_images`` beside them.
+
+    Raises:
+        InputError: there is no such dataset or config, it has no images, or an image lies there twice.
+        ConnectionError: it lies on the Hub, which cannot be reached.
+    """
+    if directory is not None and not directory.is_dir():
+        raise InputError(f"--images {directory}: no such folder")
+    _, splits = load_splits(dataset, config)
+    image_ids = _image_ids(splits, f"{dataset}, {config}")
+    if directory is not None:
+        return DatasetImages(str(directory), FolderImages(directory, image_ids), image_ids)
+    rows = next(iter(splits.values()))
+    if "image" in rows.column_names:
+        return DatasetImages(f"{dataset}, {config}", RowImages(splits), image_ids)
+    try:
+        folder = images_folder(rows, dataset)
+        return DatasetImages(folder, StoredImages(folder), image_ids)
+    except (InputError, FileNotFoundError) as error:
+        told = str(error).removeprefix("with_images: ")
+        raise InputError(f"{told}; or name the folder with the image files: --images DIR") from error
+
+
+class FolderImages:
+    """Image files below a folder.
+
+    A file belongs to an image if the image's id is the file's name (with or without suffix), or a number with which
+    the name ends, as in ``COCO_val2014_000000000123.jpg``; ``train-5`` is ``5.png`` anywhere below a folder ``train``.
+
+    Args:
+        directory: the folder.
+        image_ids: the images wanted.
+
+    Raises:
+        InputError: several files can be one image's.
+    """
+
+    def __init__(self, directory: Path, image_ids: list[str]) -> None:
+        by_name, by_number = listed_files(directory)
+        by_stem: dict[str, list[Path]] = defaultdict(list)
+        for paths in by_name.values():
+            for path in paths:
+                by_stem[path.stem].append(path)
+        self._paths: dict[str, Path] = {}
+        twice = []
+        for image_id in image_ids:
+            found = candidate_files(image_id, image_id, directory, by_name, by_number)
+            found = found or by_stem.get(image_id, []) or _in_folder(image_id, directory, by_stem)
+            if len(found) > 1:
+                twice.append(f"{image_id!r}: {found[0]} and {found[1]}")
+            elif found:
+                self._paths[image_id] = found[0]
+        if twice:
+            raise InputError(
+                f"images {directory}: {len(twice)} of {len(image_ids)} twice there: {listed(twice)}; leave one of each"
+            )
+
+    def __contains__(self, image_id: str) -> bool:
+        """Whether there is such an image."""
+        return image_id in self._paths
+
+    def read(self, image_id: str) -> bytes:
+        """The bytes of the image's file."""
+        return self._paths[image_id].read_bytes()
+
+
+class RowImages:
+    """Images in the rows that ask about them, as ``vqa-mc build --embed-images`` writes them.
+
+    Args:
+        splits: with columns ``image_id`` and ``image``.
+    """
+
+    def __init__(self, splits: "DatasetDict") -> None:
+        from datasets import Image
+
+        self._splits = {name: rows.cast_column("image", Image(decode=False)) for name, rows in splits.items()}
+        self._rows: dict[str, tuple[str, int]] = {}
+        for name, rows in self._splits.items():
+            images = _filled(rows)
+            for row, image_id in enumerate(rows["image_id"]):
+                if images[row]:
+                    self._rows.setdefault(str(image_id), (name, row))
+
+    def __contains__(self, image_id: str) -> bool:
+        """Whether there is such an image."""
+        return image_id in self._rows
+
+    def read(self, image_id: str) -> bytes:
+        """The bytes of the image's file."""
+        import fsspec
+
+        split, row = self._rows[image_id]
+        stored = self._splits[split][row]["image"]
+        if stored["bytes"] is not None:
+            return bytes(stored["bytes"])
+        with fsspec.open(stored["path"], "rb") as file:
+            return bytes(file.read())
+
+
+def listed(names: list[str]) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return "; ".join(names[:NAMED]) + more
+
+
+def _filled(rows: "Dataset") -> list[bool]:
+    """Of each row, whether it has an image."""
+    valid: list[bool] = rows.with_format("arrow").select_columns(["image"])[:]["image"].is_valid().to_pylist()
+    return valid
+
+
+def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]) -> list[Path]:
+    folder, dash, number = image_id.rpartition("-")
+    if not dash or not number.isdecimal():
+        return []
+    return [path for path in by_stem.get(number, []) if folder in path.relative_to(directory).parts[:-1]]
+
+
+def _image_ids(splits: "DatasetDict", place: str) -> list[str]:
+    image_ids: dict[str, None] = {}
+    for split, rows in splits.items():
+        if "image_id" not in rows.column_names:
+            raise InputError(f"{place}, {split}: image_id is no such column; expected rows as vqa-mc build makes them")
+        column: Any = rows.with_format("arrow").select_columns(["image_id"])[:]["image_id"]
+        if column.null_count:
+            raise InputError(f"{place}, {split}, row {column.is_null().to_pylist().index(True)}: image_id is null")
+        if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
+            raise InputError(f"{place}, {split}: image_id is {column.type}; expected string")
+        image_ids.update(dict.fromkeys(map(str, column.unique().to_pylist())))
+    if not image_ids:
+        raise InputError(f"{place} has no rows")
+    return list(image_ids)

@@ -1,0 +1,226 @@
+"""From a dataset's images to their features on the disk: each image once, by what it holds."""
+
+import io
+import os
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.backbones import DEFAULT_BACKBONE, Backbone, FeatureKind, file_name, find_backbone
+from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images, listed
+from hf_vqa_mc.extraction.image_features import write_index
+from hf_vqa_mc.extraction.store import FeatureStore
+
+Progress = Callable[[str, int, int], None]
+
+BATCH_SIZE = 64
+
+
+@dataclass
+class Extracted:
+    """What was done."""
+
+    folder: Path
+    """what ``ImageFeatures.open`` takes"""
+    kind: FeatureKind
+    images: dict[str, bytes] = field(default_factory=dict)
+    """image_id to sha256"""
+    computed: int = 0
+    """images encoded in this run; the others were in the store, or are the same as these"""
+    missing: list[str] = field(default_factory=list)
+    """image_ids"""
+    broken: dict[str, str] = field(default_factory=dict)
+    """image_id to what is wrong with the image"""
+
+
+def extract_features(
+    dataset: str,
+    config: str,
+    *,
+    images: Path | None = None,
+    backbone: str | Backbone = DEFAULT_BACKBONE,
+    grid: int | None = None,
+    output: Path = Path("vqa_mc_features"),
+    skip_missing: bool = False,
+    batch_size: int = BATCH_SIZE,
+    workers: int | None = None,
+    progress: Progress = lambda step, done, total: None,
+) -> Extracted:
+    """Compute the features of a dataset's images that are not in the store yet, and write which image has which.
+
+    What was computed is kept whatever happens: a run after one that was killed, or that found broken images, computes
+    only what is missing.
+
+    Args:
+        dataset: what ``load_dataset`` takes.
+        config: of its questions; the images of all its splits are taken.
+        images: folder with the image files; by default the dataset's own images are taken.
+        backbone: ``pixels``, a vision model on the Hub, the folder of one, or a backbone itself.
+        grid: cells on a side; None for one vector an image.
+        output: folder of all features, of any backbone and dataset.
+        skip_missing: go on without the images that are missing or broken, and count them.
+        batch_size: images encoded at a time.
+        workers: threads that read images; by default one a core.
+        progress: told (step, done, total).
+
+    Raises:
+        InputError: something given cannot be used; or images are missing or broken, and none are to be skipped.
+        OSError: the disk is full or closed to us.
+    """
+    for option, value in (("--batch-size", batch_size), ("--workers", workers), ("--grid", grid)):
+        if value is not None and value < 1:
+            raise InputError(f"{option} {value}: expected 1 or more")
+    found = find_images(dataset, config, images)
+    progress("reading the dataset", 1, 1)
+    if found.missing and not skip_missing:
+        raise _refused(found, found.missing, {})
+    model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
+    progress(f"loading {model.name}", 1, 1)
+    store = FeatureStore(output / model.kind.folder_name, model.kind)
+    where = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
+    done = Extracted(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
+    with _quiet_pillow():
+        _Run(found, model, store, done).go(batch_size, workers or os.cpu_count() or 1, progress)
+    if done.broken and not skip_missing:
+        raise _refused(found, [], done.broken)
+    if not done.images:
+        raise _refused(found, done.missing, done.broken)
+    about = {"dataset": where, "config": config, "missing": done.missing, "broken": done.broken}
+    write_index(done.folder, model.kind, done.images, about)
+    return done
+
+
+@dataclass(frozen=True)
+class _Read:
+    """An image, read."""
+
+    image_id: str
+    image_hash: bytes = b""
+    prepared: NDArray[np.float32] | None = None
+    """as the backbone takes it; None if its features are known already"""
+    wrong: str = ""
+
+
+class _Run:
+    """One way through the images: fills the store with what it lacks, and ``done`` with what was found."""
+
+    def __init__(self, found: DatasetImages, backbone: Backbone, store: FeatureStore, done: Extracted) -> None:
+        self._found, self._backbone, self._store, self._done = found, backbone, store, done
+        self._taken: set[bytes] = set()
+        self._batch: list[_Read] = []
+
+    def go(self, batch_size: int, workers: int, progress: Progress) -> None:
+        """Read and encode; an interruption keeps what was computed."""
+        absent = set(self._found.missing)
+        wanted = [image_id for image_id in self._found.image_ids if image_id not in absent]
+        step = f"features ({self._backbone.name})"
+        try:
+            with ThreadPoolExecutor(workers) as pool:
+                for number, one in enumerate(_ahead(pool, self._read, wanted, 2 * batch_size + workers), 1):
+                    self._take(one)
+                    if len(self._batch) == batch_size or number == len(wanted):
+                        self._encode()
+                    if number < len(wanted):
+                        progress(step, number, len(wanted))
+        finally:
+            self._store.commit()
+        progress(step, len(wanted), len(wanted))
+
+    def _read(self, image_id: str) -> _Read:
+        try:
+            content = self._found.source.read(image_id)
+        except OSError as error:
+            return _Read(image_id, wrong=error.strerror or str(error))
+        image_hash = sha256(content).digest()
+        if image_hash in self._store or image_hash in self._taken:
+            return _Read(image_id, image_hash)
+        try:
+            with Image.open(io.BytesIO(content)) as stored:
+                image = stored.convert("RGB")
+        except UnidentifiedImageError:
+            return _Read(image_id, image_hash, wrong="no image that can be read")
+        except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
+            return _Read(image_id, image_hash, wrong=str(error) or type(error).__name__)
+        return _Read(image_id, image_hash, self._backbone.prepare(image))
+
+    def _take(self, one: _Read) -> None:
+        if one.wrong:
+            self._done.broken[one.image_id] = one.wrong
+            return
+        self._done.images[one.image_id] = one.image_hash
+        if one.prepared is not None and one.image_hash not in self._taken:
+            self._taken.add(one.image_hash)
+            self._batch.append(one)
+
+    def _encode(self) -> None:
+        if not self._batch:
+            return
+        features = self._backbone.forward(np.stack([one.prepared for one in self._batch if one.prepared is not None]))
+        for one, row in zip(self._batch, features, strict=True):
+            if row.shape != self._backbone.kind.shape or not np.isfinite(row).all():
+                wrong = "infinite or no numbers" if row.shape == self._backbone.kind.shape else f"shape {row.shape}"
+                raise InputError(f"{self._backbone.name} makes {wrong} of the image with image_id {one.image_id!r}")
+            self._store.add(one.image_hash, row)
+        self._done.computed += len(self._batch)
+        self._batch.clear()
+
+
+def _ahead(
+    pool: ThreadPoolExecutor, function: Callable[[str], _Read], items: Iterable[str], size: int
+) -> Iterator[_Read]:
+    """The function of each item, in order; no more than ``size`` items are in work or wait to be taken."""
+    waiting: deque[Future[_Read]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) >= size:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _refused(found: DatasetImages, missing: list[str], broken: dict[str, str]) -> InputError:
+    """The error that names the images that are not there or cannot be read."""
+    told = []
+    if missing:
+        told.append(f"{len(missing)} of {len(found.image_ids)} missing, with image_id {listed(missing)}")
+    if broken:
+        named = listed([f"{image_id!r} ({reason})" for image_id, reason in broken.items()])
+        told.append(f"{len(broken)} of {len(found.image_ids)} broken, with image_id {named}")
+    skip = "" if len(missing) + len(broken) == len(found.image_ids) else "; --skip-missing goes on without them"
+    return InputError(f"images in {found.place}: {'; '.join(told)}{skip}")
+
+
+@contextmanager
+def _quiet_pillow() -> Iterator[None]:
+    """What PIL finds odd but reads is no fault."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"PIL\.")
+        yield
+
+
+def summary(done: Extracted) -> dict[str, Any]:
+    """What was done, for programs."""
+    return {
+        "folder": str(done.folder),
+        **done.kind.as_json(),
+        "images": len(done.images),
+        "distinct": len(set(done.images.values())),
+        "computed": done.computed,
+        "missing": done.missing,
+        "broken": done.broken,
+    }

@@ -1,0 +1,146 @@
+"""What training reads: the features of a dataset's images, found by image_id, read from the disk when asked for."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.backbones import FeatureKind
+from hf_vqa_mc.extraction.store import FeatureStore, locked, write_whole
+
+INDEX = "index.json"
+
+
+class ImageFeatures:
+    """The features of a dataset's images; pickled, as for workers, it is opened again where it arrives.
+
+    Args:
+        folder: as ``vqa-mc features`` names it: the index of a dataset's images, in the folder of the features.
+        kind: of the features.
+        hashes: image_id to sha256 of the image.
+        missing: image_ids that were skipped since there was no image.
+        broken: image_id to what was wrong with the image, which was skipped.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        kind: FeatureKind,
+        hashes: dict[str, str],
+        missing: Sequence[str] = (),
+        broken: Mapping[str, str] | None = None,
+    ) -> None:
+        self.folder, self.kind = folder, kind
+        self.missing, self.broken = list(missing), dict(broken or {})
+        self._store = FeatureStore(folder.parent, kind)
+        lost = [image_id for image_id, one in hashes.items() if bytes.fromhex(one) not in self._store]
+        if lost:
+            raise InputError(
+                f"{folder.parent} lacks the features of {len(lost)} of {len(hashes)} images, the first with image_id "
+                f"{lost[0]!r}; run vqa-mc features again, which computes what is missing"
+            )
+        self.checksum = sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
+        """of which images these are"""
+        self._places = {image_id: self._store.place(bytes.fromhex(one)) for image_id, one in hashes.items()}
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "ImageFeatures":
+        """The features of a dataset's images.
+
+        Raises:
+            InputError: there are none, or not those of all its images.
+        """
+        folder = Path(folder).expanduser()
+        path = folder / INDEX
+        try:
+            index = json.loads(path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            inside = sorted(str(found.parent) for found in [*folder.glob(f"*/{INDEX}"), *folder.glob(f"*/*/{INDEX}")])
+            near = f"; did you mean {' or '.join(inside)}?" if inside else "; vqa-mc features makes one"
+            raise InputError(f"{folder} is no folder of image features{near}") from None
+        except ValueError as error:
+            raise InputError(f"{path} is no JSON; run vqa-mc features again") from error
+        try:
+            kind = FeatureKind.from_json(index["kind"], str(path))
+            return cls(folder, kind, index["images"], index["missing"], index["broken"])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path} is no index of image features; run vqa-mc features again") from error
+
+    def __reduce__(self) -> tuple[Callable[[Path], "ImageFeatures"], tuple[Path]]:
+        """Nothing of the features travels."""
+        return ImageFeatures.open, (self.folder,)
+
+    def __len__(self) -> int:
+        """Images."""
+        return len(self._places)
+
+    def __contains__(self, image_id: object) -> bool:
+        """Whether there are features of this image."""
+        return image_id in self._places
+
+    @property
+    def backbone(self) -> str:
+        """The name of what made them."""
+        return self.kind.backbone
+
+    @property
+    def revision(self) -> str:
+        """Of the backbone's weights."""
+        return self.kind.revision
+
+    @property
+    def grid(self) -> int | None:
+        """Cells on a side; None for one vector an image."""
+        return self.kind.grid
+
+    @property
+    def dim(self) -> int:
+        """Numbers in a vector."""
+        return self.kind.dim
+
+    def take(self, image_ids: Sequence[str]) -> NDArray[np.float32]:
+        """Features of images, in this order: float32 (images, dim), or (images, cells, dim), cells row by row.
+
+        Raises:
+            InputError: there are none of one of them.
+        """
+        try:
+            places = [self._places[image_id] for image_id in image_ids]
+        except KeyError as error:
+            raise self._unknown(error.args[0]) from None
+        return self._store.take(places)
+
+    def _unknown(self, image_id: object) -> InputError:
+        if image_id in self.missing:
+            return InputError(f"{self.folder}: the image with image_id {image_id!r} was missing and skipped")
+        if image_id in self.broken:
+            reason = self.broken[str(image_id)]
+            return InputError(f"{self.folder}: the image with image_id {image_id!r} was skipped: {reason}")
+        near = get_close_matches(str(image_id), self._places, n=1) if len(self._places) < 1000 else []
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        return InputError(
+            f"{self.folder} has no features of an image with image_id {image_id!r}{hint}; they are of "
+            f"{len(self):,} images, perhaps another dataset's: run vqa-mc features for this one"
+        )
+
+
+def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
+    """Write which features are which image's; what was there before is replaced in one step.
+
+    Args:
+        folder: in the folder of the store.
+        kind: of the features.
+        images: image_id to sha256 of the image.
+        about: also told: at least ``missing`` and ``broken``.
+    """
+    hashes = {image_id: image_hash.hex() for image_id, image_hash in images.items()}
+    text = json.dumps({"kind": kind.as_json(), **about, "images": hashes}, indent=0)
+    with locked(folder.parent):
+        folder.mkdir(exist_ok=True)
+        write_whole(folder / INDEX, text.encode())

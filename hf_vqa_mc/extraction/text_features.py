@@ -1,0 +1,245 @@
+"""Average word vectors of texts, and what a checkpoint keeps of the file that the word vectors come from."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+from torch.nn import functional
+
+from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.extraction.store import write_whole
+from hf_vqa_mc.text.normalisation import words as words_of
+from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors
+
+NewWords = Literal["refuse", "skip"]
+"""What becomes of a word that was in no training text, where the file of the word vectors is not there."""
+
+WORDS_FILE = "words.safetensors"
+_ABOUT = "text_features"
+_NAMED = 10
+
+
+@dataclass(frozen=True, eq=False)
+class TextFeatures:
+    """Average word vectors of texts; they travel with a model, so that it reads texts without the file.
+
+    ``dataclasses.replace(features, new_words="skip")`` leaves words out that are not known instead of refusing them.
+
+    Raises:
+        InputError: the fields do not fit each other.
+    """
+
+    name: str
+    """of the word vectors: a file's name, a gensim-data name, or ``corpus``"""
+    sha256: str
+    """as `WordVectors` has it"""
+    dim: int
+    words: tuple[str, ...] = field(repr=False)
+    """the words of the training texts that have a vector, sorted"""
+    vectors: NDArray[np.float32] = field(repr=False)
+    """float32 (words, dim), as in the file"""
+    without: frozenset[str] = field(repr=False)
+    """the words of the training texts that the file has no vector of"""
+    mean: NDArray[np.float32] | None = field(default=None, repr=False)
+    """float32 (dim,), subtracted from every word's vector; None where they are not centred"""
+    file: WordVectors | None = field(default=None, repr=False)
+    """where new words are looked up"""
+    new_words: NewWords = "refuse"
+    _row: dict[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.new_words not in get_args(NewWords):
+            raise unknown_name("new_words", self.new_words, get_args(NewWords))
+        row = {word: number for number, word in enumerate(self.words)}
+        mean = np.zeros(self.dim, np.float32) if self.mean is None else self.mean
+        if self.vectors.shape != (len(row), self.dim) or len(row) != len(self.words) or mean.shape != (self.dim,):
+            raise InputError(
+                f"text features of {self.name}: {len(self.words)} words, {len(row)} of them different, and a mean of "
+                f"{mean.shape}, do not fit vectors of {self.vectors.shape}; expected ({len(row)}, {self.dim})"
+            )
+        if not (np.isfinite(self.vectors).all() and np.isfinite(mean).all()):
+            raise InputError(f"text features of {self.name}: a vector is not finite; expected numbers")
+        object.__setattr__(self, "_row", row)
+
+    @classmethod
+    def of(cls, vectors: WordVectors, texts: Iterable[str], *, centred: bool = False) -> "TextFeatures":
+        """What a model needs of a file to read these texts.
+
+        Args:
+            vectors: the file.
+            texts: all texts of the training rows.
+            centred: subtract the mean vector of their different words from every word's vector.
+        """
+        vocabulary = sorted({word for text in dict.fromkeys(texts) for word in words_of(text)})
+        rows, found = vectors.rows(vocabulary)
+        rows = rows[found]
+        words = tuple(word for word, known in zip(vocabulary, found.tolist(), strict=True) if known)
+        mean = None
+        if centred:
+            mean = (rows.sum(0, dtype=np.float64) / max(len(rows), 1)).astype(np.float32)
+        without = frozenset(vocabulary) - frozenset(words)
+        return cls(vectors.name, vectors.sha256, vectors.dim, words, rows, without, mean)
+
+    def with_file(self, vectors: WordVectors) -> "TextFeatures":
+        """These features, which look new words up in the file that theirs are from.
+
+        Raises:
+            InputError: it is another file.
+        """
+        if vectors.sha256 != self.sha256:
+            raise InputError(
+                f"word vectors {vectors.name} (sha256 {vectors.sha256}) are not those that the model was trained "
+                f"with, {self.name} (sha256 {self.sha256}); give that file"
+            )
+        return replace(self, file=vectors)
+
+    def knowing(self, texts: Iterable[str]) -> "TextFeatures":
+        """These features with the words of more training texts, looked up in the file that is there.
+
+        Words stay new where there is no file.
+        """
+        if self.file is None:
+            return self
+        known = self.without | self._row.keys()
+        new = sorted({word for text in dict.fromkeys(texts) for word in words_of(text)} - known)
+        rows, found = self.file.rows(new)
+        vector_of = dict(zip(self.words, self.vectors, strict=True)) | {
+            word: row for word, row, is_there in zip(new, rows, found.tolist(), strict=True) if is_there
+        }
+        words = sorted(vector_of)
+        vectors = np.array([vector_of[word] for word in words], np.float32).reshape(len(words), self.dim)
+        without = self.without | {word for word, is_there in zip(new, found.tolist(), strict=True) if not is_there}
+        return replace(self, words=tuple(words), vectors=vectors, without=without)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The mean of the vectors of each text's words, not normalised.
+
+        Returns:
+            float32 (texts, dim); words without vector are left out, 0 where no word has one.
+
+        Raises:
+            InputError: a word was in no training text, and there is no file to look it up in.
+        """
+        different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        table, ids, starts = self._looked_up(list(different))
+        means = np.zeros((len(different), self.dim), np.float32)
+        if ids.size:
+            given = torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(starts)
+            means = functional.embedding_bag(*given, mode="mean", include_last_offset=True).numpy()
+        return means if len(means) == len(texts) else means[[different[text] for text in texts]]
+
+    def encode_words(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """The vectors of each text's words, in order; words without vector are left out.
+
+        Returns:
+            float32 (texts, most words, dim), 0 in padding, which comes after the words; and where there are words,
+            bool (texts, most words). A text of which no word has a vector has one word, whose vector is 0.
+
+        Raises:
+            InputError: a word was in no training text, and there is no file to look it up in.
+        """
+        table, ids, starts = self._looked_up(texts)
+        counts = np.diff(starts)
+        places = np.arange(max(counts.max(initial=0), 1))
+        vectors = np.zeros((len(counts), len(places), self.dim), np.float32)
+        vectors[places < counts[:, None]] = table[ids]
+        return vectors, places < np.maximum(counts, 1)[:, None]
+
+    def _looked_up(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
+        """Vectors of the texts' different words, the words of all texts as rows of it, and where each text starts.
+
+        The places of the start have one more, the end of the last text.
+        """
+        in_texts = [words_of(text) for text in texts]
+        different = list(dict.fromkeys(word for words in in_texts for word in words))
+        vectors, found = self._vectors(different)
+        ids = np.where(found, np.cumsum(found) - 1, -1).tolist()
+        id_of = {word: number for word, number in zip(different, ids, strict=True) if number >= 0}
+        by_text = [[id_of[word] for word in words if word in id_of] for words in in_texts]
+        starts = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(words) for words in by_text], out=starts[1:])
+        return vectors[found], np.fromiter((i for words in by_text for i in words), np.int64, int(starts[-1])), starts
+
+    def _vectors(self, different: list[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Of each word, its vector (0 if there is none), and whether there is one."""
+        row = np.array([self._row.get(word, -1) for word in different], np.int64)
+        found = row >= 0
+        vectors = np.zeros((len(different), self.dim), np.float32)
+        vectors[found] = self.vectors[row[found]]
+        new = [place for place in np.flatnonzero(~found).tolist() if different[place] not in self.without]
+        if new and self.file is not None:
+            vectors[new], found[new] = self.file.rows([different[place] for place in new])
+        elif new and self.new_words == "refuse":
+            raise self._new_words([different[place] for place in new])
+        if self.mean is not None:
+            vectors[found] -= self.mean
+        return vectors, found
+
+    def _new_words(self, new: list[str]) -> InputError:
+        named = ", ".join(map(repr, new[:_NAMED])) + (f" and {len(new) - _NAMED} more" if len(new) > _NAMED else "")
+        file = f"give the file of its word vectors, {self.name} (sha256 {self.sha256[:12]}), as word_vectors, or "
+        return InputError(
+            f"{len(new)} words were in no text that the model was trained on: {named}; "
+            f'{"" if self.name == CORPUS else file}leave such words out with new_words="skip"'
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write the vectors to a checkpoint; the same features give the same bytes.
+
+        Raises:
+            OSError: the disk is full or closed to us; what was there before still is.
+        """
+        tensors: dict[str, NDArray[Any]] = {
+            "vectors": np.ascontiguousarray(self.vectors, np.float32),
+            "words": _packed(self.words),
+            "without": _packed(sorted(self.without)),
+        }
+        if self.mean is not None:
+            tensors["mean"] = np.ascontiguousarray(self.mean, np.float32)
+        about = json.dumps({"name": self.name, "sha256": self.sha256, "dim": self.dim})
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / WORDS_FILE, save(tensors, {_ABOUT: about}))
+
+    @classmethod
+    def load(cls, folder: Path) -> "TextFeatures":
+        """What ``save`` wrote.
+
+        Raises:
+            InputError: there is nothing of ours, or not all of it.
+        """
+        path = folder / WORDS_FILE
+        try:
+            with safe_open(path, "np") as file:
+                about = json.loads(file.metadata()[_ABOUT])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}
+            if not isinstance(about, dict):
+                raise TypeError(f"about is {shown(about)}")
+            name, sha256, dim = str(about["name"]), str(about["sha256"]), int(about["dim"])
+            words, without = (_unpacked(tensors[part]) for part in ("words", "without"))
+            vectors, mean = tensors["vectors"], tensors.get("mean")
+            if any(array is not None and array.dtype != np.float32 for array in (vectors, mean)):
+                raise TypeError("vectors that are not float32")
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(
+                f"{folder} has no {WORDS_FILE}; expected a checkpoint as vqa-mc train writes it"
+            ) from None
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{path} is no whole file of word vectors; copy or download the checkpoint again"
+            ) from error
+        return cls(name, sha256, dim, tuple(words), vectors, frozenset(without), mean)
+
+
+def _packed(words: Sequence[str]) -> NDArray[np.uint8]:
+    return np.frombuffer("\n".join(words).encode(), np.uint8)  # no word holds a line end
+
+
+def _unpacked(packed: NDArray[np.uint8]) -> list[str]:
+    return packed.tobytes().decode().split("\n") if packed.size else []

@@ -1,0 +1,259 @@
+"""Vision models of transformers as backbones: any whose last layer is a feature map, or a row of patch tokens."""
+
+import contextlib
+import hashlib
+import inspect
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Precision
+
+FILES = ["config.json", "preprocessor_config.json", "processor_config.json", "model*.safetensors", "model*.json"]
+"""What is read of a model: no pickle is ever loaded."""
+WARPED_FROM = 384
+"""Side of the input from which on transformers' ConvNeXT processor, which ResNet has too, squeezes an image into a
+square and no longer cuts the square out of its middle."""
+
+
+class VisionModel(Backbone):
+    """A model of transformers, read with AutoModel and AutoImageProcessor.
+
+    One vector an image: what the model pools (ResNet: the mean of its last feature map); where its weights have no
+    pooling layer, the class token, or the mean of the patches if it has none. A grid: the last feature map, or the
+    patch tokens without class token. A grid of twice the side comes of an input twice as large, of the same part of
+    the image.
+
+    Images are always prepared with transformers' PIL code, whether torchvision is installed or not: the two differ by
+    more than rounding.
+
+    Args:
+        name: on the Hub, or a folder.
+        grid: cells on a side; None for one vector an image.
+        device: by default the GPU if there is one.
+        precision: by default bfloat16 (autocast) on a GPU, float32 on a CPU.
+
+    Raises:
+        InputError: there is no such model, it is no vision model, or has no such grid.
+        ConnectionError: the Hub cannot be reached, and the model is not in the cache.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grid: int | None = None,
+        *,
+        device: str | None = None,
+        precision: Precision | None = None,
+    ) -> None:
+        self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        precision = precision or ("bfloat16" if self._device.type == "cuda" else "float32")
+        folder, known_as, revision = _files_of(name)
+        with _told_as_input(name), _quiet():
+            self._processor, self._model, self._pools = _loaded(folder, self._device)
+        self._accepts = inspect.signature(self._model.forward).parameters
+        self._autocast = precision == "bfloat16"
+        self._scale = 1
+        with _told_as_input(name):
+            dim, side = self._sizes(grid)
+            if grid is not None and grid != side:
+                self._scale = 2
+                dim, larger = self._sizes(grid) if grid == 2 * (side or 0) else (dim, None)
+                if larger != grid:
+                    raise InputError(_other_grids(name, grid, side))
+        super().__init__(FeatureKind(known_as, revision, grid, dim, precision))
+
+    def prepare(self, image: Image.Image) -> NDArray[np.float32]:
+        """Float32 (3, height, width)."""
+        image = image.convert("RGB")
+        options: dict[str, Any] = {}
+        if self._scale != 1:
+            side = self._processor.size.get("shortest_edge")
+            share = getattr(self._processor, "crop_pct", None)
+            if share is not None and side is not None and side < WARPED_FROM <= self._scale * side:
+                resample = Image.Resampling(int(self._processor.resample))
+                image, options = middle(image, self._scale * side, share, resample), {"do_resize": False}
+            else:
+                options["size"] = _times(self._processor.size, self._scale)
+                if getattr(self._processor, "do_center_crop", False):
+                    options["crop_size"] = _times(self._processor.crop_size, self._scale)
+        pixels = self._processor(images=image, return_tensors="np", **options)["pixel_values"][0]
+        return np.asarray(pixels, np.float32)
+
+    def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Float32 (batch, dim), or (batch, cells, dim)."""
+        return self._features(prepared, self.grid)
+
+    def _features(self, prepared: NDArray[np.float32], grid: int | None) -> NDArray[np.float32]:
+        options: dict[str, Any] = {"pixel_values": torch.from_numpy(prepared).to(self._device)}
+        if self._scale != 1 and "interpolate_pos_encoding" in self._accepts:
+            options["interpolate_pos_encoding"] = True
+        with torch.inference_mode(), torch.autocast(self._device.type, torch.bfloat16, enabled=self._autocast):
+            given = self._model(**options)
+            features = self._pooled(given) if grid is None else self._cells(given.last_hidden_state)
+        array: NDArray[np.float32] = features.float().cpu().numpy()
+        return array
+
+    def _pooled(self, given: Any) -> torch.Tensor:  # noqa: ANN401  outputs of any model
+        """One vector an image, of any shape that models have for it."""
+        pooled, last = getattr(given, "pooler_output", None), given.last_hidden_state
+        if self._pools and isinstance(pooled, torch.Tensor):
+            return pooled.flatten(1)  # (batch, dim) or (batch, dim, 1, 1)
+        if last.ndim == 4:  # (batch, dim, height, width)
+            return torch.as_tensor(last.mean((2, 3)))
+        tokens: torch.Tensor = last  # (batch, tokens, dim)
+        return tokens[:, 0] if tokens.shape[1] > self._patches(tokens.shape[1]) else tokens.mean(1)
+
+    def _cells(self, last: torch.Tensor) -> torch.Tensor:
+        """(batch, cells, dim), row by row."""
+        if last.ndim == 4:  # (batch, dim, height, width)
+            return last.flatten(2).transpose(1, 2)
+        return last[:, last.shape[1] - self._patches(last.shape[1]) :]  # class token and registers come first
+
+    def _patches(self, tokens: int) -> int:
+        """How many of the tokens are patches: as many as form a square, after class token and registers if any."""
+        registers = getattr(self._model.config, "num_register_tokens", 0) or 0
+        for first in (1 + registers, 0):
+            if tokens > first and isqrt(tokens - first) ** 2 == tokens - first:
+                return tokens - first
+        return tokens
+
+    def _sizes(self, grid: int | None) -> tuple[int, int | None]:
+        """What comes of an image: numbers in a vector; cells on a side, None if they form no square."""
+        wide, high = (self.prepare(Image.new("RGB", size)) for size in ((96, 64), (48, 80)))
+        if wide.shape != high.shape:
+            raise InputError("its image processor does not give all images the same size")
+        features = self._features(wide[None], grid)
+        if grid is None:
+            return features.shape[1], None
+        _, cells, dim = features.shape
+        return dim, isqrt(cells) if isqrt(cells) ** 2 == cells else None
+
+
+def middle(image: Image.Image, side: int, share: float, resample: Image.Resampling) -> Image.Image:
+    """The square in the middle of an image, as transformers' ConvNeXT processor cuts it out for small inputs.
+
+    Args:
+        image: any.
+        side: of the square, in pixels.
+        share: of the shorter side that it covers.
+        resample: how pixels are made of pixels.
+    """
+    shorter, longer = sorted(image.size)
+    short = int(side / share)
+    long = int(short * longer / shorter)
+    width, height = (short, long) if image.width <= image.height else (long, short)
+    left, top = (width - side) // 2, (height - side) // 2
+    return image.resize((width, height), resample).crop((left, top, left + side, top + side))
+
+
+def _times(size: Mapping[str, int], scale: int) -> dict[str, int]:
+    return {name: scale * length for name, length in dict(size).items() if length is not None}
+
+
+def _loaded(folder: Path, device: torch.device) -> tuple[Any, torch.nn.Module, bool]:
+    """Image processor, model, and whether the weights have what the model pools with."""
+    from transformers import AutoImageProcessor, AutoModel
+
+    processors: Any = AutoImageProcessor  # without types
+    processor = processors.from_pretrained(folder, backend="pil")
+    model, about = AutoModel.from_pretrained(folder, use_safetensors=True, output_loading_info=True)
+    if hasattr(model, "vision_model"):  # CLIP, SigLIP
+        model = model.vision_model
+    missing = [name for name in about["missing_keys"] if "position_ids" not in name]
+    pooling = [name for name in missing if "pooler" in name.split(".")]
+    if others := sorted(set(missing) - set(pooling)):
+        raise InputError(f"its weights lack {len(others)} tensors, the first {others[0]}")
+    return processor, model.eval().requires_grad_(False).to(device), not pooling
+
+
+def _files_of(name: str) -> tuple[Path, str, str]:
+    """The folder with the model's files, the name that it goes by, and the revision of its weights."""
+    here = Path(name).expanduser()
+    if here.is_dir():
+        folder = here.resolve()
+        _check_weights(folder, name)
+        return folder, folder.name, _checksum(folder)
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    near = get_close_matches(name, ["pixels"], cutoff=0.7)
+    expected = f"did you mean {near[0]}?" if near else "expected pixels, a folder, or a name on the Hub"
+    try:
+        folder = Path(snapshot_download(name, allow_patterns=FILES))
+    except LocalEntryNotFoundError as error:
+        raise ConnectionError(
+            f"--backbone {name} is no folder here, not in the cache, and the Hub cannot be reached; {expected}"
+        ) from error
+    except HFValidationError as error:
+        raise InputError(f"--backbone {name} is no folder here and no name on the Hub; {expected}") from error
+    except HfHubHTTPError as error:
+        first_line = str(error).strip().split("\n")[0]
+        raise InputError(f"--backbone {name}: {first_line}; {expected}") from error
+    _check_weights(folder, name)
+    return folder, name, folder.name  # the cache calls a snapshot's folder after its commit
+
+
+def _check_weights(folder: Path, name: str) -> None:
+    for needed in ("config.json", "preprocessor_config.json", "model*.safetensors"):
+        other = "processor_config.json" if needed.startswith("pre") else needed
+        if not any(folder.glob(needed)) and not any(folder.glob(other)):
+            raise InputError(
+                f"--backbone {name} has no {needed}; expected a vision model as save_pretrained writes it, with its "
+                "image processor and safetensors weights (pickled weights are never loaded)"
+            )
+
+
+def _checksum(folder: Path) -> str:
+    """Of all that is read of a folder: two models that differ never share features."""
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
+        with path.open("rb") as file:
+            digest.update(f"{path.name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def _other_grids(name: str, grid: int, side: int | None) -> str:
+    if side is None:
+        return f"--grid {grid}: what {name} gives forms no square; leave --grid out"
+    return f"--grid {grid}: {name} gives {side}x{side}, and at most {2 * side}x{2 * side} of an input twice as large"
+
+
+@contextlib.contextmanager
+def _told_as_input(name: str) -> Iterator[None]:
+    """What can be wrong with a model's files is without bound; every error names the model."""
+    try:
+        yield
+    except InputError as error:
+        told = str(error)
+        raise InputError(told if told.startswith("--") else f"--backbone {name}: {told}") from error
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        first_line = (str(error) or type(error).__name__).strip().split("\n")[0]
+        raise InputError(f"--backbone {name} cannot be used to encode images: {first_line}") from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' bar, and without its word on layers that are missing, which is ours to say."""
+    from transformers.utils import logging as untyped
+
+    logging: Any = untyped
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,84 @@
+"""Progress of long steps on stderr: bars on a terminal and in a notebook, one line per finished step in logs."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Progress = Callable[[str, int, int], None]
+"""Called with (step, done, total)."""
+
+REFRESH_SECONDS = 0.1
+"""Least time between two updates of a bar."""
+
+
+def silent(step: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+@contextmanager
+def interactive_progress() -> Iterator[Progress]:
+    """Bars on a terminal or in a notebook; nothing elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        yield silent
+        return
+    with _bars(console) as progress:
+        yield progress
+
+
+@contextmanager
+def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
+    """Bars on a terminal, a line per finished step elsewhere: what commands show.
+
+    Args:
+        quiet: report nothing, as in all processes but the first.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet:
+        yield silent
+    elif console.is_terminal:
+        with _bars(console) as progress:
+            yield progress
+    else:
+        yield _Lines()
+
+
+@contextmanager
+def _bars(console: "Console") -> Iterator[Progress]:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    tasks: dict[str, int] = {}
+    updated: dict[str, float] = {}
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Bars(*columns, console=console) as bars:
+
+        def progress(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = bars.add_task(step, total=total)
+            if done >= total or time.monotonic() - updated.get(step, 0.0) > REFRESH_SECONDS:
+                updated[step] = time.monotonic()
+                bars.update(bars.task_ids[tasks[step]], completed=done, total=total)
+
+        yield progress
+
+
+class _Lines:
+    """Each finished step as a line, for logs."""
+
+    def __init__(self) -> None:
+        self._finished: set[str] = set()
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        if done >= total and step not in self._finished:
+            self._finished.add(step)
+            sys.stderr.write(f"{step}{f' ({total:,})' if total > 1 else ''}\n")

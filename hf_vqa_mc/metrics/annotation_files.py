@@ -1,0 +1,188 @@
+"""What was asked, from publishers' annotation files: VQA, VQA2, TDIUC, GQA; told apart by what is in them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import object_items
+from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.metrics.asked import Asked
+from hf_vqa_mc.metrics.prediction_files import FIRST_FIELD, HEADER_FIELDS, PACKED
+from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
+from hf_vqa_mc.sources.files import PublishedFile
+from hf_vqa_mc.sources.generated import generated_by
+from hf_vqa_mc.sources.records import Records, read_records
+
+ACCEPTED = (
+    "a dataset folder of vqa-mc build, a dataset on the Hub, or an annotation file: VQA or TDIUC annotations "
+    '({"annotations": [...]} or the list), GQA questions ({id: record}, or a folder with several such files)'
+)
+
+_HEAD = 1 << 16
+_BALANCED_FIELDS = ("answer", "isBalanced", "imageId", "question", "types", "groups", "semantic", "entailed")
+_UNBALANCED_FIELDS = ("answer", "isBalanced")
+_GROUNDING_FIELDS = ("annotations",)
+_VQA_TEXTS = ("question_type", "answer_type", "multiple_choice_answer")
+_ABOUT = ("data_type", "data_subtype", "task_type")
+
+
+def read_annotations(path: Path, grounding: bool = False) -> Asked:
+    """What was asked, from a publisher's file or a folder with parts of GQA's.
+
+    Args:
+        path: json, plain or packed.
+        grounding: keep what GQA's grounding score needs.
+
+    Raises:
+        InputError: the file is none of those accepted; names file, record, field and what was expected.
+    """
+    if path.is_dir() and (told := generated_by(path)):
+        balanced = {"gqa": "test_balanced_questions.json (with consistency: test_all_questions.json)"}
+        name = balanced.get(told["engine"], "mscoco_val2014_annotations.json")
+        raise InputError(
+            f"{path} is what vqa-mc generate wrote, all splits of it; name one file, such as {path}/{name}"
+        )
+    parts = json_files(path) if path.is_dir() else [path]
+    layouts = {_layout(part) for part in parts}
+    if layouts == {"gqa"}:
+        return _gqa(parts, str(path), grounding)
+    if len(parts) > 1:
+        raise InputError(f"{path}: expected a folder with GQA questions only, found others; name one file of it")
+    file = PublishedFile(parts[0].name, parts[0])
+    return _annotations(file, "annotations" if "object" in layouts else None)
+
+
+def json_files(folder: Path) -> list[Path]:
+    """The json files in a folder, packed or not."""
+
+    def is_json(path: Path) -> bool:
+        kept = [suffix for suffix in path.suffixes if suffix not in PACKED]
+        return path.is_file() and kept[-1:] == [".json"]
+
+    return [path for path in sorted(folder.iterdir()) if is_json(path)]
+
+
+def _layout(path: Path) -> Literal["list", "object", "gqa"]:
+    """How a file begins."""
+    with unpacked(path) as stream:
+        head = stream.read(_HEAD).decode("utf-8-sig", errors="replace")
+    first = FIRST_FIELD.match(head)
+    if head.lstrip().startswith("["):
+        return "list"
+    if first is not None and first[1] in HEADER_FIELDS:
+        return "object"
+    if first is not None and first[2] == "{":
+        return "gqa"
+    found = repr(head.lstrip()[:40]) if head.strip() else "an empty file"
+    raise InputError(f"{path}: expected {ACCEPTED}; found {found}")
+
+
+def _annotations(file: PublishedFile, key: str | None) -> Asked:
+    header: dict[str, Any] = {}
+    batches = read_records(file, key, header)
+    first = next(batches)
+    whole = _chained(first, batches)
+    if not isinstance(first.rows[0], dict):
+        raise InputError(f"{first.place(0)}: expected a json object, found {shown(first.rows[0])}")
+    return _tdiuc(whole, file.place) if _is_tdiuc(first) else _vqa(whole, file.place, header)
+
+
+def _is_tdiuc(records: Records) -> bool:
+    """Whether the first record is of TDIUC, which has the layout of VQA."""
+    kind = records.rows[0].get("question_type")
+    return "ans_source" in records.rows[0] or (isinstance(kind, str) and kind in QUESTION_TYPES)
+
+
+def _vqa(batches: Iterable[Records], place: str, header: dict[str, Any]) -> Asked:
+    """Annotations of VQA; what the first record lacks beside id and answers may be lacking in all."""
+    ids: list[str | int] = []
+    texts: dict[str, list[str]] | None = None
+    image_ids: list[str] = []
+    answers: list[list[Any]] = []
+    same: dict[str, str] = {}
+    for records in batches:
+        if texts is None:
+            texts = {name: [] for name in _VQA_TEXTS if name in records.rows[0]}
+            with_images = "image_id" in records.rows[0]
+        records.ids("question_id")
+        ids += records.column("question_id")
+        image_ids += records.ids("image_id") if with_images else []
+        for name, column in texts.items():
+            column += (same.setdefault(text, text) for text in records.texts(name))
+        answers += _answers(records, same)
+    found = texts or {}
+    return Asked(
+        "vqa",
+        place,
+        ids,
+        image_ids=image_ids or None,
+        question_types=found.get("question_type"),
+        answer_types=found.get("answer_type"),
+        gold=found.get("multiple_choice_answer"),
+        answers=answers,
+        about={name: header[name] for name in _ABOUT if isinstance(header.get(name), str)},
+    )
+
+
+def _answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
+    """Each annotation's answers: text where the answer_id tells the records apart, else the records.
+
+    Args:
+        records: some annotations.
+        same: text to the one copy of it that is kept.
+    """
+    nested = records.nested("answers")
+    texts = iter([same.setdefault(text, text) for text in nested.texts("answer")])
+    for position, answers in enumerate(records.column("answers")):
+        if not answers:
+            raise records.unexpected(position, "answers", "at least one answer", answers)
+        numbers = [record.get("answer_id") for record in answers]
+        of_one = [next(texts) for _ in answers]
+        told_apart = set(map(type, numbers)) <= {int, str} and len(set(numbers)) == len(numbers)
+        yield of_one if told_apart else answers
+
+
+def _tdiuc(batches: Iterable[Records], place: str) -> Asked:
+    ids: list[str | int] = []
+    image_ids: list[str] = []
+    types: list[str] = []
+    gold: list[str] = []
+    for records in batches:
+        records.ids("question_id")
+        ids += records.column("question_id")
+        image_ids += records.ids("image_id")
+        types += records.texts("question_type")
+        gold += records.nested("answers", 1).texts("answer")
+    return Asked("tdiuc", place, ids, image_ids=image_ids, question_types=types, gold=gold)
+
+
+def _gqa(parts: Sequence[Path], place: str, grounding: bool) -> Asked:
+    balanced_fields = _BALANCED_FIELDS + (_GROUNDING_FIELDS if grounding else ())
+    kept: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        with unpacked(part) as stream:
+            for batch in object_items(stream, str(part)):
+                for name, record in batch:
+                    if not isinstance(record, dict):
+                        raise InputError(f"{part}, {name!r}: expected a question's record, found {shown(record)}")
+                    if name in kept:
+                        raise InputError(f"{part}: question {name!r} is there twice; expected each once")
+                    _check_gqa(record, f"{part}, {name!r}")
+                    fields = balanced_fields if record["isBalanced"] else _UNBALANCED_FIELDS
+                    kept[name] = {field: record[field] for field in fields if field in record}
+    if not kept:
+        raise InputError(f"{place}: there is no question in it")
+    return Asked("gqa", place, list(kept), records=kept)
+
+
+def _check_gqa(record: dict[str, Any], where: str) -> None:
+    for field, kind, expected in (("isBalanced", bool, "true or false"), ("answer", str, "text")):
+        if type(record.get(field)) is not kind:
+            found = shown(record[field]) if field in record else "none (the test splits are published without)"
+            raise InputError(f"{where}, field {field!r}: expected {expected}, found {found}")
+
+
+def _chained(first: Records, others: Iterator[Records]) -> Iterator[Records]:
+    yield first
+    yield from others

@@ -1,0 +1,228 @@
+"""Settings dataclasses: one declaration of an option serves the Python function, the command line and config files.
+
+A verb (``audit``, ``build`` ...) has one frozen dataclass whose fields are made with `option`. `verb` turns it and a
+function of its instance into the public function; ``cli.command`` turns the same dataclass into a command.
+"""
+
+import inspect
+import math
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import wraps
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+
+from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.io.progress import Progress, interactive_progress
+
+P = ParamSpec("P")
+S = TypeVar("S")
+R = TypeVar("R")
+T = TypeVar("T")
+
+Check = tuple[str, Callable[[Any], bool]]
+"""What is expected, in words, and a test of the value."""
+
+AT_LEAST_ONE: Check = ("1 or more", lambda value: value >= 1)
+POSITIVE: Check = ("a number above 0", lambda value: 0 < value < math.inf)
+FRACTION: Check = ("a number from 0 to 1", lambda value: 0 <= value <= 1)
+SEED: Check = ("0 or more, and less than 2**32", lambda value: 0 <= value < 2**32)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is declared of an option besides its name, type and default."""
+
+    help: str
+    panel: str = ""
+    """group of options in the command's help"""
+    flag: str | None = None
+    """option on the command line, such as ``--type``; by default from the field's name"""
+    positional: bool = False
+    """an argument of the command, not an option"""
+    check: Check | None = None
+    separator: str | None = None
+    """splits one text into a tuple: ``--variants iou,qou``"""
+    cli_default: Any = None
+    """default of the command where Python's is None, such as an output folder; a value or a function of those given"""
+    cli: bool = True
+    """whether the command has it"""
+
+
+def option(
+    help: str,
+    default: Any = MISSING,  # noqa: ANN401  any setting
+    *,
+    factory: Callable[[], Any] | None = None,
+    **spec: Any,  # noqa: ANN401  the fields of Spec
+) -> Any:  # noqa: ANN401  as dataclasses.field
+    """A field of a settings dataclass; keyword-only unless ``positional``.
+
+    Args:
+        help: one sentence, shown by ``-h`` and in the function's docstring.
+        default: of the field; required without one.
+        factory: makes the default, as ``default_factory``.
+        spec: further fields of `Spec`.
+    """
+    declared = Spec(help, **spec)
+    keyword_only, metadata = not declared.positional, {"spec": declared}
+    if factory is not None:
+        return field(default_factory=factory, kw_only=keyword_only, metadata=metadata)
+    return field(default=default, kw_only=keyword_only, metadata=metadata)
+
+
+def spec_of(one: "Field[Any]") -> Spec:
+    """The declaration of a field made with `option`."""
+    spec: Spec = one.metadata["spec"]
+    return spec
+
+
+def default_of(one: "Field[Any]") -> Any:  # noqa: ANN401  any setting
+    """A field's default; MISSING where it is required."""
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def flag_of(one: "Field[Any]") -> str:
+    """The name of a setting on the command line, such as ``--drop-at`` or ``DATASET``."""
+    spec = spec_of(one)
+    if spec.positional:
+        return one.name.upper()
+    return spec.flag or f"--{one.name.replace('_', '-')}"
+
+
+def inner_type(one: "Field[Any]") -> Any:  # noqa: ANN401  a type
+    """The type of a field without ``None``; the first of a union."""
+    kinds = get_args(one.type) if get_origin(one.type) in (Union, types.UnionType) else (one.type,)
+    return next((kind for kind in kinds if kind is not type(None)), str)
+
+
+def check_options(settings: Any) -> None:  # noqa: ANN401  any settings dataclass
+    """Convert and validate every field; call it in ``__post_init__``.
+
+    Text becomes a `Path` or a tuple where the field is one, a list becomes a tuple, an integer a float.
+
+    Raises:
+        InputError: a value has the wrong type, is not one of the allowed ones, or is out of range; names the option.
+    """
+    for one in fields(settings):
+        value = getattr(settings, one.name)
+        if value is None and default_of(one) is None:
+            continue
+        value = converted(one, value)
+        object.__setattr__(settings, one.name, value)
+        check = spec_of(one).check
+        if check is not None and not check[1](value):
+            raise InputError(f"{flag_of(one)} {_plain(value)}: expected {check[0]}")
+
+
+def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any setting
+    """A value as the field has it.
+
+    Raises:
+        InputError: it has another type; names the option.
+    """
+    kind, spec = inner_type(one), spec_of(one)
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise unknown_name(one.name, str(value), [str(each) for each in get_args(kind)])
+        return value
+    if get_origin(kind) is tuple:
+        if isinstance(value, str):
+            value = [value]
+        if not isinstance(value, list | tuple):
+            raise _wrong_type(one, value, "a list")
+        if spec.separator:
+            value = [part.strip() for each in value for part in str(each).split(spec.separator) if part.strip()]
+        return tuple(_scalar(one, get_args(kind)[0], each) for each in value)
+    if get_origin(kind) in (dict, Mapping):
+        if not isinstance(value, Mapping):
+            raise _wrong_type(one, value, "names and values")
+        return dict(value)
+    return _scalar(one, kind, value)
+
+
+def _scalar(one: "Field[Any]", kind: Any, value: Any) -> Any:  # noqa: ANN401  any setting
+    if kind is Path and isinstance(value, str | Path):
+        return Path(value).expanduser()
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if kind in (str, int, float, bool) and (not isinstance(value, kind) or (isinstance(value, bool) and kind is int)):
+        names = {str: "text", int: "an integer", float: "a number", bool: "True or False"}
+        raise _wrong_type(one, value, names[kind])
+    return value
+
+
+def _wrong_type(one: "Field[Any]", value: object, expected: str) -> InputError:
+    return InputError(f"{flag_of(one)} {shown(value)}: expected {expected}")
+
+
+def _plain(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def subset(settings: Any, kind: type[T]) -> T:  # noqa: ANN401  any settings dataclass
+    """An instance of another settings dataclass from the fields that both have."""
+    return kind(**{one.name: getattr(settings, one.name) for one in fields(kind)})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Verb:
+    """A verb as Python and the command line share it."""
+
+    name: str
+    """of the Python function; the command's is the same, with ``generate_gqa`` as ``generate gqa``"""
+    settings: type
+    run: Callable[[Any, Progress], Any]
+    examples: tuple[str, ...]
+    settings_file: bool = False
+    """whether ``--config FILE`` reads settings from YAML"""
+
+    @property
+    def summary(self) -> str:
+        """What it does, from the docstring of the settings."""
+        return (inspect.getdoc(self.settings) or "").partition("Raises:")[0].rstrip()
+
+
+def verb(
+    name: str,
+    settings: Callable[P, S],
+    run: Callable[[S, Progress], R],
+    *,
+    examples: tuple[str, ...],
+    settings_file: bool = False,
+) -> Callable[P, R]:
+    """The public function of a verb: takes the fields of its settings as arguments.
+
+    Args:
+        name: of the function.
+        settings: dataclass whose docstring says what the verb does.
+        run: does it; its docstring has the sections ``Returns`` and ``Raises``.
+        examples: command lines.
+        settings_file: whether the command reads a YAML file of settings, too.
+
+    Returns:
+        A function with the signature of ``settings``; its attribute ``verb`` is the declaration.
+    """
+
+    @wraps(run)
+    def function(*args: P.args, **kwargs: P.kwargs) -> R:
+        made = settings(*args, **kwargs)
+        with interactive_progress() as progress:
+            return run(made, progress)
+
+    declared = Verb(name, settings, run, examples, settings_file)  # type: ignore[arg-type]
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = _docstring(declared)
+    signature = inspect.signature(settings)
+    returns = inspect.signature(run).return_annotation
+    function.__signature__ = signature.replace(return_annotation=returns)  # type: ignore[attr-defined]
+    function.verb = declared  # type: ignore[attr-defined]
+    del function.__wrapped__
+    return function
+
+
+def _docstring(declared: Verb) -> str:
+    arguments = [f"    {one.name}: {spec_of(one).help}" for one in fields(declared.settings)]
+    sections = (inspect.getdoc(declared.run) or "").partition("\n\n")[2]
+    return "\n\n".join(filter(None, [declared.summary, "\n".join(["Args:", *arguments]), sections]))

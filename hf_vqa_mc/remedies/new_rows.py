@@ -1,0 +1,159 @@
+"""The remedied rows of a split, and how they are written in the benchmark's own layout."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks import Benchmark, Split
+from hf_vqa_mc.benchmarks.label_forms import ByPlace
+from hf_vqa_mc.benchmarks.layouts import PlacedLayout
+from hf_vqa_mc.dataset.rows import Arrangement
+from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.schema import CHOICE_KINDS, ChoiceKind
+
+
+@dataclass(frozen=True, eq=False)
+class NewRows:
+    """A split with new choices."""
+
+    rows: pa.Table
+    """``benchmarks.ROWS``"""
+    kinds: pa.ListArray
+    """(rows,) of each choice, a name of ``schema.CHOICE_KINDS``"""
+    fallback: pa.ListArray
+    """(rows,) whether each choice stands in for a decoy that could not be found"""
+    origins: pa.ListArray
+    """(rows,) where each choice is from, in words"""
+    unchanged: int
+    """rows that keep their published choices"""
+
+
+def new_rows(split: Split, arrangement: Arrangement, rows: NDArray[np.int64], origins: pa.Array) -> NewRows:
+    """The rows of a split with the choices that were arranged for them.
+
+    Args:
+        split: as published.
+        arrangement: of all triplets.
+        rows: the triplets of this split's rows.
+        origins: (triplets,) where each triplet's target is from, in words.
+    """
+    made = arrangement.columns(rows)
+    donors = arrangement.donors(rows)
+    lonely = pc.list_value_length(made["choices"]).to_numpy() < 2
+    kinds = pa.array(CHOICE_KINDS).take(made["choice_kinds"].flatten())
+    told = _told_origins(made, donors, origins)
+    columns = {
+        "choices": made["choices"],
+        "label": made["label"],
+        "choice_kinds": pa.ListArray.from_arrays(made["choices"].offsets, kinds),
+        "choice_fallback": made["choice_fallback"],
+        "choice_origins": pa.ListArray.from_arrays(made["choices"].offsets, told),
+    }
+    if lonely.any():
+        columns = _with_published(columns, split, lonely)
+    table = split.rows
+    for name in ("choices", "label", "choice_kinds"):
+        table = table.set_column(table.schema.get_field_index(name), name, columns[name])
+    kinds, fallback, origins = (columns[f"choice_{name}"] for name in ("kinds", "fallback", "origins"))
+    return NewRows(table, kinds, fallback, origins, int(lonely.sum()))
+
+
+def counts_from_one(benchmark: Benchmark) -> bool:
+    """Whether its labels are numbers from 1."""
+    form = benchmark.layout.label_form if isinstance(benchmark.layout, PlacedLayout) else None
+    return isinstance(form, ByPlace) and form.first == 1
+
+
+def some_target_last(made: Mapping[str, pa.Array]) -> bool:
+    """Whether the target of some row stands behind all its decoys."""
+    sizes = pc.list_value_length(made["choices"]).to_numpy()
+    return bool((made["label"].to_numpy() == sizes - 1).any())
+
+
+def _told_origins(made: Mapping[str, pa.Array], donors: pa.ListArray, origins: pa.Array) -> pa.Array:
+    """Where each choice is from, in words."""
+    numbers = donors.flatten().to_numpy()
+    from_donor = origins.take(pa.array(np.maximum(numbers, 0)))
+    fallback = made["choice_fallback"].flatten()
+    is_target = pc.equal(made["choice_kinds"].flatten(), int(ChoiceKind.TARGET))
+    cases = pc.make_struct(is_target, fallback, pa.array(numbers == MISSING))
+    return pc.case_when(cases, "target", "fall-back", "published", from_donor)
+
+
+def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[np.bool_]) -> dict[str, pa.Array]:
+    """Some rows with their published choices instead."""
+    choices, labels = split.rows["choices"].to_pylist(), split.rows["label"].to_pylist()
+    lists = {name: column.to_pylist() for name, column in columns.items()}
+    for row in np.flatnonzero(which).tolist():
+        is_target = [place == labels[row] for place in range(len(choices[row]))]
+        lists["choices"][row], lists["label"][row] = choices[row], labels[row]
+        lists["choice_kinds"][row] = ["target" if yes else "orig" for yes in is_target]
+        lists["choice_fallback"][row] = [False] * len(is_target)
+        lists["choice_origins"][row] = ["target" if yes else "published" for yes in is_target]
+    return {name: pa.array(lists[name], column.type) for name, column in columns.items()}
+
+
+def written_rows(benchmark: Benchmark, split: Split, made: NewRows, most: int) -> pa.Table:
+    """The split in the benchmark's own layout; what is told of single choices is told of the new ones."""
+    table = benchmark.layout.written(split, made.rows["choices"].combine_chunks(), made.rows["label"].to_pylist())
+    numbered = _kinds_are_numbers(table.schema)
+    table = _without_narrow_classes(table, benchmark.layout.columns, most)
+    told = {"choice_kinds": made.kinds, "choice_fallback": made.fallback, "choice_origins": made.origins}
+    for name, column in told.items():
+        if name == "choice_kinds" and numbered:
+            numbers = pc.index_in(column.flatten(), pa.array(CHOICE_KINDS)).cast(pa.int64())
+            column = pa.ListArray.from_arrays(column.offsets, numbers)
+        place = table.schema.get_field_index(name)
+        if place < 0:
+            table = table.append_column(name, column)
+        else:
+            table = table.set_column(place, table.schema.field(place).with_type(column.type), column)
+    return table
+
+
+def _classes(schema: pa.Schema, column: str) -> list[str] | None:
+    """The names of a ClassLabel column, or of a list of such; None for any other."""
+    from datasets import ClassLabel, Features
+
+    if b"huggingface" not in (schema.metadata or {}) or column not in schema.names:
+        return None
+    feature = Features.from_arrow_schema(schema)[column]
+    inner = getattr(feature, "feature", feature)
+    return list(inner.names) if isinstance(inner, ClassLabel) else None
+
+
+def _kinds_are_numbers(schema: pa.Schema) -> bool:
+    """Whether kinds are written as the numbers of our own rows."""
+    if "choice_kinds" not in schema.names or not pa.types.is_list(schema.field("choice_kinds").type):
+        return False
+    is_number = pa.types.is_integer(schema.field("choice_kinds").type.value_type)
+    return bool(is_number) and _classes(schema, "choice_kinds") in (None, list(CHOICE_KINDS))
+
+
+def _without_narrow_classes(table: pa.Table, told_by: Sequence[str], most: int) -> pa.Table:
+    """The same, but labels whose classes cannot name so many choices are numbers, and kinds other than ours text.
+
+    Args:
+        table: of a split.
+        told_by: the columns that tell choices and label.
+        most: choices of a row.
+    """
+    from datasets import Features, List, Value
+
+    schema = table.schema
+    narrow: dict[str, Any] = {
+        name: Value("int64")
+        for name in told_by
+        if pa.types.is_integer(schema.field(name).type) and len(_classes(schema, name) or [""] * most) < most
+    }
+    if _classes(schema, "choice_kinds") not in (None, list(CHOICE_KINDS)):
+        narrow["choice_kinds"] = List(Value("string"))
+    if not narrow:
+        return table
+    features = Features({**Features.from_arrow_schema(schema), **narrow})
+    return table.replace_schema_metadata({**(schema.metadata or {}), **features.arrow_schema.metadata})

@@ -1,0 +1,162 @@
+"""What an audit leaves behind: a report for people, all figures for programs, and a score for every row."""
+
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import parquet
+
+from hf_vqa_mc.audits import Audit
+from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.backbones import file_name
+from hf_vqa_mc.io.atomic_file import check_folder, write_bytes, write_json
+from hf_vqa_mc.report.benchmark_examples import examples_of
+from hf_vqa_mc.report.example import Example
+from hf_vqa_mc.report.report import write_report
+
+MOST_LETTERS = 255
+"""Bytes of a file's name."""
+AUDITS = Path("vqa_mc_audit")
+REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
+OF_EACH = 20
+"""Example rows that are shown for one reason."""
+GIVEN_AWAY = "gives itself away: question and choices tell the target"
+MAYBE_RIGHT = "a decoy may be right, too"
+AT_RANDOM = "drawn at random"
+
+Progress = Callable[[str, int, int], None]
+
+
+def folder_name(dataset: str, config: str | None, split: str | None) -> str:
+    """The name of an audit's folder.
+
+    >>> folder_name("vqa_mc", "cocoqa_iou", None), folder_name("data/mine.tsv", None, "dev")
+    ('vqa_mc-cocoqa_iou', 'mine-dev')
+    """
+    path = Path(dataset)
+    is_local = path.exists() or path.suffix  # others are names on the Hub
+    local = path.resolve().name.split(".")[0] if is_local else dataset
+    return file_name("-".join(part for part in (local or dataset, config, split) if part))
+
+
+def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) -> None:
+    """Nothing, if an audit can be put there: it is empty, not there yet, or an earlier audit's.
+
+    Args:
+        folder: where.
+        option: what names it, for the message.
+        data: files and folders that are read or written otherwise; none may lie in it, nor it in them.
+
+    Raises:
+        InputError: it is a file or a link that leads nowhere, holds other files than an audit's, or touches the data.
+    """
+    place = Path(os.path.realpath(folder))
+    if place.is_symlink() or len(os.fsencode(place.name)) > MOST_LETTERS:
+        raise InputError(f"{option} {folder} leads nowhere; name a folder")
+    check_folder(place.parent if folder.parent.name == AUDITS.name else place, option)  # that one is made, too
+    for one in (Path(os.path.realpath(path)) for path in data if Path(path).exists()):
+        inside = one.is_dir() and place.is_relative_to(one)
+        if inside or one.is_relative_to(place):
+            raise InputError(f"{option} {folder} would change {one}; name another folder")
+    if place.is_dir() and any(place.iterdir()) and not _is_audit(place):
+        raise InputError(f"{option} {folder} holds other files than an audit's; name a folder of its own")
+
+
+def _is_audit(folder: Path) -> bool:
+    """Whether all there is was written by `write_audit`."""
+    there = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    if not there <= {REPORT, FIGURES, ROWS} or any(not (folder / name).is_file() for name in there):
+        return False
+    if any((folder / name).is_symlink() for name in there):
+        return False
+    try:
+        told = json.loads((folder / FIGURES).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(told, dict) and (told.keys() >= {"shortcuts", "verdict"} or told.keys() == {"before", "after"})
+
+
+def write_audit(
+    folder: Path,
+    done: Audit,
+    after: Audit | None = None,
+    progress: Progress = lambda step, done, total: None,
+) -> list[Path]:
+    """Writes an audit, or that of a benchmark before and after its remedy.
+
+    Args:
+        folder: made if there is none.
+        done: the audit; of the benchmark as it was, where there is another.
+        after: of the remedied benchmark.
+        progress: told (step, done, total).
+
+    Returns:
+        The files: report.html, audit.json, rows.parquet (of the later audit).
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    folder.parent.mkdir(exist_ok=True)
+    progress("writing the report", 0, 1)
+    shown = shown_rows(done)
+    examples = _examples(done, shown)
+    later = [] if after is None else _examples(after, _same_rows(done, after, shown))
+    figures = done.as_json() if after is None else {"before": done.as_json(), "after": after.as_json()}
+    scores = _row_scores(after or done)
+    write_json(folder / FIGURES, figures, indent=1)
+    write_bytes(folder / ROWS, scores)
+    write_report(folder / REPORT, done.as_json(), examples, None if after is None else after.as_json(), later)
+    progress("writing the report", 1, 1)
+    return [folder / name for name in (REPORT, FIGURES, ROWS)]
+
+
+def shown_rows(done: Audit) -> dict[int, str]:
+    """Some rows worth a look, and why: they give themselves away, have decoys that may be right, or were drawn."""
+    hashes = text_hashes(done.benchmark.test.rows["question_id"].to_pylist())
+    by_chance = np.argsort(order_keys(purpose_hash(0, "examples"), 0, hashes), kind="stable")
+    found: dict[int, str] = {}
+    if done.bias is not None:
+        given_away = by_chance[np.argsort(-done.bias[by_chance], kind="stable")]
+        _add(found, given_away, GIVEN_AWAY)
+    ambiguous = np.flatnonzero(done.maybe_right.any(axis=1))
+    _add(found, by_chance[np.isin(by_chance, ambiguous)], MAYBE_RIGHT)
+    _add(found, by_chance, AT_RANDOM)
+    return found
+
+
+def _add(found: dict[int, str], rows: NDArray[np.int64], note: str) -> None:
+    for row in [row for row in rows[: 2 * OF_EACH].tolist() if row not in found][:OF_EACH]:
+        found[row] = note
+
+
+def _same_rows(before: Audit, after: Audit, shown: dict[int, str]) -> dict[int, str]:
+    """The rows of the later audit that are those shown of the earlier one."""
+    ids = before.benchmark.test.rows["question_id"].to_pylist()
+    later = {name: row for row, name in enumerate(after.benchmark.test.rows["question_id"].to_pylist())}
+    return {later[ids[row]]: note for row, note in shown.items() if ids[row] in later}
+
+
+def _examples(done: Audit, notes: Mapping[int, str]) -> list[Example]:
+    """Rows with what the blind probes make of them."""
+    split, rows = done.benchmark.test, list(notes)
+    bias = {} if done.bias is None else {row: float(done.bias[row]) for row in rows}
+    return examples_of(split, rows, picked=done.picked_blind(rows), bias=bias, notes=notes)
+
+
+def _row_scores(done: Audit) -> bytes:
+    """A parquet file: each row's id, bias, decoys that may be right, and how often each shortcut picks the target."""
+    columns: dict[str, pa.Array] = {"question_id": done.benchmark.test.rows["question_id"].combine_chunks()}
+    if done.bias is not None:
+        columns["bias"] = pa.array(done.bias, pa.float32())
+    columns["decoys_maybe_right"] = pa.array(done.maybe_right.sum(axis=1), pa.int16())
+    for gain in sorted(done.gains, key=lambda one: one.shortcut.name):
+        columns[gain.shortcut.name] = pa.array(gain.shortcut.scores, pa.float32())
+    content = io.BytesIO()
+    parquet.write_table(pa.table(columns), content)
+    return content.getvalue()

@@ -1,0 +1,83 @@
+"""A page in one file: it asks for nothing from elsewhere, and runs no script but its own."""
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.io.atomic_file import write_bytes
+from hf_vqa_mc.report import plain_text
+
+TEMPLATES = Path(__file__).parent / "templates"
+STYLE = "page.css"
+
+_NONE = "'none'"
+
+
+def write_page(
+    path: Path, template: str, values: dict[str, Any], script: str | None = None, data: object = None
+) -> None:
+    """Write a page; the same values give the same bytes.
+
+    Args:
+        path: of the html file; what was there before is replaced in one step.
+        template: its name in ``templates``.
+        values: what it is told.
+        script: the name in ``templates`` of the page's own script.
+        data: for that script, any json value.
+    """
+    write_bytes(path, rendered(template, values, script, data).encode())
+
+
+def rendered(template: str, values: dict[str, Any], script: str | None = None, data: object = None) -> str:
+    """A page's html; see `write_page`.
+
+    Its Content-Security-Policy lets browsers load nothing but ``data:`` images, and run and apply nothing but the
+    script and the style whose checksums it names: what text of a dataset may smuggle in stays text.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES, encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for name in ("percent", "points", "interval", "count", "plain"):
+        environment.filters[name] = getattr(plain_text, name)
+    style = _part(STYLE)
+    code = _part(script) if script else ""
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_checksum(style)}; "
+        f"script-src {_checksum(code) if code else _NONE}; base-uri 'none'; form-action 'none'"
+    )
+    return environment.get_template(template).render(
+        **values,
+        policy=policy,
+        style=Markup(style),  # our own files
+        script=Markup(code),
+        data=Markup(as_data(data)),  # nothing in it can end the element
+    )
+
+
+def as_data(value: object) -> str:
+    r"""A json value as it may stand in a ``<script>`` element: nothing in it can end the element or open another.
+
+    >>> print(as_data("</script>&"))
+    "\u003c/script\u003e\u0026"
+    """
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _part(name: str) -> str:
+    return (TEMPLATES / name).read_text("utf-8").replace("\r\n", "\n")
+
+
+def _checksum(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

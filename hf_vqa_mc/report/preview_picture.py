@@ -1,0 +1,140 @@
+"""A few questions as one picture, for dataset cards, which show no page of ours."""
+
+import io
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.io.atomic_file import write_bytes
+from hf_vqa_mc.report.example import Example, by_kind, letter
+from hf_vqa_mc.report.plain_text import plain
+from hf_vqa_mc.report.thumbnails import small_image
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST = 4
+"""Questions side by side; more would be too small to read on a card."""
+WIDTH, PICTURE, LINE = 3.0, 2.25, 0.19
+"""Inches of a question's width, of its image's height and of a line of text."""
+SIGNS = 34
+"""Characters of a line at that width; DejaVu Sans is as wide as any."""
+LINES = 3
+"""Of a question or a choice, at most."""
+MOST_CHOICES = 18
+"""Of a set; VQA's own decoys are 17."""
+DOTS_PER_INCH = 150
+INK, SOFT, RIGHT, WRONG = "#1e252e", "#5c6673", "#2f7d4f", "#b3372f"
+COLOURS = {
+    "target": RIGHT, "orig": "#6b7480", "iou": "#2d66b1", "qou": "#8a4fb0", "random": "#9a6b16", "": SOFT,
+    "stand-in": SOFT,
+}  # fmt: skip
+TITLES = {
+    "target": "correct answer", "orig": "original decoys", "iou": "IoU decoys", "qou": "QoU decoys",
+    "random": "random decoys", "": "decoys", "stand-in": "stand-ins: no such decoy found",
+}  # fmt: skip
+
+Line = tuple[str, str, str, float]
+"""Text, colour, weight, and how far it is set in, in inches."""
+
+
+def preview_picture(examples: Sequence[Example], path: Path) -> None:
+    """Draw questions side by side: image, question and choices by their sets, as in the paper's Figure 2.
+
+    Args:
+        examples: one to four; of more the first four are drawn. A model's pick has a tick or a cross.
+        path: of the png file; what was there before is replaced in one step.
+
+    Raises:
+        InputError: there is no question.
+        MissingExtra: matplotlib is not installed.
+        OSError: the file cannot be written.
+    """
+    write_bytes(path, picture_bytes(examples))
+
+
+def picture_bytes(examples: Sequence[Example]) -> bytes:
+    """The png file of `preview_picture`; the same questions give the same bytes."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("matplotlib", "report") from None
+    if not examples:
+        raise InputError("there is no question to draw; name a split with rows")
+    shown = list(examples[:MOST])
+    told = [_lines(example) for example in shown]
+    text_height = LINE * (max(map(len, told)) + 1)
+    above = PICTURE if any(example.image for example in shown) else 0.0
+    with rc_context({"font.family": "DejaVu Sans", "font.size": 8.5, "text.usetex": False}):
+        figure = Figure(figsize=(WIDTH * len(shown), above + text_height), facecolor="white")
+        for place, (example, lines) in enumerate(zip(shown, told, strict=True)):
+            axes = figure.add_axes((place / len(shown), 0.0, 1 / len(shown), 1.0))
+            axes.set_xlim(0, WIDTH)
+            axes.set_ylim(above + text_height, 0)
+            axes.set_axis_off()
+            if above:
+                _draw_image(axes, example.image)
+            _write(axes, lines, above + LINE)
+        content = io.BytesIO()
+        figure.savefig(content, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+    return content.getvalue()
+
+
+def _lines(example: Example) -> list[Line]:
+    lines: list[Line] = [(text, INK, "bold", 0.0) for text in _wrapped(example.question, SIGNS - 3)]
+    for kind, places in by_kind(example):
+        lines.append(("", SOFT, "normal", 0.0))
+        more = f" (of {len(places):,})" if len(places) > MOST_CHOICES else ""
+        lines.append((TITLES[kind] + more, COLOURS[kind], "bold", 0.0))
+        for place in _drawn(example, places):
+            mark, colour, weight = "", INK, "bold" if kind == "target" else "normal"
+            if place == example.picked:
+                mark, colour = ("  \u2713", RIGHT) if kind == "target" else ("  \u2717", WRONG)
+            shown = example.choices[place] or "\u2013"
+            shown += f" ({example.origin(place).removeprefix('stand-in ')})" if kind == "stand-in" else ""
+            for number, text in enumerate(_wrapped(shown, SIGNS - 4)):
+                start = f"{letter(place)}  " if number == 0 else "    "
+                lines.append((f"{start}{text}{mark if number == 0 else ''}", colour, weight, 0.06))
+    return lines
+
+
+def _drawn(example: Example, places: Sequence[int]) -> list[int]:
+    """The choices of a set that find room, with the pick among them."""
+    kept = list(places[:MOST_CHOICES])
+    return [*kept, *(place for place in places[MOST_CHOICES:] if place == example.picked)]
+
+
+def _wrapped(text: str, signs: int) -> list[str]:
+    return textwrap.wrap(_drawable(plain(text, signs * LINES)), signs, max_lines=LINES, placeholder=" \u2026") or [""]
+
+
+def _drawable(text: str) -> str:
+    """The text with a mark for each character that the font lacks, of which matplotlib would warn."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    known = get_font(findfont(FontProperties(family="DejaVu Sans", weight="bold"))).get_charmap()
+    return "".join(sign if ord(sign) in known else "\ufffd" for sign in text)
+
+
+def _draw_image(axes: "Axes", content: bytes | None) -> None:
+    import numpy as np
+
+    picture = small_image(content, int(PICTURE * DOTS_PER_INCH)) if content else "no image"
+    wide, high = WIDTH - 0.2, PICTURE - 0.1
+    if isinstance(picture, str):
+        axes.text(WIDTH / 2, PICTURE / 2, picture, color=SOFT, ha="center", va="center", parse_math=False)
+        return
+    scale = min(wide / picture.width, high / picture.height)
+    width, height = scale * picture.width, scale * picture.height
+    left, top = (WIDTH - width) / 2, 0.1 + (high - height)
+    axes.imshow(np.asarray(picture), extent=(left, left + width, top + height, top), aspect="auto")
+    axes.set_xlim(0, WIDTH)
+
+
+def _write(axes: "Axes", lines: Sequence[Line], top: float) -> None:
+    for number, (text, colour, weight, inset) in enumerate(lines):
+        y = top + LINE * (number + 0.4)
+        axes.text(0.14 + inset, y, text, color=colour, weight=weight, va="center", parse_math=False, clip_on=True)

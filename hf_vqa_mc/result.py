@@ -1,0 +1,65 @@
+"""What every verb returns: readable in a terminal and a notebook, a table and a dictionary for programs."""
+
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+REPR_WIDTH = 120
+"""Columns of a result's ``repr``."""
+
+
+class Result(ABC):
+    """The result of a verb; the command prints it with `rich`, or `to_dict` as JSON."""
+
+    exit_code = 0
+    """of the command; 3 where a threshold that the user set is exceeded"""
+
+    @abstractmethod
+    def report(self) -> "Iterator[RenderableType]":
+        """Tables (`rich.table.Table`) and lines for people, in order; plain text is printed as it is."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, ready for JSON; fractions, not percent."""
+
+    @abstractmethod
+    def to_pandas(self) -> "pd.DataFrame":
+        """The main table, one row per item."""
+
+    @abstractmethod
+    def save(self, path: str | Path) -> list[Path]:
+        """Write the result to a folder or file, atomically.
+
+        Returns:
+            The files written.
+
+        Raises:
+            InputError: another program's file or folder is there.
+            OSError: the disk is full or read-only; what was there is unchanged.
+        """
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
+        from rich.text import Text
+
+        for part in self.report():
+            yield Text(part) if isinstance(part, str) else part
+
+    def __repr__(self) -> str:
+        from rich.console import Console
+
+        text = io.StringIO()
+        Console(file=text, width=REPR_WIDTH, color_system=None).print(self, soft_wrap=True)
+        return text.getvalue().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """The main table, and the lines of the report below it."""
+        lines = [part for part in self.report() if isinstance(part, str) and part]
+        paragraphs = "".join(f"<p>{escape(line)}</p>" for line in lines)
+        return f"{self.to_pandas().to_html(index=False, float_format='{:.4g}'.format)}{paragraphs}"

@@ -1,1 +1,0 @@
-"""Predictions beside what was asked: read, joined, scored, and written as the official programs want them."""

@@ -1,0 +1,142 @@
+"""gensim's own format for word vectors (``KeyedVectors.save``), without running what a pickle may hold.
+
+A .kv file is a pickle, and loading a pickle from outside runs whatever it says. This reader knows no class and no
+function but the stand-ins below: plain attributes of a ``KeyedVectors``, and arrays of plain numbers.
+"""
+
+import codecs
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.text.vector_files import VectorTable, check_finite, table_checksum
+
+PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))
+"""The first two bytes of a pickle."""
+_NUMBERS = {kind: f"<{kind}" for kind in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")}
+
+
+class _Attributes:
+    """Stands in for KeyedVectors (and the Vocab of gensim 3): whatever attributes the file gives it."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+
+class _Dtype:
+    """Stands in for a numpy dtype: little-endian numbers, nothing else."""
+
+    def __init__(self, kind: str, *_: object) -> None:
+        if kind not in _NUMBERS:
+            raise pickle.UnpicklingError(f"an array of {kind!r}")
+        self.code = _NUMBERS[kind]
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        if state[1] not in ("<", "|"):
+            raise pickle.UnpicklingError(f"an array of byte order {state[1]!r}")
+
+
+class _Array:
+    """Stands in for a numpy array, kept as bytes until it is asked for."""
+
+    def __init__(self, *_: object) -> None:
+        self._state: tuple[Any, ...] = ()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._state = state
+
+    def numbers(self) -> NDArray[Any]:
+        _, shape, dtype, fortran, data = self._state
+        return np.frombuffer(data, dtype.code).reshape(shape, order="F" if fortran else "C")
+
+
+def _encode(text: str, encoding: str) -> bytes:
+    """Stands in for ``codecs.encode``, as which pickles of protocol 2 hold bytes."""
+    if codecs.lookup(encoding).name != "iso8859-1":
+        raise pickle.UnpicklingError(f"text in {encoding!r}")
+    return text.encode("latin-1")
+
+
+_KNOWN = {
+    ("gensim.models.keyedvectors", "KeyedVectors"): _Attributes,
+    ("gensim.models.keyedvectors", "EuclideanKeyedVectors"): _Attributes,
+    ("gensim.models.keyedvectors", "Word2VecKeyedVectors"): _Attributes,
+    ("gensim.models.keyedvectors", "Vocab"): _Attributes,
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _Dtype,
+    ("numpy.core.multiarray", "_reconstruct"): _Array,
+    ("numpy._core.multiarray", "_reconstruct"): _Array,
+    ("_codecs", "encode"): _encode,
+    ("builtins", "frozenset"): frozenset,
+    ("__builtin__", "frozenset"): frozenset,
+}
+
+
+class _PlainUnpickler(pickle._Unpickler):
+    """Builds stand-ins and refuses everything else by name.
+
+    The unpickler written in Python: five bytes of a file can make the one written in C ask for 64 GB.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 the base class says so
+        if (module, name) not in _KNOWN:
+            raise pickle.UnpicklingError(f"{module}.{name}")
+        return _KNOWN[module, name]
+
+
+def read_keyed_vectors(path: Path) -> VectorTable:
+    """Reads what gensim's ``KeyedVectors.save`` wrote; large arrays, in a file beside it, are memory-mapped.
+
+    The checksum is that of words and vectors, for a .kv file also holds the time when it was saved.
+
+    Raises:
+        InputError: naming the file: cut off, not KeyedVectors, anything but plain attributes and numbers inside, the
+            array file missing or of another shape, a number that is not finite.
+    """
+    with unpacked(path) as file:
+        data = file.read()
+    try:
+        saved = _PlainUnpickler(io.BytesIO(data), encoding="latin-1").load()
+    except pickle.UnpicklingError as error:
+        raise InputError(
+            f"{path}: expected gensim KeyedVectors of plain words and numbers, found {error}; nothing else is loaded "
+            "from a pickle. Save the vectors with gensim's save_word2vec_format instead"
+        ) from error
+    except Exception as error:  # a damaged pickle may raise anything
+        raise InputError(f"{path}: not a whole gensim KeyedVectors file ({error})") from error
+    words, vectors = _words(saved, path), _vectors(saved, path)
+    if vectors.ndim != 2 or not vectors.size or vectors.dtype.kind != "f" or len(words) != len(vectors):
+        raise InputError(f"{path}: expected one vector a word, found {len(words)} words and an array {vectors.shape}")
+    check_finite(words, vectors, lambda row: f"{path}, vector {row + 1}")
+    return VectorTable(words, vectors, table_checksum(words, vectors))
+
+
+def _words(saved: object, path: Path) -> list[str]:
+    attributes = vars(saved) if isinstance(saved, _Attributes) else {}
+    words = attributes.get("index_to_key", attributes.get("index2word"))  # since gensim 4, before
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InputError(f"{path}: not gensim KeyedVectors, there is no list of words in it")
+    return words
+
+
+def _vectors(saved: object, path: Path) -> NDArray[Any]:
+    attributes = vars(saved)
+    vectors = attributes.get("vectors", attributes.get("syn0"))  # since gensim 3.3, before
+    try:
+        if isinstance(vectors, _Array):
+            return vectors.numbers()
+        packed = Path(f"{path}.vectors.npz")
+        if packed.exists():
+            with np.load(packed, allow_pickle=False) as arrays:
+                return np.asarray(arrays["val"])
+        return np.asarray(np.load(f"{path}.vectors.npy", mmap_mode="r", allow_pickle=False))
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: its vectors are in {path.name}.vectors.npy, which is not beside it") from error
+    except Exception as error:  # so may a damaged array
+        raise InputError(f"{path}: its vectors cannot be read ({error})") from error

@@ -1,0 +1,199 @@
+"""`comparable` of millions of texts at once: compiled for plain ASCII, and as it is for the others."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, comparable, words
+
+_AT_A_TIME = 1 << 16
+"""texts; what is made of them needs up to five times their room"""
+_LONGEST = max(map(len, SMALL_NUMBERS))
+"""letters that one digit may become"""
+_SPELT = np.zeros((len(SMALL_NUMBERS), _LONGEST), np.uint8)
+for _number, _word in enumerate(SMALL_NUMBERS):
+    _SPELT[_number, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
+
+_NO_WORDS, _HAS_WORDS, _NOT_ASCII = 0, 1, 2
+
+
+def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    """What `text.comparable` makes of each text, and whether it has words (else it stands for itself).
+
+    Args:
+        texts: no nulls.
+
+    Returns:
+        large_string (texts,), whose words stand between single spaces, and bool (texts,).
+
+    >>> comparable_texts(["The man's 2 T-shirts!", "?!"])[0].to_pylist()
+    ['the man two t-shirts', '?!']
+    """
+    given = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
+    given = given.cast(pa.large_string())
+    parts, kinds = [], np.empty(len(given), np.uint8)
+    for first in range(0, len(given), _AT_A_TIME):
+        part = given.slice(first, _AT_A_TIME)
+        parts.append(_ascii(part, kinds[first : first + len(part)]))
+    folded = pa.concat_arrays(parts) if parts else given
+    other = kinds == _NOT_ASCII
+    has_words: NDArray[np.bool_] = kinds == _HAS_WORDS
+    if other.any():
+        as_written = given.filter(pa.array(other)).to_numpy(zero_copy_only=False).tolist()
+        slow = pa.array([comparable(text) for text in as_written], pa.large_string())
+        folded = pc.replace_with_mask(folded, pa.array(other), slow)
+        has_words[other] = [bool(words(text)) for text in as_written]
+    return folded, has_words
+
+
+def words_of_texts(texts: Sequence[str] | pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int64], pa.Array]:
+    """The words of each text, `text.words`, as numbers.
+
+    Returns:
+        The word numbers of all texts, one after the other, where each text's start (texts + 1,), and the
+        words, large_string.
+
+    >>> numbers, starts, different = words_of_texts(["a cat", "", "cat?"])
+    >>> numbers.tolist(), starts.tolist(), different.to_pylist()
+    ([0, 1, 1], [0, 2, 2, 3], ['a', 'cat'])
+    """
+    return numbered_words(*comparable_texts(texts))
+
+
+def numbered_words(
+    folded: pa.Array, has_words: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], pa.Array]:
+    """The same from what `comparable_texts` gave."""
+    lists = pc.split_pattern(folded, " ")
+    if not has_words.all():
+        lists = pc.if_else(pa.array(has_words), lists, pa.scalar([], lists.type))
+    encoded = pc.list_flatten(lists).dictionary_encode()
+    starts = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum(pc.list_value_length(lists).to_numpy(), out=starts[1:])
+    return encoded.indices.to_numpy(), starts, encoded.dictionary
+
+
+def texts_of(array: pa.Array) -> list[str]:
+    """An Arrow array without nulls as a list, some times faster than Arrow makes one."""
+    listed: list[str] = array.to_numpy(zero_copy_only=False).tolist()
+    return listed
+
+
+def _ascii(part: pa.Array, kinds: NDArray[np.uint8]) -> pa.Array:
+    """The texts of a part, empty where they are not ASCII; says in `kinds` which is what."""
+    offsets = np.frombuffer(part.buffers()[1], np.int64)[part.offset : part.offset + len(part) + 1]
+    buffer = part.buffers()[2]
+    data = np.frombuffer(buffer, np.uint8) if buffer is not None and buffer.size else np.zeros(1, np.uint8)
+    out = np.empty(_LONGEST * int(offsets[-1] - offsets[0]), np.uint8)
+    ends = np.zeros(len(part) + 1, np.int64)
+    _fold(data, offsets, _SPELT, out, ends, kinds)
+    letters = out[: ends[-1]].copy()
+    return pa.LargeStringArray.from_buffers(len(part), pa.py_buffer(ends), pa.py_buffer(letters))
+
+
+@njit(cache=True)
+def _fold(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    spelt: NDArray[np.uint8],
+    out: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    kinds: NDArray[np.uint8],
+) -> None:
+    """Writes the comparable texts one after the other to `out`, and where each ends."""
+    filled = 0
+    for text in range(len(offsets) - 1):
+        start, end, before = offsets[text], offsets[text + 1], filled
+        if _is_ascii(data, start, end):
+            filled = _write_words(data, start, end, spelt, out, filled)
+            kinds[text] = _HAS_WORDS if filled > before else _NO_WORDS
+            if filled == before:
+                while start < end and _is_space(data[start]):
+                    start += 1
+                while end > start and _is_space(data[end - 1]):
+                    end -= 1
+                out[filled : filled + end - start] = data[start:end]  # no letters, hence no capitals
+                filled += end - start
+        else:
+            kinds[text] = _NOT_ASCII
+        ends[text + 1] = filled
+
+
+@njit(cache=True)
+def _is_ascii(data: NDArray[np.uint8], start: int, end: int) -> bool:
+    every = 0
+    for i in range(start, end):
+        every |= data[i]
+    return every < 128
+
+
+@njit(cache=True)
+def _write_words(
+    data: NDArray[np.uint8], start: int, end: int, spelt: NDArray[np.uint8], out: NDArray[np.uint8], filled: int
+) -> int:
+    """Writes the words between single spaces; gives where they end."""
+    before = filled
+    i = start
+    while i < end:
+        if _is_alnum(data[i]):
+            after = _word_end(data, i, end)
+            if filled > before:
+                out[filled] = 32
+                filled += 1
+            filled = _write_word(data, i, after, spelt, out, filled)
+            i = after
+        else:
+            i += 1
+    return filled
+
+
+@njit(cache=True)
+def _word_end(data: NDArray[np.uint8], start: int, end: int) -> int:
+    """Where the word ends that starts here: single hyphens and apostrophes between letters or digits belong to it."""
+    i = start
+    while i < end:
+        if not _is_alnum(data[i]) and not (
+            (data[i] == 45 or data[i] == 39) and i + 1 < end and _is_alnum(data[i + 1])
+        ):
+            break
+        i += 1
+    return i
+
+
+@njit(cache=True)
+def _write_word(
+    data: NDArray[np.uint8], start: int, end: int, spelt: NDArray[np.uint8], out: NDArray[np.uint8], filled: int
+) -> int:
+    """Writes a word in lower case, without possessive 's, small numbers spelt out; gives where it ends."""
+    if end - start > 2 and data[end - 2] == 39 and (data[end - 1] == 115 or data[end - 1] == 83):
+        end -= 2
+    number = -1
+    if end - start == 1 and 48 <= data[start] <= 57:
+        number = int(data[start]) - 48
+    elif end - start == 2 and data[start] == 49 and data[start + 1] == 48:
+        number = 10
+    if number >= 0:
+        for letter in spelt[number]:
+            if letter:
+                out[filled] = letter
+                filled += 1
+        return filled
+    for i in range(start, end):
+        out[filled] = data[i] + 32 if 65 <= data[i] <= 90 else data[i]
+        filled += 1
+    return filled
+
+
+@njit(cache=True)
+def _is_alnum(letter: int) -> bool:
+    return 48 <= letter <= 57 or 65 <= letter <= 90 or 97 <= letter <= 122
+
+
+@njit(cache=True)
+def _is_space(letter: int) -> bool:
+    """What str.strip takes off."""
+    return letter == 32 or 9 <= letter <= 13 or 28 <= letter <= 31

@@ -1,0 +1,96 @@
+"""Wu-Palmer similarity (WUP) of words and phrases, bit for bit NLTK's and fast enough to ask of every candidate.
+
+Chao et al. 2018, Supplement B, eq. 3 and 4. `wup` and `phrase_wup` are for a few words; whoever has many numbers the
+words of all phrases, makes `word_scores` of them once and calls `phrase_score` in a numba kernel.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.text.near_words import with_near_words
+from hf_vqa_mc.text.wordnet import load_wordnet
+from hf_vqa_mc.text.wu_palmer import WordScores, directed_score, exact_word_score, phrase_score
+
+__all__ = ["WordScores", "exact_word_score", "phrase_score", "phrase_wup", "word_scores", "wup"]
+
+NEAR_TABLE_FROM = 0.8
+"""From this threshold on all pairs are tabled: 2d/(2d + s) >= 0.8 leaves the few with path lengths s <= d/2."""
+
+
+def wup(word: str, other: str) -> float:
+    """Eq. 3: the best s.wup_similarity(o) of NLTK over the noun and adjective synsets s of a word and o of another.
+
+    In [0, 1], not always symmetric, and below 1 for some words with themselves (NLTK's path to an ancestor that is
+    deeper than the synset itself). A word without synsets has 1 with itself and 0 with others.
+
+    >>> round(wup("cat", "dog"), 3), round(wup("lady", "woman"), 3), wup("two", "three")
+    (0.857, 0.632, 0.9)
+    """
+    tokens, scores = _numbered([word], [other])
+    return float(directed_score(tokens, 0, 1, 1, 2, scores))
+
+
+def phrase_wup(phrase: Sequence[str], other: Sequence[str]) -> float:
+    """Eq. 4 (garbled in the paper's text): the larger of the two directed scores of two phrases, in [0, 1].
+
+    Directed: the product, over the words of the one phrase, of the best `wup` with a word of the other. A phrase
+    without words has 1 with another such and 0 with any other.
+
+    >>> phrase_wup(["a", "cute", "cat"], ["cat"])
+    1.0
+    """
+    tokens, scores = _numbered(phrase, other)
+    return float(phrase_score(tokens, 0, len(phrase), len(phrase), len(tokens), scores))
+
+
+def _numbered(phrase: Sequence[str], other: Sequence[str]) -> tuple[NDArray[np.int32], WordScores]:
+    numbers = {word: number for number, word in enumerate(dict.fromkeys([*phrase, *other]))}
+    return np.array([numbers[word] for word in (*phrase, *other)], np.int32), word_scores(list(numbers), 0.0)
+
+
+def word_scores(vocabulary: Sequence[str], threshold: float, *, nouns_only: bool = False) -> WordScores:
+    """The similarity of any two words of a vocabulary, as far as it matters for phrases that score `threshold`.
+
+    Args:
+        vocabulary: Different words; a word's number is its place.
+        threshold: In [0, 1]. `phrase_score` is exact for all scores from here on. From 0.8 on it looks word pairs
+            up (milliseconds to prepare), below it scores them as it goes (some hundred times slower).
+        nouns_only: Whether a word has its noun synsets alone, as in WUPS; a mere adjective has none then.
+
+    Raises:
+        InputError: The threshold is not a number in [0, 1].
+        ValueError: A word comes twice.
+    """
+    if not 0.0 <= threshold <= 1.0:
+        raise InputError(f"the WUP threshold must be a number from 0 to 1, not {threshold!r}")
+    if len(set(vocabulary)) != len(vocabulary):
+        raise ValueError("vocabulary: a word comes twice; expected different words")
+    exact = _exact_scores(vocabulary, nouns_only)
+    return exact if threshold < NEAR_TABLE_FROM else with_near_words(exact, threshold)
+
+
+def _exact_scores(vocabulary: Sequence[str], nouns_only: bool) -> WordScores:
+    """For scoring any pair by its synsets."""
+    wordnet = load_wordnet()
+    senses: list[int] = []
+    sense_starts = [0]
+    for word in vocabulary:
+        senses += wordnet.senses(word, nouns_only=nouns_only)
+        sense_starts.append(len(senses))
+    return WordScores(
+        near_starts=np.empty(0, np.int32),
+        near_words=np.empty(0, np.int32),
+        near_scores=np.empty(0, np.float64),
+        near_masks=np.empty(0, np.uint64),
+        sense_starts=np.array(sense_starts, np.int32),
+        senses=np.array(senses, np.int32),
+        depths=wordnet.depths,
+        min_depths=wordnet.min_depths,
+        reaches=wordnet.reaches,
+        ancestor_starts=wordnet.ancestor_starts,
+        ancestors=wordnet.ancestors,
+        distances=wordnet.distances,
+    )

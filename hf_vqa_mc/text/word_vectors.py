@@ -1,0 +1,127 @@
+"""Word vectors by name: a file, a name of gensim-data, or ``corpus``; never guessed."""
+
+import contextlib
+import logging
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.text.corpus_vectors import train_on_corpus
+from hf_vqa_mc.text.keyed_vectors import PICKLE_STARTS, read_keyed_vectors
+from hf_vqa_mc.text.vector_files import VectorTable, read_vector_file, table_checksum
+
+CORPUS = "corpus"
+_FILE_ENDINGS = frozenset((".bin", ".txt", ".vec", ".kv", ".gz", ".xz", ".zip"))
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """The vectors of the words that have one."""
+
+    name: str
+    """the file's name, the gensim-data name, or ``corpus``"""
+    sha256: str
+    """of the unpacked file; of words and vectors for .kv files and ``corpus``"""
+    dim: int
+    _vectors: NDArray[np.floating] = field(repr=False)
+    _row: dict[str, int] = field(repr=False)
+
+    def rows(self, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """The vectors of these words.
+
+        Returns:
+            Vectors, float32 (words, dim), zero where there is none, and whether there is one, bool (words,).
+        """
+        row = np.array([self._row.get(word, -1) for word in words], np.int64)
+        found = row >= 0
+        vectors = np.zeros((len(row), self.dim), np.float32)
+        vectors[found] = self._vectors[row[found]]
+        return vectors, found
+
+
+def load_word_vectors(
+    name: str, corpus: Callable[[], Iterable[list[str]]] | None = None, seed: int = 0
+) -> WordVectors:
+    """Loads or trains the word vectors that a user named.
+
+    Args:
+        name: the path of a word2vec (.bin, .txt), GloVe (.txt) or gensim (.kv, memory-mapped) file, each also packed
+            with gzip, xz or zip; or a name of gensim-data (the paper's: ``word2vec-google-news-300``), fetched once;
+            or ``corpus``, trained on ``corpus``.
+        corpus: gives the sentences of a dataset as lists of words; only called for ``corpus``, several times.
+        seed: only used for ``corpus``.
+
+    Raises:
+        InputError: there is no such file or name, or it does not hold word vectors; names the file and the place.
+    """
+    if name == CORPUS:
+        if corpus is None:
+            raise InputError(f"word vectors {CORPUS!r} are trained on a dataset's text; name a file")
+        words, vectors = train_on_corpus(corpus, seed)
+        return _indexed(CORPUS, VectorTable(words, vectors, table_checksum(words, vectors)))
+    path = Path(name).expanduser()
+    if path.is_dir():
+        raise InputError(f"word vectors {name}: expected a file, this is a folder")
+    if path.exists():
+        return _indexed(path.name, _read(path))
+    if path.suffix in _FILE_ENDINGS or path.name != name:
+        raise _missing_file(path)
+    return _indexed(name, _read(_from_gensim_data(name)))
+
+
+def _indexed(name: str, table: VectorTable) -> WordVectors:
+    last = len(table.words) - 1
+    # From the last to the first: of a word that occurs twice the first vector counts, as in gensim.
+    row = {word: last - back for back, word in enumerate(reversed(table.words))}
+    return WordVectors(name, table.sha256, table.vectors.shape[1], table.vectors, row)
+
+
+def _read(path: Path) -> VectorTable:
+    with unpacked(path) as file:
+        pickled = file.read(2) in PICKLE_STARTS
+    return read_keyed_vectors(path) if pickled else read_vector_file(path)
+
+
+def _missing_file(path: Path) -> InputError:
+    if not path.parent.is_dir():
+        return InputError(f"word vectors {path}: there is no folder {path.parent}")
+    near = get_close_matches(path.name, [file.name for file in path.parent.iterdir()], n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}?" if near else "expected a word2vec, GloVe or .kv file, or corpus"
+    return InputError(f"word vectors {path}: no such file; {hint}")
+
+
+def _from_gensim_data(name: str) -> Path:
+    """The vector file that gensim's downloader keeps for a name; fetched if it is not there.
+
+    What a gensim-data folder holds besides, a Python module that would load the file, is never run.
+    """
+    from gensim import downloader
+
+    kept = Path(downloader.BASE_DIR, name, f"{name}.gz")  # whole if it is there: gensim moves it into place
+    if kept.exists():
+        return kept
+    log = logging.getLogger(downloader.__name__)
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # it logs tracebacks where there is no network; the message below says it
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # its progress bar
+            known = downloader.info()["models"]
+            if name not in known:
+                raise unknown_name("word vectors (no such file, and no such name of gensim-data)", name, known)
+            return Path(downloader.load(name, return_path=True))
+    except InputError:
+        raise
+    except Exception as error:  # gensim raises bare exceptions
+        raise InputError(
+            f"word vectors {name}: there is no such file, and as a name of gensim-data it cannot be fetched ({error})"
+            "; give the path of a vector file"
+        ) from error
+    finally:
+        log.setLevel(level)

@@ -1,0 +1,168 @@
+"""The arithmetic of Wu-Palmer similarity as numba kernels: synsets, words, phrases; bit for bit NLTK's.
+
+Numbers come in and scores go out; who makes the numbers is `hf_vqa_mc.text.similarity`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.compiled import njit
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+_NO_REFERENCES: dict[str, Any] = {"_nrt": False}
+
+
+def reading(kernel: Kernel, forceinline: bool = False) -> Kernel:
+    """numba.njit for kernels that read arrays and allocate none.
+
+    They need no references counted; counting those to WordScores' arrays at each call takes nine tenths of the time.
+    """
+    compiled: Kernel = njit(cache=True, forceinline=forceinline, **_NO_REFERENCES)(kernel)
+    return compiled
+
+
+def reading_inline(kernel: Kernel) -> Kernel:
+    """The same for kernels that are called so often that the call itself costs."""
+    return reading(kernel, forceinline=True)
+
+
+class WordScores(NamedTuple):
+    """What `phrase_score` looks up; words and synsets are numbers.
+
+    Either a table of the near pairs (near_starts is not empty) or the synsets to score any pair by.
+    """
+
+    near_starts: NDArray[np.int32]  # (words + 1,) or (0,)
+    near_words: NDArray[np.int32]  # (pairs,): the words near word w, ascending, at near_starts[w]:near_starts[w + 1]
+    near_scores: NDArray[np.float64]  # (pairs,): wup(w, near word)
+    near_masks: NDArray[np.uint64]  # (words,) or (0,): bit n % 64 is set for each near word n
+    sense_starts: NDArray[np.int32]  # (words + 1,)
+    senses: NDArray[np.int32]  # (senses,): the synsets of word w at sense_starts[w]:sense_starts[w + 1]
+    depths: NDArray[np.uint8]  # this and what follows: see WordNet
+    min_depths: NDArray[np.uint8]
+    reaches: NDArray[np.uint8]
+    ancestor_starts: NDArray[np.int32]
+    ancestors: NDArray[np.int32]
+    distances: NDArray[np.uint8]
+
+
+@reading_inline
+def phrase_score(
+    tokens: NDArray[np.int32], a_start: int, a_end: int, b_start: int, b_end: int, scores: WordScores
+) -> float:
+    """`phrase_wup` of tokens[a_start:a_end] and tokens[b_start:b_end], to be called in kernels.
+
+    Args:
+        tokens: Word numbers of many phrases, one after the other.
+        a_start: Where the one phrase begins,
+        a_end: and ends.
+        b_start: Where the other begins,
+        b_end: and ends.
+        scores: `word_scores` of the words. Made for a threshold of 0.8 or more it gives 0.0 for some scores below it.
+    """
+    if a_start == a_end or b_start == b_end:
+        return 1.0 if a_start == a_end and b_start == b_end else 0.0
+    forth = directed_score(tokens, a_start, a_end, b_start, b_end, scores)
+    if forth == 1.0:
+        return forth
+    return max(forth, directed_score(tokens, b_start, b_end, a_start, a_end, scores))
+
+
+@reading_inline
+def directed_score(
+    tokens: NDArray[np.int32], a_start: int, a_end: int, b_start: int, b_end: int, scores: WordScores
+) -> float:
+    """Eq. 4 in one direction: the product, over the words of phrase a in order, of the best score with one of b."""
+    if scores.near_starts.size > 0 and not _all_near(tokens, a_start, a_end, b_start, b_end, scores):
+        return 0.0
+    product = 1.0
+    for i in range(a_start, a_end):
+        best = 0.0
+        for j in range(b_start, b_end):
+            best = max(best, _word_score(tokens[i], tokens[j], scores))
+        product *= best
+        if product == 0.0:
+            break
+    return product
+
+
+@reading_inline
+def _all_near(
+    tokens: NDArray[np.int32], a_start: int, a_end: int, b_start: int, b_end: int, scores: WordScores
+) -> bool:
+    """False where some word of phrase a is near no word of b: for most phrases, with a look at one number a word."""
+    words = np.uint64(0)
+    for j in range(b_start, b_end):
+        words |= np.uint64(1) << np.uint64(tokens[j] & 63)
+    for i in range(a_start, a_end):
+        if scores.near_masks[tokens[i]] & words == 0:
+            return False
+    return True
+
+
+@reading
+def _word_score(word: int, other: int, scores: WordScores) -> float:
+    if scores.near_starts.size == 0:
+        return exact_word_score(word, other, scores)
+    low, high = scores.near_starts[word], scores.near_starts[word + 1]
+    while high - low > 8:  # a cache line or so is quicker read through than halved
+        middle = (low + high) // 2
+        if scores.near_words[middle] <= other:
+            low = middle
+        else:
+            high = middle
+    for i in range(low, high):
+        if scores.near_words[i] == other:
+            return float(scores.near_scores[i])
+    return 0.0
+
+
+@reading
+def exact_word_score(word: int, other: int, scores: WordScores) -> float:
+    """Eq. 3 for two word numbers, to be called in kernels; exact whatever the threshold `scores` were made for."""
+    if scores.sense_starts[word] == scores.sense_starts[word + 1]:
+        return 1.0 if word == other else 0.0
+    best = 0.0
+    for i in range(scores.sense_starts[word], scores.sense_starts[word + 1]):
+        for j in range(scores.sense_starts[other], scores.sense_starts[other + 1]):
+            best = max(best, _synset_score(scores.senses[i], scores.senses[j], scores))
+    return best
+
+
+@reading
+def _synset_score(synset: int, other: int, scores: WordScores) -> float:
+    """NLTK's synset.wup_similarity(other)."""
+    i, j = least_common_subsumer(synset, other, scores)
+    if i < 0:  # NLTK puts a root right above an adjective and, for its sake, above a noun's farthest ancestor
+        return 2.0 / (int(scores.reaches[synset]) + int(scores.reaches[other]) + 4)
+    depth = int(scores.depths[scores.ancestors[i]])
+    return (2.0 * depth) / (int(scores.distances[i]) + depth + int(scores.distances[j]) + depth)
+
+
+@reading
+def least_common_subsumer(synset: int, other: int, scores: WordScores) -> tuple[int, int]:
+    """The common ancestor that NLTK takes: the deepest by min_depth, of equally deep ones `synset`, else by name.
+
+    Returns:
+        Its places in scores.ancestors, in the row of `synset` and in that of `other`; (-1, -1) if there is none.
+    """
+    ancestors, min_depths = scores.ancestors, scores.min_depths
+    i, i_end = scores.ancestor_starts[synset], scores.ancestor_starts[synset + 1]
+    j, j_end = scores.ancestor_starts[other], scores.ancestor_starts[other + 1]
+    if ancestors[i_end - 1] != ancestors[j_end - 1]:  # the roots: all nouns share one, an adjective is its own
+        return -1, -1
+    while ancestors[i] != ancestors[j]:
+        step = ancestors[i] < ancestors[j]  # steps instead of branches, which no processor could foresee
+        i += step
+        j += not step
+    k = j + 1  # the first in common is the deepest of smallest name; is the synset itself among the equally deep?
+    while k < j_end and min_depths[ancestors[k]] == min_depths[synset] == min_depths[ancestors[i]]:
+        if ancestors[k] == synset:
+            while ancestors[i] != synset:
+                i += 1
+            return i, k
+        k += 1
+    return i, j

@@ -1,0 +1,7 @@
+"""The verbs: one file each, with its settings, its function and its result; Python and the command line share them.
+
+``hf_vqa_mc.<name>`` is the function ``<name>`` of the module ``verbs.<name>``.
+"""
+
+VERBS = ("audit",)
+"""In the order of ``vqa-mc -h``."""

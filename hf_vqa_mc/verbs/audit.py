@@ -1,0 +1,185 @@
+"""``hf_vqa_mc.audit`` and ``vqa-mc audit``: which shortcuts solve a multiple-choice benchmark."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.audits.settings import ProbeSettings
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import option, subset, verb
+from hf_vqa_mc.result import Result
+from hf_vqa_mc.verbs.benchmark_options import BenchmarkOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from hf_vqa_mc.audits.audited import Audit
+    from hf_vqa_mc.audits.verdict import Gain
+
+FAILED = 3
+"""Exit code where a shortcut gains more than ``fail_above``."""
+
+
+def default_folder(given: Mapping[str, Any]) -> Path:
+    """The output folder of the command: ``vqa_mc_audit/NAME``."""
+    from hf_vqa_mc.report.audit_folder import AUDITS, folder_name
+
+    return AUDITS / folder_name(given["dataset"], given.get("config"), given.get("split"))
+
+
+@dataclass(frozen=True)
+class AuditSettings(ProbeSettings, BenchmarkOptions):
+    """Find the shortcuts that solve a multiple-choice benchmark: without the image, the question, or both.
+
+    Heuristics (the longest choice, the first, the most frequent answer ...) and trained probes are compared with
+    random guessing. They are fitted on the training split; without one, on other folds of the same rows.
+
+    Raises:
+        InputError: an option is out of range; names it.
+    """
+
+    output: Path | None = option(
+        "Folder for report.html, audit.json and rows.parquet.", None, panel="Running", cli_default=default_folder
+    )
+    fail_above: float | None = option(
+        "Exit with code 3 if a shortcut gains more than this fraction of the rows over random guessing, such as 0.05: "
+        "if its whole 95% interval lies above.",
+        None,
+        check=("a fraction of the rows from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
+        panel="Running",
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditResult(Result):
+    """The shortcuts of a benchmark, its findings, and the verdict."""
+
+    audit: "Audit"
+    settings: AuditSettings
+    written: tuple[Path, ...] = ()
+
+    @property
+    def exceeding(self) -> "list[Gain]":
+        """The shortcuts whose 95% interval lies above ``fail_above``."""
+        from hf_vqa_mc.audits.verdict import exceeding
+
+        return [] if self.settings.fail_above is None else exceeding(self.audit.gains, self.settings.fail_above)
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """3 where a shortcut exceeds ``fail_above``."""
+        return FAILED if self.exceeding else 0
+
+    def report(self) -> "Iterator[RenderableType]":
+        """The table of shortcuts, the verdict, findings and files."""
+        figures = self.audit.as_json()
+        yield f"{self.audit.benchmark.test.place}: {figures['rows']:,} rows"
+        yield shortcut_table([self.audit])
+        yield TABLE_NOTE
+        if figures["read_as"]:
+            yield f"read: {figures['read_as']}"
+        lines = [
+            figures["verdict"],
+            figures["caveat"],
+            *(finding["sentence"] for finding in figures["findings"]),
+            ambiguity(figures),
+            *(f"Not run: {one['name']} ({one['why']})." for one in figures["not_run"]),
+            *(f"Split {name} was left out: {why}" for name, why in self.audit.benchmark.left_out.items()),
+        ]
+        for line in filter(None, lines):
+            yield f"\n{line}"
+        yield from (f"\nwrote {path}" if path == self.written[0] else f"wrote {path}" for path in self.written)
+        if self.exceeding:
+            named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in self.exceeding)
+            yield f"above {100 * (self.settings.fail_above or 0):g} points: {named}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, as in audit.json; fractions."""
+        return {**self.audit.as_json(), "written": [str(path) for path in self.written]}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per shortcut: name, accuracy, gain over random guessing and its 95% interval."""
+        import pandas as pd
+
+        return pd.DataFrame([gain.as_json() for gain in self.audit.gains])
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Write report.html, audit.json and rows.parquet to a folder."""
+        from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
+
+        check_audit_folder(Path(path), "output", self.settings.paths)
+        return write_audit(Path(path), self.audit)
+
+
+def run_audit(settings: AuditSettings, progress: Progress) -> AuditResult:
+    """Audit a benchmark.
+
+    Returns:
+        The shortcuts with their gains, findings and verdict; written to ``output`` if given.
+
+    Raises:
+        InputError: the benchmark, word vectors, features or language model cannot be used.
+    """
+    from hf_vqa_mc.audits import audit as audit_benchmark
+    from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
+
+    if settings.output is not None:
+        check_audit_folder(settings.output, "--output", settings.paths)
+    done = audit_benchmark(settings.read(progress), subset(settings, ProbeSettings), progress)
+    written = [] if settings.output is None else write_audit(settings.output, done, progress=progress)
+    return AuditResult(done, settings, tuple(written))
+
+
+audit = verb(
+    "audit",
+    AuditSettings,
+    run_audit,
+    examples=("vqa-mc audit vqa_mc easyvqa_iou_qou", "vqa-mc audit benchmark.tsv --fail-above 0.05"),
+)
+
+TABLE_NOTE = (
+    "Percent of rows, points; ! beats random guessing after Holm's correction; what sees everything is no shortcut."
+)
+
+
+def shortcut_table(audits: "list[Audit]") -> "Table":
+    """One row per shortcut: accuracy and gain; before and after a remedy where there are two audits."""
+    from rich.table import Table
+    from rich.text import Text
+
+    two = len(audits) == 2
+    table = Table()
+    table.add_column("shortcut", overflow="fold")
+    for moment in ("before\n", "after\n") if two else ("",):
+        for heading in ("accuracy", "gain") if two else ("accuracy", "gain", "95% interval"):
+            table.add_column(f"{moment}{heading}", justify="right", no_wrap=True)
+    found = [{gain.shortcut.name: gain for gain in done.gains} for done in audits]
+    for name in dict.fromkeys(name for gains in found for name in gains):
+        table.add_row(Text(name), *(cell for gains in found for cell in _cells(gains.get(name), two)))
+    chances = [f"{100 * float(done.rows.chance.mean()):.1f}" for done in audits]
+    table.add_row("chance", *(cell for chance in chances for cell in ([chance, ""] if two else [chance, "", ""])))
+    return table
+
+
+def _cells(gain: "Gain | None", short: bool) -> list[str]:
+    """The figures of a shortcut; empty where it made no prediction."""
+    if gain is None:
+        return [""] * (2 if short else 3)
+    found = gain.estimate
+    reached = [f"{100 * found.accuracy:.1f}", f"{100 * found.gain:+.1f}{'!' if gain.alarm else ' '}"]
+    return reached if short else [*reached, f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"]
+
+
+def ambiguity(figures: Mapping[str, Any]) -> str:
+    """The share of possibly correct decoys, in a sentence."""
+    from hf_vqa_mc.audits.finding import percent
+
+    found = figures["may_be_right"]
+    reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
+    listed = f" ({', '.join(reasons)})" if reasons else ""
+    if not found["share"]:
+        return f"None of {found['decoys']:,} decoys is possibly correct{listed}."
+    return f"Of {found['decoys']:,} decoys {percent(found['share'], 1)} are possibly correct{listed}."

@@ -1,0 +1,87 @@
+"""A whole audit: what its figures rest on, and what they are told as."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_vqa_mc.audits import ProbeSettings, audit
+from hf_vqa_mc.benchmarks import Benchmark
+from hf_vqa_mc.errors import InputError
+from tests.audits.planted import planted, split_of
+
+QUICK = ProbeSettings(probes=False)
+
+
+def benchmark(asked, train=None, **more):
+    splits = {"test": split_of(asked, **more)} | ({"train": split_of(train, "train")} if train is not None else {})
+    return Benchmark("planted", None, "test", splits, None, {})
+
+
+def test_figures_are_json_that_every_program_reads():
+    done = audit(benchmark(planted("question cue", 0.5, 500, 0)[0]), ProbeSettings(probe_rows=300))
+    told = json.loads(json.dumps(done.as_json(), allow_nan=False))
+    assert told["rows"] == 500
+    assert told["chance"] == pytest.approx(0.25)
+    assert [one["gain"] for one in told["shortcuts"]] == sorted(
+        (one["gain"] for one in told["shortcuts"]), reverse=True
+    )
+    assert {one["knows"] for one in told["shortcuts"]} == {"choices", "question"}
+    assert told["may_be_right"]["decoys"] == 1500
+    assert sum(one["rows"] for one in told["calibration"]) == 500
+
+
+def test_rules_that_count_learn_from_train_where_there_is_one():
+    (asked, *_), (train, *_) = (planted("frequency", 0.8, 300, seed) for seed in (0, 1))
+    alone, taught = audit(benchmark(asked), QUICK), audit(benchmark(asked, train), QUICK)
+    assert alone.as_json()["learnt_from"] == "5 folds of test"
+    assert taught.as_json()["learnt_from"] == "train"
+    folds = {gain.shortcut.name: gain.shortcut.folds for gain in taught.gains}
+    assert set(folds.values()) == {0}
+    assert {gain.shortcut.folds for gain in alone.gains} == {0, 5}
+
+
+def test_types_are_told_by_themselves_where_there_are_enough_rows():
+    table = planted("position", 0.5, 400, 0)[0]
+    types = ["many"] * 300 + ["few"] * 20 + [""] * 80
+    place = table.schema.get_field_index("question_type")
+    done = audit(benchmark(table.set_column(place, "question_type", pa.array(types))), QUICK)
+    (only,) = done.as_json()["per_type"]
+    assert (only["type"], only["rows"]) == ("many", 300)
+    strongest = next(gain for gain in done.gains if gain.shortcut.knows == "choices")
+    assert only["shortcuts"][strongest.shortcut.name]["gain"] == pytest.approx(
+        strongest.shortcut.scores[:300].mean() - 0.25
+    )
+
+
+def test_a_benchmark_that_does_not_place_its_choices_has_no_positions():
+    table = planted("position", 1.0, 200, 0)[0]
+    assert any("choice A" in gain.shortcut.name for gain in audit(benchmark(table), QUICK).gains)
+    unplaced = audit(benchmark(table, placed=False), QUICK)
+    assert not any(gain.shortcut.name.startswith(("choice ", "last ")) for gain in unplaced.gains)
+
+
+def test_the_blind_pick_is_a_place_among_the_published_choices():
+    table, _, _ = planted("question cue", 1.0, 400, 0)
+    done = audit(benchmark(table), ProbeSettings(probe_rows=400))
+    picks = done.picked_blind(list(range(400)))
+    labels = table["label"].to_numpy()
+    agree = np.mean([picks[row] == labels[row] for row in range(400)])
+    expected = np.mean([one.shortcut.scores.mean() for one in done.probed if one.shortcut.knows == "question"])
+    assert agree == pytest.approx(expected, abs=0.1)
+    assert agree > 0.5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"probe_rows": 0}, "--probe-rows 0: expected 1 or more"),
+        ({"time_limit": 0.0}, "--time-limit 0.0: expected seconds"),
+        ({"time_limit": float("nan")}, "--time-limit nan: expected seconds"),
+        ({"mlps": True}, "--mlps need word vectors"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
+        ProbeSettings(**wrong)

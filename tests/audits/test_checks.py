@@ -1,0 +1,156 @@
+"""Rules without training: each picks what its name says, and planted shortcuts are found as large as they are."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.audits import number_rows
+from hf_vqa_mc.audits.checks import shortcut_checks
+from hf_vqa_mc.audits.estimates import ALARM_LEVEL, estimate, holm
+from hf_vqa_mc.audits.folds import folds_of
+from hf_vqa_mc.audits.shortcut import FOLDS
+from hf_vqa_mc.benchmarks.benchmark import ROWS
+from tests.audits.planted import RULES, planted, split_of
+
+
+def rows_of(*rows):
+    questions, choices, labels = zip(*rows, strict=True)
+    return number_rows({"test": pa.table({"question": questions, "choices": choices, "label": labels})})["test"]
+
+
+def picked(*rows, placed=True, train=None):
+    asked = rows_of(*rows)
+    found = shortcut_checks(asked, placed, np.arange(len(rows), dtype=np.int8) % FOLDS, train)
+    return {shortcut.name: shortcut.scores.tolist() for shortcut in found}
+
+
+def test_places_are_those_of_the_benchmark_and_rows_with_fewer_choices_pick_at_random():
+    scores = picked(("?", ["a", "b", "c"], 2), ("?", ["d", "e"], 1), ("?", ["f", "g"], 0))
+    assert scores["choice A"] == [0, 0, 1]
+    assert scores["choice B"] == [0, 1, 0]
+    assert scores["choice C"] == [1, 0.5, 0.5]
+    assert scores["last choice"] == [1, 1, 0]
+
+
+def test_a_benchmark_that_names_no_order_has_no_rules_for_places():
+    assert not {"choice A", "choice B", "last choice"} & picked(("?", ["a", "bb"], 0), placed=False).keys()
+
+
+def test_the_last_choice_is_left_out_where_it_is_always_the_same_place():
+    assert "last choice" not in picked(("?", ["a", "b"], 0), ("?", ["c", "d"], 1))
+
+
+def test_at_most_ten_places_are_looked_at():
+    scores = picked(("?", [f"choice {n}" for n in range(12)], 0), ("?", ["x", "y"], 0))
+    assert [name for name in scores if name.startswith("choice ")] == [f"choice {letter}" for letter in "ABCDEFGHIJ"]
+
+
+def test_length_is_counted_in_characters_and_ties_are_shared():
+    scores = picked(("?", ["ééé", "abcd", "x"], 0), ("?", ["aa", "bb", "c"], 1), ("?", ["  a  ", "bb"], 1))
+    assert scores["longest choice"] == [0, 0.5, 1]
+    assert scores["shortest choice"] == [0, 0, 0]
+
+
+def test_the_most_offered_choice_reads_the_same_but_for_case():
+    scores = picked(("?", ["Red", "blue"], 0), ("?", ["red.", "green"], 0), ("?", ["RED", "black"], 1))
+    assert scores["most offered choice"] == [1, 1, 0]
+    assert scores["least offered choice"] == [0, 0, 1]
+
+
+def test_the_odd_one_out_is_spelt_unlike_the_others():
+    scores = picked(("?", ["a red ball", "a red bell", "elephant"], 2), ("?", ["cat", "cats", "dog"], 0))
+    assert scores["odd one out"] == [1, 0]
+    assert scores["most like the others"] == [0, 0.5]
+
+
+def test_the_words_of_the_question_are_counted_for_each_choice():
+    scores = picked(("Is the cat red?", ["a red cat", "the cat", "dog"], 1), ("Two?", ["2", "one"], 0))
+    assert scores["most words of the question"] == [1, 1]
+
+
+def test_rules_that_say_nothing_are_left_out():
+    assert set(picked(("?", ["ab", "cd"], 0), ("?", ["ef", "gh"], 1), placed=False)) == {
+        "answer prior (eq. 2)",
+        "question and answer prior",
+    }
+
+
+texts = st.text(st.sampled_from("ab é-世"), max_size=6)
+some_rows = st.lists(
+    st.tuples(texts, st.lists(texts, min_size=1, max_size=5), st.integers(0, 4)).map(
+        lambda row: (row[0], row[1], row[2] % len(row[1]))
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(some_rows, st.randoms())
+def test_no_rule_sees_in_which_order_the_choices_are_held(rows, chance):
+    moved = []
+    for question, choices, label in rows:
+        order = chance.sample(range(len(choices)), len(choices))
+        moved.append((question, [choices[place] for place in order], order.index(label)))
+    assert picked(*rows, placed=False) == picked(*moved, placed=False)
+
+
+@settings(deadline=None)
+@given(some_rows)
+def test_with_any_label_the_scores_of_a_row_sum_to_one(rows):
+    asked = [(question, choices, label) for question, choices, _ in rows[:1] for label in range(len(choices))]
+    for name, scores in picked(*asked).items():
+        if "prior" not in name and name != "last choice":
+            assert sum(scores) == pytest.approx(1.0)
+
+
+def test_rows_of_one_image_are_in_one_fold_whatever_the_other_rows():
+    table = planted("none", 0.0, 500, 0)[0]
+    folds, images = folds_of(split_of(table)), np.array(table["image_id"])
+    assert all(len(set(folds[images == image].tolist())) == 1 for image in set(images.tolist()))
+    assert set(folds.tolist()) == set(range(FOLDS))
+    assert folds_of(split_of(table.slice(100, 50))).tolist() == folds[100:150].tolist()
+    without = table.set_column(1, ROWS.field("image_id"), pa.array([""] * 500))
+    assert np.bincount(folds_of(split_of(without))).min() > 60  # by question_id
+
+
+def audited(bias, strength, size, seed):
+    table, _, truth = planted(bias, strength, size, seed)
+    split, asked = split_of(table), number_rows({"test": table})["test"]
+    found = shortcut_checks(asked, split.placed, folds_of(split), None)
+    return {one.name: estimate(one.scores, asked.chance, split.clusters, one.inflation) for one in found}, truth
+
+
+@pytest.mark.parametrize("bias", [bias for bias, rule in RULES.items() if rule])
+def test_a_planted_shortcut_is_found_as_large_as_it_is(bias):
+    inside = 0
+    for seed in range(20):
+        results, truth = audited(bias, (0.1, 0.3, 0.6)[seed % 3], 300, seed)
+        inside += results[RULES[bias]].low <= truth <= results[RULES[bias]].high
+    assert inside >= 17  # .ci/bench audit has 100 seeds of each
+
+
+def test_a_dataset_without_shortcuts_raises_no_alarm():
+    alarms = sum(
+        min(holm([result.p for result in audited("none", 0.0, 600, seed)[0].values()])) < ALARM_LEVEL
+        for seed in range(20)
+    )
+    assert alarms <= 2
+
+
+def test_what_is_counted_never_promises_more_than_there_is():
+    for seed in range(10):
+        results, truth = audited("question cue", 0.6, 2000, seed)
+        assert 0.05 < results["question and answer prior"].low < truth
+        assert results["answer prior (eq. 2)"].p > 0.001
+
+
+def test_a_train_split_is_counted_in_place_of_other_folds():
+    tables = {"train": planted("question cue", 0.6, 3000, 1)[0], "test": planted("question cue", 0.6, 500, 2)[0]}
+    numbered = number_rows(tables)
+    found = shortcut_checks(numbered["test"], True, folds_of(split_of(tables["test"])), numbered["train"])
+    counted = {shortcut.name: shortcut for shortcut in found if "prior" in shortcut.name}
+    assert [shortcut.folds for shortcut in counted.values()] == [0, 0]
+    assert counted["question and answer prior"].scores.mean() == pytest.approx(0.25 + 0.45, abs=0.07)

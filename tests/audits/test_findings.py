@@ -1,0 +1,166 @@
+"""What is odd about rows is found where it is, and counted."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.audits import number_rows
+from hf_vqa_mc.audits.ambiguity import GENERAL, NAMED, SAME, VECTORS, WUP, _normalised, may_be_right
+from hf_vqa_mc.audits.checks import shortcut_checks
+from hf_vqa_mc.audits.findings import findings
+from hf_vqa_mc.benchmarks.benchmark import ROWS
+from hf_vqa_mc.scoring.vqa_normalisation import normalised
+from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.similarity import phrase_wup
+from hf_vqa_mc.text.word_vectors import WordVectors
+from tests.audits.planted import split_of
+
+
+def table(*rows):
+    """Rows of (image, question, choices); the target is the first choice."""
+    images, questions, choices = zip(*rows, strict=True)
+    n = len(rows)
+    ids = [str(row) for row in range(n)]
+    return pa.table([ids, images, questions, choices, [0] * n, [""] * n, [[]] * n, [[]] * n], schema=ROWS)
+
+
+def found(**splits):
+    numbered = number_rows(splits)
+    all_splits = {name: split_of(rows, name) for name, rows in splits.items()}
+    return {finding.name: finding for finding in findings(all_splits, numbered, "test")}
+
+
+def test_a_target_in_the_question_is_told_beside_the_decoys():
+    asked = table(("i", "Is the red cat big?", ["cat", "dog", "big"]), ("j", "Why?", ["x", "y"]))
+    finding = found(test=asked)["target in the question"]
+    assert (finding.count, finding.of, finding.rows.tolist()) == (1, 2, [0])
+    assert "50.0% of the rows" in finding.sentence
+    assert "33.3% of the decoys" in finding.sentence
+
+
+def test_choices_that_repeat_or_contain_one_another_are_told_apart():
+    asked = table(
+        ("a", "?", ["red", "Red.", "blue"]),
+        ("b", "?", ["red", "red and white", "blue"]),
+        ("c", "?", ["ponytail", "pony-tail", "hat"]),
+        ("d", "?", ["no", "snow", "x"]),
+        ("e", "?", ["", "!", "世界"]),
+    )
+    named = found(test=asked)
+    assert named["choices that repeat"].rows.tolist() == [0]
+    assert "the target itself" in named["choices that repeat"].sentence
+    assert named["choices that contain one another"].rows.tolist() == [1, 2]
+
+
+def test_decoys_that_are_the_target_of_no_row_of_any_split_are_counted():
+    splits = {
+        "test": table(("a", "?", ["cat", "dog", "owl"]), ("b", "?", ["dog", "cat"])),
+        "train": table(("c", "?", ["Owl", "bat"])),
+    }
+    assert "decoys that are never right" not in found(**splits)
+    finding = found(test=splits["test"])["decoys that are never right"]
+    assert (finding.per, finding.count, finding.of, finding.rows.tolist()) == ("decoys", 1, 3, [0])
+
+
+def test_rows_that_repeat_do_so_in_any_order_of_the_choices():
+    asked = table(("a", "q", ["x", "y"]), ("a", "q", ["y", "x"]), ("b", "q", ["x", "y"]), ("a", "r", ["x", "y"]))
+    named = found(test=asked)
+    assert named["rows that repeat"].rows.tolist() == [1]
+    assert named["same question on several images"].rows.tolist() == [0, 1, 2]
+    assert "in none of these the target is the same" in named["same question on several images"].sentence
+
+
+def test_without_images_question_and_choices_make_a_row():
+    asked = table(("", "q", ["x", "y"]), ("", "q", ["x", "y"]), ("", "q", ["x", "z"]))
+    named = found(test=asked)
+    assert named["rows that repeat"].rows.tolist() == [1]
+    assert "same question on several images" not in named
+
+
+def test_what_other_splits_give_away_is_named_by_split():
+    asked = table(("a", "q", ["x", "y"]), ("b", "q", ["z", "y"]), ("", "r", ["x", "y"]), ("c", "s", ["x", "y"]))
+    train = table(("a", "q", ["v", "w"]), ("b", "t", ["x", "y"]), ("", "r", ["y", "x"]))
+    named = found(test=asked, train=train)
+    assert named["image of train"].rows.tolist() == [0, 1]
+    assert named["image and question of train"].rows.tolist() == [0]
+    assert named["question and choices of train"].rows.tolist() == [2]
+    assert not any("test" in name for name in named)
+
+
+def test_nothing_odd_is_nothing_found():
+    assert found(test=table(("a", "q", ["x", "y"]), ("b", "r", ["y", "x"]))) == {}
+
+
+def flagged(rows, answers=None, vectors=None):
+    asked = number_rows({"test": table(*(("i", "?", choices) for choices in rows))})["test"]
+    reasons = may_be_right(asked, answers or [[] for _ in rows], vectors)
+    return {reason: {(int(row), int(place)) for row, place in np.argwhere(flags)} for reason, flags in reasons.items()}
+
+
+def test_decoys_that_may_be_right_say_why():
+    rows = [["dog", "animal", "Dogs", "a dog"], ["tree", "plant", "car"], ["two", "2", "10"], ["the", "a", "an"]]
+    flags = flagged(rows, [["dog", "an animal"], ["car."], [], ["the"]])
+    assert flags[SAME] == {(0, 3), (2, 1)}
+    assert flags[NAMED] == {(0, 1), (0, 3), (1, 2)}
+    assert flags[WUP] == {(0, 2), (0, 3), (1, 1), (2, 1)}
+    assert flags[GENERAL] == {(0, 1), (1, 1)}
+    assert VECTORS not in flags
+
+
+def test_general_words_are_found_either_way_round_but_not_those_that_fit_anything():
+    flags = flagged([["animal", "dog"], ["person", "woman"], ["dog", "object"], ["hot dog", "dog"], ["xyzzy", "dog"]])
+    assert flags[GENERAL] == {(0, 1), (1, 1)}
+
+
+def test_near_word_vectors_are_those_of_all_words():
+    names = ["running", "jogging", "sofa", "red"]
+    vectors = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.5, -1]], np.float32)
+    given = WordVectors("made", "0" * 64, 2, vectors, {name: row for row, name in enumerate(names)})
+    flags = flagged([["running", "jogging", "sofa", "unheard"], ["unheard", "running"]], vectors=given)
+    assert flags[VECTORS] == {(0, 1)}
+
+
+some_words = st.sampled_from(
+    ["dog", "cat", "puppy", "a", "two", "three", "xyzzy", "plugh", "red", "man's", "women", "!"]
+)
+phrases = st.lists(some_words, min_size=1, max_size=3).map(" ".join)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.lists(phrases, min_size=2, max_size=4), min_size=1, max_size=6))
+def test_wordnet_similarity_is_that_of_the_phrases(rows):
+    expected = {
+        (row, place)
+        for row, choices in enumerate(rows)
+        for place, choice in enumerate(choices)
+        if place and (words(choices[0]) == words(choice) or phrase_wup(words(choices[0]), words(choice)) >= 0.9)
+        if words(choice) or choice == choices[0]
+    }
+    assert flagged(rows)[WUP] == expected
+
+
+@given(st.lists(st.one_of(st.text(), st.text(st.sampled_from("anthe 10dots'-.,\n"), max_size=12))))
+def test_many_answers_are_normalised_as_each_is(texts):
+    assert _normalised(pa.array(texts, pa.large_string())).to_pylist() == [normalised(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "text", ["dont", "Dont", "an apple", "none", "The Two", "hot dog", "I d", "id", "1,000", "a\x0bb"]
+)
+def test_answers_that_the_official_program_changes_are_changed(text):
+    assert _normalised(pa.array([text], pa.large_string())).to_pylist() == [normalised(text)]
+
+
+def test_endless_texts_cost_no_more_than_they_are_long():
+    endless, other = "dog cat " * 300_000, "cat dog " * 300_000
+    named = table(("i", endless, [endless, "fish " * 300_000, "é" * 1_000_000]))
+    assert found(test=named)["target in the question"].rows.tolist() == [0]
+    asked = table(
+        ("i", endless, [endless, other, "dog", "é" * 1_000_000]), ("j", "Why?", ["a" * 3_000_000, "a" * 2_999_999])
+    )
+    rows = number_rows({"test": asked})["test"]
+    assert rows.vocabulary.beginnings.shape[1] < 100
+    assert may_be_right(rows, [[], []], None)[WUP].tolist() == [[False, True, True, False], [False] * 4]
+    assert shortcut_checks(rows, True, np.array([0, 1], np.int8), None)

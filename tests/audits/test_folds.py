@@ -1,0 +1,110 @@
+"""Who is learnt from for whom, where there is no training split: what other rows' answers give away is no shortcut."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_vqa_mc.audits import ProbeSettings, audit, number_rows
+from hf_vqa_mc.audits.folds import folds_of
+from hf_vqa_mc.benchmarks import Benchmark
+from hf_vqa_mc.benchmarks.benchmark import ROWS
+from tests.audits.planted import split_of
+
+
+def table(rows):
+    """Rows of (image, question, choices, label)."""
+    return pa.table(
+        [
+            pa.array(values, field.type)
+            for field, values in zip(
+                ROWS,
+                (
+                    [f"q{number}" for number in range(len(rows))],
+                    [row[0] for row in rows],
+                    [row[1] for row in rows],
+                    [row[2] for row in rows],
+                    [row[3] for row in rows],
+                    [""] * len(rows),
+                    [[]] * len(rows),
+                    [[]] * len(rows),
+                ),
+                strict=True,
+            )
+        ],
+        schema=ROWS,
+    )
+
+
+def folds(rows):
+    split = split_of(table(rows))
+    return folds_of(split, number_rows({"test": split.rows})["test"])
+
+
+def pairs(count, seed=0):
+    """Every question is asked of two images, and each of its choices is right once: nobody blind beats one half."""
+    draws = np.random.default_rng(seed)
+    rows = []
+    for number in range(count):
+        choices = [f"thing {number}", f"other {number}"]
+        for label in draws.permutation(2):
+            rows.append((f"image {len(rows)}", f"which is it {number}", choices, int(label)))
+    return table([rows[place] for place in draws.permutation(len(rows))])
+
+
+def others_answers(count, seed=0):
+    """Every answer is right once and three others' answers stand beside it; all are offered four times."""
+    draws = np.random.default_rng(seed)
+    rows = []
+    names = draws.permutation(count)
+    steps = draws.permutation(np.arange(1, count))[:3]
+    for number in range(count):
+        others = (number + steps) % count
+        choices = [f"answer {names[one]}" for one in draws.permutation([number, *others])]
+        rows.append((f"image {number}", "which is it", choices, choices.index(f"answer {names[number]}")))
+    return table(rows)
+
+
+def test_rows_that_share_their_choices_are_together_whatever_the_order():
+    rows = [(f"i{n}", "what", [f"a{n // 2}", f"b{n // 2}", "c"][:: 1 - 2 * (n % 2)], 0) for n in range(60)]
+    found = folds(rows)
+    assert (found[::2] == found[1::2]).all()
+    assert len(set(found.tolist())) == 5
+
+
+def test_rows_of_an_image_stay_together_with_those_that_share_choices_with_either():
+    rows = [
+        ("one", "q", ["a", "b"], 0),
+        ("one", "q", ["c", "d"], 0),
+        ("two", "q", ["d", "c"], 0),
+        ("two", "q", ["e"], 0),
+    ]
+    others = [(f"x{n}", "q", [f"u{n}", f"v{n}"], 0) for n in range(60)]
+    assert len(set(folds(rows + others)[:4].tolist())) == 1
+
+
+def test_choices_that_many_rows_share_bind_nobody():
+    found = folds([(f"i{n}", "is it", ["yes", "no"], n % 2) for n in range(200)])
+    assert np.bincount(found).min() > 20
+
+
+def test_no_part_swallows_the_others_where_everything_hangs_together():
+    rows = [(f"i{n // 2}", "q", [f"a{(n + 1) // 2}", f"b{(n + 1) // 2}"], 0) for n in range(200)]  # one long chain
+    found = folds(rows)
+    assert np.bincount(found).max() < 100
+
+
+@pytest.mark.parametrize("made", [pairs, others_answers])
+def test_what_only_the_answer_key_knows_raises_no_alarm(made):
+    split = split_of(made(150))
+    done = audit(Benchmark("balanced", None, "test", {"test": split}, None, {}), ProbeSettings(probe_rows=2000))
+    assert [gain.shortcut.name for gain in done.gains if gain.alarm] == []
+    assert len(done.probed) == 4
+
+
+def test_a_question_without_an_image_that_is_asked_again_counts_once():
+    asked = [("", f"what {n}", [f"a{n}", f"b{n}", f"c{n}"], 0) for n in range(40)]
+    rotated = [("", question, [*choices[1:], choices[0]], 2) for _, question, choices, _ in asked]
+    split = split_of(table(asked + rotated))
+    assert split.clusters.tolist() == [*range(40), *range(40)]
+    found = folds_of(split)
+    assert found[:40].tolist() == found[40:].tolist()

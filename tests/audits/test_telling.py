@@ -1,0 +1,98 @@
+"""The words that give the target away are told, with what chance would have had; others are not."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_vqa_mc.audits import number_rows
+from hf_vqa_mc.audits.bias import bias_scores, calibration
+from hf_vqa_mc.audits.probed import probed
+from hf_vqa_mc.audits.telling import telling_texts
+from tests.audits.planted import planted
+
+
+def rows_of(choices, labels):
+    table = pa.table({"question": ["what"] * len(choices), "choices": choices, "label": labels})
+    return number_rows({"test": table})["test"]
+
+
+def with_words(n_rows):
+    """Of four choices one has "certainly", which is right, and one "never", which is wrong."""
+    choices, labels = [], []
+    for row in range(n_rows):
+        offered = [f"certainly {row}", f"never {row}", f"perhaps {row}", f"perhaps {-row}"]
+        order = np.random.default_rng(row).permutation(4)
+        choices.append([offered[place] for place in order])
+        labels.append(int(np.flatnonzero(order == (0 if row % 4 else 2))[0]))
+    return rows_of(choices, labels)
+
+
+def test_words_that_say_right_and_words_that_say_wrong_are_told():
+    told = {one["text"]: one for one in telling_texts(with_words(80))["words"]}
+    assert {text: one["says"] for text, one in told.items()} == {
+        "certainly": "right",
+        "never": "wrong",
+        "perhaps": "wrong",
+    }
+    right = told["certainly"]
+    assert (right["target"], right["offered"], right["expected"]) == (60, 80, 20.0)
+    assert right["z"] == pytest.approx(40 / np.sqrt(80 * 0.25 * 0.75), rel=0.01)
+
+
+def test_choices_count_as_the_same_whatever_their_case_and_all_rows_with_one_choice_tell_nothing():
+    choices = [["Yes.", "no"], ["No", "yes"], ["sure"]] * 30
+    found = telling_texts(rows_of(choices, [0, 1, 0] * 30))
+    assert {one["text"]: (one["target"], one["offered"]) for one in found["choices"]} == {
+        "yes": (60, 60),
+        "no": (0, 60),
+    }
+
+
+def test_few_offers_and_few_images_tell_nothing():
+    assert telling_texts(with_words(12)) == {"words": [], "choices": []}
+    one_image = telling_texts(with_words(80), clusters=np.zeros(80, np.int64))
+    assert one_image["words"] == []
+
+
+def test_where_nothing_is_planted_hardly_anything_is_told():
+    told = 0
+    for seed in range(20):
+        table, _, _ = planted("none", 0.0, 600, seed)
+        found = telling_texts(number_rows({"test": table})["test"])
+        told += bool(found["words"] or found["choices"])
+    assert told <= 2
+
+
+def test_what_is_told_is_bounded():
+    table, _, _ = planted("question cue", 1.0, 900, 0)
+    rows = number_rows({"test": table})["test"]
+    assert len(telling_texts(rows, most=2)["choices"]) <= 2
+
+
+def some_probe(knows, chances):
+    rows = rows_of([["a", "b"]] * len(chances), [0] * len(chances))
+    return probed(knows, knows, "sees", np.array(chances, float), rows, 0)
+
+
+def test_bias_is_the_mean_of_those_who_see_question_and_choices():
+    choices, first, second = (
+        some_probe(knows, chances)
+        for knows, chances in (
+            ("choices", [[0.9, 0.1], [0.9, 0.1]]),
+            ("question", [[0.2, 0.8], [0.6, 0.4]]),
+            ("question", [[0.4, 0.6], [1.0, 0.0]]),
+        )
+    )
+    assert bias_scores([choices, first, second]).tolist() == pytest.approx([0.3, 0.8])
+    assert bias_scores([choices]).tolist() == [0.9, 0.9]
+    with pytest.raises(ValueError, match="blind"):
+        bias_scores([])
+
+
+def test_calibration_holds_what_was_said_against_what_is_right():
+    chances = np.array([[0.95, 0.05, 0.0], [0.05, 0.93, 0.02], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
+    found = calibration(chances)
+    assert [one["rows"] for one in found] == [1, 3]
+    assert found[0] == {"said": 0.5, "right": 0.5, "rows": 1}
+    assert found[1]["right"] == pytest.approx(2 / 3)
+    assert found[1]["said"] == pytest.approx((0.95 + 0.93 + 1) / 3)

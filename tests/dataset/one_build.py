@@ -1,0 +1,50 @@
+"""One small build in a process of its own, which can be told to die at a certain point."""
+
+import os
+import warnings
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+from hf_vqa_mc.dataset import Settings, build_dataset, folder
+from hf_vqa_mc.dataset.folder import write_folder
+from hf_vqa_mc.dataset.image_files import find_images
+from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.killed import PUBLISHING, die_after, die_publishing, started
+
+POINTS = ("first variant", "card", *PUBLISHING)
+
+
+def start(output: Path, source: str, seed: int, point: str = "") -> ForkServerProcess:
+    """A process that writes a folder; from here on it is at work."""
+    return started(write, output, source, seed, point)
+
+
+def start_whole(output: Path, raw_files: Path, vectors: Path, seed: int) -> ForkServerProcess:
+    """A process that does a whole build of COCO-QA; from here on it is at work."""
+    return started(build, output, raw_files, vectors, seed)
+
+
+def write(parent: Connection, output: Path, source: str, seed: int, point: str) -> None:
+    if point:
+        die_at(point)
+    variants = made_variants("iou", "qou", "iou_qou", seed=seed, rows={"train": 400, "test": 200})
+    pictures = triplets_of(variants[0])
+    images = find_images(pictures, draw_images(output.parents[1] / f"pictures of {os.getpid()}", pictures))
+    parent.send("ready")
+    write_folder(output, source, variants, about=ABOUT, made_with=MADE_WITH, images=images)
+
+
+def build(parent: Connection, output: Path, raw_files: Path, vectors: Path, seed: int) -> None:
+    warnings.simplefilter("ignore")
+    parent.send("ready")
+    settings = Settings(seed=seed)
+    build_dataset("cocoqa", data_dir=raw_files, output=output, word_vectors=str(vectors), settings=settings)
+
+
+def die_at(point: str) -> None:
+    """Kill this process, as kill -9 does, when the build comes to the point."""
+    if point in PUBLISHING:
+        die_publishing(point)
+    else:
+        die_after(folder, {"first variant": "_write_variant", "card": "write_card"}[point])

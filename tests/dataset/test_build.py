@@ -1,0 +1,210 @@
+"""Whole builds: from publishers' files to a folder that loads."""
+
+import shutil
+
+import numba
+import pyarrow.compute as pc
+import pytest
+from datasets import load_dataset
+
+from hf_vqa_mc.dataset import RECIPES, Settings, build_dataset, with_images
+from hf_vqa_mc.dataset.build import use_threads
+from hf_vqa_mc.dataset.inventory import read_inventory
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources import read_triplets
+from tests.dataset.fixtures import draw_images, tree_bytes
+from tests.sources import fixtures
+
+pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+
+
+@pytest.fixture
+def build(tmp_path, cocoqa_files, glove_file):
+    def build(**options):
+        options = {"data_dir": cocoqa_files, "output": tmp_path / "vqa_mc", "word_vectors": str(glove_file), **options}
+        return build_dataset(options.pop("source", "cocoqa"), **options)
+
+    return build
+
+
+def test_every_variant_that_the_source_can_have_is_built(build, tmp_path, cocoqa_files):
+    built = build()
+    possible = {name for name, recipe in RECIPES.items() if "orig" not in recipe.sets}
+    assert {config["variant"] for config in built.configs.values()} == possible
+    assert built.output == tmp_path / "vqa_mc"
+    assert built.default == "cocoqa_iou_qou"
+    assert built.removed == ()
+    triplets = read_triplets("cocoqa", cocoqa_files)
+    ds = load_dataset(str(built.output), "cocoqa_iou_qou", cache_dir=str(tmp_path / "cache"))
+    loaded = [question_id for rows in ds.values() for question_id in rows["question_id"]]
+    assert loaded == triplets["question_id"].to_pylist()
+    targets = dict(zip(triplets["question_id"].to_pylist(), triplets["target"].to_pylist(), strict=True))
+    for row in ds["test"]:
+        assert row["choices"][row["label"]] == targets[row["question_id"]]
+        assert len(row["choices"]) == len(row["choice_kinds"]) == len(row["choice_fallback"])
+
+
+def test_the_card_tells_with_what_it_was_made(build, glove_file):
+    made = read_inventory(build(variants=["iou_qou"], settings=Settings(seed=7)).output)["sources"]["cocoqa"][
+        "made_with"
+    ]
+    assert made["settings"]["seed"] == 7
+    assert made["word_vectors"]["name"] == "glove.txt"
+    assert len(made["word_vectors"]["sha256"]) == 64
+    assert made["decoys"] == "generated"
+
+
+def test_nothing_written_names_this_machine(build, tmp_path, cocoqa_files):
+    built = build()
+    for path, content in tree_bytes(built.output).items():
+        assert str(tmp_path).encode() not in content, path
+        assert str(cocoqa_files).encode() not in content, path
+
+
+def test_same_input_same_bytes_from_anywhere_with_any_number_of_threads(build, tmp_path, monkeypatch, cocoqa_files):
+    first = tree_bytes(build(workers=1).output)
+    monkeypatch.chdir(cocoqa_files.parent)
+    (tmp_path / "else").mkdir()
+    again = build(output=tmp_path / "else" / "vqa_mc", data_dir="cocoqa", workers=4)
+    assert tree_bytes(again.output) == first
+
+
+def test_another_seed_makes_other_rows(build, tmp_path):
+    first = build(variants=["iou"])
+    rows = read_inventory(first.output)["sources"]["cocoqa"]["configs"]["cocoqa_iou"]["files"]
+    second = build(variants=["iou"], settings=Settings(seed=1))
+    assert read_inventory(second.output)["sources"]["cocoqa"]["configs"]["cocoqa_iou"]["files"] != rows
+
+
+def test_configs_that_a_second_build_does_not_make_are_told(build):
+    build(variants=["iou", "qou"])
+    assert build(variants=["qou"]).removed == ("cocoqa_iou",)
+
+
+def test_images_are_found_by_the_source_s_names(build, tmp_path, cocoqa_files):
+    pictures = draw_images(tmp_path / "pictures", read_triplets("cocoqa", cocoqa_files))
+    built = build(variants=["iou"], images=pictures)
+    assert set(built.configs) == {"cocoqa_iou", "cocoqa_images"}
+    next(pictures.iterdir()).unlink()
+    shutil.rmtree(built.output)
+    with pytest.raises(InputError, match=r"images .*pictures: 1 of \d+ missing: COCO_"):
+        build(variants=["iou"], images=pictures)
+    assert not built.output.exists()
+
+
+WRONG = {
+    "a source": ({"source": "cocoqua"}, r"unknown source 'cocoqua': did you mean 'cocoqa'\?"),
+    "a variant": ({"variants": ["iou", "iou_quo"]}, r"unknown variant 'iou_quo': did you mean 'iou_qou'\?"),
+    "a variant it cannot have": (
+        {"variants": ["iou", "all"]},
+        r"cocoqa cannot have the variant 'all' \(it can have: ",
+    ),
+    "a variant twice": ({"variants": ["iou", "iou"]}, r"variant 'iou' is named twice"),
+    "no variant": ({"variants": []}, r"no variants named; known: "),
+    "decoys": ({"decoys": "relased"}, r"unknown kind of decoys 'relased': did you mean 'released'\?"),
+    "released decoys": ({"decoys": "released"}, r"cocoqa: the authors released no decoys for it"),
+    "no vectors": ({"word_vectors": None}, r"cocoqa: QoU decoys need word vectors; name them"),
+    "vectors": (
+        {"word_vectors": "/nowhere/glove.txt"},
+        r"word vectors /nowhere/glove.txt: there is no folder /nowhere",
+    ),
+    "raw files": ({"data_dir": "/nowhere"}, r"/nowhere does not exist"),
+    "images": ({"images": "/nowhere"}, r"images /nowhere: no such folder"),
+    "embedding": ({"embed_images": True}, r"--embed-images needs --images DIR"),
+    "threads": ({"workers": 0}, r"--workers 0: expected 1 or more"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_said_and_nothing_is_left(build, tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        build(**options)
+    assert not (tmp_path / "vqa_mc").exists()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_no_word_vectors_are_needed_where_no_similar_question_is(build):
+    built = build(variants=["iou", "random_uniform"], word_vectors=None)
+    assert read_inventory(built.output)["sources"]["cocoqa"]["made_with"]["word_vectors"] is None
+
+
+def test_vectors_can_be_trained_on_the_dataset_itself(build):
+    built = build(variants=["qou"], word_vectors="corpus")
+    assert read_inventory(built.output)["sources"]["cocoqa"]["made_with"]["word_vectors"]["name"] == "corpus"
+
+
+def test_published_decoys_and_the_released_ones_can_be_built(build, tmp_path):
+    raw = tmp_path / "visual7w"
+    fixtures.write_visual7w(raw)
+    fixtures.write_visual7w_decoys(raw)
+    options = {"source": "visual7w", "data_dir": raw, "variants": ["all", "iou_qou"], "word_vectors": "corpus"}
+    made = build(**options)
+    output = tmp_path / "released"
+    released = build(**options, decoys="released", output=output)
+    for built in (made, released):
+        ds = load_dataset(str(built.output), "visual7w_all", cache_dir=str(tmp_path / "cache"))
+        assert list(ds) == ["train", "validation", "test"]
+        kinds = ds["test"].features["choice_kinds"].feature
+        assert sorted(kinds.int2str(ds["test"][0]["choice_kinds"])) == ["iou"] * 3 + ["orig"] * 3 + ["qou"] * 3 + [
+            "target"
+        ]
+        assert set(built.configs["visual7w_all"]["statistics"]["prior_rule"]) == {"validation", "test"}
+    inventory = read_inventory(output)["sources"]["visual7w"]
+    assert inventory["made_with"]["word_vectors"] is None
+    published = fixtures.visual7w_decoys_json()["test"][0]
+    row = next(row for row in ds["test"] if row["question_id"] == str(published["qa_id"]))
+    chosen = [choice for choice, kind in zip(row["choices"], row["choice_kinds"], strict=True) if kind == 2]
+    assert sorted(chosen) == sorted(published["IoU_decoys"])
+
+
+def test_a_source_with_word_vectors_and_images_of_its_own_needs_neither(tmp_path):
+    raw = tmp_path / "easyvqa"
+    fixtures.write_easyvqa(raw)
+    pictures = draw_images(tmp_path / "pictures", read_triplets("easyvqa", raw))
+    built = build_dataset("easyvqa", data_dir=raw, output=tmp_path / "vqa_mc", images=pictures)
+    inventory = read_inventory(built.output)["sources"]["easyvqa"]
+    assert inventory["made_with"]["word_vectors"]["name"] == "corpus"
+    rows = load_dataset(str(built.output), "easyvqa_iou_qou", split="test", cache_dir=str(tmp_path / "cache"))
+    assert with_images(rows, built.output)[0]["image"].size == (8, 8)
+
+
+@pytest.mark.filterwarnings("error::hf_vqa_mc.errors.CountMismatch")
+def test_real_coco_qa_becomes_the_dataset_of_the_paper(real_cocoqa, real_glove, tmp_path):
+    names = ["iou", "qou", "iou_qou"]
+    output = tmp_path / "vqa_mc"
+    built = build_dataset("cocoqa", data_dir=real_cocoqa, output=output, word_vectors=str(real_glove), variants=names)
+    ds = load_dataset(str(output), "cocoqa_iou_qou", cache_dir=str(tmp_path / "cache"))
+    assert {split: rows.num_rows for split, rows in ds.items()} == {"train": 78_736, "test": 38_948}
+    for split, rows in ds.items():
+        lengths = pc.list_value_length(rows.with_format("arrow")["choices"].combine_chunks())
+        counts = {str(size["values"]): size["counts"] for size in pc.value_counts(lengths).to_pylist()}
+        assert counts == built.configs["cocoqa_iou_qou"]["statistics"]["choices_per_row"][split]
+        assert counts.get("7", 0) > 0.999 * rows.num_rows
+    for name, percent in zip(names, (70.3, 31.7, 26.6), strict=True):  # MLP-A, Table 8
+        prior = built.configs[f"cocoqa_{name}"]["statistics"]["prior_rule"]["test"]
+        assert 100 * prior["accuracy"] == pytest.approx(percent, abs=2)
+
+
+def test_progress_names_the_steps(build):
+    steps = []
+    build(variants=["qou"], progress=lambda step, done, total: steps.append(step))
+    order = list(dict.fromkeys(steps))
+    assert order[:2] == ["reading word vectors", "reading questions"]
+    assert order[-1] == "writing cocoqa_qou"
+
+
+def test_threads_are_set_as_asked(monkeypatch):
+    before = numba.get_num_threads()
+    try:
+        use_threads(1)
+        assert numba.get_num_threads() == 1
+        use_threads(None)
+        assert numba.get_num_threads() == 1
+    finally:
+        numba.set_num_threads(before)
+
+
+def test_a_name_that_means_no_folder_to_load_dataset_is_refused(build, tmp_path):
+    with pytest.raises(InputError, match=r"output csv: load_dataset\('csv', ...\) would not look for a folder"):
+        build(output=tmp_path / "csv")
+    assert not (tmp_path / "csv").exists()

@@ -1,0 +1,147 @@
+"""The dataset card: what machines read of it and what people do."""
+
+import hypothesis.strategies as st
+import pytest
+import yaml
+from datasets import DatasetInfo
+from datasets.info import DatasetInfosDict
+from datasets.utils.metadata import MetadataConfigs
+from huggingface_hub import DatasetCard
+from hypothesis import given
+
+from hf_vqa_mc.dataset import RECIPES
+from hf_vqa_mc.dataset.card_statistics import statistics_text
+from hf_vqa_mc.dataset.card_text import example_text
+from hf_vqa_mc.dataset.folder import write_folder
+from hf_vqa_mc.schema import multiple_choice_features
+from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, statistics
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("card") / "vqa_mc"
+    variants = made_variants("iou", "qou", "iou_qou")
+    write_folder(folder, "made", variants, about=ABOUT, made_with=MADE_WITH)
+    other = {**ABOUT, "title": "Other QA", "licence": "words of our own", "citation": "@misc{other2001}"}
+    without = {**MADE_WITH, "word_vectors": None}
+    write_folder(folder, "other", made_variants("iou"), about=other, made_with=without)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def card(folder):
+    return DatasetCard.load(folder / "README.md")
+
+
+def test_datasets_reads_its_metadata(card):
+    infos = DatasetInfosDict.from_dataset_card_data(card.data)
+    assert set(infos) == {"made_iou", "made_qou", "made_iou_qou", "other_iou"}
+    info = infos["made_iou"]
+    assert isinstance(info, DatasetInfo)
+    assert info.features == multiple_choice_features()
+    assert {name: split.num_examples for name, split in info.splits.items()} == {"train": 40, "test": 20}
+    assert info.dataset_size == sum(split.num_bytes for split in info.splits.values()) > 0
+    configs = MetadataConfigs.from_dataset_card_data(card.data)
+    assert configs.get_default_config_name() == "made_iou_qou"
+    assert configs["made_qou"]["data_files"] == [
+        {"split": "train", "path": "made_qou/train-*"},
+        {"split": "test", "path": "made_qou/test-*"},
+    ]
+
+
+def test_the_download_size_is_that_of_the_files(card, folder):
+    for name, info in DatasetInfosDict.from_dataset_card_data(card.data).items():
+        assert info.download_size == sum(file.stat().st_size for file in (folder / name).iterdir())
+
+
+def test_the_hub_knows_its_licence_task_and_size(card):
+    assert card.data.license == ["cc-by-4.0", "other"]
+    assert card.data.task_categories == ["visual-question-answering", "multiple-choice"]
+    assert card.data.size_categories == ["n<1K"]
+
+
+def test_the_page_tells_what_it_is_and_how_it_was_made(card):
+    for told in [
+        "| `made_iou_qou` (default) | 40 |  | 20 | 7 | 26.6% | 14.3% |",
+        'load_dataset("vqa_mc", "made_iou_qou")',
+        "hf_vqa_mc 0.1.0, 60 questions, generated decoys. Similar questions by the word vectors *glove.txt*",
+        "sha256 `" + "ab" * 32,
+        "No word vectors were needed.",
+        "| seed | 0 |",
+        "- Other QA (questions and answers): words of our own",
+        "author    = {Chao, Wei-Lun and Hu, Hexiang and Sha, Fei}",
+        "@misc{nobody2000madeup",
+        "@misc{other2001}",
+        "`vqa-mc build other --images DIR` adds them",
+        "(**target**)",
+    ]:
+        assert told in card.text, told
+
+
+def test_a_set_of_mostly_fall_backs_is_said_to_measure_them():
+    configs = {"made_iou": {"statistics": statistics("iou", {"test": 100})}}
+    text = statistics_text(configs)
+    assert "**IoU**: of 300 decoys, 240 (80.0%) are fall-backs" in text
+    assert "too few candidates: 240" in text
+    assert "**So what is measured with these IoU decoys alone is mostly the fall-back.**" in text
+    configs["made_iou"]["statistics"]["fallbacks"]["iou"]["fallback"] = 30
+    assert "measured with" not in statistics_text(configs)
+
+
+def test_a_set_that_differs_beside_another_is_told_of_twice():
+    configs = {f"made_{name}": {"statistics": statistics(name, {"test": 100})} for name in ("iou_qou", "iou", "qou")}
+    assert " in `made_iou_qou`" not in statistics_text(configs)
+    configs["made_iou_qou"]["statistics"]["fallbacks"]["qou"]["fallback"] = 150
+    configs["made_iou_qou"]["statistics"]["turned_away"]["qou"] = {"same_text": 9, "repeats_other_set": 8}
+    text = statistics_text(configs)
+    assert "**QoU**: there is a decoy of this kind in each of the 300 places." in text
+    assert "**QoU in `made_iou_qou`**: of 300 decoys, 150 (50.0%) are fall-backs" in text
+    assert "measured with these QoU decoys alone is mostly the fall-back" in text
+    assert "| | IoU | QoU | QoU in `made_iou_qou` |" in text
+    assert "| already a decoy of the other set | 0 | 0 | 8 |" in text
+
+
+def test_the_statistics_are_told_in_sentences():
+    figures = statistics("iou_qou", {"train": 90, "test": 10})
+    figures["choices_per_row"]["test"] = {"7": 8, "6": 2}
+    figures["fallbacks"]["qou"] |= {"fallback": 5, "missing": 2}
+    text = statistics_text({"made_iou_qou": {"statistics": figures}})
+    for told in [
+        "`made_iou_qou`: 2 rows have fewer than 7 choices (2 with 6, 98 with 7).",
+        "2 are missing altogether.",
+        "| one contains the other | 3 | 3 |",
+        "in 5 rows the sets made on their own shared a text (6 texts); 6 of them were replaced",
+        "| `made_iou_qou` | 12 | 5.0 | 14.5 | 15.0 | 1 |",
+        "WordNet knows a word of 98.0% of the correct answers (98 of 100)",
+    ]:
+        assert told in text, told
+
+
+def test_every_variant_has_its_line(folder):
+    from hf_vqa_mc.dataset.card_text import VARIANTS
+
+    assert set(VARIANTS) == set(RECIPES)
+
+
+@given(question=st.text(min_size=1), choice=st.text(min_size=1))
+def test_no_text_of_a_dataset_breaks_the_page(question, choice):
+    example = {
+        "question": question,
+        "image_id": "1",
+        "split": "test",
+        "choices": [choice, "plain"],
+        "choice_kinds": [2, 0],
+        "choice_fallback": [True, False],
+        "label": 1,
+    }
+    lines = example_text(example).split("\n")
+    assert len(lines) == 4
+    assert all(line.startswith(">") for line in lines)
+    assert lines[2].endswith("(iou, fall-back)")
+
+
+def test_yaml_survives_titles_with_signs_in_them(tmp_path):
+    about = {**ABOUT, "title": "a: 'b' # \"c\" --- é"}
+    write_folder(tmp_path / "vqa_mc", "made", made_variants("iou"), about=about, made_with=MADE_WITH)
+    text = (tmp_path / "vqa_mc" / "README.md").read_text("utf-8")
+    assert yaml.safe_load(text.split("\n---\n")[0])["pretty_name"].startswith("VQA-MC: a: 'b' # \"c\" --- é")

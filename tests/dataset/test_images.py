@@ -1,0 +1,302 @@
+"""Images: found before any work, stored once, and given with the rows when looked at."""
+
+import pickle
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import datasets
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from datasets import load_dataset
+from PIL import Image
+
+from hf_vqa_mc.dataset import shards, with_images
+from hf_vqa_mc.dataset.folder import write_folder
+from hf_vqa_mc.dataset.image_column import origin
+from hf_vqa_mc.dataset.image_files import find_images
+from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP, StoredImages, image_address, stored_images
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources import read_triplets
+from tests.dataset.fixtures import ABOUT, MADE_WITH, colour_of, draw_images, made_variants, triplets_of
+
+(VARIANT,) = made_variants("iou_qou")
+TRIPLETS = triplets_of(VARIANT)
+N_IMAGES = len(set(TRIPLETS["image_id"].to_pylist()))
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    return draw_images(tmp_path_factory.mktemp("pictures"), TRIPLETS)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, pictures):
+    folder = tmp_path_factory.mktemp("built") / "vqa_mc"
+    images = find_images(TRIPLETS, pictures)
+    write_folder(folder, "made", made_variants("iou_qou"), about=ABOUT, made_with=MADE_WITH, images=images)
+    return folder
+
+
+def load(folder, config, **options):
+    return load_dataset(str(folder), config, cache_dir=str(folder.parent / "cache"), **options)
+
+
+def table(*images):
+    return pa.table({"image_id": [i for i, _ in images], "image_file": [name for _, name in images]})
+
+
+def colour(image):
+    return image.convert("RGB").getpixel((0, 0))
+
+
+def test_each_image_is_stored_once_and_as_it_was(built, pictures):
+    ds = load(built, "made_images")
+    assert list(ds) == ["images"]
+    assert ds["images"].num_rows == N_IMAGES == len(set(ds["images"]["image_id"]))
+    stored = ds["images"].cast_column("image", datasets.Image(decode=False))
+    for row in stored:
+        assert row["image"]["bytes"] == (pictures / row["image"]["path"]).read_bytes()
+
+
+def test_with_images_gives_every_row_its_image(built):
+    ds = with_images(load(built, "made_iou_qou"), built)
+    assert isinstance(ds, datasets.DatasetDict)
+    for rows in ds.values():
+        assert rows.features["image"] == datasets.Image()
+        for row in rows:
+            assert colour(row["image"]) == colour_of(row["image_id"])
+
+
+def test_an_image_of_two_splits_is_found_from_both(built):
+    ds = with_images(load(built, "made_iou_qou"), built)
+    assert ds["train"][0]["image_id"] == ds["test"][0]["image_id"] == "0"
+    assert colour(ds["train"][0]["image"]) == colour(ds["test"][0]["image"]) == colour_of("0")
+
+
+def test_streamed_rows_get_their_images_too(built):
+    ds = with_images(load(built, "made_iou_qou", streaming=True), built)
+    assert isinstance(ds, datasets.IterableDatasetDict)
+    assert ds["test"].features["image"] == datasets.Image()
+    plain = load(built, "made_iou_qou", streaming=True)
+    for row, without in zip(ds["test"], plain["test"], strict=True):
+        assert colour(row.pop("image")) == colour_of(row["image_id"])
+        assert row == without
+
+
+def test_the_column_outlives_what_people_do_to_rows(built, tmp_path):
+    rows = with_images(load(built, "made_iou_qou", split="train"), built)
+    shuffled = rows.shuffle(seed=1).filter(lambda row: row["label"] > 0).select(range(5))
+    for row in shuffled.map(lambda row: {"width": row["image"].width}):
+        assert row["width"] == 8
+        assert colour(row["image"]) == colour_of(row["image_id"])
+    shuffled.save_to_disk(tmp_path / "saved")
+    assert colour(datasets.load_from_disk(str(tmp_path / "saved"))[0]["image"])
+    assert colour(pickle.loads(pickle.dumps(shuffled))[0]["image"])
+    embedded = datasets.table.embed_table_storage(shuffled.with_format("arrow")[:])  # as push_to_hub does
+    assert all(image["bytes"] for image in embedded["image"].to_pylist())
+
+
+def test_another_process_opens_the_addresses_as_well(built, tmp_path):
+    with_images(load(built, "made_iou_qou", split="test"), built).save_to_disk(tmp_path / "saved")
+    code = """
+import sys, datasets, hf_vqa_mc.dataset.stored_images
+print(datasets.load_from_disk(sys.argv[1])[3]["image"].size)
+"""
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "saved"], capture_output=True, text=True, check=True)
+    assert done.stdout == "(8, 8)\n"
+
+
+def test_the_folder_here_is_found_without_being_named(built, monkeypatch):
+    rows = load(built, "made_iou_qou", split="test")
+    monkeypatch.chdir(built.parent)
+    assert colour(with_images(rows)[0]["image"]) == colour_of("0")
+    monkeypatch.chdir(built.parent.parent)
+    with pytest.raises(InputError, match=r"no built folder ./vqa_mc here .*name it: with_images\(ds, images="):
+        with_images(rows)
+
+
+def test_the_images_config_itself_can_be_named(built):
+    rows = load(built, "made_iou_qou", split="test")
+    assert colour(with_images(rows, built / "made_images")[0]["image"]) == colour_of("0")
+    assert colour(with_images(rows, f"file://{built}")[0]["image"]) == colour_of("0")
+
+
+def test_images_are_read_from_afar_through_fsspec(built):
+    afar = fsspec.filesystem("memory")
+    afar.put(str(built), "/somewhere/vqa_mc", recursive=True)
+    rows = with_images(load(built, "made_iou_qou", split="test"), "memory://somewhere/vqa_mc")
+    assert [colour(row["image"]) for row in rows] == [colour_of(row["image_id"]) for row in rows]
+
+
+def test_rows_from_the_hub_look_there(built, tmp_path):
+    folder = tmp_path / "cache" / "someone___vqa_mc"  # as datasets names it
+    rows = load_dataset(str(built), "made_iou_qou", split="test", cache_dir=str(folder))
+    assert origin(rows) == "someone/vqa_mc"
+    rows = load(built, "made_iou_qou", split="test", streaming=True)
+    rows._token_per_repo_id = {"someone/vqa_mc": None}
+    assert origin(rows) == "someone/vqa_mc"
+
+
+def test_a_folder_without_images_of_the_source_says_so(built, tmp_path):
+    rows = load(built, "made_iou_qou", split="test")
+    write_folder(tmp_path / "other", "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    with pytest.raises(InputError, match=r"has no images for made_iou_qou; build them with vqa-mc build"):
+        with_images(rows, tmp_path / "other")
+    shutil.copytree(built / "made_images", tmp_path / "other" / "else_images")
+    with pytest.raises(InputError, match=r"has no images for made_iou_qou \(it has else_images\)"):
+        with_images(rows, tmp_path / "other")
+
+
+def test_rows_of_images_that_are_not_there_are_refused_at_once(built):
+    rows = load(built, "made_iou_qou", split="test")
+    strange = rows.map(lambda row: {"image_id": "x" + row["image_id"]})
+    with pytest.raises(InputError, match=r"9 of the images are not in .*the first with image_id x0, x100, x101"):
+        with_images(strange, built)
+
+
+def test_rows_that_have_images_are_given_back(built):
+    rows = with_images(load(built, "made_iou_qou", split="test"), built)
+    assert with_images(rows, "nowhere") is rows
+
+
+def test_the_longest_source_that_fits_is_taken(built, tmp_path):
+    for name in ("vqa_images", "vqa_minus_images"):
+        shutil.copytree(built / "made_images", tmp_path / "vqa_mc" / name)
+    rows = load(built, "made_iou_qou", split="test")
+    for config, expected in {"vqa_minus_iou_qou": "vqa_minus_images", "vqa_iou": "vqa_images"}.items():
+        rows.info.config_name = config
+        address = with_images(rows, tmp_path / "vqa_mc").cast_column("image", datasets.Image(decode=False))[0]
+        assert f"%2F{expected}/0" in address["image"]["path"]
+
+
+def test_embedded_images_are_in_every_row(tmp_path, pictures, monkeypatch):
+    monkeypatch.setattr(shards, "SHARD_BYTES", 2_000)
+    images = find_images(TRIPLETS, pictures)
+    variants = made_variants("iou")
+    folder = tmp_path / "vqa_mc"
+    write_folder(folder, "made", variants, about=ABOUT, made_with=MADE_WITH, images=images, embed_images=True)
+    assert not (folder / "made_images").exists()
+    ds = load(folder, "made_iou")
+    for row in ds["train"]:
+        assert colour(row["image"]) == colour_of(row["image_id"])
+    assert len(list((folder / "made_iou").iterdir())) > 2
+    assert "adds them" not in (folder / "README.md").read_text()
+
+
+def test_a_source_built_again_without_images_keeps_them(tmp_path, built):
+    folder = tmp_path / "vqa_mc"
+    shutil.copytree(built, folder)
+    write_folder(folder, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["made_images", "made_iou"]
+    assert colour(with_images(load(folder, "made_iou"), folder)["train"][5]["image"])
+
+
+@pytest.mark.parametrize(
+    "name", ["123.png", "v7w_123.png", "COCO_val2014_000000000123.png", "train2014/000000000123.png", "a/b/0123.PNG"]
+)
+def test_an_image_is_known_by_its_number(tmp_path, name):
+    draw_images(tmp_path, table(("123", name)))
+    found = find_images(table(("123", "v7w_123.jpg")), tmp_path)
+    assert found.paths == {"123": tmp_path / name}
+
+
+def test_the_published_name_comes_before_the_number(tmp_path):
+    draw_images(tmp_path, table(("123", "COCO_train2014_000000000123.png"), ("9", "other/123.png")))
+    found = find_images(table(("123", "COCO_train2014_000000000123.png")), tmp_path)
+    assert found.paths["123"].name == "COCO_train2014_000000000123.png"
+
+
+def test_the_same_name_in_two_folders_is_told_apart_by_the_folder(tmp_path):
+    both = table(("train-5", "train/images/5.png"), ("test-5", "test/images/5.png"))
+    draw_images(tmp_path / "data", both)
+    found = find_images(both, tmp_path)
+    assert [found.paths[i].parts[-3] for i in ("train-5", "test-5")] == ["train", "test"]
+    shutil.rmtree(tmp_path / "data" / "test")
+    with pytest.raises(InputError, match=r"1 of 2 missing: test/images/5.png \(image_id 'test-5'\)"):
+        find_images(both, tmp_path)
+
+
+def test_missing_images_are_counted_and_the_first_named(tmp_path):
+    draw_images(tmp_path, table(("1", "1.png")))
+    wanted = table(*((str(i), f"v7w_{i}.jpg") for i in range(1, 10)))
+    with pytest.raises(InputError, match=r"8 of 9 missing: v7w_2.jpg \(image_id '2'\); .*v7w_6.jpg.* and 3 more"):
+        find_images(wanted, tmp_path)
+
+
+def test_an_image_that_lies_there_twice_is_refused(tmp_path):
+    draw_images(tmp_path, table(("1", "a/1.png"), ("1", "b/1.png")))
+    with pytest.raises(InputError, match=r"1 of 1 there twice: v7w_1.jpg \(image_id '1'\): .*a/1.png and .*b/1.png"):
+        find_images(table(("1", "v7w_1.jpg")), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["truncated.jpg", "empty.png", "text.png"])
+def test_unreadable_images_are_refused(tmp_path, kind):
+    path = tmp_path / kind
+    Image.effect_noise((64, 64), 50).convert("RGB").save(tmp_path / "whole.jpg")
+    content = {
+        "truncated.jpg": (tmp_path / "whole.jpg").read_bytes()[:-500],
+        "empty.png": b"",
+        "text.png": b"no image",
+    }
+    path.write_bytes(content[kind])
+    with pytest.raises(InputError, match=rf"1 of 2 unreadable: .*{kind} \("):
+        find_images(table(("1", kind), ("2", "whole.jpg")), tmp_path)
+
+
+def test_no_such_folder_is_said(tmp_path):
+    with pytest.raises(InputError, match=r"images .*nowhere: no such folder"):
+        find_images(table(("1", "1.jpg")), tmp_path / "nowhere")
+
+
+def test_checking_images_shows_progress(tmp_path):
+    seen = []
+    draw_images(tmp_path, table(("1", "1.png"), ("2", "2.png")))
+    find_images(table(("1", "1.png"), ("2", "2.png")), tmp_path, lambda *step: seen.append(step))
+    assert seen == [("images", 1, 2), ("images", 2, 2)]
+
+
+def test_one_look_reads_few_images(tmp_path):
+    names = table(*((str(i), f"{i}.png") for i in range(50)))
+    images = find_images(names, draw_images(tmp_path / "pictures", names))
+    variants = made_variants("iou")
+    write_folder(tmp_path / "vqa_mc", "made", variants, about=ABOUT, made_with=MADE_WITH, images=images)
+    file = pq.ParquetFile(tmp_path / "vqa_mc" / "made_images" / "images-00000-of-00001.parquet").metadata
+    assert [file.row_group(i).num_rows for i in range(file.num_row_groups)] == [16, 16, 16, 2]
+    assert ROWS_PER_GROUP == 16
+
+
+def test_the_store_gives_bytes_and_refuses_what_it_does_not_have(built, pictures):
+    stored = StoredImages(str(built / "made_images"))
+    assert "0" in stored
+    assert "zebra" not in stored
+    assert stored.read("0") == (pictures / "COCO_val2014_000000000000.png").read_bytes()
+    with pytest.raises(FileNotFoundError, match="no image with image_id 'zebra'"):
+        stored.read("zebra")
+    assert stored_images(str(built / "made_images")) is stored_images(str(built / "made_images"))
+
+
+def test_an_address_holds_any_folder_and_any_id(tmp_path, pictures):
+    ids = table(("a/b c%é", "COCO_val2014_000000000000.png"))
+    images = find_images(ids, pictures)
+    folder = tmp_path / "a folder%20é" / "vqa_mc"
+    folder.parent.mkdir()
+    write_folder(folder, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH, images=images)
+    address = image_address(str(folder / "made_images"), "a/b c%é")
+    decoded = datasets.Image().decode_example({"path": address, "bytes": None})
+    assert colour(decoded) == colour_of("0")
+
+
+def test_real_images_are_found_by_coco_s_numbers(real_data, real_cocoqa, tmp_path):
+    with tarfile.open(real_data / "images" / "coco_short_side_224.tar") as archive:
+        archive.extractall(tmp_path, filter="data")
+    numbers = {int(path.stem) for path in tmp_path.rglob("*.jpg")}
+    triplets = read_triplets("cocoqa", real_cocoqa)
+    asked = triplets.filter(pa.array([int(image_id) in numbers for image_id in triplets["image_id"].to_pylist()]))
+    assert asked.num_rows == 566
+    found = find_images(asked, tmp_path)
+    assert len(found.paths) == 326
+    assert all(int(path.stem) == int(image_id) for image_id, path in found.paths.items())

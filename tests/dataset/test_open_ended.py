@@ -1,0 +1,340 @@
+"""Open-ended configs beside the multiple-choice ones: built, mixed, loaded, and told of on the card."""
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from datasets import load_dataset
+from datasets.info import DatasetInfosDict
+from huggingface_hub import DatasetCard
+
+import hf_vqa_mc
+from hf_vqa_mc.dataset import build_dataset, shards
+from hf_vqa_mc.dataset.card_text import WHAT_IT_IS
+from hf_vqa_mc.dataset.inventory import read_inventory
+from hf_vqa_mc.dataset.shards import write_stream
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.schema import features_of
+from hf_vqa_mc.sources import SOURCES
+from hf_vqa_mc.sources.files import Folder
+from hf_vqa_mc.sources.open_ended import Reading
+from tests.dataset.fixtures import colour_of, draw_images, tree_bytes
+from tests.sources.open_ended_files import gqa_json, write_gqa, write_json, write_tdiuc, write_vqa2_pairs
+
+pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+
+WRITERS = {"gqa": write_gqa, "tdiuc": write_tdiuc, "vqa2": write_vqa2_pairs}
+CONFIGS = {config.name: (source.name, config) for source in SOURCES.values() for config in source.open_ended}
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    """A folder of each source's files."""
+    base = tmp_path_factory.mktemp("raw")
+    for name, write in WRITERS.items():
+        write(base / name)
+    return base
+
+
+@pytest.fixture(scope="module")
+def built(raw, tmp_path_factory):
+    """A folder with everything that the three sources can have."""
+    output = tmp_path_factory.mktemp("built") / "vqa_mc"
+    for name in WRITERS:
+        build_dataset(name, data_dir=raw / name, output=output, word_vectors="corpus")
+    return output
+
+
+def _load(folder, config, **options):
+    return load_dataset(str(folder), config, cache_dir=str(folder.parent / "cache"), **options)
+
+
+def _expected(raw, name):
+    source, config = CONFIGS[name]
+    reading = Reading(config, Folder(raw / source))
+    return {split: pa.concat_tables(list(reading.tables(split))) for split in reading.splits}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_load_dataset_gives_back_the_rows(built, raw, name):
+    ds, expected = _load(built, name), _expected(raw, name)
+    assert list(ds) == list(expected)
+    for split, rows in ds.items():
+        assert rows.features == features_of(CONFIGS[name][1].schema)
+        assert rows.to_list() == expected[split].to_pylist()
+    streamed = _load(built, name, streaming=True)
+    assert list(streamed["train"]) == expected["train"].to_pylist()
+
+
+def test_each_parquet_file_can_be_read_alone(built, tmp_path):
+    file = built / "gqa_all" / "train-00000-of-00001.parquet"
+    ds = load_dataset("parquet", data_files=str(file), split="train", cache_dir=str(tmp_path))
+    assert ds.features == features_of(CONFIGS["gqa_all"][1].schema)
+    stored = json.loads(pq.read_schema(file).metadata[b"huggingface"])["info"]["features"]
+    assert isinstance(stored["semantic"], list)  # a Sequence of structs would be lists in a struct in datasets 3
+    assert stored["entailed"]["_type"] == "Sequence"
+
+
+def test_all_that_the_sources_can_have_lies_in_one_folder(built):
+    inventory = read_inventory(built)
+    configs = {name for entry in inventory["sources"].values() for name in entry["configs"]}
+    variants = ("iou", "qou", "iou_qou", "random_uniform", "random_frequency")
+    assert configs == {*CONFIGS, *(f"{source}_{variant}" for source in WRITERS for variant in variants)}
+    assert inventory["default"] == "gqa_iou_qou"
+    assert _load(built, "tdiuc_iou_qou")["train"].num_rows == _load(built, "tdiuc")["train"].num_rows
+    assert _load(built, "gqa_qou")["validation"].num_rows == 16
+
+
+def test_sizes_on_the_card_are_those_of_the_files(built):
+    infos = DatasetInfosDict.from_dataset_card_data(DatasetCard.load(built / "README.md").data)
+    for name, (_, config) in CONFIGS.items():
+        info = infos[name]
+        assert info.features == features_of(config.schema)
+        files = sorted((built / name).iterdir())
+        assert info.download_size == sum(file.stat().st_size for file in files)
+        for split, told in info.splits.items():
+            tables = [pq.read_table(file) for file in files if file.name.startswith(f"{split}-")]
+            assert told.num_examples == sum(table.num_rows for table in tables)
+            assert told.num_bytes == pytest.approx(sum(table.nbytes for table in tables), rel=0.05)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_builder_gives_the_same_rows(built, raw, name, tmp_path):
+    options = {"data_dir": str(raw / CONFIGS[name][0]), "cache_dir": str(tmp_path)}
+    builder = hf_vqa_mc.VqaMc(config_name=name, **options)
+    builder.download_and_prepare()
+    ds, expected = builder.as_dataset(), _load(built, name)
+    assert list(ds) == list(expected)
+    assert all(ds[split].to_list() == expected[split].to_list() for split in ds)
+    streamed = hf_vqa_mc.VqaMc(config_name=name, **options).as_streaming_dataset("train")
+    assert list(streamed) == expected["train"].to_list()
+
+
+def test_what_is_wrong_with_the_files_is_our_error_from_the_builder_too(tmp_path):
+    write_gqa(tmp_path / "raw")
+    records = gqa_json("val", "all")
+    del next(iter(records.values()))["types"]
+    write_json(tmp_path / "raw" / "val_all_questions.json", records)
+    builder = hf_vqa_mc.VqaMc(config_name="gqa_all", data_dir=str(tmp_path / "raw"), cache_dir=str(tmp_path))
+    with pytest.raises(InputError, match="field 'types': it is missing"):
+        builder.download_and_prepare()
+
+
+def test_registered_load_dataset_builds_them(raw, tmp_path, offline):
+    code = (
+        "import sys, warnings; warnings.simplefilter('ignore'); import hf_vqa_mc; from datasets import load_dataset; "
+        "hf_vqa_mc.register(); print(load_dataset('vqa_mc', 'gqa_balanced', data_dir=sys.argv[1])['test'].num_rows)"
+    )
+    environment = {**offline, "PYTHONPATH": ":".join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(raw / "gqa")], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.split()[-1:] == ["16"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "named", "configs"),
+    [
+        ("gqa", ["balanced"], {"gqa_balanced"}),
+        ("gqa", ["all", "gqa_balanced"], {"gqa_all", "gqa_balanced"}),
+        ("gqa", ["balanced", "iou"], {"gqa_balanced", "gqa_iou"}),
+        ("gqa", ["gqa_iou"], {"gqa_iou"}),
+        ("tdiuc", ["open"], {"tdiuc"}),
+        ("tdiuc", ["tdiuc", "tail"], {"tdiuc", "tdiuc_tail"}),
+        ("vqa2", ["pairs"], {"vqa2_pairs"}),
+    ],
+)
+def test_configs_are_named_by_word_or_whole_and_need_no_vectors(raw, tmp_path, source, named, configs):
+    made = build_dataset(source, data_dir=raw / source, output=tmp_path / "vqa_mc", variants=named)
+    assert set(made.configs) == configs
+    assert made.default == min(configs - {"gqa_all"}, key=lambda name: (name in CONFIGS, name))
+
+
+def test_only_what_the_files_hold_is_built(tmp_path):
+    write_gqa(tmp_path / "all", ["all"])
+    write_gqa(tmp_path / "balanced", ["balanced"])
+    made = build_dataset("gqa", data_dir=tmp_path / "all", output=tmp_path / "one")
+    assert set(made.configs) == {"gqa_all"}
+    made = build_dataset("gqa", data_dir=tmp_path / "balanced", output=tmp_path / "other", word_vectors="corpus")
+    assert "gqa_all" not in made.configs
+    assert {"gqa_balanced", "gqa_iou_qou"} <= set(made.configs)
+    with pytest.raises(InputError, match=r"no train_all_questions\.json"):
+        build_dataset("gqa", data_dir=tmp_path / "balanced", output=tmp_path / "none", variants=["all"])
+    with pytest.raises(InputError, match=r"no train_balanced_questions\.json"):
+        build_dataset("gqa", data_dir=tmp_path / "all", output=tmp_path / "none", variants=["iou"])
+
+
+WRONG = {
+    "no vectors": ("gqa", {}, r"gqa: QoU decoys need word vectors; .* which need none \(--variants balanced\)"),
+    "a variant": ("gqa", {"variants": ["balance"]}, r"unknown variant 'balance': did you mean 'balanced'\?"),
+    "a config of another": ("gqa", {"variants": ["tdiuc"]}, r"unknown variant 'tdiuc'"),
+    "twice": ("gqa", {"variants": ["all", "gqa_all"]}, r"variant 'gqa_all' is named twice"),
+    "none": ("gqa", {"variants": []}, r"no variants named; known: .*balanced"),
+    "embedding": (
+        "vqa2",
+        {"variants": ["pairs"], "images": ".", "embed_images": True},
+        r"--embed-images: vqa2_pairs holds no images",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "options", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_said_and_nothing_is_left(raw, tmp_path, source, options, message):
+    with pytest.raises(InputError, match=message):
+        build_dataset(source, data_dir=raw / source, output=tmp_path / "vqa_mc", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_breaks_off_while_it_is_written_leaves_the_old_folder(raw, tmp_path):
+    output = tmp_path / "vqa_mc"
+    build_dataset("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open"])
+    before = tree_bytes(output)
+    write_gqa(tmp_path / "broken")
+    whole = (tmp_path / "broken" / "testdev_all_questions.json").read_bytes()
+    (tmp_path / "broken" / "testdev_all_questions.json").write_bytes(whole[:-9])
+    with pytest.raises(InputError, match=r"testdev_all_questions\.json: the json is truncated"):
+        build_dataset("gqa", data_dir=tmp_path / "broken", output=output, variants=["all"])
+    assert tree_bytes(output) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken", "vqa_mc"]
+
+
+def test_same_input_same_bytes_however_it_is_packed(raw, tmp_path):
+    for path in (raw / "gqa").rglob("*.json"):
+        packed = tmp_path / "packed" / f"{path.relative_to(raw / 'gqa')}.gz"
+        packed.parent.mkdir(parents=True, exist_ok=True)
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+    for name, folder in (("one", raw / "gqa"), ("other", tmp_path / "packed")):
+        build_dataset("gqa", data_dir=folder, output=tmp_path / name, variants=["balanced", "all"])
+    one = tree_bytes(tmp_path / "one")
+    assert one == tree_bytes(tmp_path / "other")
+    assert not any(str(tmp_path).encode() in content or str(raw).encode() in content for content in one.values())
+
+
+def test_sources_in_any_order_give_the_same_bytes(raw, tmp_path):
+    words = {"gqa": ["all", "balanced"], "vqa2": ["pairs"], "tdiuc": ["open", "tail", "iou_qou"]}
+    for name, order in (("one", ["gqa", "vqa2", "tdiuc"]), ("other", ["tdiuc", "vqa2", "gqa"])):
+        for source in order:
+            options = {"variants": words[source], "word_vectors": "corpus"}
+            build_dataset(source, data_dir=raw / source, output=tmp_path / name, **options)
+    assert tree_bytes(tmp_path / "one") == tree_bytes(tmp_path / "other")
+
+
+def test_a_second_source_leaves_the_first_byte_for_byte(raw, tmp_path):
+    output = tmp_path / "vqa_mc"
+    build_dataset("gqa", data_dir=raw / "gqa", output=output, variants=["balanced"])
+    before = tree_bytes(output / "gqa_balanced")
+    build_dataset("vqa2", data_dir=raw / "vqa2", output=output, variants=["pairs"])
+    assert tree_bytes(output / "gqa_balanced") == before
+    assert _load(output, "vqa2_pairs")["train"].num_rows == 5
+    inventory = read_inventory(output)
+    assert inventory["sources"]["gqa"]["made_with"]["word_vectors"] is None
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_streams_are_written_the_same_in_any_pieces(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(shards, "GROUP_ROWS", 100)
+    monkeypatch.setattr(shards, "SHARD_BYTES", 5_000)
+    table = pa.table({"text": [f"row {number}" for number in range(1030)]})
+    features = features_of(table.schema)
+    expected = write_stream(tmp_path / "whole", "train", features, [table])
+    pieces = (table.slice(start, size) for start in range(0, 1030, size))
+    seen = []
+    written = write_stream(tmp_path / "pieces", "train", features, pieces, wrote=seen.append)
+    assert written == expected
+    assert tree_bytes(tmp_path / "pieces") == tree_bytes(tmp_path / "whole")
+    n = len(written.files)
+    assert n > 2
+    assert sorted(written.files) == [f"train-{i:05d}-of-{n:05d}.parquet" for i in range(n)]
+    assert (written.rows, sum(seen)) == (1030, 1030)
+    assert (
+        pa.concat_tables(pq.read_table(tmp_path / "pieces" / file) for file in written.files)["text"] == table["text"]
+    )
+
+
+def test_a_stream_without_rows_makes_no_file(tmp_path):
+    written = write_stream(tmp_path, "train", features_of(pa.schema([("text", pa.string())])), [])
+    assert (written.rows, written.files, list(tmp_path.iterdir())) == (0, {}, [])
+
+
+def test_a_folder_of_open_ended_configs_says_nothing_of_choices(raw, tmp_path):
+    output = tmp_path / "vqa_mc"
+    build_dataset("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open"])
+    card = DatasetCard.load(output / "README.md")
+    assert card.data.task_categories == ["visual-question-answering"]
+    assert card.data.pretty_name == "VQA-MC: TDIUC, open-ended"
+    for word in ("decoys made", "prior rule", "remedied", "choice_kinds", "word vectors", "chao2018being"):
+        assert word not in card.text.lower(), word
+    for told in ["| `tdiuc` (default) | 126 | 72 |", "imported\\_genome", "*Answers by question type*", "kafle2017"]:
+        assert told in card.text, told
+
+
+def test_the_card_tells_columns_statistics_and_what_balancing_did(built):
+    card = (built / "README.md").read_text("utf-8")
+    assert WHAT_IT_IS.strip() in card
+    for told in [
+        "### `gqa_all`",
+        "| types | structural (query, verify",
+        "bits before (`gqa_all`) and after balancing (`gqa_balanced`)",
+        "| structural type verify | 0.00 | 0.00 |  |",
+        "*Questions by structural and semantic type*",
+        "Not read: challenge\\_all\\_questions.json (its questions have no answers).",
+        "TDIUC-Tail",
+        "of 9 pairs",
+        "The files do not tell which image of a pair was in VQA v1",
+    ]:
+        assert told in card, told
+    example = re.search(r"### `vqa2_pairs`.*?```json\n(.*?)```", card, re.DOTALL)
+    assert example
+    assert list(json.loads(example[1])) == CONFIGS["vqa2_pairs"][1].schema.names
+
+
+def test_images_of_pairs_are_those_of_both_questions(raw, tmp_path):
+    expected = _expected(raw, "vqa2_pairs").values()
+    images = pa.concat_tables(
+        table.select([f"{prefix}image_id", f"{prefix}image_file"]).rename_columns(["image_id", "image_file"])
+        for table in expected
+        for prefix in ("", "complementary_")
+    )
+    pictures = draw_images(tmp_path / "pictures", images)
+    output = tmp_path / "vqa_mc"
+    build_dataset("vqa2", data_dir=raw / "vqa2", output=output, variants=["pairs"], images=pictures)
+    stored = _load(output, "vqa2_images")["images"]
+    assert set(stored["image_id"][:]) == set(images["image_id"].to_pylist())
+    rows = hf_vqa_mc.with_images(_load(output, "vqa2_pairs")["train"], output)
+    assert rows[0]["image"].size == (8, 8)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_config_called_as_its_source_gets_its_images(raw, tmp_path, streaming):
+    expected = pa.concat_tables(_expected(raw, "tdiuc").values())
+    pictures = draw_images(tmp_path / "pictures", expected.select(["image_id", "image_file"]))
+    output = tmp_path / "vqa_mc"
+    build_dataset("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open", "tail"], images=pictures)
+    for config in ("tdiuc", "tdiuc_tail"):
+        ds = hf_vqa_mc.with_images(_load(output, config, streaming=streaming), output)
+        row = next(iter(ds["validation"]))
+        found = row["image"].convert("RGB").getpixel((0, 0))
+        assert all(abs(one - other) < 3 for one, other in zip(found, colour_of(row["image_id"]), strict=True))
+
+
+def test_real_questions_of_gqa_load_with_all_they_hold(real_data: Path, tmp_path: Path) -> None:
+    import lzma
+
+    for name, file in (("ood_testdev_head", "testdev"), ("val_bal_tail_-0.7", "val")):
+        content = lzma.decompress((real_data / "gqa" / f"GQAOOD__{name}.json.xz").read_bytes())
+        (tmp_path / f"{file}_balanced_questions.json").write_bytes(content)
+    output = tmp_path / "vqa_mc"
+    made = build_dataset("gqa", data_dir=tmp_path, output=output, variants=["balanced", "random_uniform"])
+    assert {split: rows.num_rows for split, rows in _load(output, "gqa_balanced").items()} == {
+        "validation": 1_358,
+        "test": 1_733,
+    }
+    entropy = made.configs["gqa_balanced"]["statistics"]["entropy"]
+    assert 7 < entropy["overall"] < 9
+    assert entropy["by"]["structural type"]["verify"] == pytest.approx(1.0, abs=0.01)

@@ -1,0 +1,344 @@
+"""A build killed, refused or racing with another leaves the output absent or whole, and nothing beside it."""
+
+import errno
+import hashlib
+import os
+import random
+import resource
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from hf_vqa_mc.dataset.folder import write_folder
+from hf_vqa_mc.dataset.inventory import INVENTORY, configs_of, read_inventory
+from hf_vqa_mc.dataset.output_folder import check_output, written_beside
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io import atomic_folder
+from hf_vqa_mc.io.atomic_folder import Place, exchange
+from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, tree_bytes
+from tests.dataset.one_build import POINTS, start, start_whole
+from tests.killed import finish
+
+KILLS = int(os.environ.get("VQA_MC_KILLS", "4"))
+"""How many builds are killed at random moments; the full run is VQA_MC_KILLS=30."""
+
+
+def build(output, source="made", seed=0):
+    return write_folder(output, source, made_variants("iou", seed=seed), about=ABOUT, made_with=MADE_WITH)
+
+
+def seed_of(output):
+    """Which of the builds, by a row of it; every file must be there, and be the one that the inventory names."""
+    inventory = read_inventory(output)
+    assert inventory
+    listed = {name: sha for config in configs_of(inventory).values() for name, sha in config["files"].items()}
+    found = {path: hashlib.sha256(content).hexdigest() for path, content in tree_bytes(output).items()}
+    assert set(found) == {*listed, INVENTORY, "README.md"}
+    assert listed == {path: found[path] for path in listed}
+    return {
+        name: config["example"]["choices"] for name, config in configs_of(inventory).items() if "example" in config
+    }
+
+
+def beside(output):
+    return sorted(path.name for path in output.parent.iterdir() if path != output)
+
+
+@pytest.fixture
+def output(tmp_path):
+    (tmp_path / "here").mkdir()
+    return tmp_path / "here" / "vqa_mc"
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_build_killed_at_any_step_leaves_the_old_or_the_new_folder(output, point):
+    assert finish(start(output, "made", 0)) == 0
+    old = seed_of(output)
+    assert finish(start(output, "made", 1, point)) == -signal.SIGKILL
+    if point == "between renames":
+        assert not output.exists()
+    else:
+        assert (seed_of(output) == old) == (not point.startswith("after"))
+    build(output, "other")
+    assert {*seed_of(output)} == {"made_iou", "made_qou", "made_iou_qou", "other_iou"}
+    assert beside(output) == []
+
+
+def test_a_first_build_killed_before_it_is_whole_leaves_no_output(output):
+    assert finish(start(output, "made", 0, "card")) == -signal.SIGKILL
+    assert not output.exists()
+    build(output)
+    assert beside(output) == []
+
+
+@pytest.fixture
+def works(output, cocoqa_files, glove_file):
+    """What can be killed: writing a folder with images, and a whole build from the publisher's files."""
+    return {
+        "folder": lambda seed, place=output: start(place, "made", seed),
+        "whole": lambda seed, place=output: start_whole(place, cocoqa_files, glove_file, seed),
+    }
+
+
+@pytest.mark.parametrize("kind", ["folder", "whole"])
+def test_builds_killed_at_random_moments_leave_the_output_absent_or_whole(output, works, kind):
+    work = works[kind]
+    assert finish(work(0, output.with_name("warmed up"))) == 0
+    process, began = work(0, output.with_name("whole")), time.monotonic()
+    assert finish(process) == 0
+    duration = time.monotonic() - began
+    configs = {*seed_of(output.with_name("whole"))}
+    chance = random.Random(5)
+    for number in range(KILLS):
+        process = work(number)
+        time.sleep(chance.uniform(0, duration))
+        process.kill()
+        finish(process)
+        if output.exists():
+            assert {*seed_of(output)} == configs
+    assert finish(work(100)) == 0
+    assert beside(output) == ["warmed up", "whole"]
+    assert seed_of(output).keys() == configs
+    assert seed_of(output) != seed_of(output.with_name("whole"))
+
+
+def test_two_builds_into_one_folder_both_end_up_in_it(output):
+    processes = [start(output, source, 0) for source in ("one", "other")]
+    assert [finish(process) for process in processes] == [0, 0]
+    assert len(seed_of(output)) == 6
+    assert beside(output) == []
+
+
+def test_two_builds_of_one_source_leave_one_of_them_whole(output):
+    processes = [start(output, "made", seed) for seed in (0, 1)]
+    assert [finish(process) for process in processes] == [0, 0]
+    assert len(seed_of(output)) == 3
+    assert beside(output) == []
+
+
+def test_a_living_build_is_not_taken_for_a_leftover(output):
+    with written_beside(output) as other:
+        (other.tree / "unfinished").write_text("")
+        build(output)
+        assert (other.tree / "unfinished").exists()
+    assert beside(output) == []
+
+
+def test_what_only_looks_like_a_leftover_is_left_alone(output):
+    names = [".vqa_mc.partial", ".vqa_mc.abcdefgh.part", ".other.abcdefgh.partial", ".vqa_mc.ABCDEFGH.partial"]
+    for name in names:
+        (output.parent / name).mkdir()
+    (output.parent / ".vqa_mc.zzzzzzzz.partial").mkdir()  # this one is
+    build(output)
+    assert beside(output) == sorted(names)
+
+
+def test_where_the_kernel_cannot_exchange_two_renames_do(output, monkeypatch):
+    monkeypatch.setattr(atomic_folder, "exchange", lambda one, other: False)
+    build(output)
+    build(output, "other")
+    assert {*seed_of(output)} == {"made_iou", "other_iou"}
+    assert beside(output) == []
+
+
+def test_a_failure_between_the_two_renames_puts_the_old_folder_back(output, monkeypatch):
+    build(output)
+    old = tree_bytes(output)
+    rename, failed = Path.rename, []
+
+    def once(path, target):
+        if path.name == "tree":
+            failed.append(path)
+            raise OSError(errno.EIO, "broken disk")
+        return rename(path, target)
+
+    monkeypatch.setattr(atomic_folder, "exchange", lambda one, other: False)
+    monkeypatch.setattr(Path, "rename", once)
+    with pytest.raises(OSError, match="broken disk"):
+        build(output, seed=1)
+    assert failed
+    assert tree_bytes(output) == old
+    assert beside(output) == []
+
+
+def test_the_kernel_exchanges_two_folders(tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).write_text("")
+    if not exchange(tmp_path / "one", tmp_path / "other"):
+        pytest.skip("this kernel or file system has no RENAME_EXCHANGE")
+    assert (tmp_path / "one" / "other").exists()
+    assert (tmp_path / "other" / "one").exists()
+    with pytest.raises(FileNotFoundError):
+        exchange(tmp_path / "one", tmp_path / "absent")
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"written_by": "someone"}', "[1]"])
+def test_a_folder_of_someone_else_is_refused_and_not_touched(output, content):
+    output.mkdir()
+    (output / "thesis.tex").write_text("years of work")
+    if content:
+        (output / INVENTORY).write_text(content)
+    before = tree_bytes(output)
+    with pytest.raises(InputError, match=r"vqa_mc is a folder that vqa-mc build did not write"):
+        build(output)
+    assert tree_bytes(output) == before
+    assert beside(output) == []
+
+
+def test_a_file_or_a_missing_parent_is_refused(output):
+    output.write_text("a file")
+    with pytest.raises(InputError, match="exists and is not a folder"):
+        build(output)
+    with pytest.raises(InputError, match=r"there is no folder .*nowhere; create it first"):
+        check_output(output.parent / "nowhere" / "vqa_mc")
+    assert output.read_text() == "a file"
+    assert beside(output) == []
+
+
+def test_an_empty_folder_is_as_good_as_none(output):
+    output.mkdir()
+    build(output)
+    assert {*seed_of(output)} == {"made_iou"}
+
+
+def test_a_folder_of_a_newer_version_is_refused(output):
+    output.mkdir()
+    (output / INVENTORY).write_text('{"written_by": "hf_vqa_mc", "layout": 99}')
+    with pytest.raises(InputError, match=r"a newer hf_vqa_mc wrote this folder; upgrade"):
+        build(output)
+
+
+def test_the_output_may_be_a_link(output):
+    real = output.with_name("real")
+    build(real)
+    output.symlink_to("real")
+    build(output, "other")
+    assert output.is_symlink()
+    assert {*seed_of(real)} == {"made_iou", "other_iou"}
+
+
+def test_files_of_others_in_the_folder_are_kept(output):
+    build(output)
+    (output / ".gitattributes").write_text("*.parquet filter=lfs")
+    (output / "notes").mkdir()
+    (output / "notes" / "mine.txt").write_text("mine")
+    build(output, "other")
+    assert (output / "notes" / "mine.txt").read_text() == "mine"
+    assert (output / ".gitattributes").exists()
+
+
+def test_what_is_kept_is_linked_and_copied_where_it_cannot_be(output, monkeypatch):
+    kept = output / "made_iou" / "train-00000-of-00001.parquet"
+    build(output)
+    inode = kept.stat().st_ino
+    build(output, "other")
+    assert kept.stat().st_ino == inode
+
+    def refused(*_, **__):
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    content = kept.read_bytes()
+    build(output, "third")
+    assert kept.stat().st_ino != inode
+    assert kept.read_bytes() == content
+
+
+def test_a_full_disk_is_one_clear_line_and_leaves_nothing(tmp_path):
+    disk = tmp_path / "small"
+    disk.mkdir()
+    if (
+        os.geteuid()
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20k", "tmpfs", disk], check=False).returncode
+    ):
+        pytest.skip("needs root, to mount a small disk")
+    try:
+        with pytest.raises(
+            OSError, match=rf"cannot write {disk}/vqa_mc: no space left on device.*nothing there was"
+        ) as e:
+            build(disk / "vqa_mc")
+        assert e.value.errno == errno.ENOSPC
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_limit_on_file_size_is_one_clear_line_and_keeps_the_old_folder(output):
+    build(output)
+    old = tree_bytes(output)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, limits[1]))
+    try:
+        with pytest.raises(OSError, match=r"cannot write .*vqa_mc: file too large") as error:
+            build(output, "other")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert error.value.errno == errno.EFBIG
+    assert tree_bytes(output) == old
+    assert beside(output) == []
+
+
+def test_no_permission_is_one_clear_line_before_any_work(output, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", str(output.parent / ".vqa_mc.abcdefgh.partial"))
+
+    monkeypatch.setattr(atomic_folder.tempfile, "mkdtemp", refused)
+    asked = []
+
+    def variants():
+        asked.append(True)
+        yield from made_variants("iou")
+
+    with pytest.raises(OSError, match=r"cannot write .*vqa_mc: permission denied"):
+        write_folder(output, "made", variants(), about=ABOUT, made_with=MADE_WITH)
+    assert not asked
+    assert beside(output) == []
+
+
+def test_an_error_of_the_work_itself_passes_unchanged_and_leaves_nothing(output):
+    def variants():
+        yield from made_variants("iou")
+        raise InputError("the second variant cannot be made")
+
+    with pytest.raises(InputError, match="the second variant cannot be made"):
+        write_folder(output, "made", variants(), about=ABOUT, made_with=MADE_WITH)
+    assert not output.exists()
+    assert beside(output) == []
+
+
+def test_builds_in_threads_of_one_process_do_not_meet(output):
+    threads = [threading.Thread(target=build, args=(output, name)) for name in ("one", "two", "three")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {*seed_of(output)} == {"one_iou", "two_iou", "three_iou"}
+    assert beside(output) == []
+
+
+def test_a_place_that_is_never_published_leaves_nothing(output):
+    with written_beside(output) as unused:
+        assert isinstance(unused, Place)
+        assert unused.tree.is_dir()
+    assert beside(output) == []
+    assert not output.exists()
+
+
+def test_the_working_directory_is_no_output(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="the folder you are in"):
+        check_output(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"written_by": "hf_vqa_mc"}', '{"written_by": "hf_vqa_mc", "layout": 1, "sources": []}']
+)
+def test_a_damaged_inventory_is_not_ours(tmp_path, text):
+    (tmp_path / INVENTORY).write_text(text)
+    with pytest.raises(InputError, match="did not write"):
+        check_output(tmp_path)

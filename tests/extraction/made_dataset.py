@@ -1,0 +1,75 @@
+"""A dataset of multiple-choice rows about images of noise, and an extraction from it that can be killed."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hf_vqa_mc.extraction import image_features, store
+from hf_vqa_mc.extraction.backbones import Pixels
+from hf_vqa_mc.extraction.extraction import extract_features
+from tests.extraction.tiny_models import noise
+
+
+def make(folder: Path, n_images: int, splits: tuple[str, ...] = ("train", "test")) -> Path:
+    """A dataset with one config, made, that asks twice about images 0 to n_images."""
+    for number, split in enumerate(splits):
+        ids = [str(image) for image in range(n_images) if image % len(splits) == number] * 2
+        n = len(ids)
+        rows = {"question_id": [f"{split}-{row}" for row in range(n)], "image_id": ids, "question": ["what?"] * n,
+                "choices": [["a", "b"]] * n, "label": [0] * n}  # fmt: skip
+        (folder / "made").mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table(rows), folder / "made" / f"{split}-00000.parquet")
+    paths = "\n".join(f"  - split: {split}\n    path: made/{split}-*.parquet" for split in splits)
+    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: made\n  data_files:\n{paths}\n---\n")
+    return folder
+
+
+def draw(folder: Path, n_images: int) -> Path:
+    """Their images."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(n_images):
+        noise(number, (20, 16)).save(folder / f"{number:012d}.png")
+    return folder
+
+
+class CountedPixels(Pixels):
+    """Pixels that count the images which they encode, and kill the process when told to."""
+
+    encoded = 0
+    dies_at = sys.maxsize
+
+    def forward(self, prepared):
+        self.encoded += len(prepared)
+        if self.encoded >= self.dies_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().forward(prepared)
+
+
+class DyingStore:
+    """Makes a process die while it writes its n-th file, half of it written."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self, path: Path, content: bytes) -> None:
+        self.left -= 1
+        if self.left == 0:
+            path.with_name(f".{path.name}.partial").write_bytes(content[: len(content) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+        _write_whole(path, content)
+
+
+_write_whole = store.write_whole
+
+
+def main(dataset: str, images: str, output: str, dies_at: str, dies_writing: str) -> None:
+    """An extraction in files of 16 images, in batches of 4."""
+    store.SHARD_IMAGES = 16
+    store.write_whole = image_features.write_whole = DyingStore(int(dies_writing))
+    backbone = CountedPixels()
+    backbone.dies_at = int(dies_at) or sys.maxsize
+    extract_features(dataset, "made", images=Path(images), backbone=backbone, output=Path(output), batch_size=4)

@@ -1,0 +1,328 @@
+"""Extraction: each image once, nothing lost but what was in work, nothing skipped unless told to."""
+
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction import extraction
+from hf_vqa_mc.extraction.backbones import find_backbone
+from hf_vqa_mc.extraction.extraction import extract_features
+from hf_vqa_mc.extraction.image_features import INDEX, ImageFeatures
+from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.extraction import made_dataset, tiny_models
+from tests.extraction.made_dataset import CountedPixels
+
+N_IMAGES = 60
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch, tmp_path):
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return made_dataset.make(tmp_path_factory.mktemp("dataset") / "questions", N_IMAGES)
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    return made_dataset.draw(tmp_path / "pictures", N_IMAGES)
+
+
+def extract(dataset, pictures, backbone=None, **options):
+    backbone = backbone or CountedPixels()
+    done = extract_features(str(dataset), "made", images=pictures, backbone=backbone, batch_size=8, **options)
+    return done, backbone
+
+
+def encoded(pictures, image_id, backbone="pixels"):
+    return find_backbone(backbone).encode([Image.open(pictures / f"{int(image_id):012d}.png")])[0]
+
+
+def test_training_reads_the_features_of_each_image(dataset, pictures):
+    done, backbone = extract(dataset, pictures)
+    assert (done.computed, backbone.encoded, len(done.images)) == (N_IMAGES, N_IMAGES, N_IMAGES)
+    features = ImageFeatures.open(done.folder)
+    assert (features.backbone, features.grid, features.dim, len(features)) == ("pixels", None, 768, N_IMAGES)
+    asked = ["7", "59", "0", "7"]
+    taken = features.take(asked)
+    assert (taken.shape, taken.dtype) == ((4, 768), np.float32)
+    np.testing.assert_array_equal(taken, [encoded(pictures, image_id) for image_id in asked])
+
+
+def test_a_grid_and_one_vector_an_image_lie_side_by_side(dataset, pictures):
+    pooled, _ = extract(dataset, pictures)
+    grid, _ = extract(dataset, pictures, CountedPixels(grid=3))
+    assert ImageFeatures.open(grid.folder).take(["3"]).shape == (1, 9, 48)
+    assert ImageFeatures.open(pooled.folder).take(["3"]).shape == (1, 768)
+
+
+def test_a_second_run_encodes_nothing(dataset, pictures):
+    first, _ = extract(dataset, pictures)
+    written = {path: path.stat().st_mtime_ns for path in first.folder.parent.glob("*.safetensors")}
+    again, backbone = extract(dataset, pictures)
+    assert (again.computed, backbone.encoded) == (0, 0)
+    assert {path: path.stat().st_mtime_ns for path in again.folder.parent.glob("*.safetensors")} == written
+
+
+def test_datasets_share_what_is_the_same_image(dataset, pictures, tmp_path):
+    extract(dataset, pictures)
+    larger = made_dataset.make(tmp_path / "larger", N_IMAGES + 5)
+    made_dataset.draw(pictures, N_IMAGES + 5)
+    done, backbone = extract(larger, pictures)
+    assert (done.computed, backbone.encoded, len(done.images)) == (5, 5, N_IMAGES + 5)
+    assert len(ImageFeatures.open(done.folder)) == N_IMAGES + 5
+
+
+def test_images_that_hold_the_same_are_encoded_once(dataset, pictures):
+    for number in range(10, 20):
+        shutil.copy(pictures / f"{3:012d}.png", pictures / f"{number:012d}.png")
+    done, backbone = extract(dataset, pictures)
+    assert backbone.encoded == N_IMAGES - 10
+    taken = ImageFeatures.open(done.folder).take(["3", "15"])
+    np.testing.assert_array_equal(taken[0], taken[1])
+
+
+def test_an_image_that_has_changed_is_encoded_anew(dataset, pictures):
+    extract(dataset, pictures)
+    shutil.copy(pictures / f"{3:012d}.png", pictures / f"{4:012d}.png")
+    Image.new("RGB", (8, 8), (9, 99, 199)).save(pictures / f"{5:012d}.png")
+    done, backbone = extract(dataset, pictures)
+    assert backbone.encoded == 1
+    taken = ImageFeatures.open(done.folder).take(["3", "4", "5"])
+    np.testing.assert_array_equal(taken, [encoded(pictures, image_id) for image_id in (3, 3, 5)])
+
+
+def run(dataset, pictures, output, dies_at=0, dies_writing=0):
+    code = "import sys; from tests.extraction.made_dataset import main; main(*sys.argv[1:])"
+    arguments = [sys.executable, "-c", code, dataset, pictures, output, dies_at, dies_writing]
+    return subprocess.Popen(
+        list(map(str, arguments)), stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+    )
+
+
+@pytest.mark.parametrize(("dies_at", "dies_writing", "kept"), [(40, 0, 32), (0, 2, 16), (0, 4, 48), (0, 5, 60)])
+def test_killed_at_any_moment_the_next_run_computes_only_what_is_missing(
+    dataset, pictures, tmp_path, dies_at, dies_writing, kept
+):
+    killed = run(dataset, pictures, tmp_path / "out", dies_at, dies_writing)
+    killed.communicate(timeout=120)
+    assert killed.returncode == -signal.SIGKILL
+    done, backbone = extract(dataset, pictures, output=tmp_path / "out")
+    assert backbone.encoded == N_IMAGES - kept
+    taken = ImageFeatures.open(done.folder).take([str(number) for number in range(N_IMAGES)])
+    np.testing.assert_array_equal(taken, [encoded(pictures, number) for number in range(N_IMAGES)])
+    assert not list((tmp_path / "out").rglob("*.partial"))
+
+
+def test_two_processes_at_once_do_each_other_no_harm(dataset, pictures, tmp_path):
+    both = [run(dataset, pictures, tmp_path / "out") for _ in range(2)]
+    for process in both:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    (folder,) = (path.parent for path in (tmp_path / "out").rglob(INDEX))
+    features = ImageFeatures.open(folder)
+    stored = sum(len(np.memmap(path, mode="r")) for path in folder.parent.glob("*.safetensors"))
+    assert stored < N_IMAGES * (768 * 4 + 32) * 1.1  # none stored twice
+    np.testing.assert_array_equal(features.take(["9"])[0], encoded(pictures, 9))
+
+
+def test_missing_images_are_listed_before_any_work(dataset, pictures):
+    for number in range(20, 35):
+        (pictures / f"{number:012d}.png").unlink()
+    with pytest.raises(
+        InputError, match=r"15 of 60 missing, with image_id 20; 22; .* and 5 more; --skip-missing goes"
+    ):
+        extract(dataset, pictures)
+    assert not Path("vqa_mc_features").exists()
+
+
+def test_broken_images_are_listed_and_the_others_kept(dataset, pictures):
+    (pictures / f"{3:012d}.png").write_bytes(b"no image")
+    whole = (pictures / f"{8:012d}.png").read_bytes()
+    (pictures / f"{8:012d}.png").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"2 of 60 broken, with image_id '8' \(.*truncated.*\); '3' \(no image that"):
+        extract(dataset, pictures)
+    assert not list(Path("vqa_mc_features").rglob(INDEX))
+    made_dataset.draw(pictures, N_IMAGES)
+    assert extract(dataset, pictures)[1].encoded == 2
+
+
+def test_told_to_skip_them_it_counts_them(dataset, pictures):
+    (pictures / f"{3:012d}.png").write_bytes(b"no image")
+    (pictures / f"{4:012d}.png").unlink()
+    done, _ = extract(dataset, pictures, skip_missing=True)
+    features = ImageFeatures.open(done.folder)
+    assert (features.missing, features.broken, len(features)) == (["4"], {"3": "no image that can be read"}, 58)
+    with pytest.raises(InputError, match=r"the image with image_id '4' was missing and skipped"):
+        features.take(["1", "4"])
+    with pytest.raises(InputError, match=r"the image with image_id '3' was skipped: no image that can be read"):
+        features.take(["3"])
+
+
+def test_all_images_skipped_is_an_error_still(dataset, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"60 of 60 missing.*and 50 more$"):
+        extract(dataset, tmp_path / "empty", skip_missing=True)
+
+
+def test_an_image_that_lies_there_twice_is_named(dataset, pictures):
+    shutil.copy(pictures / f"{3:012d}.png", pictures / "other_3.png")
+    with pytest.raises(InputError, match=r"1 of 60 twice there: '3': .*; leave one of each"):
+        extract(dataset, pictures, skip_missing=True)
+
+
+def test_infinite_features_are_refused(dataset, pictures):
+    class Overflowing(CountedPixels):
+        def forward(self, prepared):
+            return super().forward(prepared) * np.float32(np.inf)
+
+    with pytest.raises(InputError, match=r"pixels makes infinite or no numbers of the image with image_id '0'"):
+        extract(dataset, pictures, Overflowing())
+
+
+def test_an_unknown_image_is_named_with_the_nearest(dataset, pictures):
+    features = ImageFeatures.open(extract(dataset, pictures)[0].folder)
+    with pytest.raises(InputError, match=r"no features of an image with image_id '591' \(did you mean '59'\?\)"):
+        features.take(["591"])
+    assert "59" in features
+    assert "591" not in features
+
+
+def test_what_is_no_folder_of_features_is_named(dataset, pictures):
+    done, _ = extract(dataset, pictures)
+    with pytest.raises(InputError, match=r"no folder of image features; did you mean .*questions-made\?"):
+        ImageFeatures.open("vqa_mc_features")
+    with pytest.raises(InputError, match=r"nowhere is no folder of image features; vqa-mc features makes one"):
+        ImageFeatures.open("nowhere")
+    for wrong in ("{", "[]", "{}", '{"kind": {}}'):
+        (done.folder / INDEX).write_text(wrong)
+        with pytest.raises(InputError, match=r"index.json .*run vqa-mc features again"):
+            ImageFeatures.open(done.folder)
+
+
+def test_an_index_whose_features_are_gone_says_so(dataset, pictures):
+    done, _ = extract(dataset, pictures)
+    for path in done.folder.parent.glob("*.safetensors"):
+        path.unlink()
+    with pytest.raises(InputError, match=r"lacks the features of 60 of 60 images.*run vqa-mc features again"):
+        ImageFeatures.open(done.folder)
+
+
+def test_features_travel_to_workers_as_their_folder(dataset, pictures):
+    features = ImageFeatures.open(extract(dataset, pictures)[0].folder)
+    packed = pickle.dumps(features)
+    assert len(packed) < 1000
+    np.testing.assert_array_equal(pickle.loads(packed).take(["5"]), features.take(["5"]))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A built folder with an images config, and one with the image in every row."""
+    from hf_vqa_mc.dataset.folder import write_folder
+    from hf_vqa_mc.dataset.image_files import find_images
+
+    folder = tmp_path_factory.mktemp("built")
+    triplets = triplets_of(made_variants("iou_qou")[0])
+    images = find_images(triplets, draw_images(folder / "pictures", triplets))
+    for name, embedded in (("vqa_mc", False), ("embedded", True)):
+        write_folder(
+            folder / name, "made", made_variants("iou_qou"), about=ABOUT, made_with=MADE_WITH, images=images,
+            embed_images=embedded,
+        )  # fmt: skip
+    return folder
+
+
+@pytest.mark.parametrize("name", ["vqa_mc", "embedded"])
+def test_the_images_built_into_a_dataset_are_taken_if_none_are_named(built, name):
+    options = {"backbone": "pixels", "output": Path("out")}
+    done = extract_features(str(built / name), "made_iou_qou", **options)
+    from_files = extract_features(str(built / name), "made_iou_qou", images=built / "pictures", **options)
+    assert done.images == from_files.images
+    assert (done.computed, from_files.computed) == (len(set(done.images.values())), 0)
+    assert {sha256(path.read_bytes()).digest() for path in (built / "pictures").iterdir()} == set(done.images.values())
+
+
+def test_a_dataset_without_images_says_how_to_name_them(dataset):
+    with pytest.raises(InputError, match=r"has no images for .*; or name the folder with the image files: --images"):
+        extract_features(str(dataset), "made", backbone="pixels")
+
+
+def test_what_cannot_be_used_is_named(dataset, pictures, tmp_path):
+    with pytest.raises(InputError, match=r"unknown config 'mad': did you mean 'made'\?"):
+        extract_features(str(dataset), "mad", backbone="pixels")
+    with pytest.raises(InputError, match=r"--images nowhere: no such folder"):
+        extract(dataset, Path("nowhere"))
+    with pytest.raises(InputError, match=r"--workers 0: expected 1 or more"):
+        extract(dataset, pictures, workers=0)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"name another"):
+        extract(dataset, pictures, output=tmp_path / "file")
+
+
+def test_easy_vqa_s_images_are_found_by_split_and_number(tmp_path):
+    from hf_vqa_mc.extraction.dataset_images import FolderImages
+
+    for split in ("train", "test"):
+        (tmp_path / split / "images").mkdir(parents=True)
+        (tmp_path / split / "images" / "5.png").write_text(split)
+    found = FolderImages(tmp_path, ["train-5", "test-5", "test-6", "dev-5"])
+    assert (found.read("train-5"), found.read("test-5")) == (b"train", b"test")
+    assert "test-6" not in found
+    assert "dev-5" not in found
+
+
+def test_an_interrupted_run_keeps_what_it_computed(dataset, pictures):
+    class Interrupted(CountedPixels):
+        def forward(self, prepared):
+            if self.encoded == 24:
+                raise KeyboardInterrupt
+            return super().forward(prepared)
+
+    with pytest.raises(KeyboardInterrupt):
+        extract(dataset, pictures, Interrupted())
+    assert extract(dataset, pictures)[1].encoded == N_IMAGES - 24
+
+
+def test_no_more_images_than_needed_wait_in_memory(dataset, pictures, monkeypatch):
+    waiting = []
+    original = extraction._ahead
+
+    def watched(pool, function, items, size):
+        assert size == 2 * 8 + 3
+        for one in original(pool, function, items, size):
+            waiting.append(one)
+            yield one
+
+    monkeypatch.setattr(extraction, "_ahead", watched)
+    extract(dataset, pictures, workers=3)
+    assert len(waiting) == N_IMAGES
+
+
+def test_real_photographs_through_a_model(real_data, tmp_path):
+    with tarfile.open(real_data / "images" / "coco_short_side_224.tar") as archive:
+        names = [name for name in archive.getnames() if name.endswith(".jpg")][:24]
+        archive.extractall(tmp_path / "coco", members=[archive.getmember(name) for name in names], filter="data")
+    dataset = made_dataset.make(tmp_path / "questions", 24, ("test",))
+    for number, name in enumerate(names):
+        (tmp_path / "coco" / name).rename(tmp_path / "coco" / f"COCO_val2014_{number:012d}.jpg")
+    model = find_backbone(str(tiny_models.resnet(tmp_path / "model")), 2)
+    done, _ = extract(dataset, tmp_path / "coco", model)
+    taken = ImageFeatures.open(done.folder).take(list(done.images))
+    assert taken.shape == (24, 4, 32)
+    files = [Image.open(tmp_path / "coco" / f"COCO_val2014_{int(image_id):012d}.jpg") for image_id in done.images]
+    np.testing.assert_allclose(taken, model.encode(files), atol=1e-5, rtol=1e-5)

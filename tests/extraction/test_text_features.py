@@ -1,0 +1,192 @@
+"""Average word vectors: equal to the plain formulation, whatever comes with a text, saved and loaded."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.text_features import TextFeatures
+from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.word_vectors import load_word_vectors
+
+KNOWN = ["cat", "dog", "naïve", "t-shirt", "two", "red", "sees"]
+UNKNOWN = ["qux", "zebra"]
+texts = st.lists(st.sampled_from([*KNOWN, *UNKNOWN, "2", "Cat", "?"]), max_size=6).map(" ".join)
+
+
+def vectors_of(folder, seed=0, known=KNOWN):
+    rows = np.random.default_rng(seed).normal(size=(len(known), 4)).round(3).tolist()
+    path = folder / f"vectors-{seed}.txt"
+    path.write_text("".join(f"{word} {' '.join(map(str, row))}\n" for word, row in zip(known, rows, strict=True)))
+    return load_word_vectors(str(path))
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    return vectors_of(tmp_path_factory.mktemp("vectors"))
+
+
+def plain(vectors, text, mean=0.0):
+    rows, found = vectors.rows(words(text))
+    known = rows[found] - np.float32(mean)
+    return known.mean(0) if len(known) else np.zeros(vectors.dim, np.float32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(some=st.lists(texts, max_size=8), centred=st.booleans())
+def test_a_text_is_the_mean_of_its_words_that_have_a_vector(vectors, some, centred):
+    features = TextFeatures.of(vectors, some, centred=centred)
+    mean = features.mean if centred else 0.0
+    expected = [plain(vectors, text, mean) for text in some]
+    encoded = features.encode(some)
+    assert encoded.shape == (len(some), 4) and encoded.dtype == np.float32
+    np.testing.assert_allclose(encoded, np.reshape(expected, (-1, 4)), atol=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(some=st.lists(texts, max_size=8), centred=st.booleans())
+def test_words_come_in_order_and_padding_after_them(vectors, some, centred):
+    features = TextFeatures.of(vectors, some, centred=centred)
+    tokens, mask = features.encode_words(some)
+    assert tokens.shape[:2] == mask.shape and mask.shape[1] >= 1 and tokens.dtype == np.float32
+    for text, row, there in zip(some, tokens, mask, strict=True):
+        vectors_there, found = vectors.rows(words(text))
+        expected = vectors_there[found] - (features.mean if centred else np.float32(0))
+        expected = expected if len(expected) else np.zeros((1, 4), np.float32)
+        assert there.tolist() == [True] * len(expected) + [False] * (len(there) - len(expected))
+        np.testing.assert_array_equal(row[there], expected)
+        assert not row[~there].any()
+
+
+@settings(max_examples=40, deadline=None)
+@given(some=st.lists(texts, min_size=1, max_size=8), draw=st.randoms())
+def test_a_text_is_the_same_number_by_number_whichever_texts_it_comes_with(vectors, some, draw):
+    features = TextFeatures.of(vectors, some)
+    alone = np.concatenate([features.encode([text]) for text in some])
+    order = [*range(len(some)), *range(len(some))]
+    draw.shuffle(order)
+    np.testing.assert_array_equal(features.encode([some[at] for at in order]), alone[order])
+
+
+@settings(max_examples=30, deadline=None)
+@given(some=st.lists(texts, max_size=8), centred=st.booleans())
+def test_what_was_saved_is_loaded_and_saved_again_the_same_bytes(vectors, tmp_path_factory, some, centred):
+    folder = tmp_path_factory.mktemp("saved")
+    features = TextFeatures.of(vectors, some, centred=centred)
+    features.save(folder)
+    content = (folder / "words.safetensors").read_bytes()
+    loaded = TextFeatures.load(folder)
+    assert (loaded.words, loaded.without) == (features.words, features.without)
+    assert (loaded.name, loaded.sha256, loaded.dim) == (vectors.name, vectors.sha256, vectors.dim)
+    np.testing.assert_array_equal(loaded.encode(some), features.encode(some))
+    loaded.save(folder)
+    assert (folder / "words.safetensors").read_bytes() == content
+    assert [path.name for path in folder.iterdir()] == ["words.safetensors"]
+
+
+def test_the_vocabulary_is_sorted_and_says_which_words_have_no_vector(vectors):
+    features = TextFeatures.of(vectors, ["The red cat's qux", "red", "?"])
+    assert features.words == ("cat", "red")
+    assert features.without == {"the", "qux"}
+    np.testing.assert_array_equal(features.vectors, vectors.rows(["cat", "red"])[0])
+    assert features.mean is None
+
+
+def test_centred_is_about_the_mean_of_the_different_words(vectors):
+    features = TextFeatures.of(vectors, ["red red red cat"], centred=True)
+    np.testing.assert_allclose(features.mean, vectors.rows(["cat", "red"])[0].mean(0), atol=1e-7)
+    np.testing.assert_allclose(features.encode(["red cat"]), np.zeros((1, 4)), atol=1e-6)
+    assert not features.encode(["qux", "?"][1:]).any()
+
+
+def test_no_text_and_no_words():
+    empty = TextFeatures("f", "0" * 64, 4, (), np.zeros((0, 4), np.float32), frozenset(["qux"]))
+    assert empty.encode([]).shape == (0, 4)
+    assert empty.encode_words([])[0].shape == (0, 1, 4)
+    np.testing.assert_array_equal(empty.encode(["qux", ""]), np.zeros((2, 4)))
+    tokens, mask = empty.encode_words(["qux", ""])
+    assert tokens.shape == (2, 1, 4) and mask.all() and not tokens.any()
+
+
+def test_new_words_are_refused_and_the_message_names_them_the_file_and_the_remedies(vectors):
+    features = TextFeatures.of(vectors, ["red qux"])
+    for encode in (features.encode, features.encode_words):
+        with pytest.raises(InputError, match=r"1 words .*'dog'.*vectors-0.txt.*word_vectors.*new_words=\"skip\""):
+            encode(["red", "dog qux"])
+    corpus = replace(features, name="corpus")
+    with pytest.raises(InputError, match=r"'dog'; leave such words out"):
+        corpus.encode(["dog"])
+
+
+def test_new_words_can_be_left_out(vectors):
+    features = replace(TextFeatures.of(vectors, ["red qux"]), new_words="skip")
+    np.testing.assert_array_equal(features.encode(["red dog", "dog"]), [*features.encode(["red"]), np.zeros(4)])
+    with pytest.raises(InputError, match="unknown new_words 'skp': did you mean 'skip'"):
+        replace(features, new_words="skp")
+
+
+def test_new_words_are_looked_up_in_the_same_file(vectors, tmp_path):
+    features = TextFeatures.of(vectors, ["red qux"], centred=True)
+    features.save(tmp_path)
+    whole = TextFeatures.load(tmp_path).with_file(vectors)
+    for text in ("dog", "red dog", "zebra", "red zebra", "qux dog red"):
+        np.testing.assert_allclose(whole.encode([text])[0], plain(vectors, text, features.mean), atol=1e-6)
+
+
+def test_another_file_is_refused_by_both_checksums_and_names(vectors, tmp_path):
+    other = vectors_of(tmp_path, seed=1)
+    with pytest.raises(InputError) as told:
+        TextFeatures.of(vectors, ["red"]).with_file(other)
+    for named in (vectors.name, other.name, vectors.sha256, other.sha256):
+        assert named in str(told.value)
+
+
+def test_the_same_file_under_another_name_is_taken(vectors, tmp_path):
+    assert TextFeatures.of(vectors, ["red"]).with_file(replace(vectors, name="copy.txt")).encode(["dog"]).any()
+
+
+def test_what_is_missing_or_broken_is_told(vectors, tmp_path):
+    path = tmp_path / "words.safetensors"
+    with pytest.raises(InputError, match=r"has no words\.safetensors"):
+        TextFeatures.load(tmp_path)
+    TextFeatures.of(vectors, ["red cat qux"]).save(tmp_path)
+    content = path.read_bytes()
+    for cut in range(0, len(content), 7):
+        path.write_bytes(content[:cut])
+        with pytest.raises(InputError, match="no whole file of word vectors"):
+            TextFeatures.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"vectors": np.zeros((3, 4), np.float32)},
+        {"vectors": np.zeros((2, 5), np.float32)},
+        {"vectors": np.zeros((2, 4), np.float64)},
+        {"vectors": np.full((2, 4), np.nan, np.float32)},
+        {"words": np.frombuffer(b"red\nred", np.uint8)},
+        {"words": np.frombuffer(b"r\xff\nred", np.uint8)},
+        {"mean": np.zeros(3, np.float32)},
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(vectors, tmp_path, changed):
+    path = tmp_path / "words.safetensors"
+    TextFeatures.of(vectors, ["red cat qux"]).save(tmp_path)
+    with safe_open(path, "np") as file:
+        about = file.metadata()
+    save_file({**load_file(path), **changed}, path, about)
+    with pytest.raises(InputError):
+        TextFeatures.load(tmp_path)
+
+
+@pytest.mark.parametrize("about", [None, {}, {"text_features": "[]"}, {"text_features": json.dumps({"name": "f"})}])
+def test_another_programs_safetensors_is_refused(tmp_path, about):
+    save_file({"vectors": np.zeros((2, 4), np.float32)}, tmp_path / "words.safetensors", about)
+    with pytest.raises(InputError, match="no whole file of word vectors"):
+        TextFeatures.load(tmp_path)

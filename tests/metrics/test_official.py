@@ -1,0 +1,194 @@
+"""Official files are what the official programs read and write; read again they give the same scores."""
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.metrics.official import official_files, write_official
+from hf_vqa_mc.metrics.prediction_files import bare_name
+from hf_vqa_mc.metrics.score import score_predictions
+from tests.metrics import files
+from tests.metrics.test_join import RIGHT
+
+
+def read(folder):
+    return {path.name: json.loads(path.read_text()) for path in sorted(folder.iterdir())}
+
+
+def test_vqa_gets_the_results_file_and_four_of_scores(tmp_path):
+    predictions = files.write(tmp_path / "my model.v1.json", {"3": "yes", "1": "red", "2": "2"})
+    scored = score_predictions(predictions, files.vqa_file(tmp_path))
+    written = write_official(tmp_path / "out", scored)
+    stem = "vqa_OpenEnded_mscoco_val2014_my-model.v1"
+    kinds = ["accuracy", "evalAnsType", "evalQA", "evalQuesType", "results"]
+    assert sorted(path.name for path in written) == [f"{stem}_{kind}.json" for kind in kinds]
+    found = {
+        name.removeprefix(f"{stem}_").removesuffix(".json"): value for name, value in read(tmp_path / "out").items()
+    }
+    assert found == {
+        "results": [
+            {"question_id": 1, "answer": "red"},
+            {"question_id": 2, "answer": "2"},
+            {"question_id": 3, "answer": "yes"},
+        ],
+        "accuracy": {
+            "overall": 86.67,
+            "perQuestionType": {"what color is the": 100.0, "how many": 100.0, "is the": 60.0},
+            "perAnswerType": {"other": 100.0, "number": 100.0, "yes/no": 60.0},
+        },
+        "evalQA": {"1": 100.0, "2": 100.0, "3": 60.0},
+        "evalQuesType": {"what color is the": {"1": 100.0}, "how many": {"2": 100.0}, "is the": {"3": 60.0}},
+        "evalAnsType": {"other": {"1": 100.0}, "number": {"2": 100.0}, "yes/no": {"3": 60.0}},
+    }
+
+
+def test_the_multiple_choice_task_is_named_and_its_places_become_text(tmp_path):
+    from hf_vqa_mc.metrics.beside_files import Beside
+
+    beside = Beside(questions=files.vqa_questions(tmp_path, choices=True))
+    predictions = files.write(tmp_path / "p.json", {"1": 0, "2": 1, "3": 3})
+    found = official_files(score_predictions(predictions, files.vqa_file(tmp_path), beside=beside), "mine")
+    results = found["vqa_MultipleChoice_mscoco_val2014_mine_results.json"]
+    assert [row["answer"] for row in results] == ["red", "2", "no"]
+
+
+@pytest.mark.parametrize(
+    ("name", "subset"),
+    [
+        ("mscoco_train2014_annotations.json", "mscoco_train2014"),
+        ("abstract_v002_val2015_annotations.json", "abstract_v002_val2015"),
+        ("my own.json", "mscoco_myown"),
+    ],
+)
+def test_without_a_header_the_name_of_the_file_says_which_part_it_is(tmp_path, name, subset):
+    asked = files.write(tmp_path / name, files.vqa_annotations())
+    scored = score_predictions(files.write(tmp_path / "p.json", RIGHT["vqa"]), asked)
+    assert f"vqa_OpenEnded_{subset}_p_results.json" in official_files(scored)
+
+
+def test_tdiuc_and_gqa_get_the_predictions_as_their_programs_read_them(tmp_path):
+    predictions = files.write(tmp_path / "p.json", RIGHT["tdiuc"])
+    found = official_files(score_predictions(predictions, files.tdiuc_file(tmp_path)))
+    assert found == {"p_predictions.json": [{"question_id": n, "answer": answer} for n, *_, answer in files.TDIUC]}
+    predictions = files.write(tmp_path / "p.json", RIGHT["gqa"])
+    found = official_files(score_predictions(predictions, files.gqa_file(tmp_path)))
+    assert found["p_predictions.json"] == [
+        {"questionId": name, "prediction": answer} for name, answer in RIGHT["gqa"].items()
+    ]
+
+
+@pytest.mark.parametrize("kind", RIGHT)
+def test_read_again_they_give_the_same_scores(kind, tmp_path):
+    asked = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
+    answers = dict(
+        zip(RIGHT[kind], random.Random(0).sample(list(RIGHT[kind].values()), len(RIGHT[kind])), strict=True)
+    )
+    first = score_predictions(files.write(tmp_path / "p.json", answers), asked)
+    path = next(path for path in write_official(tmp_path / "out", first) if "results" in path.name or kind != "vqa")
+    again = score_predictions(path, asked)
+    assert again.results == first.results
+    assert official_files(again, "x") == official_files(first, "x")
+
+
+def test_on_real_vqa_files_too(real_data, tmp_path):
+    asked = real_data / "vqa_v2" / "vqa_annotatons_test.gzip"
+    annotations = json.loads(gzip.decompress(asked.read_bytes()))["annotations"]
+    chance = random.Random(0)
+    answers = {str(one["question_id"]): chance.choice(one["answers"])["answer"] for one in annotations}
+    first = score_predictions(files.write(tmp_path / "p.json", answers), asked)
+    results = next(path for path in write_official(tmp_path / "out", first) if path.name.endswith("_results.json"))
+    again = score_predictions(results, asked)
+    assert again.results == first.results
+    assert 0.5 < first.results["vqa_accuracy"]["accuracy"] < 0.95
+    told = {
+        kind: json.loads(results.with_name(results.name.replace("_results", f"_{kind}")).read_text())
+        for kind in ("accuracy", "evalQA", "evalQuesType", "evalAnsType")
+    }
+    scores = dict(
+        zip((one["question_id"] for one in annotations), first.results["vqa_accuracy"]["per_question"], strict=True)
+    )
+    assert told["accuracy"]["overall"] == round(100 * sum(scores.values()) / len(scores), 2)
+    assert told["evalQA"] == {str(name): round(100 * score, 2) for name, score in scores.items()}
+    for field, mean, each in (
+        ("question_type", "perQuestionType", "evalQuesType"),
+        ("answer_type", "perAnswerType", "evalAnsType"),
+    ):
+        types = {one["question_id"]: one[field] for one in annotations}
+        assert set(told["accuracy"][mean]) == set(types.values())
+        for kind, accuracy in told["accuracy"][mean].items():
+            of_kind = {name: score for name, score in scores.items() if types[name] == kind}
+            assert accuracy == round(100 * sum(of_kind.values()) / len(of_kind), 2)
+            assert told[each][kind] == {str(name): round(100 * score, 2) for name, score in of_kind.items()}
+
+
+@pytest.mark.parametrize("name", ["m_0.5.json", "m_0.5.json.gz", "m_0.5.JSONL", "m_0.5.parquet.zip", "m_0.5"])
+def test_only_known_endings_are_taken_from_a_models_name(name):
+    assert bare_name(Path(name)) == "m_0.5"
+
+
+def test_files_of_models_that_differ_after_a_dot_lie_side_by_side(tmp_path):
+    asked = files.vqa_file(tmp_path)
+    for name in ("m_0.5.json", "m_0.7.json"):
+        write_official(tmp_path / "out", score_predictions(files.write(tmp_path / name, RIGHT["vqa"]), asked))
+    assert len(list((tmp_path / "out").iterdir())) == 10
+
+
+@pytest.mark.parametrize("read", ["predictions", "annotations", "another output"])
+def test_nothing_that_was_read_or_is_to_be_written_is_replaced(tmp_path, read):
+    predictions, annotations = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
+    target = tmp_path / "x_predictions.json"
+    if read == "predictions":
+        predictions = predictions.rename(target)
+    elif read == "annotations":
+        annotations = annotations.rename(target)
+    scored = score_predictions(predictions, annotations)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(InputError, match=r"x_predictions.json would replace or change what is read; name another"):
+        write_official(tmp_path, scored, "x", [target])
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("subset", ["../../../x", "a/b", "x\0y", "\ud800"])
+def test_a_header_cannot_lead_out_of_the_folder(tmp_path, subset):
+    annotations = {"data_subtype": subset, "annotations": files.vqa_annotations()}
+    scored = score_predictions(
+        files.write(tmp_path / "p.json", RIGHT["vqa"]), files.write(tmp_path / "a.json", annotations)
+    )
+    written = write_official(tmp_path / "out", scored)
+    assert {path.parent for path in written} == {tmp_path / "out"}
+    assert set(tmp_path.iterdir()) == {tmp_path / name for name in ("p.json", "a.json", "out")}
+
+
+def test_a_name_that_no_file_can_have_is_refused_and_a_new_folder_is_not_left_behind(tmp_path, monkeypatch):
+    scored = score_predictions(files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path))
+    with pytest.raises(InputError, match=r"'xxx.*is too long for a file's name; shorten it, or give --name"):
+        write_official(tmp_path / "out", scored, "x" * 300)
+    monkeypatch.setattr("hf_vqa_mc.io.atomic_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
+    with pytest.raises(OSError, match="no space left"):
+        write_official(tmp_path / "out", scored)
+    assert not (tmp_path / "out").exists()
+
+
+def test_ids_that_are_no_numbers_of_a_machine_stay_text(tmp_path):
+    from hf_vqa_mc.metrics.official import _NUMBER
+
+    assert [bool(_NUMBER.fullmatch(text)) for text in ("0", "12", "012", "9" * 5000, "٣", "-1")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    scored = score_predictions(files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path))
+    with pytest.raises(InputError, match="is a file; name a folder"):
+        write_official(tmp_path / "p.json", scored)
+    with pytest.raises(InputError, match="there is no folder"):
+        write_official(tmp_path / "no" / "such", scored)

@@ -1,0 +1,331 @@
+"""Every format gives the same predictions; what is wrong is one error that names file, record, field and remedy."""
+
+import gzip
+import json
+import lzma
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.metrics.predictions import read_predictions
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1).filter(str.isprintable)
+ANSWERS = st.dictionaries(TEXT, TEXT, min_size=1, max_size=20)
+
+
+def records(answers, id_name="question_id", answer_name="answer"):
+    return [{id_name: name, answer_name: answer} for name, answer in answers.items()]
+
+
+def write_csv(path, rows):
+    def cell(value):
+        text = str(value).replace('"', '""')
+        return f'"{text}"'
+
+    names = list(rows[0])
+    lines = [",".join(names), *(",".join(cell(row[name]) for name in names) for row in rows)]
+    path.write_bytes(("\r\n".join(lines) + "\r\n").encode("utf-8-sig"))
+
+
+def as_json(path, answers):
+    path.with_suffix(".json").write_text(json.dumps(records(answers)))
+    return path.with_suffix(".json")
+
+
+def as_mapping(path, answers):
+    path.with_suffix(".json").write_text(json.dumps(answers, indent=1))
+    return path.with_suffix(".json")
+
+
+def as_lines(path, answers):
+    path.with_suffix(".jsonl").write_text("".join(f"{json.dumps(row)}\n\n" for row in records(answers)))
+    return path.with_suffix(".jsonl")
+
+
+def as_csv(path, answers):
+    write_csv(path.with_suffix(".csv"), records(answers))
+    return path.with_suffix(".csv")
+
+
+def as_parquet(path, answers):
+    pq.write_table(pa.Table.from_pylist(records(answers)), path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+FORMATS = (as_json, as_mapping, as_lines, as_csv, as_parquet)
+
+
+def pack_gz(path):
+    packed = path.with_name(f"{path.name}.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    return packed
+
+
+def pack_xz(path):
+    packed = path.with_name(f"{path.name}.xz")
+    packed.write_bytes(lzma.compress(path.read_bytes()))
+    return packed
+
+
+def pack_zip(path):
+    packed = path.with_suffix(".zip")
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.write(path, path.name)
+    return packed
+
+
+@pytest.mark.parametrize("write", FORMATS)
+@given(answers=ANSWERS)
+@settings(max_examples=40, deadline=None)  # the first imports pyarrow
+def test_every_format_gives_what_was_written(write, answers, tmp_path_factory):
+    read = read_predictions(write(tmp_path_factory.mktemp("p") / "p", answers))
+    assert read.answers == answers
+    assert read.repeated == ()
+
+
+@pytest.mark.parametrize("pack", [pack_gz, pack_xz, pack_zip])
+@pytest.mark.parametrize("write", FORMATS)
+def test_packed_files_are_read_too(write, pack, tmp_path):
+    answers = {"1": "a cat, black", "2": "ß"}
+    assert read_predictions(pack(write(tmp_path / "p", answers))).answers == answers
+
+
+def test_more_rows_than_are_read_at_a_go(tmp_path):
+    answers = {str(number): f"answer {number}" for number in range(25_000)}
+    for write in FORMATS:
+        assert read_predictions(write(tmp_path / "p", answers)).answers == answers
+
+
+def test_a_row_far_down_is_named_by_its_place(tmp_path):
+    rows = records({str(number): "a" for number in range(25_000)})
+    rows[23_456]["answer"] = ""
+    write_csv(tmp_path / "p.csv", rows)
+    with pytest.raises(InputError, match="line 23458, field 'answer'"):
+        read_predictions(tmp_path / "p.csv")
+    rows[23_456]["answer"] = None
+    for name, content, place in (
+        ("p.json", json.dumps(rows), "record 23456"),
+        ("p.jsonl", "\n".join(map(json.dumps, rows)), "line 23457"),
+        ("p.json", json.dumps({row["question_id"]: row["answer"] for row in rows}), "'23456'"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(InputError, match=rf"{name}, {place}, field 'answer': expected text"):
+            read_predictions(tmp_path / name)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "p.parquet")
+    with pytest.raises(InputError, match="row 23456, field 'answer'"):
+        read_predictions(tmp_path / "p.parquet")
+
+
+@pytest.mark.parametrize("id_name", ["question_id", "questionId", "qa_id"])
+def test_columns_are_found_by_name(tmp_path, id_name):
+    path = tmp_path / "p.json"
+    for answer_name, answer in (("answer", "cat"), ("prediction", "cat"), ("prediction", 2), ("label", 2)):
+        path.write_text(json.dumps([{id_name: 7, answer_name: answer, "score": 0.5}]))
+        assert read_predictions(path).answers == {"7": answer}
+
+
+def test_columns_can_be_named(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps([{"qid": 7, "answer": "gold", "picked": 1}]))
+    assert read_predictions(path, "qid", "picked").answers == {"7": 1}
+    assert read_predictions(path, "qid").answers == {"7": "gold"}
+
+
+def test_a_column_that_the_first_row_lacks_is_no_matter_where_the_columns_are_named(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('[{"question_id": 1, "answer": "a"}, {"question_id": 2, "answer": "b", "label": 0}]')
+    assert read_predictions(path, answer_column="answer").answers == {"1": "a", "2": "b"}
+
+
+def test_in_csv_a_label_is_a_place_and_anything_else_text(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("question_id,label\n1,0\n2,12\n")
+    assert read_predictions(path).answers == {"1": 0, "2": 12}
+    path.write_text("question_id,prediction\n1,0\n2,12\n")
+    assert read_predictions(path).answers == {"1": "0", "2": "12"}
+
+
+def test_a_mark_in_a_column_of_csv_separates_nothing(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("question_id,answer,a;b\n1,cat,\n")
+    assert read_predictions(path).answers == {"1": "cat"}
+
+
+def test_numbers_and_text_are_the_same_id_and_the_last_counts(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('[{"question_id": 1, "answer": "a"}, {"question_id": "1", "answer": "b"}]')
+    read = read_predictions(path)
+    assert (read.answers, read.repeated) == ({"1": "b"}, ("1",))
+    path.write_text('{"1": "a", "2": "b", "1": "c"}')
+    read = read_predictions(path)
+    assert (read.answers, read.repeated) == ({"1": "c", "2": "b"}, ("1",))
+
+
+def test_json_lines_under_the_name_of_json_are_taken_for_what_they_are(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('{"question_id": 1, "answer": "a"}\n{"question_id": 2, "answer": "b"}\n')
+    assert read_predictions(path).answers == {"1": "a", "2": "b"}
+    path.write_text('{"1": "a", "2": "b"}\n')
+    assert read_predictions(path).answers == {"1": "a", "2": "b"}
+
+
+def test_a_file_without_a_known_ending_is_told_by_its_content(tmp_path):
+    for write in (as_json, as_parquet):
+        path = write(tmp_path / "p", {"1": "a"}).rename(tmp_path / "predictions")
+        assert read_predictions(path).answers == {"1": "a"}
+
+
+ROW = '{"question_id": 1, "answer": "a"}'
+
+BAD = {
+    "no file": ("p.json", None, "p.json does not exist; expected a json, jsonl, csv or parquet file"),
+    "unknown": ("p.txt", "1 a", "p.txt: unknown format; expected a name ending in .json, .jsonl"),
+    "empty json": ("p.json", "", "p.json: the file is empty"),
+    "space": ("p.json", " \n", "p.json: the file is empty"),
+    "empty list": ("p.json", "[]", "p.json: there is no prediction in it"),
+    "empty object": ("p.json", "{}", "p.json: there is no prediction in it"),
+    "empty jsonl": ("p.jsonl", "\n", "p.jsonl: there is no prediction in it"),
+    "empty csv": ("p.csv", "", "p.csv: the file is empty; expected a header and predictions"),
+    "header only": ("p.csv", "question_id,answer\n", "p.csv: there is no prediction in it"),
+    "no json": ("p.json", "hello", "p.json: expected a json list, found 'hello'"),
+    "cut": ("p.json", f"[{ROW}, ", r"p.json: the json is truncated .*; download or write it again$"),
+    "cut lines": ("p.jsonl", f"{ROW}\n{ROW[:20]}", r"p.jsonl, line 2: not json .* cut has to be written again"),
+    "annotations": ("p.json", '{"annotations": []}', "found an object with 'annotations'; .*PREDICTIONS comes first"),
+    "questions": ("p.json", '{"info": {}, "questions": []}', "found an object with 'info'; .*PREDICTIONS comes first"),
+    "a header": ("p.json", '{"data_type": "mscoco", "annotations": []}', "'annotations': .*PREDICTIONS comes first"),
+    "a list of annotations": (
+        "p.json",
+        '[{"question_id": 1, "answers": []}]',
+        "no column of answers.*PREDICTIONS",
+    ),
+    "a list of questions": (
+        "p.json",
+        '[{"question_id": 1, "question": ""}]',
+        "no column of answers.*PREDICTIONS",
+    ),
+    "GQA's questions": (
+        "p.json",
+        '{"1": {"isBalanced": true}}',
+        "p.json, '1': expected an obj.*PREDICTIONS",
+    ),
+    "a record by id": (
+        "p.json",
+        '{"1": {"answer": "a"}}',
+        "p.json, '1': expected an obj.*; give the answer alone",
+    ),
+    "a list inside": ("p.json", f'{{"model": "m", "predictions": [{ROW}]}}', "'predictions': .*give the list itself"),
+    "by columns": ("p.json", '{"question_id": {"0": 1}, "answer": {"0": "a"}}', '.*by rows .pandas: orient="records"'),
+    "lists by columns": ("p.json", '{"qa_id": [1], "label": [0]}', '.*by rows .pandas: orient="records"'),
+    "bad line": (
+        "p.jsonl",
+        f"{ROW}\n{{'a': 1}}\n",
+        "p.jsonl, line 2: not json at character 1: .*; expected one object",
+    ),
+    "a list a line": ("p.jsonl", "[1, 2]\n", "p.jsonl, line 1: expected a record .*found .1, 2."),
+    "a number": ("p.json", "[5]", "p.json, record 0: expected a record such as a json object, found 5"),
+    "a later number": ("p.json", f"[{ROW}, 5]", "p.json, record 1: expected a json object, found 5"),
+    "no id": (
+        "p.json",
+        '[{"id": 1, "answer": "a"}]',
+        "no column of question ids: expected question_id, .*--id-column",
+    ),
+    "no answer": ("p.json", '[{"qa_id": 1, "text": "a"}]', "no column of answers: expected answer, .*--answer-column"),
+    "gold beside": (
+        "p.json",
+        '[{"question_id": 1, "answer": "gold", "prediction": "a"}]',
+        "record 0: both 'answer' and 'prediction' may hold answers; say which with --answer-column",
+    ),
+    "another column": (
+        "p.json",
+        f'[{ROW}, {{"question_id": 2, "answer": "b", "label": 0}}]',
+        "there is 'label', too",
+    ),
+    "another id": ("p.json", f'[{ROW}, {{"question_id": 2, "qa_id": 3, "answer": "b"}}]', "1: there is 'qa_id', too"),
+    "a column gone": ("p.json", f'[{ROW}, {{"question_id": 2}}]', "record 1, field 'answer': it is missing"),
+    "null": ("p.json", '[{"question_id": 1, "answer": null}]', "record 0, field 'answer': expected text .*found None"),
+    "null id": ("p.json", '[{"question_id": null, "answer": "a"}]', "record 0, field 'question_id': .* found None"),
+    "float id": ("p.json", '[{"question_id": 1.0, "answer": "a"}]', "record 0, field 'question_id': .* found 1.0"),
+    "NaN": ("p.json", f'[{ROW}, {{"question_id": 2, "answer": NaN}}]', "record 1, field 'answer': .* found nan"),
+    "a place as answer": ("p.json", '[{"question_id": 1, "answer": 2}]', "expected text .a place .*under 'label'"),
+    "text as label": ("p.json", '[{"question_id": 1, "label": "2"}]', "field 'label': expected the place of a choice"),
+    "true": ("p.json", '[{"question_id": 1, "prediction": true}]', "expected text, or the place .* found True"),
+    "float": ("p.json", '[{"question_id": 1, "prediction": 1.5}]', "expected text, or the place .* found 1.5"),
+    "mapped null": ("p.json", '{"1": "a", "2": null}', "p.json, '2', field 'answer': .* found None"),
+    "half a pair": ("p.json", '{"1": 3, "2": "\\ud800"}', "'2', field 'answer': expected Unicode text"),
+    "ragged csv": ("p.csv", "question_id,answer\n1,a,b\n", "p.csv, line 2: expected 2 cells.*found 3; .*quotes"),
+    "semicolons": (
+        "p.csv",
+        "question_id;answer\n1;a, b\n",
+        "line 1: cells are separated by ';'; write it with",
+    ),
+    "quotes and tabs": ("p.csv", '"question_id"\t"answer"\n1\ta\n', r"line 1: cells are separated by '\\t'; write it"),
+    "open quote": ("p.csv", 'question_id,answer\n1,"a\n', "p.csv, line 2: not csv: "),
+    "empty cell": ("p.csv", "question_id,answer\n1,\n", "line 2, field 'answer': expected an answer"),
+    "empty id": ("p.csv", "question_id,answer\n,a\n", "line 2, field 'question_id'"),
+    "csv label": ("p.csv", "question_id,label\n1,x\n", "line 2, field 'label': expected the place of a choice"),
+    "negative": ("p.csv", "question_id,label\n1,-1\n", "line 2, field 'label': expected the place of a choice"),
+    "twice": ("p.csv", "question_id,answer,answer\n1,a,b\n", "line 1: a column's name occurs twice"),
+    "latin-1": (
+        "p.csv",
+        b"question_id,answer\n1,caf\xe9\n",
+        "p.csv, line 2: expected UTF-8 text, found the byte 0xe9",
+    ),
+    "latin-1 lines": ("p.jsonl", b'{"a": "caf\xe9"}', "line 1: expected UTF-8 text, found the byte 0xe9"),
+    "no parquet": ("p.parquet", b"PAR1 and nothing", "p.parquet: cannot be read as parquet"),
+    "empty parquet": ("p.parquet", b"", "p.parquet: cannot be read as parquet"),
+    "half a gz": (
+        "p.json.gz",
+        gzip.compress(b"[1, 2, 3]" * 100)[:-9],
+        r"is damaged or truncated .*; download or write it again$",
+    ),
+    "deep": ("p.jsonl", "[" * 100_000, "p.jsonl, line 1: "),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "message"), BAD.values(), ids=BAD)
+def test_what_cannot_be_used_is_named_with_its_place(tmp_path, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match=message) as error:
+        read_predictions(path)
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [([1.5, 2.0], "1.5"), ([None, "a"], "None"), ([float("nan")], "nan"), ([["a"]], r"\['a'\]"), ([True], "True")],
+)
+def test_a_parquet_column_of_another_type_is_named(tmp_path, column, found):
+    table = pa.table({"question_id": pa.array(range(len(column))), "prediction": column})
+    pq.write_table(table, tmp_path / "p.parquet")
+    with pytest.raises(InputError, match=rf"p.parquet, row 0, field 'prediction': expected .*, found {found}"):
+        read_predictions(tmp_path / "p.parquet")
+
+
+def test_a_folder_of_predictions_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"is a folder .PREDICTIONS comes before DATASET.; expected a json, jsonl"):
+        read_predictions(tmp_path)
+
+
+def test_a_named_column_that_is_not_there_lists_those_that_are(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(f"[{ROW}]")
+    with pytest.raises(InputError, match=r"no column 'qid' \(--id-column\); there is 'question_id', 'answer'"):
+        read_predictions(path, "qid")
+
+
+@settings(deadline=None)
+@given(content=st.binary(max_size=60), name=st.sampled_from(["p.json", "p.jsonl", "p.csv", "p.parquet", "p"]))
+def test_any_bytes_are_read_or_refused(content, name, tmp_path_factory):
+    path = tmp_path_factory.mktemp("p") / name
+    path.write_bytes(content)
+    try:
+        assert read_predictions(path).answers
+    except InputError as error:
+        assert str(path) in str(error)

@@ -1,0 +1,357 @@
+"""A remedied benchmark: what changes, what stays, and that every choice's origin is told truly."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
+from hf_vqa_mc.dataset.settings import Settings
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.remedies import from_captions, from_questions, from_scene_graphs, give_new_decoys
+
+VECTORS = "\n".join(
+    f"{word} {' '.join(map(str, numbers))}"
+    for word, numbers in {
+        "what": (1, 0, 0), "color": (0, 1, 0), "colour": (0, 0.9, 0.1), "is": (0.5, 0, 0.1), "the": (0.1, 0.1, 0.1),
+        "who": (0, 0, 1), "where": (0.2, 0, 0.9), "animal": (0.3, 0.5, 0.4), "on": (0.1, 0, 0.2),
+        "this": (0, 0.1, 0.1),
+    }.items()
+)  # fmt: skip
+ASKED = [
+    ("what color is the cat", "black", "1"), ("who is on the sofa", "a nurse", "1"), ("where is this", "kitchen", "1"),
+    ("what animal is this", "zebra", "1"), ("what color is the dog", "white", "2"), ("who is this", "a sailor", "2"),
+    ("where is the dog", "beach", "2"), ("what animal is on the sofa", "parrot", "2"),
+    ("what color is the car", "orange", "3"), ("what colour is this", "purple", "4"),
+    ("where is the car", "desert", "5"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> str:
+    path = tmp_path / "vectors.txt"
+    path.write_text(VECTORS, "utf-8")
+    return str(path)
+
+
+def written(path: Path, rows: list[dict]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return str(path)
+
+
+def asked(path: Path, **more: list) -> str:
+    rows = [
+        {
+            "question_id": f"q{number}",
+            "image_id": image,
+            "question": question,
+            "choices": ["wrong one", target, "wrong two"],
+            "answer": 1,
+            "author": {"name": f"person {number}"},
+            **{name: values[number] for name, values in more.items()},
+        }
+        for number, (question, target, image) in enumerate(ASKED)
+    ]
+    return written(path, rows)
+
+
+def told(remedied) -> list[dict]:
+    return remedied.tables[remedied.benchmark.asked].to_pylist()
+
+
+def targets(rows: list[dict]) -> dict[str, str]:
+    return {row["question_id"]: row["choices"][row["answer"]] for row in rows}
+
+
+def test_only_choices_and_label_change(tmp_path, vectors):
+    benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
+    remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
+    before, after = benchmark.test.original.to_pylist(), told(remedied)
+    kept = [name for name in before[0] if name not in ("choices", "answer")]
+    assert [[row[name] for name in kept] for row in after] == [[row[name] for name in kept] for row in before]
+    assert targets(after) == targets(before)
+    assert all(len(set(row["choices"])) == len(row["choices"]) for row in after)
+
+
+def test_every_choice_says_truly_where_it_is_from(tmp_path, vectors):
+    benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
+    remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
+    rows = told(remedied)
+    right, image = targets(rows), {row["question_id"]: row["image_id"] for row in rows}
+    kinds = set()
+    for row in rows:
+        for text, kind, origin in zip(row["choices"], row["choice_kinds"], row["choice_origins"], strict=True):
+            kinds.add((kind, origin.split()[0]))
+            if kind == "target":
+                assert text == right[row["question_id"]]
+                assert origin == "target"
+            elif origin.startswith("question "):
+                donor = origin.removeprefix("question ").split(",")[0]
+                assert right[donor] == text
+                assert donor != row["question_id"]
+                assert kind != "iou" or image[donor] == row["image_id"]
+            else:
+                assert origin in ("fall-back", "published")
+    assert {("target", "target"), ("iou", "question"), ("qou", "question")} <= kinds
+
+
+def test_an_image_with_four_questions_gives_three_iou_decoys(tmp_path):
+    remedied = give_new_decoys(read_benchmark(asked(tmp_path / "a.jsonl")), "iou", None, Settings())
+    row = told(remedied)[0]
+    assert sorted(row["choices"]) == ["a nurse", "black", "kitchen", "zebra"]
+    assert remedied.statistics["decoys"]["iou"]["found"] == 8 * 3
+
+
+def test_the_remedied_rows_are_those_that_are_read_again(tmp_path, vectors):
+    benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
+    remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
+    place = tmp_path / "b.jsonl"
+    write_benchmark(benchmark, remedied.tables, place)
+    again = read_benchmark(str(place))
+    for name in ("question_id", "question", "choices", "label", "choice_kinds"):
+        assert again.test.rows[name].to_pylist() == remedied.benchmark.test.rows[name].to_pylist()
+
+
+def test_the_same_input_gives_the_same_choices(tmp_path, vectors):
+    once, again = (
+        told(give_new_decoys(read_benchmark(asked(tmp_path / "a.jsonl")), "iou_qou", vectors, Settings(seed=3)))
+        for _ in range(2)
+    )
+    assert once == again
+
+
+def test_donors_about_the_same_images_give_iou_decoys(tmp_path):
+    alone = written(
+        tmp_path / "alone.jsonl",
+        [
+            {"image_id": str(n), "question": "what is this", "choices": [f"thing {n}", "junk"], "answer": 0}
+            for n in range(5)
+        ],
+    )
+    benchmark = read_benchmark(alone)
+    with pytest.raises(InputError, match=r"each of its 5 images has a single question; .*--pool"):
+        give_new_decoys(benchmark, "iou", None, Settings())
+    donors = from_questions(read_benchmark(asked(tmp_path / "pool.jsonl")))
+    remedied = give_new_decoys(benchmark, "iou", None, Settings(), donors)
+    row = told(remedied)[1]
+    from_pool = [o for o in row["choice_origins"] if "pool.jsonl" in o]
+    assert len(from_pool) == 3
+    assert set(row["choices"]) < {"thing 1", "black", "a nurse", "kitchen", "zebra"}
+    assert remedied.statistics["donors"] == {"given": 11, "images_in_common": 4, "decoys_from_them": 3 + 3 + 1 + 1}
+    assert len(told(remedied)) == 5
+
+
+def test_answers_that_captions_name_give_iou_decoys(tmp_path):
+    captions = ["A zebra, a sailor and the kitchen"] * 4 + ["nothing of these"] * 7
+    benchmark = read_benchmark(asked(tmp_path / "a.jsonl", caption=captions))
+    donors = from_captions("caption", benchmark.test, [target for _, target, _ in ASKED])
+    assert sorted(donors.answers) == ["a sailor", "kitchen", "zebra"]
+    assert set(donors.origins) == {"caption of image 1"}
+    with pytest.raises(InputError, match="no column 'captions'"):
+        from_captions("captions", benchmark.test, ["zebra"])
+    numbers = read_benchmark(asked(tmp_path / "n.jsonl", caption=list(range(1, 12))))
+    with pytest.raises(InputError, match="row 0: caption is 1; expected text"):
+        from_captions("caption", numbers.test, ["zebra"])
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        {"objects": {"7": {"name": "lamp", "attributes": ["tall"]}, "8": {"name": "vase", "attributes": []}}},
+        json.dumps([{"names": ["lamp"], "attributes": ["tall"]}, {"label": "vase"}]),
+        json.dumps(["lamp", "tall", "vase"]),
+    ],
+    ids=["gqa", "objects", "names"],
+)
+def test_scene_graphs_name_objects_and_attributes(tmp_path, graph):
+    benchmark = read_benchmark(asked(tmp_path / "a.jsonl", graph=[graph] * len(ASKED)))
+    donors = from_scene_graphs("graph", benchmark.test)
+    assert donors.answers == ["lamp", "tall", "vase"] * 5
+    assert donors.image_ids[:3] == ["1"] * 3
+    remedied = give_new_decoys(benchmark, "iou", None, Settings(decoys_per_set=6), donors)
+    first = told(remedied)[0]
+    assert set(first["choices"]) >= {"lamp", "tall", "vase"}
+    assert "scene graph of image 1" in first["choice_origins"]
+
+
+def test_a_scene_graph_that_is_none_is_named(tmp_path):
+    benchmark = read_benchmark(asked(tmp_path / "a.jsonl", graph=["no json"] * len(ASKED)))
+    with pytest.raises(InputError, match="row 0: graph is 'no json'; expected objects"):
+        from_scene_graphs("graph", benchmark.test)
+
+
+def test_rows_without_any_decoy_keep_their_choices_and_are_counted(tmp_path):
+    rows = [
+        {"question_id": "a", "image_id": "1", "question": "what", "choices": ["cat", "cats"], "answer": 0},
+        {"question_id": "b", "image_id": "1", "question": "which", "choices": ["cat", "a cat"], "answer": 0},
+    ]
+    remedied = give_new_decoys(read_benchmark(written(tmp_path / "c.jsonl", rows)), "iou", None, Settings())
+    assert remedied.statistics["rows_left_as_published"] == 2
+    assert [row["choices"] for row in told(remedied)] == [["cat", "cats"], ["cat", "a cat"]]
+    assert told(remedied)[0]["choice_kinds"] == ["target", "orig"]
+
+
+def test_another_answer_to_the_same_question_on_the_same_image_is_no_decoy(tmp_path):
+    answers = ["puppy", "young dog", "spaniel", "hound"]
+    rows = [
+        {
+            "question_id": answer,
+            "image_id": "a",
+            "question": "What animal is it?",
+            "choices": [answer, "x"],
+            "answer": 0,
+        }
+        for answer in answers
+    ]
+    rows.append(
+        {"question_id": "o", "image_id": "a", "question": "Where is it?", "choices": ["lawn", "x"], "answer": 0}
+    )
+    remedied = give_new_decoys(read_benchmark(written(tmp_path / "s.jsonl", rows)), "iou", None, Settings())
+    for row in told(remedied)[:4]:
+        from_image = [
+            c for c, o in zip(row["choices"], row["choice_origins"], strict=True) if o.startswith("question")
+        ]
+        assert from_image == ["lawn"]
+    assert set(told(remedied)[4]["choices"]) - {"lawn"} <= set(answers)
+
+
+def test_a_layout_that_tells_the_target_by_itself_tells_origins_in_its_order(tmp_path):
+    rows = [
+        {"image_id": image, "question": question, "correct_answer": target, "distractors": ["wrong one", "wrong two"]}
+        for question, target, image in ASKED
+    ]
+    remedied = give_new_decoys(read_benchmark(written(tmp_path / "d.jsonl", rows)), "iou", None, Settings())
+    by_number = [target for _, target, _ in ASKED]
+    for row in told(remedied):
+        shown = [row["correct_answer"], *row["distractors"]]
+        assert row["choice_kinds"][0] == row["choice_origins"][0] == "target"
+        for text, origin in zip(shown, row["choice_origins"], strict=True):
+            if origin.startswith("question"):
+                assert by_number[int(origin.split()[1].rstrip(","))] == text
+
+
+def test_labels_that_count_from_one_can_still_be_told_after_the_remedy(tmp_path):
+    for seed in range(8):
+        rows = [
+            {"image_id": "1", "question": f"what {n}", "choices": [f"a{n}", f"b{n}"], "answer": 1 + n % 2}
+            for n in range(5)
+        ]
+        benchmark = read_benchmark(written(tmp_path / f"one{seed}.jsonl", rows))
+        remedied = give_new_decoys(benchmark, "iou", None, Settings(seed=seed))
+        place = tmp_path / f"again{seed}.jsonl"
+        write_benchmark(benchmark, remedied.tables, place)
+        again = read_benchmark(str(place)).test.rows
+        assert again["label"].to_pylist() == remedied.benchmark.test.rows["label"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("graph", "answers"),
+    [
+        ([{"name": "lamp", "attributes": "tall"}], ["lamp", "tall"]),
+        ([{"name": "lamp", "attributes": {"size": "tall"}}], ["lamp", "tall"]),
+        ([{"name": "lamp", "attributes": None}], ["lamp"]),
+        ([{"name": "lamp", "attributes": 7}], None),
+        ("[" * 100_000, None),
+    ],
+)
+def test_odd_scene_graphs_are_read_or_refused(tmp_path, graph, answers):
+    told_as = graph if isinstance(graph, str) else json.dumps(graph)
+    benchmark = read_benchmark(asked(tmp_path / "a.jsonl", graph=[told_as] * len(ASKED)))
+    if answers is None:
+        with pytest.raises(InputError, match="row 0: graph"):
+            from_scene_graphs("graph", benchmark.test)
+    else:
+        assert from_scene_graphs("graph", benchmark.test).answers[: len(answers)] == answers
+
+
+def test_classes_that_cannot_name_the_new_choices_become_numbers_and_text(tmp_path):
+    import datasets
+    from datasets import ClassLabel, Features, List, Value
+
+    features = Features(
+        {
+            "image_id": Value("string"),
+            "question": Value("string"),
+            "choices": List(Value("string")),
+            "label": ClassLabel(names=["A", "B"]),
+            "type": ClassLabel(names=["animal"]),
+            "choice_kinds": List(ClassLabel(names=["orig", "target"])),
+        }
+    )
+    rows = [
+        {"image_id": image, "question": question, "choices": ["wrong", target], "label": 1, "type": 0}
+        | {"choice_kinds": [0, 1]}
+        for question, target, image in ASKED
+    ]
+    datasets.Dataset.from_list(rows, features=features).to_parquet(tmp_path / "c.parquet")
+    benchmark = read_benchmark(str(tmp_path / "c.parquet"))
+    remedied = give_new_decoys(benchmark, "iou", None, Settings())
+    write_benchmark(benchmark, remedied.tables, tmp_path / "d.parquet")
+    again = datasets.Dataset.from_parquet(str(tmp_path / "d.parquet"), cache_dir=tmp_path / "cache")
+    assert again.features["label"] == Value("int64")
+    assert again.features["type"] == features["type"]
+    for row, (_, target, _) in zip(again, ASKED, strict=True):
+        assert row["choices"][row["label"]] == target
+        assert row["choice_kinds"][row["label"]] == "target"
+
+
+def test_what_cannot_be_asked_for_is_refused(tmp_path):
+    benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
+    with pytest.raises(InputError, match="QoU decoys need word vectors; name them: --word-vectors"):
+        give_new_decoys(benchmark, "qou", None, Settings())
+    with pytest.raises(InputError, match="unknown variant 'uoi'"):
+        give_new_decoys(benchmark, "uoi", None, Settings())
+    blind = [{"question": f"what {n}", "choices": ["a", "b"], "answer": 0} for n in range(4)]
+    with pytest.raises(InputError, match="IoU decoys need images, and none of its 4 rows names an image"):
+        give_new_decoys(read_benchmark(written(tmp_path / "t.jsonl", blind)), "iou", None, Settings())
+
+
+def test_letter_columns_are_widened_for_more_choices(tmp_path, vectors):
+    lines = ["index\tquestion\tA\tB\tC\tanswer\timage_id"]
+    lines += [
+        f"{n}\t{question}\t{target}\twrong one\twrong two\tA\t{image}"
+        for n, (question, target, image) in enumerate(ASKED)
+    ]
+    path = tmp_path / "bench.tsv"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    benchmark = read_benchmark(str(path))
+    remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
+    table = remedied.tables[benchmark.asked]
+    assert table.column_names[:9] == ["index", "question", "A", "B", "C", "D", "E", "F", "G"]
+    first = table.slice(0, 1).to_pylist()[0]
+    assert first[first["answer"]] == "black"
+    place = tmp_path / "again.tsv"
+    write_benchmark(benchmark, remedied.tables, place)
+    again = read_benchmark(str(place))
+    assert again.test.rows["choices"].to_pylist() == remedied.benchmark.test.rows["choices"].to_pylist()
+
+
+def test_a_training_split_is_remedied_too_and_its_targets_stand_in(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for split, image in (("train", "1"), ("test", "9")):
+        rows = [
+            {
+                "question_id": f"{split}{n}",
+                "image_id": f"{image}{n // 2}",
+                "question": "what",
+                "choices": [f"{split} thing{n}", "junk"],
+                "label": 0,
+            }
+            for n in range(8)
+        ]
+        written(folder / f"{split}.jsonl", rows)
+    benchmark = read_benchmark(str(folder))
+    remedied = give_new_decoys(benchmark, "iou", None, Settings(filter_fallback=False))
+    assert set(remedied.tables) == {"train", "test"}
+    for row in remedied.tables["test"].to_pylist():
+        stand_ins = [
+            c for c, origin in zip(row["choices"], row["choice_origins"], strict=True) if origin == "fall-back"
+        ]
+        assert stand_ins
+        assert all(text.startswith("train") or text == "junk" for text in stand_ins)
+    kinds = pc.list_flatten(remedied.benchmark.test.rows["choice_kinds"])
+    assert set(kinds.to_pylist()) == {"target", "iou"}
+    assert isinstance(remedied.tables["test"], pa.Table)

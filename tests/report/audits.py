@@ -1,0 +1,166 @@
+"""An audit's JSON and questions as they come out of one, for the pages' tests."""
+
+import io
+from random import Random
+from typing import Any
+
+from PIL import Image, ImageDraw
+
+from hf_vqa_mc.report import Example
+
+TYPES = ["what", "how many", "is there", "what color", "where", "who", "why", "when"]
+SHORTCUTS = [
+    ("question and answer prior", "question", "picks the choice most often right after such a question", 0.331, False),
+    ("random forest: question and choices", "question", "follows a random forest", 0.302, True),
+    ("answer prior (eq. 2)", "choices", "picks the choice most often right elsewhere", 0.254, False),
+    ("logistic regression: everything", "everything", "follows a logistic regression", 0.241, True),
+    ("logistic regression: choices alone", "choices", "follows a logistic regression on the choices", 0.183, True),
+    ("random forest: image and choices", "image", "follows a random forest that sees the image", 0.151, True),
+    ("most offered choice", "choices", "picks the text most often offered", 0.094, False),
+    ("longest choice", "choices", "always picks the longest choice", 0.042, False),
+    ("most words of the question", "question", "picks the choice with most words of the question", 0.021, False),
+    ("choice A", "choices", "always picks choice A", 0.006, False),
+    ("choice B", "choices", "always picks choice B", 0.003, False),
+    ("choice C", "choices", "always picks choice C", -0.002, False),
+    ("odd one out", "choices", "picks the choice least like the others", -0.011, False),
+    ("choice D", "choices", "always picks choice D", -0.012, False),
+    ("most like the others", "choices", "picks the choice most like the others", -0.031, False),
+    ("shortest choice", "choices", "always picks the shortest choice", -0.053, False),
+]
+
+
+def shortcut(
+    name: str, knows: str, picks: str, gain: float, probe: bool, chance: float, half: float
+) -> dict[str, Any]:
+    alarm = gain - half > 0.01
+    sentence = f"One who {picks} is right {chance + gain:.1%} of the time, {100 * gain:+.1f} points over chance."
+    ends = {"low": gain - half, "high": gain + half, "p": 0.0 if alarm else 0.4, "p_holm": 0.0 if alarm else 1.0}
+    figures = {"accuracy": chance + gain, "gain": gain, **ends, "alarm": alarm, "sentence": sentence}
+    return {"name": name, "knows": knows, "probe": probe, **figures}
+
+
+def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_orig") -> dict[str, Any]:
+    """What an audit finds in a benchmark whose shortcuts are so strong."""
+    chances = Random(f"{strength}")
+    found = [
+        shortcut(name, knows, picks, gain * strength, probe, chance, 0.014)
+        for name, knows, picks, gain, probe in SHORTCUTS
+    ]
+    types = [
+        {
+            "type": kind,
+            "rows": 4000 // (place + 1),
+            "chance": chance,
+            "shortcuts": {
+                one["name"]: {"gain": gain, "low": gain - 0.03, "high": gain + 0.03}
+                for one in found
+                if (gain := one["gain"] * chances.uniform(0.3, 1.5)) is not None
+            },
+        }
+        for place, kind in enumerate(TYPES)
+    ]
+    histogram = [
+        {"from": step / 10, "to": (step + 1) / 10, "rows": int(400 * (1 + strength * step * (9 - step) / 4))}
+        for step in range(10)
+    ]
+    return {
+        "version": "0.1.0",
+        "dataset": "vqa_mc",
+        "config": config,
+        "split": "test",
+        "rows": 38948,
+        "images": 20513,
+        "choices": [round(1 / chance)],
+        "chance": chance,
+        "learnt_from": "train",
+        "verdict": f"Shortcuts solve {chance + 0.331 * strength:.1%} of this benchmark; one who guesses, {chance:.1%}."
+        " The strongest counts which answers are right after which questions; it never looks at an image.",
+        "shortcuts": found,
+        "per_type": types,
+        "findings": [
+            finding("target in the question", "The target's words stand in the question.", 212, 38948, "rows"),
+            finding("never correct", "Decoys that are no question's target.", int(52000 * strength), 116844, "decoys"),
+            finding("hidden duplicates", "Same image, question and choices as another row.", 0, 38948, "rows"),
+        ],
+        "may_be_right": {
+            "decoys": 116844,
+            "share": 0.021 + 0.01 * (1 - strength),
+            "reasons": {"same after VQA normalisation": 0.002, "WordNet similarity 0.9 or more": 0.017},
+        },
+        "telling": {
+            "words": [
+                telling("two", 900, 1500, 375),
+                telling("white", 700, 1300, 325),
+                telling("yes", 400, 700, 175),
+                telling("microwave", 12, 800, 200),
+                telling("seven", 20, 600, 150),
+            ],
+            "choices": [telling("a man", 210, 400, 100), telling("purple", 5, 300, 75)],
+        },
+        "calibration": [
+            {"said": 0.05 + step / 10, "right": min(1.0, 0.03 + step / 10 * 1.02), "rows": 300 * (10 - step)}
+            for step in range(2, 10)
+        ],
+        "bias": {"mean": chance + 0.3 * strength, "histogram": histogram},
+        "not_run": [{"name": "language model", "why": "no model was named; add --language-model NAME"}],
+    }
+
+
+def finding(name: str, sentence: str, number: int, of: int, per: str) -> dict[str, Any]:
+    ids = [f"{name}-{place}" for place in range(min(number, 20))]
+    return {
+        "name": name, "sentence": sentence, "count": number, "of": of, "per": per, "share": number / of,
+        "question_ids": ids,
+    }  # fmt: skip
+
+
+def telling(text: str, target: int, offered: int, expected: int) -> dict[str, Any]:
+    return {
+        "text": text, "target": target, "offered": offered, "expected": expected,
+        "z": (target - expected) / (0.75 * expected) ** 0.5,
+    }  # fmt: skip
+
+
+ASKED = [
+    ("What is the cat lying on?", ["a sofa", "a bed", "the floor", "a car"], "what"),
+    ("How many people are in the picture?", ["two", "three", "five", "none"], "how many"),
+    ("What color is the umbrella?", ["red", "blue", "green", "white"], "what color"),
+    ("Where was this taken?", ["at the beach", "in a kitchen", "on a street", "in an office building"], "where"),
+]
+
+
+def image(seed: int = 0, size: tuple[int, int] = (640, 480), format: str = "PNG") -> bytes:
+    """A picture of some shapes."""
+    chances = Random(seed)
+    made = Image.new("RGB", size, tuple(chances.randrange(120, 255) for _ in range(3)))
+    pen = ImageDraw.Draw(made)
+    for _ in range(8):
+        x, y, side = chances.randrange(size[0]), chances.randrange(size[1]), chances.randrange(40, 200)
+        pen.ellipse((x, y, x + side, y + side), fill=tuple(chances.randrange(256) for _ in range(3)))
+    written = io.BytesIO()
+    made.save(written, format=format)
+    return written.getvalue()
+
+
+def examples(number: int = 14, kinds: bool = False, images: bool = True) -> list[Example]:
+    """Questions as an audit shows them; with the kinds of their choices, seven choices each."""
+    found = []
+    for place in range(number):
+        question, choices, kind = ASKED[place % len(ASKED)]
+        decoys = ["grass", "a dog", "a man"] if kinds else []
+        found.append(
+            Example(
+                question_id=f"q{place}",
+                question=question,
+                question_type=kind,
+                choices=[*choices, *decoys],
+                label=place % 4,
+                kinds=["iou", "iou", "iou", "iou", "qou", "qou", "qou"] if kinds else [],
+                origins=[f"What is next to it? ({text})" for text in [*choices, *decoys]] if kinds else [],
+                picked=None if place % 5 == 4 else place % 3,
+                bias=(place % 10) / 10,
+                image=image(place) if images else None,
+                note="most biased" if place % 2 else "drawn at random",
+            )
+        )
+    return found

@@ -1,0 +1,61 @@
+"""Text and images that mean no good."""
+
+from dataclasses import replace
+from typing import Any
+
+from hf_vqa_mc.report import Example
+
+ALARM = "window.hacked = 1"
+TEXTS = [
+    f"</script><script>{ALARM}</script>",
+    f"<img src=x onerror='{ALARM}'>",
+    f'"><svg onload="{ALARM}">',
+    f"javascript:{ALARM}",
+    f"{{{{ 7 * 7 }}}} {{% raw %}} ${{{ALARM}}} $x$ \\frac",
+    f"<!--<script>{ALARM}",
+    "]]></style><link rel=stylesheet href=http://127.0.0.1:9/x.css>",
+    "\x00\x08\x1b[31m\ud800 \u202eright to left\u202c \ufffe",
+    "שלום עולם \u2067 abc",
+    "\u2028\u2029\x85 &lt;b&gt; &amp;#x3c;",
+    "<" * 1_000_000,
+    "",
+]
+
+
+def spoilt(value: Any, number: int = 0) -> Any:
+    """The same json with every text made hostile, names of fields and what a program reads excepted."""
+    if isinstance(value, dict):
+        kept = ("knows", "per")
+        return {key: one if key in kept else _spoilt_value(key, one, number + place)
+                for place, (key, one) in enumerate(value.items())}  # fmt: skip
+    if isinstance(value, list):
+        return [spoilt(one, number + place) for place, one in enumerate(value)]
+    return TEXTS[number % len(TEXTS)] + f" {number}" if isinstance(value, str) else value
+
+
+def _spoilt_value(key: str, value: Any, number: int) -> Any:
+    if key in ("name", "type"):  # which tell rows apart
+        return f"{TEXTS[number % len(TEXTS)][:5000]} {value}"
+    if key in ("reasons",):
+        return {f"{TEXTS[place]} {name}": one for place, (name, one) in enumerate(value.items())}
+    if key == "shortcuts" and isinstance(value, dict):
+        return value
+    return spoilt(value, number)
+
+
+def questions(examples: list[Example]) -> list[Example]:
+    """The same examples with hostile text everywhere, and images that are none."""
+    images = [b"", b"no image", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", b"\x89PNG\r\n\x1a\n" + bytes(50)]
+    return [
+        replace(
+            example,
+            question_id=f"{TEXTS[number % len(TEXTS)][:3000]}{number}",
+            question=TEXTS[(number + 1) % len(TEXTS)],
+            question_type=TEXTS[(number + 2) % len(TEXTS)],
+            choices=[TEXTS[(number + place) % len(TEXTS)] for place in range(len(example.choices))],
+            origins=[TEXTS[(number - place) % len(TEXTS)] for place in range(len(example.choices))],
+            note=TEXTS[(number + 3) % len(TEXTS)],
+            image=images[number % len(images)],
+        )
+        for number, example in enumerate(examples)
+    ]

@@ -1,0 +1,112 @@
+"""A benchmark's rows as examples, and where a model's answers stand among the choices."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+from hf_vqa_mc.benchmarks.benchmark import ROWS, Split
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.report.benchmark_examples import UNREADABLE, drawn_rows, examples_of, picks_of
+from hf_vqa_mc.report.example import STAND_IN
+from hf_vqa_mc.report.thumbnails import BROKEN, thumbnail
+
+CHOICES = ["Red", "blue", "blue", "green"]
+
+
+class Images:
+    def read(self, row):
+        if row == 1:
+            raise InputError("the file is broken")
+        return b"image" if row == 0 else None
+
+
+def split(rows=3, images=None):
+    table = pa.table(
+        {
+            "question_id": [f"q{row}" for row in range(rows)],
+            "image_id": [""] * rows,
+            "question": ["What color?"] * rows,
+            "choices": [CHOICES] * rows,
+            "label": [2] * rows,
+            "question_type": ["what"] * rows,
+            "answers": [[]] * rows,
+            "choice_kinds": [[]] * rows,
+        },
+        schema=ROWS,
+    )
+    return Split("test", "here, test", table, table, images)
+
+
+@pytest.fixture
+def predictions(tmp_path):
+    def predictions(answers):
+        path = tmp_path / "predictions.json"
+        path.write_text(json.dumps(answers))
+        return path
+
+    return predictions
+
+
+def test_rows_are_drawn_at_random_but_the_same_with_the_same_seed():
+    drawn = drawn_rows(split(100), 10, seed=3)
+    assert drawn == sorted(set(drawn)) == drawn_rows(split(100), 10, seed=3)
+    assert drawn != drawn_rows(split(100), 10, seed=4)
+    assert drawn_rows(split(5), 10, seed=3) == [0, 1, 2, 3, 4]
+
+
+def test_a_row_keeps_its_text_and_gets_its_image():
+    origins = ["a", "b", "c", "d"]
+    (found,) = examples_of(
+        split(images=Images()), [0], picked={0: 1}, bias={0: 0.5}, notes={0: "why"}, origins={0: origins}
+    )
+    assert (found.question_id, found.choices, found.label, found.picked) == ("q0", CHOICES, 2, 1)
+    assert (found.image, found.bias, found.note, found.origins, found.kinds) == (b"image", 0.5, "why", origins, [])
+
+
+def told(**columns):
+    table = split().rows
+    for name, column in columns.items():
+        table = table.append_column(name, pa.array(column))
+    return Split("test", "here, test", split().rows, table, None)
+
+
+def test_choices_that_stand_in_for_decoys_that_were_not_found_are_called_so():
+    ours = told(choice_fallback=[[False, True, False, True], [False] * 4, None])
+    assert [one.origins for one in examples_of(ours, [0, 1, 2])] == [["", STAND_IN, "", STAND_IN], [], []]
+    assert examples_of(ours, [0], origins={0: ["a", "b", "c", "d"]})[0].origins == ["a", STAND_IN, "c", STAND_IN]
+
+
+def test_where_choices_are_from_is_read_from_a_remedied_benchmark():
+    origins = [["asked of another", "fall-back", "target", None], ["too few"], None]
+    found = examples_of(told(choice_origins=origins), [0, 1, 2])
+    assert [one.origins for one in found] == [["asked of another", STAND_IN, "target", ""], [], []]
+    assert [found[0].kind(place) for place in range(4)] == ["", "stand-in", "target", ""]
+    assert [found[0].origin(place) for place in range(4)] == ["asked of another", "stand-in", "", ""]
+
+
+def test_origins_that_are_no_list_of_choices_are_no_origins():
+    assert examples_of(told(choice_origins=["fall-back"] * 3), [0])[0].origins == []
+    assert examples_of(split(), [0], origins={0: ["a"]})[0].origins == []
+
+
+def test_an_image_that_cannot_be_read_is_told_and_one_that_is_not_there_is_not():
+    assert [one.image for one in examples_of(split(images=Images()), [2, 1])] == [None, UNREADABLE]
+    assert thumbnail(UNREADABLE).note == BROKEN
+    assert examples_of(split(), [1])[0].image is None
+    assert examples_of(split(), []) == []
+
+
+def test_picks_are_places_whether_text_or_places_were_predicted(predictions):
+    assert picks_of(split(), predictions({"q0": "green", "q1": 0, "q2": "red"})) == {0: 3, 1: 0, 2: 0}
+
+
+def test_of_choices_with_the_same_text_the_target_counts_as_picked(predictions):
+    assert picks_of(split(1), predictions({"q0": "blue"})) == {0: 2}
+
+
+def test_predictions_that_do_not_fit_are_refused_as_in_scores(predictions):
+    with pytest.raises(InputError, match="none of its choices"):
+        picks_of(split(1), predictions({"q0": "purple"}))
+    with pytest.raises(InputError, match="no prediction for question 'q1'"):
+        picks_of(split(2), predictions({"q0": "blue"}))

@@ -1,0 +1,159 @@
+"""The pages in a real browser: they open from the disk, ask for nothing, page and filter, and run nothing foreign."""
+
+import pytest
+
+from hf_vqa_mc.report import write_preview, write_report
+from hf_vqa_mc.report.page import rendered
+from tests.report import audits, hostile
+
+CARDS, WHERE = "#cards .card", "#where"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Pages by their names; those called spoilt are of hostile text."""
+    folder = tmp_path_factory.mktemp("pages")
+    before, after = audits.audit(), audits.audit(0.1, 1 / 7)
+    shown, later = audits.examples(14), audits.examples(14, kinds=True)
+    made = {name: folder / f"{name}.html" for name in ("one", "two", "preview", "spoilt", "spoilt-preview")}
+    write_report(made["one"], before, shown)
+    write_report(made["two"], before, shown, after, later)
+    write_preview(made["preview"], "a dataset", later)
+    bad = hostile.questions(shown), hostile.questions(later)
+    write_report(made["spoilt"], hostile.spoilt(before), bad[0], hostile.spoilt(after), bad[1])
+    write_preview(made["spoilt-preview"], hostile.TEXTS[0], bad[1])
+    return made
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Opens a page by its name; afterwards the console is empty and nothing was asked for but the page."""
+
+    def opened(name, **window):
+        browser.complaints()
+        browser.requests()
+        asked.append(pages[name].as_uri())
+        browser.open(pages[name], **window)
+        return browser
+
+    asked: list[str] = []
+    yield opened
+    assert browser.complaints() == []
+    assert {address for address in browser.requests() if not address.startswith("data:")} == set(asked)
+
+
+@pytest.mark.parametrize("name", ["one", "two", "preview"])
+@pytest.mark.parametrize("width", [1280, 390, 320])
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_opens_from_the_disk_and_fits_the_screen(opened, name, width, dark):
+    browser = opened(name, width=width, dark=dark)
+    assert browser.run("return document.documentElement.scrollWidth") == width
+    images = browser.run("return [...document.images].map((one) => one.naturalWidth > 0)")
+    assert images
+    assert all(images)
+
+
+def test_what_is_read_first_is_the_shortcut_and_its_gain(opened):
+    browser = opened("one")
+    bottom = browser.run("return document.querySelector('.hero .by').getBoundingClientRect().bottom")
+    assert bottom < 700  # without scrolling
+    assert "58.1%" in browser.text(".hero")
+    assert "+33.1 points over chance" in browser.text(".hero")
+
+
+def test_bars_are_as_long_as_their_gains(opened):
+    browser = opened("one")
+    widths = browser.run(
+        "return [...document.querySelectorAll('#shortcuts .row .bar')].map((one) => one.getBoundingClientRect().width)"
+    )
+    gains = [row[3] for row in audits.SHORTCUTS]
+    for width, gain in zip(widths[:8], gains[:8], strict=True):
+        assert width / widths[0] == pytest.approx(gain / gains[0], abs=0.01)
+
+
+def test_one_pages_through_the_questions_with_buttons_and_keys(opened):
+    browser = opened("one")
+    assert (browser.text(WHERE), browser.count(CARDS)) == ("1 to 6 of 14", 6)
+    browser.click("#next")
+    assert browser.text(WHERE) == "7 to 12 of 14"
+    browser.type("body", "\ue014")  # the right arrow
+    assert (browser.text(WHERE), browser.count(CARDS)) == ("13 to 14 of 14", 2)
+    assert browser.run("return document.getElementById('next').disabled")
+    browser.type("body", "\ue014")
+    assert browser.text(WHERE) == "13 to 14 of 14"
+    browser.type("body", "\ue012")  # the left arrow
+    browser.click("#back")
+    assert browser.text(WHERE) == "1 to 6 of 14"
+
+
+def test_questions_can_be_chosen_by_type_reason_outcome_and_text(opened):
+    browser = opened("one")
+    browser.click("#by-type option[value=where]")
+    assert browser.text(WHERE) == "1 to 3 of 3"
+    browser.click("#by-type option:first-child")
+    browser.click("#by-outcome option[value=wrong]")
+    wrong = sum(one.picked not in (None, one.label) for one in audits.examples(14))
+    assert browser.text(WHERE).endswith(f"of {wrong}")
+    assert browser.count(".mark.right") == 0
+    browser.click("#by-outcome option:first-child")
+    browser.type("#by-text input", "umbrella")
+    assert browser.text(WHERE) == "1 to 3 of 3"
+    browser.type("#by-text input", " that is not there")
+    assert browser.text(WHERE) == "0 of 0"
+    assert "No question is like that" in browser.text("#cards")
+
+
+def test_the_most_biased_questions_can_be_put_first(opened):
+    browser = opened("one")
+    browser.click("#by-order option[value=high]")
+    assert "90%" in browser.text("#cards .card:first-child .bias")
+
+
+def test_before_and_after_stand_in_one_card(opened):
+    browser = opened("two")
+    assert browser.count("#cards .card:first-child .asked > div") == 2
+    told = browser.run("return [...document.querySelectorAll('#kinds span')].map((one) => one.textContent)")
+    assert told == ["IoU decoys: they fit the image", "QoU decoys: they fit the question"]
+
+
+def test_everything_can_be_reached_with_the_keyboard(opened):
+    browser = opened("one")
+    for _ in range(60):
+        browser.type(":focus" if browser.count(":focus") else "body", "\ue004")  # tab
+        if browser.run("return document.activeElement.id") == "next":
+            break
+    browser.type(":focus", "\ue007")  # enter
+    assert browser.text(WHERE) == "7 to 12 of 14"
+
+
+def test_it_can_be_printed(opened):
+    browser = opened("two")
+    printed = browser.printed()
+    assert printed.startswith(b"%PDF")
+    assert len(printed) > 20_000
+
+
+@pytest.mark.parametrize("name", ["spoilt", "spoilt-preview"])
+def test_hostile_text_does_not_run_and_adds_nothing(opened, name):
+    browser = opened(name)
+    for _ in range(4 if name == "spoilt" else 0):
+        browser.type("body", "\ue014")
+        assert browser.count(CARDS)
+    assert browser.run("return window.hacked") is None
+    assert browser.count("script") == (2 if name == "spoilt" else 0)
+    assert browser.count("main iframe, main link, main object, main form, main style") == 0
+    assert "</script><script>" in browser.text("main")  # it is shown as it is
+    assert browser.run("return document.documentElement.scrollWidth") == 1280
+
+
+def test_even_a_hole_in_the_page_would_let_nothing_run(browser, tmp_path):
+    page = rendered("preview.html.jinja", {"title": "HOLE", "facts": [], "cards": []})
+    attack = (
+        f"<script>{hostile.ALARM}</script><img src=x onerror='{hostile.ALARM}'><style>body {{ margin: 77px }}</style>"
+    )
+    (tmp_path / "hole.html").write_text(page.replace("HOLE", attack), "utf-8")
+    browser.open(tmp_path / "hole.html")
+    assert browser.run("return window.hacked") is None
+    assert browser.run("return getComputedStyle(document.body).marginTop") == "0px"
+    assert any("Content Security Policy" in message for message in browser.complaints())
+    browser.requests()

@@ -1,0 +1,313 @@
+"""The report as a file: what it shows, what it leaves out, and that text stays text."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.report import write_report
+from hf_vqa_mc.report.page import as_data
+from hf_vqa_mc.report.report import report_values, strongest
+from hf_vqa_mc.report.report_figures import Sides
+from tests.report import audits, hostile
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and the text outside of scripts and styles."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.texts, self.scripts, self._in = [], [], [], ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+        self._in = tag
+
+    def handle_endtag(self, tag):
+        self._in = ""
+
+    def handle_data(self, data):
+        if self._in == "script":
+            self.scripts.append(data)
+        elif self._in != "style":
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+    @property
+    def tags(self):
+        return [tag for tag, _ in self.found]
+
+
+@pytest.fixture
+def written(tmp_path):
+    def written(*arguments):
+        write_report(tmp_path / "report.html", *arguments)
+        return (tmp_path / "report.html").read_bytes().decode()
+
+    return written
+
+
+def data_of(page):
+    """What the page's script is told."""
+    return json.loads(Elements(page).scripts[0])
+
+
+def test_the_first_thing_it_says_is_the_strongest_shortcut_and_its_gain(written):
+    page = Elements(written(audits.audit(), []))
+    start = page.text.index("58.1%")
+    assert "answered right without looking at the image : +33.1 points over chance (25.0%)" in page.text[start:]
+    assert page.text.index("question and answer prior", start) < page.text.index("Every shortcut")
+
+
+def test_one_who_sees_everything_takes_no_shortcut():
+    audit = audits.audit()
+    for row in audit["shortcuts"]:
+        row["knows"] = "everything" if row["gain"] > 0.2 else row["knows"]
+    assert strongest(audit)["name"] == "logistic regression: choices alone"
+    assert not any(line["alarm"] for line in report_values(Sides(audit))["chart"]["shown"] if line["everything"])
+
+
+def test_bars_of_those_who_see_everything_have_a_colour_and_a_legend_of_their_own(written):
+    def everything(page):
+        return sum("everything" in one.get("class", "").split() for tag, one in page.found if tag == "rect")
+
+    for arguments, sides in (((audits.audit(), []), 1), ((audits.audit(), [], audits.audit(0.05, 1 / 7), []), 2)):
+        page = Elements(written(*arguments))
+        assert everything(page) == 2 * sides  # a bar and its mark in the legend
+        assert page.text.count("sees everything, no shortcut") == sides
+    audit = audits.audit()
+    audit["shortcuts"] = [row for row in audit["shortcuts"] if row["knows"] != "everything"]
+    page = Elements(written(audit, []))
+    assert everything(page) == 0
+    assert "sees everything, no shortcut" not in page.text
+
+
+def test_an_interval_above_chance_without_a_mark_is_explained(written):
+    assert (
+        "(Holm), so an interval that lies above chance may be unmarked" in Elements(written(audits.audit(), [])).text
+    )
+
+
+def test_how_far_the_bias_score_is_off_is_said(written):
+    before, after = audits.audit(), audits.audit(0.1)
+    before["calibration"] = [
+        {"said": 0.5, "right": 0.6, "rows": 100},
+        {"said": 0.9, "right": 0.89, "rows": 300},
+        {"said": None, "right": None, "rows": 0},
+    ]
+    after["calibration"] = [{"said": 0.4, "right": 0.36, "rows": 10}]
+    assert "It is off by 3.2 points on average. On the line" in Elements(written(before, [])).text
+    told = "It is off by 3.2 points on average before, by 4.0 points on average after. On the line"
+    assert told in Elements(written(before, [], after, [])).text
+
+
+def test_how_columns_were_read_and_what_to_beware_of_are_said_once(written):
+    more = {"read_as": "question=<b>frage</b>", "caveat": "Only 40 questions & no more."}
+    before, after = {**audits.audit(), **more}, {**audits.audit(0.1), **more}
+    for page in (Elements(written(before, [])), Elements(written(before, [], after, []))):
+        assert page.text.count("question=<b>frage</b>") == 1
+        assert page.text.count("Only 40 questions & no more.") == 1
+    plain = written(audits.audit(), [])
+    assert 'class="read-as"' not in plain
+    assert 'class="caveat"' not in plain
+
+
+def test_stand_ins_are_called_so_among_the_questions(written):
+    shown = audits.examples(1, kinds=True)
+    shown = [replace(shown[0], origins=["target", "fall-back", "published", *shown[0].origins[3:]])]
+    told = data_of(written(audits.audit(), [], audits.audit(0.1), shown))
+    choices = told["examples"][0]["after"]["choices"]
+    assert [(one["kind"], one["origin"]) for one in choices[:3]] == [
+        ("target", ""),
+        ("stand-in", "stand-in for an IoU decoy"),
+        ("iou", "published"),
+    ]
+    assert told["kinds"]["stand-in"] == "stand-ins: no such decoy was found"
+
+
+def test_a_benchmark_without_shortcuts_is_said_to_have_none(written):
+    page = Elements(written(audits.audit(strength=0.0), []))
+    assert "no shortcut was found that reliably beats it" in page.text
+    assert "answered right" not in page.text
+
+
+def test_a_benchmark_without_images_is_not_blamed_for_not_looking_at_them(written):
+    page = Elements(written({**audits.audit(), "images": 0}, []))
+    assert "looking at the image" not in page.text
+    assert "images none" in page.text
+
+
+def test_before_and_after_stand_side_by_side(written):
+    page = Elements(written(audits.audit(), [], audits.audit(0.05, 1 / 7), []))
+    assert "choices each 4 → 7" in page.text
+    assert "chance 25.0% → 14.3%" in page.text
+    for side in ("before", "after"):
+        bars = [one for _, one in page.found if one.get("class", "").startswith(f"bar {side}")]
+        assert len(bars) > len(audits.SHORTCUTS)
+        assert f"{side} the remedy" in page.text
+    assert "Decoys that may be right before · 116,844 decoys" not in page.text  # the share comes first
+    assert "2.1% before" in page.text
+
+
+def test_a_shortcut_that_was_asked_on_one_side_only_is_shown_all_the_same(written):
+    before, after = audits.audit(), audits.audit(0.05)
+    after["shortcuts"] = [row for row in after["shortcuts"] if row["name"] != "longest choice"]
+    before["shortcuts"] = [row for row in before["shortcuts"] if row["name"] != "odd one out"]
+    text = Elements(written(before, [], after, [])).text
+    assert "not asked after" in text
+    assert "not asked before" in text
+    assert "odd one out" in text
+
+
+@pytest.mark.parametrize(
+    ("key", "title"),
+    [
+        ("shortcuts", "Every shortcut against chance"),
+        ("per_type", "On which questions"),
+        ("findings", "What else stands out"),
+        ("may_be_right", "Decoys that may be right"),
+        ("telling", "What gives the answer away"),
+        ("calibration", "Is the bias score to be trusted?"),
+        ("bias", "Questions by their bias"),
+        ("not_run", "What was not run"),
+        ("verdict", "Shortcuts solve"),
+    ],
+)
+def test_what_the_audit_does_not_say_is_left_out(written, key, title):
+    whole = audits.audit()
+    assert title in Elements(written(whole, [])).text
+    without = {name: value for name, value in whole.items() if name != key}
+    assert title not in Elements(written(without, [])).text
+    assert title not in Elements(written({**whole, key: type(whole[key])()}, [])).text
+
+
+def test_a_report_of_next_to_nothing_can_be_written(written):
+    assert "Shortcut audit" in written({"dataset": "x"}, [])
+    assert "Shortcut audit" in written({}, [], {}, [])
+
+
+def test_rules_near_chance_are_folded_away_but_alarms_never(written):
+    audit = audits.audit()
+    audit["shortcuts"] += [
+        audits.shortcut(f"rule {place}", "choices", "guesses", 0.0, False, 0.25, 0.01) for place in range(20)
+    ]
+    chart = report_values(Sides(audit))["chart"]
+    assert len(chart["shown"]) + len(chart["rest"]) == 36
+    assert len(chart["shown"]) == 12
+    assert not any(line["alarm"] for line in chart["rest"])
+    audit["shortcuts"].append(audits.shortcut("late", "choices", "knows", 0.2, False, 0.25, 0.01))
+    assert any(line["name"] == "late" for line in report_values(Sides(audit))["chart"]["shown"])
+
+
+def test_where_choices_are_words_they_are_told_once(written):
+    audit = audits.audit()
+    assert "Whole choices that say" in Elements(written(audit, [])).text
+    audit["telling"]["choices"] = audit["telling"]["words"]
+    assert "Whole choices that say" not in Elements(written(audit, [])).text
+
+
+def test_splits_that_were_left_out_are_told(written):
+    text = Elements(written({**audits.audit(), "left_out": {"hidden": "its labels are hidden"}}, [])).text
+    assert "split hidden : its labels are hidden" in text
+
+
+def test_of_a_path_on_somebodys_machine_only_the_end_is_shown(written):
+    assert "/home" not in written({**audits.audit(), "dataset": "/home/me/vqa_mc"}, [])
+
+
+def test_the_same_figures_give_the_same_bytes(written):
+    arguments = (audits.audit(), audits.examples(4), audits.audit(0.1), audits.examples(4, kinds=True))
+    assert written(*arguments) == written(*arguments)
+
+
+def test_it_names_nothing_to_be_fetched(written):
+    page = written(audits.audit(), audits.examples(3), audits.audit(0.1), audits.examples(3, kinds=True))
+    assert not re.findall(r"""(?:src|href|url\()\s*=?\s*["']?(?!#|data:)[\w/]""", page.split("<script", 1)[0])
+    assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", page)
+    assert "style=" not in page.split("<script", 1)[0]
+
+
+def test_its_policy_names_the_checksums_of_its_own_script_and_style(written):
+    page = written(audits.audit(), [])
+    policy = next(one["content"] for tag, one in Elements(page).found if tag == "meta" and "http-equiv" in one)
+    for name, element in (("script-src", "<script>"), ("style-src", "<style>")):
+        content = page.split(element, 1)[1].split(f"</{element[1:]}", 1)[0]
+        checksum = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{name} 'sha256-{checksum}'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_hostile_text_adds_no_element_and_no_attribute(written):
+    before, after = audits.audit(), audits.audit(0.1, 1 / 7)
+    shown = audits.examples(6, images=False), audits.examples(6, kinds=True, images=False)
+    good = Elements(written(before, shown[0], after, shown[1]))
+    bad_page = written(
+        hostile.spoilt(before), hostile.questions(shown[0]), hostile.spoilt(after), hostile.questions(shown[1])
+    )
+    bad = Elements(bad_page)
+    allowed = set(good.tags)
+    assert set(bad.tags) <= allowed | {"details", "summary"}
+    assert bad.tags.count("script") == good.tags.count("script") == 2
+    assert {name for _, one in bad.found for name in one} <= {name for _, one in good.found for name in one}
+    assert bad_page.count("</script") == 2
+    assert len(bad_page) < 2_000_000  # endless cells are cut
+    assert "\x00" not in bad_page
+    assert "1,000,00" in bad.text
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.characters(codec=None), max_size=60))
+def test_whatever_a_dataset_is_called_it_stays_text(name):
+    from hf_vqa_mc.report.page import rendered
+    from hf_vqa_mc.report.plain_text import plain
+
+    values = {**report_values(Sides({"dataset": name})), "has_examples": False}
+    page = rendered("report.html.jinja", values, "report.js", {"examples": []})
+    page.encode()
+    tags = Elements(page).tags
+    assert tags.count("script") == 2
+    assert tags.count("h1") == 1
+    heading = html.unescape(re.search(r"<h1><bdi>(.*?)</bdi></h1>", page, re.DOTALL)[1])
+    assert heading == (plain(name, 120) or "benchmark")
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(st.characters(codec=None)),
+                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))  # fmt: skip
+def test_data_for_the_script_comes_out_as_it_went_in(value):
+    text = as_data(value)
+    assert json.loads(text) == value
+    assert not set("<>&") & set(text)
+    assert text.isascii()
+
+
+def test_questions_of_both_sides_are_shown_as_one_with_their_image_once(written):
+    before, after = audits.examples(3), audits.examples(5, kinds=True)[1:]
+    shown = data_of(written(audits.audit(), before, audits.audit(0.1), after))["examples"]
+    assert [(one["id"], bool(one["before"]), bool(one["after"])) for one in shown] == [
+        ("q0", True, False),
+        ("q1", True, True),
+        ("q2", True, True),
+        ("q3", False, True),
+        ("q4", False, True),
+    ]
+    assert [len(shown[1][side]["choices"]) for side in ("before", "after")] == [4, 7]
+    assert all(one["image"].startswith("data:image/jpeg;base64,") for one in shown)
+
+
+def test_broken_images_become_a_note(written):
+    shown = data_of(written(audits.audit(), hostile.questions(audits.examples(4))))["examples"]
+    assert [one["missing"] for one in shown] == ["", *["the image cannot be read"] * 3]
+    assert not any(one["image"] for one in shown)

@@ -1,0 +1,41 @@
+"""Millions of texts become what one text at a time does."""
+
+from itertools import pairwise
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hf_vqa_mc.text.many_texts import comparable_texts, words_of_texts
+from hf_vqa_mc.text.normalisation import comparable, words
+
+ascii_texts = st.text(st.characters(max_codepoint=127))
+tricky = st.text(st.sampled_from("aZs019'-’ .\t\n\x1cé̈²"), max_size=12)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.one_of(ascii_texts, tricky, st.text())))
+@example(["man's", "10's 10 0 1's's", "a-'b", "-a", "a--b", "x'", "’s", "  ? \x1f", "", "ABC's"])
+@example(["7 7 7 7", "777", "İ", "A" * 70_000, "8 " * 70_000])
+def test_many_texts_become_what_each_does(texts):
+    folded, has_words = comparable_texts(texts)
+    assert folded.to_pylist() == [comparable(text) for text in texts]
+    assert has_words.tolist() == [bool(words(text)) for text in texts]
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.one_of(ascii_texts, tricky, st.text())))
+def test_words_are_numbered_as_each_text_has_them(texts):
+    numbers, starts, vocabulary = words_of_texts(texts)
+    vocabulary = vocabulary.to_pylist()
+    assert len(set(vocabulary)) == len(vocabulary)
+    found = [[vocabulary[n] for n in numbers[a:b]] for a, b in pairwise(starts)]
+    assert found == [words(text) for text in texts]
+
+
+def test_a_part_of_an_array_is_read_from_where_it_starts():
+    import pyarrow as pa
+
+    for kind in (pa.string(), pa.large_string()):
+        array = pa.array(["One", "two!", "3", "é", ""], kind).slice(1, 3)
+        assert comparable_texts(array)[0].to_pylist() == ["two", "three", "é"]
+        assert comparable_texts(array.slice(0, 0))[0].to_pylist() == []

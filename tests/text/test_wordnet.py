@@ -1,0 +1,148 @@
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.text import make_tables
+from hf_vqa_mc.text.wordnet import load_wordnet, wordnet_covers
+
+TABLES_SHA256 = "d2ce4a79ead20616cb72586fa007457556c25272141a4a913cf67f2fd9b60cfc"
+
+
+def shipped() -> make_tables.Tables:
+    with np.load(make_tables.TABLES_FILE, allow_pickle=False) as tables:
+        return dict(tables)
+
+
+def test_the_shipped_tables_are_compact_and_are_those_we_made():
+    assert make_tables.TABLES_FILE.stat().st_size < 3_000_000
+    assert make_tables.digest(shipped()) == TABLES_SHA256
+
+
+def test_the_script_makes_the_shipped_tables_from_nltk(reader, ranked):
+    assert len(ranked) == 100_271
+    assert make_tables.digest(make_tables.make_tables(reader)) == TABLES_SHA256
+
+
+def test_the_script_writes_the_file_that_it_made(tmp_path, monkeypatch, capsys):
+    tables = {"depths": np.arange(5, dtype=np.uint8)}
+    monkeypatch.setattr(make_tables, "TABLES_FILE", tmp_path / "tables.npz")
+    monkeypatch.setattr(make_tables, "open_wordnet", lambda folder: folder)
+    monkeypatch.setattr(make_tables, "make_tables", lambda folder: tables)
+    make_tables.main(["anywhere"])
+    assert make_tables.digest(shipped()) == make_tables.digest(tables)
+    assert make_tables.digest(tables) in capsys.readouterr().out
+
+
+def test_the_digest_sees_names_types_shapes_and_values():
+    table = np.arange(4, dtype=np.uint8)
+    others = [{"b": table}, {"a": table.astype(np.int8)}, {"a": table.reshape(2, 2)}, {"a": table[::-1]}]
+    assert len({make_tables.digest(tables) for tables in [{"a": table}, *others]}) == 5
+
+
+def test_a_folder_without_wordnet_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"corpora.wordnet: no unpacked WordNet .* unpack wordnet.zip in"):
+        make_tables.open_wordnet(tmp_path)
+
+
+def test_another_wordnet_is_turned_down(tmp_path, monkeypatch):
+    class Another:
+        def __init__(self, root: Any, omw_reader: None) -> None: ...
+
+        def get_version(self) -> str:
+            return "3.1"
+
+    (tmp_path / "corpora" / "wordnet").mkdir(parents=True)
+    (tmp_path / "corpora" / "wordnet" / "index.noun").touch()
+    monkeypatch.setattr("nltk.corpus.reader.wordnet.WordNetCorpusReader", Another)
+    monkeypatch.setattr("nltk.data.path", [])
+    with pytest.raises(InputError, match=r"WordNet 3\.1, expected 3\.0"):
+        make_tables.open_wordnet(tmp_path)
+
+
+def test_all_nouns_adjectives_and_lemmas_are_there():
+    wordnet = load_wordnet()
+    lemmas = {*wordnet.nouns.lemmas, *wordnet.adjectives.lemmas}
+    assert (len(wordnet.nouns.lemmas), len(wordnet.adjectives.lemmas)) == (117_798, 21_479)
+    assert len(wordnet.depths) == len(wordnet.ancestor_starts) - 1 == 82_115 + 18_156
+    assert sum(lemma.isalpha() for lemma in lemmas) == 70_093
+
+
+def test_a_path_over_another_ancestor_is_shorter_than_the_way_up_in_12944_cases(ranked):
+    wordnet = load_wordnet()
+    ids = {synset.name(): number for number, synset in enumerate(ranked)}
+    shorter = 0
+    for number, synset in enumerate(ranked[:82_115]):
+        start, end = wordnet.ancestor_starts[number], wordnet.ancestor_starts[number + 1]
+        if end - start == wordnet.reaches[number] + 1:
+            continue
+        ways = {ids[a.name()]: links for a, links in synset._shortest_hypernym_paths(False).items()}
+        assert sorted(ways) == wordnet.ancestors[start:end].tolist()
+        shorter += sum(
+            int(wordnet.distances[place]) < ways[wordnet.ancestors[place].item()] for place in range(start, end)
+        )
+    assert shorter == 12_944
+
+
+def test_every_word_has_the_synsets_that_nltk_gives_it(reader, ranked, real_glove):
+    wordnet = load_wordnet()
+    ids = {synset.name(): number for number, synset in enumerate(ranked)}
+    plain = [line.split(" ", 1)[0] for line in real_glove.read_text(encoding="utf-8").splitlines()]
+    lemmas = sorted({*wordnet.nouns.lemmas, *wordnet.adjectives.lemmas})[::7]
+    irregular = [*wordnet.nouns.exceptions, *wordnet.adjectives.exceptions]
+    endings = ("", "s", "es", "ies", "men", "er", "est")
+    inflected = [lemma[: len(lemma) - cut] + ending for lemma in lemmas[::11] for ending in endings for cut in (0, 1)]
+    for word in [*plain, *lemmas, *irregular, *inflected, *map(str.upper, plain[::50]), "", "s", "er", "ice cream"]:
+        nouns, adjectives = ([ids[synset.name()] for synset in reader.synsets(word, pos)] for pos in ("n", "a"))
+        assert wordnet.synsets(word).tolist() == nouns + adjectives, word
+        assert wordnet.synsets(word, nouns_only=True).tolist() == nouns, word
+
+
+def test_every_noun_lemma_has_the_synsets_that_nltk_gives_it(reader, ranked):
+    ids = {synset.name(): number for number, synset in enumerate(ranked)}
+    senses = load_wordnet().nouns.senses
+    lemmas = list(reader.all_lemma_names("n"))
+    assert len(lemmas) == 117_798
+    for lemma in lemmas:
+        assert senses(lemma) == [ids[synset.name()] for synset in reader.synsets(lemma, "n")], lemma
+
+
+@pytest.mark.parametrize(
+    ("form", "base"), [("Mice", "mouse"), ("wolves", "wolf"), ("firemen", "fireman"), ("BIGGEST", "big")]
+)
+def test_inflected_forms_are_found_under_their_base(form, base):
+    synsets = load_wordnet().synsets(base)
+    assert len(synsets) > 0
+    assert set(synsets) <= set(load_wordnet().synsets(form))
+
+
+def test_synsets_are_int32_even_when_there_are_none():
+    assert load_wordnet().synsets("with").dtype == load_wordnet().synsets("dog").dtype == np.int32
+    assert load_wordnet().synsets("with").tolist() == []
+
+
+@given(st.text())
+def test_any_text_can_be_looked_up(text):
+    synsets = load_wordnet().synsets(text)
+    assert ((synsets >= 0) & (synsets < 100_271)).all()
+    assert wordnet_covers([text]) == (len(synsets) > 0)
+
+
+def test_a_phrase_is_covered_when_any_of_its_words_is():
+    assert wordnet_covers(["with", "the", "dogs"])
+    assert not wordnet_covers(["with", "the"])
+    assert not wordnet_covers([])
+
+
+def test_the_package_needs_no_nltk_to_score():
+    code = "import sys; from hf_vqa_mc.text.similarity import wup; wup('a', 'b'); print('nltk' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
+    assert done.stdout.strip() == "False"
