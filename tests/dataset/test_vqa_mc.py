@@ -138,7 +138,7 @@ def test_wrong_input_is_our_error_and_not_wrapped(builder, tmp_path):
 
 
 def test_what_is_built_from_downloads_that_fail_says_what_else_there_is(builder, monkeypatch, tmp_path):
-    from hf_vqa_mc.dataset import vqa_mc
+    from hf_vqa_mc.dataset import builder as vqa_mc
 
     def unreachable(*_):
         raise InputError("cocoqa: cannot reach example.org")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.dataset import Settings
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.schema import SPLITS, ChoiceKind
-from hf_vqa_mc.text import text as language
+from hf_vqa_mc.text import normalisation as language
 from hf_vqa_mc.text.similarity import phrase_wup
 
 Triplet = Mapping[str, Any]

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io import json_stream
 from hf_vqa_mc.io.json_stream import items_of_lists, list_items, object_items
-from hf_vqa_mc.sources import json_stream
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

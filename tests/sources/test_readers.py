@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.errors import CountMismatch, InputError
+from hf_vqa_mc.io import json_stream
 from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS
-from hf_vqa_mc.sources import SOURCES, find_source, json_stream, read_triplets
+from hf_vqa_mc.sources import SOURCES, find_source, read_triplets
 from hf_vqa_mc.sources.qavg import split_images
 from tests.sources import fixtures, open_ended_files
 
