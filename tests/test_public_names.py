@@ -1,5 +1,7 @@
 """What can be imported from the package, and how little is loaded for it."""
 
+import dataclasses
+import inspect
 import json
 import subprocess
 import sys
@@ -7,6 +9,7 @@ import sys
 import pytest
 
 import hf_vqa_mc
+from hf_vqa_mc.verbs import VERBS
 
 HEAVY = ("torch", "datasets", "transformers", "gensim", "numba", "numpy", "pyarrow", "nltk", "evaluate", "PIL")
 
@@ -25,6 +28,28 @@ def commands() -> list[str]:
     from hf_vqa_mc.cli import app
 
     return ["", *typer.main.get_group(app).commands]
+
+
+def test_every_verb_is_a_function_with_its_settings_as_arguments():
+    for name in VERBS:
+        function = getattr(hf_vqa_mc, name)
+        assert function.__name__ == name and name in hf_vqa_mc.__all__
+        fields = dataclasses.fields(function.verb.settings)
+        assert set(inspect.signature(function).parameters) == {field.name for field in fields}
+        for field in fields:
+            assert f"{field.name}: " in function.__doc__
+
+
+def test_no_module_replaces_a_public_function():
+    code = """
+import importlib, pkgutil, types, hf_vqa_mc
+for module in pkgutil.walk_packages(hf_vqa_mc.__path__, "hf_vqa_mc."):
+    if not module.name.endswith("__main__") and ".metrics." not in module.name + ".":
+        importlib.import_module(module.name)
+for name in hf_vqa_mc.__all__:
+    assert not isinstance(getattr(hf_vqa_mc, name), types.ModuleType), name
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_all_is_what_can_be_imported():
