@@ -6,9 +6,9 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Protocol, TypeAlias, cast
 
 from hf_vqa_mc.errors import InputError
 
@@ -24,6 +24,58 @@ DAMAGE = (
     RuntimeError,
 )
 """What the standard library raises for an archive that cannot be unpacked."""
+
+_CHUNK = 1 << 20
+
+
+class Readable(Protocol):
+    """A file in whatever packing, such as ``sources.files.PublishedFile``."""
+
+    @property
+    def place(self) -> str:
+        """The file's name for messages."""
+
+    def open(self) -> AbstractContextManager[IO[bytes]]:
+        """The file's content, unpacked on the way."""
+
+
+File: TypeAlias = Path | Readable
+
+
+@contextmanager
+def opened(file: File) -> Iterator[tuple[IO[bytes], str]]:
+    """The content of a file, unpacked on the way, and its name for messages.
+
+    Raises:
+        InputError: it cannot be read, or is a damaged or truncated archive.
+    """
+    with unpacked(file) if isinstance(file, Path) else file.open() as stream:
+        yield stream, str(file) if isinstance(file, Path) else file.place
+
+
+def text_lines(stream: IO[bytes], location: str) -> Iterator[str]:
+    """Iterate over the lines of a file in UTF-8, with their ends.
+
+    Raises:
+        InputError: a line is not UTF-8.
+    """
+    for number, line in enumerate(_lines(stream), 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            found = f"0x{line[error.start]:02x}"
+            raise InputError(f"{location}, line {number}: expected UTF-8 text, found the byte {found}") from None
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """As iterating over the stream, which is slow for members of zip files."""
+    rest = b""
+    while content := stream.read(_CHUNK):
+        *lines, rest = (rest + content).split(b"\n")
+        for line in lines:
+            yield line + b"\n"
+    if rest:
+        yield rest
 
 
 @contextmanager

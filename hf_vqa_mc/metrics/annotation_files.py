@@ -7,12 +7,11 @@ from typing import Any, Literal
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import object_items
 from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.metrics.asked import Asked
 from hf_vqa_mc.metrics.prediction_files import FIRST_FIELD, HEADER_FIELDS, PACKED
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
-from hf_vqa_mc.sources.files import PublishedFile
 from hf_vqa_mc.sources.generated import generated_by
-from hf_vqa_mc.sources.records import Records, read_records
 
 ACCEPTED = (
     "a dataset folder of vqa-mc build, a dataset on the Hub, or an annotation file: VQA or TDIUC annotations "
@@ -49,8 +48,7 @@ def read_annotations(path: Path, grounding: bool = False) -> Asked:
         return _gqa(parts, str(path), grounding)
     if len(parts) > 1:
         raise InputError(f"{path}: expected a folder with GQA questions only, found others; name one file of it")
-    file = PublishedFile(parts[0].name, parts[0])
-    return _annotations(file, "annotations" if "object" in layouts else None)
+    return _annotations(parts[0], "annotations" if "object" in layouts else None)
 
 
 def json_files(folder: Path) -> list[Path]:
@@ -78,14 +76,14 @@ def _layout(path: Path) -> Literal["list", "object", "gqa"]:
     raise InputError(f"{path}: expected {ACCEPTED}; found {found}")
 
 
-def _annotations(file: PublishedFile, key: str | None) -> Asked:
+def _annotations(file: Path, key: str | None) -> Asked:
     header: dict[str, Any] = {}
     batches = read_records(file, key, header)
     first = next(batches)
     whole = _chained(first, batches)
     if not isinstance(first.rows[0], dict):
         raise InputError(f"{first.place(0)}: expected a json object, found {shown(first.rows[0])}")
-    return _tdiuc(whole, file.place) if _is_tdiuc(first) else _vqa(whole, file.place, header)
+    return _tdiuc(whole, str(file)) if _is_tdiuc(first) else _vqa(whole, str(file), header)
 
 
 def _is_tdiuc(records: Records) -> bool:
@@ -161,16 +159,15 @@ def _gqa(parts: Sequence[Path], place: str, grounding: bool) -> Asked:
     balanced_fields = _BALANCED_FIELDS + (_GROUNDING_FIELDS if grounding else ())
     kept: dict[str, dict[str, Any]] = {}
     for part in parts:
-        with unpacked(part) as stream:
-            for batch in object_items(stream, str(part)):
-                for name, record in batch:
-                    if not isinstance(record, dict):
-                        raise InputError(f"{part}, {name!r}: expected a question's record, found {shown(record)}")
-                    if name in kept:
-                        raise InputError(f"{part}: question {name!r} is there twice; expected each once")
-                    _check_gqa(record, f"{part}, {name!r}")
-                    fields = balanced_fields if record["isBalanced"] else _UNBALANCED_FIELDS
-                    kept[name] = {field: record[field] for field in fields if field in record}
+        for batch in object_items(part):
+            for name, record in batch:
+                if not isinstance(record, dict):
+                    raise InputError(f"{part}, {name!r}: expected a question's record, found {shown(record)}")
+                if name in kept:
+                    raise InputError(f"{part}: question {name!r} is there twice; expected each once")
+                _check_gqa(record, f"{part}, {name!r}")
+                fields = balanced_fields if record["isBalanced"] else _UNBALANCED_FIELDS
+                kept[name] = {field: record[field] for field in fields if field in record}
     if not kept:
         raise InputError(f"{place}: there is no question in it")
     return Asked("gqa", place, list(kept), records=kept)

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import object_items
+from hf_vqa_mc.io.json_stream import first_character, object_items
 from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.metrics.asked import Asked
-from hf_vqa_mc.sources.files import PublishedFile
-from hf_vqa_mc.sources.records import read_records
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def read_question_texts(path: Path, asked: Asked) -> QuestionTexts:
     wanted = set(asked.names)
     texts: dict[str, str] = {}
     choices: dict[str, list[str]] = {}
-    for records in read_records(_file(path), None if _begins_with(path) == "[" else "questions"):
+    for records in read_records(path, None if first_character(path) == "[" else "questions"):
         ids = records.ids("question_id")
         with_choices = "multiple_choices" in records.rows[0]
         listed = records.lists("multiple_choices") if with_choices else [None] * len(ids)
@@ -100,7 +99,7 @@ def read_pairs(path: Path) -> list[list[int | str]]:
         InputError: names the pair.
     """
     pairs: list[list[int | str]] = []
-    for records in read_records(_file(path), None):
+    for records in read_records(path):
         for position, pair in enumerate(records.rows):
             if type(pair) is not list or len(pair) != 2 or not all(type(name) in (int, str) for name in pair):
                 raise InputError(f"{records.place(position)}: expected two question ids, found {shown(pair)}")
@@ -114,8 +113,8 @@ def read_vocabulary(path: Path) -> list[str]:
     Raises:
         InputError: names the line.
     """
-    if _begins_with(path) == "[":
-        answers: list[Any] = [answer for records in read_records(_file(path), None) for answer in records.rows]
+    if first_character(path) == "[":
+        answers: list[Any] = [answer for records in read_records(path) for answer in records.rows]
         for position, answer in enumerate(answers):
             if not isinstance(answer, str):
                 raise InputError(f"{path}, record {position}: expected text, found {shown(answer)}")
@@ -148,7 +147,7 @@ def read_by_id(path: Path, wanted: Collection[str], what: ById) -> dict[str, Any
     """
     found, name = {}, None
     try:
-        for name, value in _listed(path) if what is ATTENTIONS and _begins_with(path) == "[" else _mapped(path):
+        for name, value in _listed(path) if what is ATTENTIONS and first_character(path) == "[" else _mapped(path):
             _check_told(value, what, f"{path}, {name!r}")
             if name in wanted:
                 found[name] = value
@@ -172,27 +171,16 @@ def _check_told(value: object, what: ById, place: str) -> None:
 
 
 def _mapped(path: Path) -> Iterator[tuple[str, Any]]:
-    with unpacked(path) as stream:
-        for batch in object_items(stream, str(path)):
-            yield from batch
+    for batch in object_items(path):
+        yield from batch
 
 
 def _listed(path: Path) -> Iterator[tuple[str, Any]]:
-    for records in read_records(_file(path), None):
+    for records in read_records(path):
         name = (
             "question_id" if isinstance(records.rows[0], dict) and "question_id" in records.rows[0] else "questionId"
         )
         yield from zip(records.ids(name), records.column("attention"), strict=True)
-
-
-def _file(path: Path) -> PublishedFile:
-    return PublishedFile(path.name, path)
-
-
-def _begins_with(path: Path) -> str:
-    """A file's first character that is not space; "" for an empty file."""
-    with unpacked(path) as stream:
-        return stream.read(256).decode("utf-8-sig", errors="replace").lstrip()[:1]
 
 
 def _check_whole(names: list[str], found: Collection[str], what: str) -> None:

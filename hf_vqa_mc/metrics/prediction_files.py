@@ -1,19 +1,18 @@
 """The rows of a predictions file, whatever its format: json, json lines, csv or parquet, plain or packed."""
 
 import csv
-import io
 import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import list_items, object_items
-from hf_vqa_mc.io.packed import unpacked
-from hf_vqa_mc.sources.records import Records
+from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items
+from hf_vqa_mc.io.packed import text_lines, unpacked
+from hf_vqa_mc.io.records import Records
 
 Format = Literal["json", "jsonl", "csv", "parquet"]
 
@@ -58,11 +57,11 @@ class PredictionRows:
 
     def __iter__(self) -> Iterator[Records]:
         """The rows, some thousand at a time, each with its place for messages."""
-        with unpacked(self.path) as stream:
-            yield from _READERS[self.format](self, stream)
+        yield from _READERS[self.format](self)
 
-    def _json(self, stream: IO[bytes]) -> Iterator[Records]:
-        head, whole = _with_head(stream)
+    def _json(self) -> Iterator[Records]:
+        with unpacked(self.path) as stream:
+            head = stream.read(_HEAD)
         start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
         if not start:
             raise InputError(f"{self.path}: the file is empty; expected predictions")
@@ -70,26 +69,28 @@ class PredictionRows:
         if first is not None and first[1] in HEADER_FIELDS and first[2] in "{[":  # before a long list is read in one
             raise InputError(f"{self.path}: expected predictions, found an object with {first[1]!r}; {SWAPPED}")
         if start == b"{" and _is_lines(head):
-            yield from self._jsonl(whole)
+            yield from self._jsonl()
         elif start == b"{":
             self.mapped = True
-            yield from _mapped_rows(whole, str(self.path))
+            yield from _mapped_rows(self.path)
         else:
-            rows = (row for batch in list_items(whole, str(self.path), None) for row in batch)
+            rows = (row for batch in list_items(self.path) for row in batch)
             yield from _numbered_rows(rows, lambda position: f"{self.path}, record {position}")
 
-    def _jsonl(self, stream: IO[bytes]) -> Iterator[Records]:
+    def _jsonl(self) -> Iterator[Records]:
         def rows() -> Iterator[Any]:
-            for number, line in enumerate(_lines(stream, self.path), 1):
-                if line.strip():
-                    numbers.append(number)
-                    yield _parsed(line, f"{self.path}, line {number}")
+            for number, value in json_lines(self.path):
+                numbers.append(number)
+                yield value
 
         numbers: list[int] = []
         yield from _numbered_rows(rows(), lambda position: f"{self.path}, line {numbers[position]}")
 
-    def _csv(self, stream: IO[bytes]) -> Iterator[Records]:
-        lines = _lines(stream, self.path)
+    def _csv(self) -> Iterator[Records]:
+        with unpacked(self.path) as stream:
+            yield from self._csv_rows(text_lines(stream, str(self.path)))
+
+    def _csv_rows(self, lines: Iterator[str]) -> Iterator[Records]:
         first = next(lines, "")
         separators = [mark for mark in (";", "\t") if mark in first and "," not in first]
         if separators:
@@ -114,12 +115,12 @@ class PredictionRows:
         numbers: list[int] = []
         yield from _numbered_rows(rows(), lambda position: f"{self.path}, line {numbers[position]}")
 
-    def _parquet(self, stream: IO[bytes]) -> Iterator[Records]:
+    def _parquet(self) -> Iterator[Records]:
         import pyarrow as pa
         from pyarrow import parquet
 
         try:
-            with parquet.ParquetFile(pa.BufferReader(stream.read())) as file:
+            with unpacked(self.path) as stream, parquet.ParquetFile(pa.BufferReader(stream.read())) as file:
                 rows = (row for batch in file.iter_batches(_ROWS_AT_A_GO) for row in batch.to_pylist())
                 yield from _numbered_rows(rows, lambda position: f"{self.path}, row {position}")
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -127,7 +128,7 @@ class PredictionRows:
             raise InputError(f"{self.path}: cannot be read as parquet ({reason}); write it again") from error
 
 
-_READERS: dict[Format, Callable[[PredictionRows, IO[bytes]], Iterator[Records]]] = {
+_READERS: dict[Format, Callable[[PredictionRows], Iterator[Records]]] = {
     "json": PredictionRows._json,
     "jsonl": PredictionRows._jsonl,
     "csv": PredictionRows._csv,
@@ -163,35 +164,6 @@ def _format(path: Path) -> Format:
     )
 
 
-def _with_head(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
-    """The first bytes, and the whole stream all the same."""
-    head = stream.read(_HEAD)
-    return head, _Joined(head, stream)  # type: ignore[return-value]
-
-
-class _Joined(io.RawIOBase):
-    """Bytes that were read already, then the rest of the stream."""
-
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        self._head, self._rest = head, rest
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        if not self._head:
-            return self._rest.read(size)
-        found = self._head if size < 0 else self._head[:size]
-        self._head = self._head[len(found) :]
-        return found + self._rest.read() if size < 0 else found
-
-    def __iter__(self) -> Iterator[bytes]:
-        *lines, last = self._head.split(b"\n")
-        yield from (line + b"\n" for line in lines)
-        yield last + self._rest.readline()
-        yield from self._rest
-
-
 def _is_lines(head: bytes) -> bool:
     """Whether json that begins with an object goes on with another on the next line: json lines under another name."""
     first, _, following = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
@@ -209,32 +181,10 @@ def _numbered_rows(rows: Iterable[Any], place: Callable[[int], str]) -> Iterator
         first += len(batch)
 
 
-def _mapped_rows(stream: IO[bytes], place: str) -> Iterator[Records]:
-    for batch in object_items(stream, place):
+def _mapped_rows(path: Path) -> Iterator[Records]:
+    for batch in object_items(path):
         rows = [{MAPPED_ID: name, MAPPED_ANSWER: value} for name, value in batch]
-        yield Records(rows, lambda position, batch=batch: f"{place}, {batch[position][0]!r}")  # type: ignore[misc]
-
-
-def _lines(stream: Iterable[bytes], path: Path) -> Iterator[str]:
-    """Lines of UTF-8, with their ends."""
-    for number, line in enumerate(stream, 1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            found = f"0x{line[error.start]:02x}"
-            raise InputError(f"{path}, line {number}: expected UTF-8 text, found the byte {found}") from None
-
-
-def _parsed(line: str, place: str) -> Any:  # noqa: ANN401  any json value
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{place}: not json at character {error.pos}: {error.msg}; expected one object a line (a file that was "
-            "cut has to be written again)"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: {error}; expected one json object a line") from None
+        yield Records(rows, lambda position, batch=batch: f"{path}, {batch[position][0]!r}")  # type: ignore[misc]
 
 
 def _cells(reader: Any, path: Path) -> Iterator[list[str]]:  # noqa: ANN401  csv's reader has no public type

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.metrics.prediction_files import HEADER_FIELDS, MAPPED_ANSWER, MAPPED_ID, SWAPPED, PredictionRows
-from hf_vqa_mc.sources.records import Records
 
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
 ANSWER_COLUMNS = ("answer", "prediction", "label")

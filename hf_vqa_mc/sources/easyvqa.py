@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError, MissingExtra, shown
+from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.records import Records, read_records
 from hf_vqa_mc.sources.source import Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import object_items
+from hf_vqa_mc.io.records import Records, check_texts
 from hf_vqa_mc.scoring.gqa_types import SEMANTIC_TYPES, STRUCTURAL_TYPES
 from hf_vqa_mc.sources.files import Files, PublishedFile
-from hf_vqa_mc.sources.records import Records, check_texts
 from hf_vqa_mc.sources.table import lists_of
 
 MOST_STEPS = 1_000
@@ -101,13 +101,12 @@ def question_records(file: PublishedFile) -> Iterator[tuple[list[str], Records]]
     Raises:
         InputError: the file is not json, is truncated, or no object of records.
     """
-    with file.open() as stream:
-        for items in object_items(stream, file.place):
-            ids = [question_id for question_id, _ in items]
-            for place, question_id in enumerate(ids):
-                if not question_id or not question_id.isprintable():  # half of a surrogate pair is not printable
-                    raise InputError(f"{file.place}: expected a question id, found {question_id!r} as record {place}")
-            yield ids, Records([record for _, record in items], _places(file.place, ids))
+    for items in object_items(file):
+        ids = [question_id for question_id, _ in items]
+        for position, question_id in enumerate(ids):
+            if not question_id or not question_id.isprintable():  # half of a surrogate pair is not printable
+                raise InputError(f"{file.place}: expected a question id, found {question_id!r} as record {position}")
+        yield ids, Records([record for _, record in items], _places(file.place, ids))
 
 
 def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa.Table:
@@ -241,8 +240,7 @@ def _parts(files: Files, stem: str) -> list[PublishedFile]:
 
 def _unusable(parts: list[PublishedFile], name: str) -> str:
     """Why a split's files are not read, if so, by the first records."""
-    with parts[0].open() as stream:
-        first: Mapping[str, Any] = dict(next(object_items(stream, parts[0].place), []))
+    first: Mapping[str, Any] = dict(next(object_items(parts[0]), []))
     if not first:
         return "it holds no questions"
     if name in MAY_LACK_ANSWERS and not any(isinstance(one, dict) and "answer" in one for one in first.values()):

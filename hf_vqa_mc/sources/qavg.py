@@ -15,10 +15,10 @@ from itertools import chain, islice
 import pyarrow as pa
 
 from hf_vqa_mc.errors import CountMismatch, InputError
+from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources import visual7w
 from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.records import Records, read_records
 from hf_vqa_mc.sources.source import RemoteFile, Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import list_items
+from hf_vqa_mc.io.records import LARGEST, WHOLE_NUMBER, Records, check_texts, read_records
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Files, PublishedFile
 from hf_vqa_mc.sources.generated import tells_subsets
-from hf_vqa_mc.sources.records import LARGEST, WHOLE_NUMBER, Records, check_texts, read_records
 from hf_vqa_mc.sources.table import lists_of, matching_rows
 from hf_vqa_mc.sources.vqa import SUBSETS
 
@@ -96,10 +96,8 @@ def _holds_none(files: Files, subset: str) -> bool:
     for name, key in ((questions_name(subset), "questions"), (annotations_name(subset), "annotations")):
         if not files.has(name):
             return False
-        file = files.find(name)
-        with file.open() as stream:
-            if any(list_items(stream, file.place, key)):
-                return False
+        if any(list_items(files.find(name), key)):
+            return False
     return True
 
 

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.schema import RELEASED_DECOYS
 from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.records import read_records
 from hf_vqa_mc.sources.source import RemoteFile, Source
 from hf_vqa_mc.sources.table import in_split_order, matching_rows, text_lists, triplet_table
 

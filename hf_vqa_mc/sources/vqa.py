@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.sources.files import Files, PublishedFile
-from hf_vqa_mc.sources.records import Records, read_records
 from hf_vqa_mc.sources.source import RemoteFile, Source
 from hf_vqa_mc.sources.table import equal_lists, in_split_order, matching_rows, text_lists, triplet_table
 

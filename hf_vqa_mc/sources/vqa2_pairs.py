@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import list_items
+from hf_vqa_mc.io.records import LARGEST
 from hf_vqa_mc.sources import answer_counts, vqa
 from hf_vqa_mc.sources.files import Files, PublishedFile
-from hf_vqa_mc.sources.records import LARGEST
 from hf_vqa_mc.sources.source import Counts, OpenEnded
 
 PREFIX = "v2_"
@@ -84,22 +84,21 @@ def _pairs(file: PublishedFile) -> tuple[list[str], list[str]]:
     first: list[str] = []
     second: list[str] = []
     seen: dict[frozenset[str], int] = {}
-    with file.open() as stream:
-        for items in list_items(stream, file.place, None):
-            for item in items:
-                place = f"{file.place}, pair {len(first)}"
-                if type(item) is not list or len(item) != 2 or not all(_is_id(one) for one in item):
-                    raise InputError(
-                        f"{place}: expected two question ids (text, or whole numbers up to {LARGEST:,}), found "
-                        f"{shown(item)}"
-                    )
-                one, other = map(str, item)
-                before = seen.setdefault(frozenset((one, other)), len(first))
-                if one == other or before != len(first):
-                    told = "of one question" if one == other else f"listed already as pair {before}"
-                    raise InputError(f"{place} ({one}, {other}) is {told}; expected each pair of questions once")
-                first.append(one)
-                second.append(other)
+    for items in list_items(file):
+        for item in items:
+            location = f"{file.place}, pair {len(first)}"
+            if type(item) is not list or len(item) != 2 or not all(_is_id(one) for one in item):
+                raise InputError(
+                    f"{location}: expected two question ids (text, or whole numbers up to {LARGEST:,}), found "
+                    f"{shown(item)}"
+                )
+            one, other = map(str, item)
+            before = seen.setdefault(frozenset((one, other)), len(first))
+            if one == other or before != len(first):
+                problem = "of one question" if one == other else f"listed already as pair {before}"
+                raise InputError(f"{location} ({one}, {other}) is {problem}; expected each pair of questions once")
+            first.append(one)
+            second.append(other)
     if not first:
         raise InputError(f"{file.place}: expected pairs of question ids, found none")
     return first, second

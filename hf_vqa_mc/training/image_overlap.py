@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import PublishedFile, member_names, members_named
-from hf_vqa_mc.sources.records import read_records
 
 IMAGE_DATA = "image_data.json"
 IMAGE_DATA_URL = f"https://homes.cs.washington.edu/~ranjay/visualgenome/data/dataset/{IMAGE_DATA}.zip"
@@ -129,7 +129,7 @@ def read_image_data(path: Path) -> dict[str, str | None]:
             raise InputError(f"--image-data {path} holds no {IMAGE_DATA}; it is in {IMAGE_DATA_URL}")
         member = members[0]
     found: dict[str, str | None] = {}
-    for records in read_records(PublishedFile(IMAGE_DATA, path, member), None):
+    for records in read_records(PublishedFile(IMAGE_DATA, path, member)):
         first = records.rows[0]
         of_first_release = isinstance(first, dict) and "image_id" not in first and "id" in first
         names = records.ids("id" if of_first_release else "image_id")

@@ -55,14 +55,13 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
         InputError: as ``object_items``; an image or object is not as GQA describes it; an image occurs twice.
     """
     seen: set[str] = set()
-    with file.open() as stream:
-        for batch in object_items(stream, file.place):
-            for image_id, graph in batch:
-                place = f"{file.place}, image {image_id!r}"
-                if image_id in seen:
-                    raise InputError(f"{place}: occurs twice")
-                seen.add(image_id)
-                yield _gqa_graph(image_id, graph, place)
+    for batch in object_items(file):
+        for image_id, graph in batch:
+            place = f"{file.place}, image {image_id!r}"
+            if image_id in seen:
+                raise InputError(f"{place}: occurs twice")
+            seen.add(image_id)
+            yield _gqa_graph(image_id, graph, place)
     if not seen:
         raise InputError(f"{file.place}: expected scene graphs (image id: objects), found none")
 
@@ -126,14 +125,13 @@ def _image_sizes(file: PublishedFile) -> dict[str, tuple[int, int]]:
 def _images(file: PublishedFile) -> Iterator[tuple[str, Any, str]]:
     """The records of a list of images: id, record, place."""
     number = 0
-    with file.open() as stream:
-        for batch in list_items(stream, file.place, None):
-            for record in batch:
-                place = f"{file.place}, record[{number}]"
-                number += 1
-                name = "id" if isinstance(record, dict) and "image_id" not in record and "id" in record else "image_id"
-                image_id = id_of(record, name, place)
-                yield image_id, record, f"{file.place}, image {image_id!r}"
+    for batch in list_items(file):
+        for record in batch:
+            place = f"{file.place}, record[{number}]"
+            number += 1
+            name = "id" if isinstance(record, dict) and "image_id" not in record and "id" in record else "image_id"
+            image_id = id_of(record, name, place)
+            yield image_id, record, f"{file.place}, image {image_id!r}"
     if not number:
         raise InputError(f"{file.place}: expected a list of images, found none")
 

@@ -11,9 +11,9 @@ from hf_vqa_mc.engines.tdiuc.post_processing import tidy_answer, tidy_question
 from hf_vqa_mc.engines.tdiuc.question import HAND_ANNOTATED
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.records import LARGEST, Records, read_records
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder, PublishedFile
-from hf_vqa_mc.sources.records import LARGEST, Records, read_records
 from hf_vqa_mc.sources.tdiuc_records import GENOME_OFFSET, annotations_name, questions_name, subsets_there
 
 _JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")

@@ -15,8 +15,8 @@ from hf_vqa_mc.engines.tdiuc.images import Images, subset_in
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.io.json_stream import items_of_lists
+from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.sources.files import PublishedFile, check_members, member_names
-from hf_vqa_mc.sources.records import Records
 
 NAMES = tuple(COCO_OBJECTS)
 _OF_A_RELEASE = re.compile(r"^COCO_(train|val|test)20\d\d_")
@@ -157,13 +157,12 @@ class _FilePart:
         self._categories: list[Any] = []
         readers = {"images": self._read_images, "annotations": self._read_annotations}
         done = dict.fromkeys(readers, 0)
-        with file.open() as stream:
-            for field, rows in items_of_lists(stream, file.place, (*readers, "categories")):
-                if field in readers:
-                    readers[field](Records(rows, partial(_place, f"{file.place}, {field}", done[field])))
-                    done[field] += len(rows)
-                else:
-                    self._categories += rows
+        for field, rows in items_of_lists(file, (*readers, "categories")):
+            if field in readers:
+                readers[field](Records(rows, partial(_place, f"{file.place}, {field}", done[field])))
+                done[field] += len(rows)
+            else:
+                self._categories += rows
 
     def _read_images(self, records: Records) -> None:
         ids, names = records.whole_numbers("id"), records.filled_texts("file_name")

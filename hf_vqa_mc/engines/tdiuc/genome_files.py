@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from hf_vqa_mc.engines.tdiuc.images import Images
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.sources.files import Folder
-from hf_vqa_mc.sources.records import Records, read_records
 from hf_vqa_mc.sources.tdiuc_records import GENOME_OFFSET
 
 OBJECTS, ATTRIBUTES, RELATIONSHIPS = "objects.json", "attributes.json", "relationships.json"

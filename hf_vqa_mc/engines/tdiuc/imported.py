@@ -12,8 +12,8 @@ from hf_vqa_mc.engines.tdiuc.question import Origin
 from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
 from hf_vqa_mc.engines.tdiuc.templates import type_of
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.sources.files import Folder, PublishedFile
-from hf_vqa_mc.sources.records import Records, read_records
 
 VQA_WORDS = 2
 """An imported answer of COCO-VQA has one or two words, one of Visual Genome one: the paper."""

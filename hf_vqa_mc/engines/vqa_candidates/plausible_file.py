@@ -3,11 +3,10 @@
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import list_items, object_items
-from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.json_stream import first_character, list_items, object_items
 
 LONGEST_ANSWER = 200
 """Characters; the longest answer that VQA's annotators gave has 99."""
@@ -31,34 +30,29 @@ def read_plausible(path: Path) -> dict[str, list[str]]:
     if not path.is_file():
         found = "is a folder" if path.is_dir() else "does not exist"
         raise InputError(f"plausible answers {path}: it {found}; expected {_EXPECTED}")
-    with unpacked(path) as stream:
-        start = stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    with unpacked(path) as stream:
-        if start == b"{":
-            entries = _of_object(stream, path)
-        elif start == b"[":
-            entries = _of_list(stream, path)
-        else:
-            raise InputError(f"plausible answers {path}: expected {_EXPECTED}, found {shown(start.decode('latin-1'))}")
-        answers: dict[str, list[str]] = {}
-        for place, question_id, given in entries:
-            if question_id in answers:
-                raise InputError(f"{place}: question_id {question_id!r} occurs twice in {path}; leave one")
-            answers[question_id] = _checked(given, place)
+    readers = {"{": _of_object, "[": _of_list}
+    start = first_character(path)
+    if start not in readers:
+        raise InputError(f"plausible answers {path}: expected {_EXPECTED}, found {shown(start)}")
+    answers: dict[str, list[str]] = {}
+    for place, question_id, given in readers[start](path):
+        if question_id in answers:
+            raise InputError(f"{place}: question_id {question_id!r} occurs twice in {path}; leave one")
+        answers[question_id] = _checked(given, place)
     if not answers:
         raise InputError(f"plausible answers {path}: no question at all; expected {_EXPECTED}")
     return answers
 
 
-def _of_object(stream: IO[bytes], path: Path) -> Iterator[tuple[str, str, Any]]:
-    for batch in object_items(stream, str(path)):
+def _of_object(path: Path) -> Iterator[tuple[str, str, Any]]:
+    for batch in object_items(path):
         for question_id, given in batch:
             yield f"{path}, {question_id!r}", question_id, given
 
 
-def _of_list(stream: IO[bytes], path: Path) -> Iterator[tuple[str, str, Any]]:
+def _of_list(path: Path) -> Iterator[tuple[str, str, Any]]:
     position = 0
-    for batch in list_items(stream, str(path), None):
+    for batch in list_items(path):
         for record in batch:
             place = f"{path}, record {position}"
             position += 1

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -20,8 +21,20 @@ VALUES = st.recursive(
 )
 
 
+class InMemory:
+    """A file of these bytes."""
+
+    place = "x.json"
+
+    def __init__(self, content: bytes | io.BytesIO) -> None:
+        self.stream = io.BytesIO(content) if isinstance(content, bytes) else content
+
+    def open(self) -> AbstractContextManager[io.BytesIO]:
+        return nullcontext(self.stream)
+
+
 def _items(content: bytes, key: str | None = None) -> list[Any]:
-    return [item for batch in list_items(io.BytesIO(content), "x.json", key) for item in batch]
+    return [item for batch in list_items(InMemory(content), key) for item in batch]
 
 
 @given(st.lists(VALUES, max_size=8), st.integers(1, 12), st.booleans(), st.sampled_from([None, 1, 24]))
@@ -47,7 +60,7 @@ def test_the_fields_beside_the_list_are_kept_on_request(before: Any, items: list
     others: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_stream, "CHUNK", chunk)
-        found = [item for batch in list_items(io.BytesIO(content), "x.json", "items", others) for item in batch]
+        found = [item for batch in list_items(InMemory(content), "items", others) for item in batch]
     assert (found, others) == (items, {"info": before, "license": after})
 
 
@@ -57,7 +70,7 @@ LISTS = ("images", "annotations", "categories")
 def _items_of_lists(content: bytes) -> dict[str, list[Any]]:
     """Each list that gave items, in the order of their first."""
     found: dict[str, list[Any]] = {}
-    for key, batch in items_of_lists(io.BytesIO(content), "x.json", LISTS):
+    for key, batch in items_of_lists(InMemory(content), LISTS):
         found.setdefault(key, []).extend(batch)
     return found
 
@@ -94,7 +107,7 @@ def test_a_file_without_each_list_once_is_refused(content: bytes, message: str) 
 def test_of_several_lists_only_a_window_is_in_memory() -> None:
     many = ", ".join(['{"id": 1, "bbox": [1, 2, 3, 4]}'] * 100_000)
     content = f'{{"images": [{many}], "annotations": [{many}], "categories": []}}'.encode()
-    batches = [len(batch) for _, batch in items_of_lists(io.BytesIO(content), "x.json", LISTS)]
+    batches = [len(batch) for _, batch in items_of_lists(InMemory(content), LISTS)]
     assert sum(batches) == 200_000
     assert max(batches) < 5_000
 
@@ -104,12 +117,12 @@ def test_an_object_is_read_as_json_reads_it(content: dict[str, Any], chunk: int,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_stream, "CHUNK", chunk)
         patch.setattr(json_stream, "BATCH", 1 + chunk % 3)
-        stream = io.BytesIO(json.dumps(content, indent=indent).encode())
-        assert [pair for batch in object_items(stream, "x.json") for pair in batch] == list(content.items())
+        file = InMemory(json.dumps(content, indent=indent).encode())
+        assert [pair for batch in object_items(file) for pair in batch] == list(content.items())
 
 
 def test_a_field_that_occurs_twice_is_given_twice() -> None:
-    assert list(object_items(io.BytesIO(b'{"a": 1, "b": 2, "a": 3}'), "x.json")) == [[("a", 1), ("b", 2), ("a", 3)]]
+    assert list(object_items(InMemory(b'{"a": 1, "b": 2, "a": 3}'))) == [[("a", 1), ("b", 2), ("a", 3)]]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +139,7 @@ def test_a_field_that_occurs_twice_is_given_twice() -> None:
 )
 def test_what_is_no_object_is_refused(content: bytes, message: str) -> None:
     with pytest.raises(InputError, match=rf"^x\.json: .*{message}"):
-        list(object_items(io.BytesIO(content), "x.json"))
+        list(object_items(InMemory(content)))
 
 
 @given(st.lists(VALUES, min_size=1, max_size=5), st.data())
@@ -167,7 +180,7 @@ def test_what_is_not_json_is_named_with_its_place(content: bytes, message: str) 
 def test_a_malformed_record_is_found_before_the_rest_of_the_file_is_read() -> None:
     stream = io.BytesIO(b'[{"a" 1}, ' + b'{"a": 1}, ' * 1_000_000 + b"]")
     with pytest.raises(InputError, match="not json at character 6"):
-        list(list_items(stream, "x.json", None))
+        list(list_items(InMemory(stream)))
     assert stream.tell() <= json_stream.CHUNK
 
 
@@ -185,13 +198,13 @@ def test_a_very_long_record_is_not_scanned_again_at_every_piece(monkeypatch: pyt
             reads.append(size)
             return super().read(size)
 
-    assert next(list_items(Counted(json.dumps(["x" * 100_000]).encode()), "x.json", None)) == ["x" * 100_000]
+    assert next(list_items(InMemory(Counted(json.dumps(["x" * 100_000]).encode())))) == ["x" * 100_000]
     assert len(reads) < 20
 
 
 def test_only_a_window_of_the_file_is_in_memory() -> None:
     record = json.dumps({"question": "what is this", "choices": ["a", "b"]})
     content = f"[{', '.join([record] * 200_000)}]".encode()
-    largest = max(sum(map(sys.getsizeof, batch)) for batch in list_items(io.BytesIO(content), "x.json", None))
+    largest = max(sum(map(sys.getsizeof, batch)) for batch in list_items(InMemory(content)))
     assert len(content) > 10_000_000
     assert largest < 1_000_000

@@ -1,13 +1,14 @@
-"""Typed columns of json records; whatever is not as its publisher describes it is named with its place."""
+"""Typed columns of JSON records; whatever is not as its publisher describes it is named with its location."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import list_items
-from hf_vqa_mc.sources.files import PublishedFile
+from hf_vqa_mc.io.packed import File
 
 LARGEST = 999_999_999_999
 """The largest number that COCO's file names have room for; no publisher's ids come near."""
@@ -16,24 +17,23 @@ WHOLE_NUMBER = f"a whole number from 0 to {LARGEST:,}"
 _Value = TypeVar("_Value")
 
 
-def read_records(file: PublishedFile, key: str | None, others: dict[str, Any] | None = None) -> Iterator["Records"]:
-    """The records of a json file's list, some thousand at a time.
+def read_records(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator["Records"]:
+    """Iterate over the records of a JSON file's list, some thousand at a time.
 
     Args:
-        file: the publisher's file.
+        file: plain or packed.
         key: the field that holds the list, or None where the file is the list.
-        others: takes the values of the other fields beside the list, if they are wanted.
+        others: takes the values of the other fields next to the list, if they are wanted.
 
     Raises:
         InputError: as ``list_items``; also where there is no record at all.
     """
-    first = 0
-    with file.open() as stream:
-        for rows in list_items(stream, file.place, key, others):
-            yield Records(rows, _places(f"{file.place}, {key or 'record'}", first))
-            first += len(rows)
+    first, location = 0, str(file) if isinstance(file, Path) else file.place
+    for rows in list_items(file, key, others):
+        yield Records(rows, _places(f"{location}, {key or 'record'}", first))
+        first += len(rows)
     if not first:
-        raise InputError(f"{file.place}: expected records in the list{f' {key!r}' if key else ''}, found none")
+        raise InputError(f"{location}: expected records in the list{f' {key!r}' if key else ''}, found none")
 
 
 def _places(name: str, first: int) -> Callable[[int], str]:
