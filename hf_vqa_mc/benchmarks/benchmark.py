@@ -1,15 +1,20 @@
-"""The nouns: a benchmark, its splits, and where its images are."""
+"""A benchmark, its splits and images."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from datasets import DatasetDict
+
     from hf_vqa_mc.benchmarks.layouts import Layout
 
 ROWS = pa.schema(
@@ -93,12 +98,12 @@ class _SomeImages:
         return self.images.read(int(self.rows[row]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Benchmark:
     """A multiple-choice benchmark, ours or another's."""
 
     dataset: str
-    """as the user named it"""
+    """as the user named it; of an object in memory the name that it has, else ``dataset``"""
     config: str | None
     asked: str
     """the split that is audited"""
@@ -108,6 +113,8 @@ class Benchmark:
     """how the rows are told, and written again"""
     left_out: dict[str, str]
     """splits that are not among ``splits``, and why"""
+    path: Path | None = None
+    """the file or folder; None on the Hub or in memory"""
     read_as: str = ""
     """which columns of the asked split were read as what: ``question=frage, choices=A to D, label=key (letters)``"""
 
@@ -121,5 +128,35 @@ class Benchmark:
         """The split that rules may be learnt from, where there is one beside the audited."""
         return self.splits["train"] if self.asked != "train" and "train" in self.splits else None
 
+    def to_datasets(self, tables: Mapping[str, pa.Table] | None = None) -> "DatasetDict":
+        """All splits with the benchmark's own columns, images as `datasets.Image`.
 
-Progress = Callable[[str, int, int], None]
+        Args:
+            tables: split name to other rows, as `write_benchmark` takes them; by default those read.
+        """
+        from datasets import Dataset, DatasetDict, DatasetInfo, NamedSplit
+        from datasets.table import InMemoryTable
+
+        from hf_vqa_mc.benchmarks.writing import features_of
+
+        found = DatasetDict()
+        for name, table in (tables or {name: split.original for name, split in self.splits.items()}).items():
+            info = DatasetInfo(features=features_of(table))
+            found[name] = Dataset(InMemoryTable(table), info=info, split=NamedSplit(name))
+        return found
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The evaluated split, one row per question: question_id, image_id, question, choices, label and more."""
+        return self.test.rows.to_pandas()
+
+    def __repr__(self) -> str:
+        config = f", {self.config}" if self.config else ""
+        lines = [f"Benchmark({self.dataset}{config})", f"read: {self.read_as}"]
+        for name, split in self.splits.items():
+            sizes = pc.list_value_length(split.rows["choices"])
+            least, most = pc.min_max(sizes).as_py().values()
+            sizes = f"{least}" if least == most else f"{least} to {most}"
+            images = "images" if split.images is not None else split.images_missing or "no images"
+            evaluated = "; evaluated by default" if name == self.asked else ""
+            lines.append(f"{name}: {split.rows.num_rows:,} rows, {sizes} choices, {images}{evaluated}")
+        return "\n".join([*lines, *(f"left out: {name} ({why})" for name, why in self.left_out.items())])

@@ -2,14 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hf_vqa_mc.errors import InputError, shown, unknown_name
-
-OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
-"""What to do where columns are not recognised."""
+from hf_vqa_mc.errors import InputError, shown
 
 QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "stem", "prompt")
 CHOICES = ("choices", "options", "multiplechoices", "answerchoices", "answeroptions", "multiplechoice", "candidates",
@@ -36,44 +32,6 @@ _NUMBERED = re.compile(r"(?i)(option|choice|opt|ending|answer|ans|candidate)[\s_
 _DECOY = re.compile(r"(?i)(distractor|decoy|wrong[\s_-]*answer|incorrect[\s_-]*answer|incorrect|false[\s_-]*answer)"
                     r"[\s_.-]*(\d{1,2})")  # fmt: skip
 _PICTURE = re.compile(r"(?i)(image|img)[\s_.-]*(\d{1,2})")
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns that the user names; those that are None are looked for by the names that benchmarks use."""
-
-    question: str | None = None
-    choices: tuple[str, ...] | None = None
-    """one with all choices of a row (or all decoys), or several with one choice each"""
-    label: str | None = None
-    """what tells the right choice: its place, letter or text"""
-    image: str | None = None
-    """a picture, its base64 text or its path"""
-    image_id: str | None = None
-    question_id: str | None = None
-    question_type: str | None = None
-    label_from: int | None = None
-    """what the first choice's number is, 0 or 1, where numbers tell the right one; told by all rows if None"""
-
-    def __post_init__(self) -> None:
-        """Refuses another number than 0 and 1."""
-        if self.label_from not in (None, 0, 1):
-            raise InputError(f"--label-from {self.label_from}: expected 0 or 1, the first choice's number")
-
-    def check(self, names: Sequence[str], place: str) -> None:
-        """Nothing, if all of them are among these.
-
-        Raises:
-            InputError: naming one that is not there and those that are.
-        """
-        singles = (self.question, self.label, self.image, self.image_id, self.question_id, self.question_type)
-        for name in (*(self.choices or ()), *(single for single in singles if single is not None)):
-            if name not in names:
-                raise unknown_name(f"column of {place}", name, names)
-        if self.choices is not None and len(set(self.choices)) < max(len(self.choices), 1):
-            raise InputError(
-                f"--choices {', '.join(self.choices) or '(none)'}: expected one column, or several different"
-            )
 
 
 def named(names: Iterable[str], known: Sequence[str]) -> list[str]:

@@ -13,8 +13,6 @@ from hf_vqa_mc.benchmarks.columns import (
     CHOICES,
     DECOYS,
     LABEL,
-    OPTIONS,
-    Columns,
     choice_columns,
     decoy_columns,
     is_cell,
@@ -33,6 +31,7 @@ from hf_vqa_mc.benchmarks.label_forms import (
 )
 from hf_vqa_mc.benchmarks.layouts import Layout, PlacedLayout, TargetLayout
 from hf_vqa_mc.benchmarks.offered import UNTOLD, Offered, as_text
+from hf_vqa_mc.benchmarks.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
 
 
@@ -44,7 +43,7 @@ class _Reading:
     labels: NDArray[np.int64]
 
 
-def find_layout(tables: Mapping[str, pa.Table], asked: str, columns: Columns, place: str) -> Layout:
+def find_layout(tables: Mapping[str, pa.Table], asked: str, columns: BenchmarkOptions, place: str) -> Layout:
     """The layout of a benchmark's splits.
 
     Args:
@@ -81,7 +80,7 @@ def find_layout(tables: Mapping[str, pa.Table], asked: str, columns: Columns, pl
     )
 
 
-def _choice_forms(table: pa.Table, columns: Columns) -> list[ChoiceForm]:
+def _choice_forms(table: pa.Table, columns: BenchmarkOptions) -> list[ChoiceForm]:
     """The forms in which the table may hold all choices, the likeliest first."""
     if columns.choices is not None:
         if len(columns.choices) > 1:
@@ -98,7 +97,7 @@ def _choice_forms(table: pa.Table, columns: Columns) -> list[ChoiceForm]:
     return [*(form for form in found if form), *(ChoiceColumns(tuple(run)) for run in runs)]
 
 
-def _decoy_forms(table: pa.Table, columns: Columns) -> Iterator[tuple[ChoiceForm, str]]:
+def _decoy_forms(table: pa.Table, columns: BenchmarkOptions) -> Iterator[tuple[ChoiceForm, str]]:
     """The forms in which the table may hold decoys, and the column of the right answer."""
     targets = [columns.label] if columns.label else named(table.column_names, LABEL)
     targets = [name for name in targets if name in _cells(table) and is_text(table.schema.field(name).type)]
@@ -136,7 +135,7 @@ def _decoys_by_name(form: ChoiceForm) -> bool:
 
 
 def _with_label(
-    tables: Mapping[str, pa.Table], asked: str, form: ChoiceForm, columns: Columns, place: str
+    tables: Mapping[str, pa.Table], asked: str, form: ChoiceForm, columns: BenchmarkOptions, place: str
 ) -> PlacedLayout:
     """The layout with these choices and the column that tells which is right.
 

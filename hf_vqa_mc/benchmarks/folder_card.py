@@ -5,7 +5,6 @@ import html
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
@@ -58,7 +57,7 @@ def folder_card(
     loading = {"data_files": files, "description": f"{config}, content {content}", "default": True}
     beside = {name: {"data_files": [{"split": IMAGES, "path": f"{name}/{IMAGES}-*"}]} for name in images}
     MetadataConfigs({config: loading, **beside}).to_dataset_card_data(data)
-    name = Path(benchmark.dataset).name if Path(benchmark.dataset).exists() else benchmark.dataset
+    name = benchmark.path.name if benchmark.path else benchmark.dataset
     name, told = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.told))
     return (
         f"---\n{data}\n---\n\n# {name}, choices replaced\n\nWritten by hf_vqa_mc from {name} ({config}): {told}. "

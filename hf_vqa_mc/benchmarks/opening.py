@@ -1,10 +1,12 @@
-"""A benchmark's splits as tables, as they are: from a file, a folder or the Hub."""
+"""A benchmark's splits as tables: from a file, a folder, the Hub or memory."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv as pc_csv
@@ -15,8 +17,14 @@ from hf_vqa_mc.dataset.loading import check_has_choices, load_splits
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.packed import unpacked
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from datasets import Dataset
+
 FORMS = ("parquet", "jsonl", "json", "csv", "tsv")
 PACKINGS = (".gz", ".xz")
+UNTYPED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
+"""What pyarrow raises of values that have no one type."""
 EXPECTED = f"a file (.{', .'.join(FORMS)}; plain or .gz), a folder that load_dataset reads, or a dataset on the Hub"
 JSON_TEXT = {b"hf_vqa_mc": b"json"}
 """Metadata of a text column that holds json values which have no one type."""
@@ -29,16 +37,26 @@ _LARGEST_BLOCK = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class Opened:
-    """What is there, nothing interpreted."""
+    """All splits, nothing interpreted."""
 
+    name: str
+    """the dataset as the user named it; of an object in memory its own name"""
     config: str | None
     tables: dict[str, pa.Table]
     """split name to all its columns"""
     places: dict[str, str]
-    """split name to where it lies, for messages"""
-    base: Path | None
-    """the folder that paths in the rows start from"""
-    left_out: dict[str, str] = field(default_factory=dict)
+    """split name to its location, for messages"""
+    path: Path | None = None
+    """the file or folder; None on the Hub or in memory"""
+    rows: "Dataset | None" = None
+    """the first split as ``datasets`` has it; None of a file or a data frame"""
+    location: str | None = None
+    """what ``load_dataset`` read; None in memory and of files"""
+
+    @property
+    def base(self) -> Path | None:
+        """The folder that paths in the rows start from."""
+        return self.path if self.path is None or self.path.is_dir() else self.path.parent
 
 
 def file_form(path: Path) -> str | None:
@@ -54,23 +72,26 @@ def file_form(path: Path) -> str | None:
     return {"jsonlines": "jsonl", "ndjson": "jsonl", "pq": "parquet"}.get(form, form if form in FORMS else None)
 
 
-def open_tables(dataset: str, config: str | None) -> Opened:
+def open_tables(dataset: object, config: str | None) -> Opened:
     """The splits of a benchmark.
 
     Args:
-        dataset: a file, a folder, or a dataset's name on the Hub.
+        dataset: a file, a folder, a dataset's name on the Hub, a `datasets.Dataset`, several by split, or a data
+            frame.
         config: needed where there are several.
 
     Raises:
         InputError: there is none, it cannot be read, or it is an open-ended config of vqa-mc build.
         ConnectionError: it lies on the Hub, which cannot be reached.
     """
-    path = Path(dataset)
+    if not isinstance(dataset, str | Path):
+        return _in_memory(dataset, config)
+    path, dataset = Path(dataset), str(dataset)
     if path.is_file():
         if config is not None:
             raise InputError(f"{dataset} is a file, which has no configs; leave out {config!r}")
         name = split_of(path)
-        return Opened(None, {name: read_file(path)}, {name: dataset}, path.absolute().parent)
+        return Opened(dataset, None, {name: read_file(path)}, {name: dataset}, path.absolute())
     if not path.is_dir() and (path.is_absolute() or file_form(path) is not None or dataset.startswith(".")):
         raise InputError(f"there is no file or folder {dataset}; expected {EXPECTED}")
     config, splits = load_splits(dataset, config, EXPECTED)
@@ -78,7 +99,67 @@ def open_tables(dataset: str, config: str | None) -> Opened:
         check_has_choices(rows.column_names, dataset, config)
     tables = {str(name): _table(rows) for name, rows in splits.items()}
     places = {name: f"{dataset}, {config}, {name}" for name in tables}
-    return Opened(config, tables, places, path.absolute() if path.is_dir() else None)
+    folder = path.absolute() if path.is_dir() else None
+    return Opened(dataset, config, tables, places, folder, next(iter(splits.values())), dataset)
+
+
+def _in_memory(dataset: object, config: str | None) -> Opened:
+    """The splits of an object."""
+    import pandas as pd
+    from datasets import Dataset
+
+    if config is not None:
+        raise InputError(f"a dataset in memory has no configs; leave out {config!r}")
+    if isinstance(dataset, pd.DataFrame):
+        return Opened("dataset", None, {"test": _of_frame(dataset)}, {"test": "the data frame"})
+    splits: Mapping[Any, Any] = dataset if isinstance(dataset, Mapping) else {_split_name(dataset): dataset}
+    for rows in splits.values():
+        if not isinstance(rows, Dataset):
+            raise InputError(
+                f"found a {type(rows).__name__}; expected a Dataset, a DatasetDict, a data frame, {EXPECTED}"
+            )
+    if not splits:
+        raise InputError("the DatasetDict has no splits")
+    first: Dataset = next(iter(splits.values()))
+    name, config = first.info.dataset_name or "dataset", first.info.config_name
+    for rows in splits.values():
+        check_has_choices(rows.column_names, name, config)
+    tables = {str(split): _table(rows) for split, rows in splits.items()}
+    config = None if config == "default" else config
+    return Opened(name, config, tables, {split: f"{name}, {split}" for split in tables}, rows=first)
+
+
+def _split_name(rows: object) -> str:
+    """``train`` for ``train[:100]``; test where the rows have no name."""
+    return re.split(r"\W", str(getattr(rows, "split", None) or "test"))[0] or "test"
+
+
+def _of_frame(frame: "pd.DataFrame") -> pa.Table:
+    """A data frame as a table; pictures as PIL has them become bytes, mixed values json text.
+
+    Raises:
+        InputError: a column cannot be read.
+    """
+    columns: dict[str, tuple[pa.Array, dict[bytes, bytes] | None]] = {}
+    for position, name in enumerate(map(str, frame.columns)):
+        if name in columns:
+            raise InputError(f"the data frame: the column {name!r} is there more than once; expected each once")
+        values = frame.iloc[:, position]
+        try:
+            columns[name] = pa.array(values, from_pandas=True), None
+        except UNTYPED:
+            columns[name] = _column([_plain_cell(value) for value in values], name)
+    return _table_from(columns)
+
+
+def _plain_cell(value: object) -> object:
+    """A cell of a data frame for Arrow or json: a PIL image as ``datasets`` stores it, NaN as None."""
+    from datasets import Image
+    from PIL.Image import Image as Picture
+
+    if isinstance(value, Picture):
+        return Image().encode_example(value)
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def split_of(path: Path) -> str:
@@ -259,20 +340,29 @@ def _readable(cell: pa.Scalar) -> bool:
 
 
 def table_of(records: list[dict[str, Any]]) -> pa.Table:
-    """Records as a table; values of a column that have no one type are kept as json text and marked with JSON_TEXT."""
+    """Records as a table; columns of mixed types as json text."""
     names = dict.fromkeys(name for record in records for name in record)
-    columns, fields = [], []
-    for name in names:
-        values = [record.get(name) for record in records]
-        try:
-            column, metadata = pa.array(values), None
-            if not _kept(column, values):
-                raise pa.ArrowInvalid("not kept as they are")
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-            column, metadata = pa.array([json.dumps(value, ensure_ascii=False) for value in values]), JSON_TEXT
-        columns.append(column)
-        fields.append(pa.field(name, column.type, metadata=metadata))
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+    return _table_from({name: _column([record.get(name) for record in records], name) for name in names})
+
+
+def _table_from(columns: Mapping[str, tuple[pa.Array, dict[bytes, bytes] | None]]) -> pa.Table:
+    """Columns with their metadata as a table."""
+    fields = [pa.field(name, column.type, metadata=metadata) for name, (column, metadata) in columns.items()]
+    return pa.Table.from_arrays([column for column, _ in columns.values()], schema=pa.schema(fields))
+
+
+def _column(values: list[Any], name: str) -> tuple[pa.Array, dict[bytes, bytes] | None]:
+    """Values as a column; those of mixed types as json text, marked with JSON_TEXT."""
+    try:
+        column = pa.array(values)
+        if _kept(column, values):
+            return column, None
+    except UNTYPED:
+        pass
+    try:
+        return pa.array([json.dumps(value, ensure_ascii=False) for value in values]), JSON_TEXT
+    except TypeError as error:
+        raise InputError(f"column {name!r}: {error}; expected text, numbers, lists, records or images") from error
 
 
 def _kept(column: pa.Array, values: list[Any]) -> bool:
@@ -280,7 +370,7 @@ def _kept(column: pa.Array, values: list[Any]) -> bool:
     if pa.types.is_floating(column.type):
         return not any(type(value) is int for value in values)
     if pa.types.is_nested(column.type) and not is_text(getattr(column.type, "value_type", column.type)):
-        return json.dumps(column.to_pylist()) == json.dumps(values)
+        return repr(column.to_pylist()) == repr(values)
     return True
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pyarrow as pa
 
+from hf_vqa_mc.dataset.stored_images import PROTOCOL
 from hf_vqa_mc.errors import InputError, shown
 
 MOST_NAME = 64
@@ -87,7 +89,16 @@ class PictureCells:
         """Of each row's pictures, whether they are on this machine."""
         for row in range(len(self.columns[0])):
             for value in self._values(row):
-                yield not isinstance(value, str) or not _is_name(value) or self._file(value) is not None
+                yield (
+                    not isinstance(value, str)
+                    or self._is_stored(value)
+                    or not _is_name(value)
+                    or bool(self._file(value))
+                )
+
+    def _is_stored(self, value: str) -> bool:
+        """Whether a path is an address that ``with_images`` made."""
+        return self.trusted and value.startswith(f"{PROTOCOL}://")
 
     def _values(self, row: int, hops: int = MOST_HOPS) -> Iterator[bytes | str]:
         """The pictures of a row: bytes, base64 text or a path."""
@@ -108,6 +119,9 @@ class PictureCells:
                 return _decoded(value)
             except ValueError as error:
                 raise InputError(f"{where}: the image is no base64 text ({error}): {shown(value)}") from error
+        if self._is_stored(value):
+            with fsspec.open(value, "rb") as stored:
+                return bytes(stored.read())
         file = self._file(value)
         if file is None:
             raise InputError(f"{where}: there is no image {shown(value)} in {self.base}; say where with --images DIR")

@@ -1,17 +1,17 @@
 """A benchmark as rows of one kind, whoever made it."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Progress, Split
-from hf_vqa_mc.benchmarks.columns import Columns, names_told
+from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
+from hf_vqa_mc.benchmarks.columns import names_told
 from hf_vqa_mc.benchmarks.detection import find_layout
 from hf_vqa_mc.benchmarks.layouts import HiddenLabels, Layout
 from hf_vqa_mc.benchmarks.offered import Offered
 from hf_vqa_mc.benchmarks.opening import Opened, check_text, open_tables
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.row_columns import (
     choice_kinds,
     human_answers,
@@ -25,81 +25,65 @@ from hf_vqa_mc.benchmarks.row_columns import (
 from hf_vqa_mc.benchmarks.row_images import Pictures, find_pictures
 from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import verb
 
 
-def read_benchmark(
-    dataset: str,
-    config: str | None = None,
-    *,
-    split: str | None = None,
-    columns: Columns = Columns(),  # noqa: B008  it is frozen
-    images: Path | None = None,
-    progress: Progress = lambda step, done, total: None,
-) -> Benchmark:
-    """Reads the splits of a multiple-choice benchmark in whichever of the usual layouts it is.
-
-    Args:
-        dataset: a .parquet, .jsonl, .json, .csv or .tsv file, plain or .gz, a folder, or a name on the Hub.
-        config: needed where there are several with questions.
-        split: the one that is audited; by default test, else validation, else the only one, those with hidden labels
-            left out.
-        columns: those that the user names; the others are recognised by their names and content.
-        images: a folder with the image files, where the rows hold only names of them.
-        progress: told (step, done, total).
+def run_read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
+    """Read a benchmark.
 
     Returns:
-        Every split that says which choices are right; of the others, why they are left out. Rows that offer no choices
-        at all (open questions among multiple-choice ones) are left out and told too.
+        Every split whose labels are known; why others are left out. Rows without choices (open questions among
+        multiple-choice ones) are left out and counted.
 
     Raises:
-        InputError: there is no such dataset, config, split or column, no layout fits all rows of the asked split, or
-            several contradict each other; names place, row, column and remedy.
-        ConnectionError: it lies on the Hub, which cannot be reached.
+        InputError: there is no such dataset, config, split or column, no layout fits all rows of the evaluated split,
+            or several contradict each other; names location, row, column and remedy.
+        ConnectionError: the Hub cannot be reached.
     """
+    images = options.images
     if images is not None and not images.is_dir():
         raise InputError(f"--images {images}: no such folder")
     progress("opening", 0, 1)
-    opened = open_tables(dataset, config)
-    left_out = dict(opened.left_out)
+    opened = open_tables(options.dataset, options.config)
+    left_out: dict[str, str] = {}
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
     left_out.update({name: "it has no rows" for name in opened.tables if name not in tables})
     if not tables:
-        raise InputError(f"{dataset}: no rows at all")
+        raise InputError(f"{opened.name}: no rows at all")
     for name, table in tables.items():
         check_text(table, opened.places[name])
     progress("opening", 1, 1)
-    asked, layout = _asked(dataset, opened, tables, split, columns, left_out)
-    pictures = find_pictures(dataset, opened, columns, images, lambda done, total: progress("images", done, total))
+    asked, layout = _asked(opened, tables, options, left_out)
+    pictures = find_pictures(opened, options, lambda done, total: progress("images", done, total))
     splits: dict[str, Split] = {}
     for done, (name, table) in enumerate(tables.items()):
         progress("reading", done, len(tables))
         try:
             if name not in left_out:
-                splits[name] = _split(name, table, opened.places[name], layout, columns, pictures.get(name), left_out)
+                splits[name] = _split(name, table, opened.places[name], layout, options, pictures.get(name), left_out)
         except InputError as error:
             if name == asked:
                 raise
             left_out[name] = str(error)
     progress("reading", len(tables), len(tables))
-    read_as = _read_as(splits[asked], layout, columns, pictures.get(asked))
-    return Benchmark(dataset, opened.config, asked, splits, layout, left_out, read_as)
+    read_as = _read_as(splits[asked], layout, options, pictures.get(asked))
+    return Benchmark(opened.name, opened.config, asked, splits, layout, left_out, opened.path, read_as)
+
+
+read_benchmark = verb("read_benchmark", BenchmarkOptions, run_read_benchmark, examples=())
 
 
 def _asked(
-    dataset: str,
-    opened: Opened,
-    tables: Mapping[str, pa.Table],
-    split: str | None,
-    columns: Columns,
-    left_out: dict[str, str],
+    opened: Opened, tables: Mapping[str, pa.Table], columns: BenchmarkOptions, left_out: dict[str, str]
 ) -> tuple[str, Layout]:
     """The split that is audited, and the layout; a usual split with hidden labels gives way to the next."""
-    there = dict(tables)
+    there, split = dict(tables), columns.split
     while True:
         if split is not None and split in opened.tables and split not in tables:
             raise InputError(f"{opened.places[split]}: no rows at all")
-        asked = chosen_split(list(there), split, dataset)
-        columns.check(tables[asked].column_names, opened.places[asked])
+        asked = chosen_split(list(there), split, opened.name)
+        columns.check_columns(tables[asked].column_names, opened.places[asked])
         try:
             return asked, find_layout(there, asked, columns, opened.places[asked])
         except HiddenLabels as error:
@@ -115,7 +99,7 @@ def _split(
     table: pa.Table,
     place: str,
     layout: Layout,
-    columns: Columns,
+    columns: BenchmarkOptions,
     pictures: Pictures | None,
     left_out: dict[str, str],
 ) -> Split:
@@ -164,7 +148,7 @@ def _check_counts(offered: Offered, place: str) -> None:
         )
 
 
-def _read_as(split: Split, layout: Layout, columns: Columns, pictures: Pictures | None) -> str:
+def _read_as(split: Split, layout: Layout, columns: BenchmarkOptions, pictures: Pictures | None) -> str:
     """Which column was read as what, in a sentence."""
     table = split.original
     images, image_id = (pictures.columns, pictures.id_column) if pictures else ((), None)

@@ -9,17 +9,16 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.columns import (
     ANSWERS,
-    OPTIONS,
     QUESTION,
     QUESTION_ID,
     QUESTION_TYPE,
-    Columns,
     is_list,
     is_text,
     named,
 )
 from hf_vqa_mc.benchmarks.layouts import Layout
 from hf_vqa_mc.benchmarks.offered import Offered, as_text
+from hf_vqa_mc.benchmarks.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.benchmarks.spelled_lists import unpacked_lists
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.schema import CHOICE_KINDS
@@ -28,7 +27,7 @@ KINDS = "choice_kinds"
 """Our own column with the kind of each choice."""
 
 
-def question_column(table: pa.Table, columns: Columns, place: str) -> str:
+def question_column(table: pa.Table, columns: BenchmarkOptions, place: str) -> str:
     """The column of questions.
 
     Raises:
@@ -46,7 +45,7 @@ def question_column(table: pa.Table, columns: Columns, place: str) -> str:
     return texts[0]
 
 
-def questions(table: pa.Table, columns: Columns, place: str) -> pa.Array:
+def questions(table: pa.Table, columns: BenchmarkOptions, place: str) -> pa.Array:
     """(rows,): the questions.
 
     Raises:
@@ -63,7 +62,7 @@ def questions(table: pa.Table, columns: Columns, place: str) -> pa.Array:
     return column
 
 
-def id_column(table: pa.Table, columns: Columns, place: str) -> str | None:
+def id_column(table: pa.Table, columns: BenchmarkOptions, place: str) -> str | None:
     """The first column of ids in which each is there once; None if there is none.
 
     Raises:
@@ -80,13 +79,13 @@ def id_column(table: pa.Table, columns: Columns, place: str) -> str | None:
     return None
 
 
-def question_ids(table: pa.Table, columns: Columns, place: str) -> pa.Array:
+def question_ids(table: pa.Table, columns: BenchmarkOptions, place: str) -> pa.Array:
     """(rows,): unique texts: the column of ids, else the rows' numbers."""
     name = id_column(table, columns, place)
     return pa.array(np.arange(table.num_rows)).cast(pa.string()) if name is None else as_text(table[name])
 
 
-def type_column(table: pa.Table, columns: Columns, layout: Layout) -> str | None:
+def type_column(table: pa.Table, columns: BenchmarkOptions, layout: Layout) -> str | None:
     """The column of question types, None if there is none."""
     if columns.question_type is not None:
         return columns.question_type
@@ -95,7 +94,7 @@ def type_column(table: pa.Table, columns: Columns, layout: Layout) -> str | None
     return next(texts, None)
 
 
-def question_types(table: pa.Table, columns: Columns, layout: Layout) -> pa.Array:
+def question_types(table: pa.Table, columns: BenchmarkOptions, layout: Layout) -> pa.Array:
     """(rows,): the questions' types, "" where there are none."""
     name = type_column(table, columns, layout)
     if name is None:

@@ -15,7 +15,6 @@ from hf_vqa_mc.benchmarks.columns import (
     IMAGE_ID,
     IMAGE_PATH,
     QUESTION_ID,
-    Columns,
     is_list,
     is_text,
     named,
@@ -23,9 +22,12 @@ from hf_vqa_mc.benchmarks.columns import (
 )
 from hf_vqa_mc.benchmarks.offered import as_large_text, as_text
 from hf_vqa_mc.benchmarks.opening import Opened
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.picture_cells import MOST_NAME, NAME_FOLDER, PictureCells, told
+from hf_vqa_mc.dataset.image_column import images_folder
+from hf_vqa_mc.dataset.stored_images import StoredImages
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.dataset_images import FolderImages, ImageSource, find_images
+from hf_vqa_mc.extraction.dataset_images import FolderImages, ImageSource
 
 _INDEX_FIRST = tuple(dict.fromkeys(("index", *QUESTION_ID)))
 """What rows are referred to by: a question_id beside an index is another number."""
@@ -101,10 +103,8 @@ class NamedPictures:
 
 
 def find_pictures(
-    dataset: str,
     opened: Opened,
-    columns: Columns,
-    images: Path | None,
+    columns: BenchmarkOptions,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Pictures]:
     """The images of each split that has any.
@@ -113,19 +113,18 @@ def find_pictures(
     two paths share it), else the sha256 of its bytes; where a row has several images, of all of them.
 
     Args:
-        dataset: as the user named it.
-        opened: its splits.
-        columns: those that the user names.
-        images: a folder with the image files.
+        opened: the benchmark's splits.
+        columns: those that the user names, and the folder of images.
         progress: told how many rows' images were looked at, and of how many.
 
     Raises:
         InputError: the column that the user names holds no images, or the folder has none of them.
     """
+    images = columns.images
     done, total = 0, sum(table.num_rows for table in opened.tables.values())
     found: dict[str, Pictures] = {}
     for name, table in opened.tables.items():
-        pictures = _pictures(table, opened, columns, images, opened.places[name])
+        pictures = _pictures(table, opened, columns, opened.places[name])
         if pictures is not None and table.num_rows:
             found[name] = pictures
         done += table.num_rows
@@ -133,17 +132,17 @@ def find_pictures(
     found = _with_short_names(found)
     if images is not None and not all(_complete(pictures) for pictures in found.values()):
         return _in_folder(found, images)
-    if found and not any(pictures.source for pictures in found.values()) and not Path(dataset).is_file():
-        return _beside(found, dataset, opened.config)
+    if found and not any(pictures.source for pictures in found.values()) and opened.rows is not None:
+        return _in_images_config(found, opened)
     return found
 
 
-def _pictures(table: pa.Table, opened: Opened, columns: Columns, images: Path | None, place: str) -> Pictures | None:
+def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, place: str) -> Pictures | None:
     """The images of one split; None where it has none."""
     names = _image_columns(table, columns)
     paths = [name for name in named(table.column_names, IMAGE_PATH) if is_text(table.schema.field(name).type)]
-    trusted = not Path(place).is_file()
-    base = images or opened.base
+    trusted = opened.rows is not None
+    base = columns.images or opened.base
     options = [names, paths[:1]] if names else [paths[:1]]
     cells = [
         PictureCells(
@@ -186,7 +185,7 @@ def _missing(cells: list[PictureCells], ids: pa.Array) -> str:
     return "" if known is None else f"the rows only name their images, e.g. {told(known)}; {NAME_FOLDER}"
 
 
-def _image_columns(table: pa.Table, columns: Columns) -> list[str]:
+def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
     """The columns with pictures: one, or image_1, image_2 and so on.
 
     Raises:
@@ -209,7 +208,7 @@ def _may_hold(kind: pa.DataType) -> bool:
     return bool(is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind))
 
 
-def _id_column(table: pa.Table, columns: Columns) -> str | None:
+def _id_column(table: pa.Table, columns: BenchmarkOptions) -> str | None:
     """The column of image ids, None if there is none."""
     for name in [columns.image_id] if columns.image_id else named(table.column_names, IMAGE_ID):
         kind = table.schema.field(name).type
@@ -272,17 +271,17 @@ def _complete(pictures: Pictures) -> bool:
     return isinstance(pictures.source, PictureCells) and pictures.source.all_here()
 
 
-def _beside(found: dict[str, Pictures], dataset: str, config: str | None) -> dict[str, Pictures]:
-    """Images of the config ``<source>_images`` beside ours, where there is one."""
-    if config is None or not all(len(pictures.ids) for pictures in found.values()):
-        return found
+def _in_images_config(found: dict[str, Pictures], opened: Opened) -> dict[str, Pictures]:
+    """Images of the config ``<source>_images`` next to ours, where there is one that holds them."""
+    ids = {name: pictures.ids.to_pylist() for name, pictures in found.items()}
     try:
-        images = find_images(dataset, config)
+        folder = images_folder(opened.rows, opened.location)
+        stored = StoredImages(folder)
     except (InputError, FileNotFoundError):
         return found
+    if opened.location is None and not all(one in stored for some in ids.values() for one in some if one):
+        return found  # rows in memory do not say where they are from
     return {
-        name: replace(
-            pictures, source=NamedPictures(pictures.ids.to_pylist(), images.source, images.place), missing=""
-        )
+        name: replace(pictures, source=NamedPictures(ids[name], stored, folder), missing="")
         for name, pictures in found.items()
     }

@@ -36,19 +36,20 @@ DEFAULT = "default"
 """The config of a benchmark without configs."""
 
 
-def check_output(dataset: str, output: Path) -> None:
-    """Nothing, if a benchmark can be written there; may be asked before it is read.
+def check_output(dataset: object, output: Path) -> None:
+    """Raise InputError unless a benchmark can be written there; it need not be read yet.
 
     Args:
-        dataset: as the user named it.
+        dataset: as `read_benchmark` takes it.
         output: as `write_benchmark` has it.
 
     Raises:
         InputError: it is of another kind or is what is read, or something is there that we did not write.
     """
-    source = Path(dataset)
-    if not source.is_file():
-        _check_apart(source, output)
+    source = Path(dataset) if isinstance(dataset, str | Path) else None
+    if source is None or not source.is_file():
+        if source is not None:
+            _check_apart(source, output)
         _check_no_build(output)
         check_folder_place(output.absolute().resolve())
         return
@@ -85,10 +86,11 @@ def write_benchmark(benchmark: Benchmark, tables: Mapping[str, pa.Table], output
     for name in tables:
         if name not in benchmark.splits:
             raise unknown_name(f"split of {benchmark.dataset}", name, benchmark.splits)
-    check_output(benchmark.dataset, output)
-    if Path(benchmark.dataset).is_file():
+    source = benchmark.path
+    check_output(source, output)
+    if source is not None and source.is_file():
         (table,) = tables.values()  # a file is one split
-        return [_write_file(Path(benchmark.dataset), table, output)]
+        return [_write_file(source, table, output)]
     return _write_folder(benchmark, tables, output, note)
 
 
@@ -127,11 +129,12 @@ def _with_features(table: pa.Table) -> pa.Schema:
     """The schema, in which what ``datasets`` noted of the columns' types covers the new columns too."""
     if b"huggingface" not in (table.schema.metadata or {}):
         return table.schema
-    noted = readable_by_all(_features(table).arrow_schema).metadata
+    noted = readable_by_all(features_of(table).arrow_schema).metadata
     return table.schema.with_metadata({**table.schema.metadata, **noted})
 
 
-def _features(table: pa.Table) -> "Features":
+def features_of(table: pa.Table) -> "Features":
+    """The types of its columns as ``datasets`` has them."""
     from datasets import Features
 
     return Features.from_arrow_schema(table.schema)
@@ -194,8 +197,8 @@ def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: 
             files += written
             infos[split] = table.num_rows, table.nbytes
         hashes = {f"{config}/{path.name}": _sha256(path) for path in files}
-        features = _features(next(iter(tables.values())))
-        images = _keep_images(Path(benchmark.dataset), config, place.tree)
+        features = features_of(next(iter(tables.values())))
+        images = _keep_images(benchmark.path, config, place.tree)
         size = sum(path.stat().st_size for path in files)
         card = folder_card(benchmark, config, features, infos, hashes, size, images, note)
         (place.tree / "README.md").write_text(card, "utf-8")
@@ -206,13 +209,15 @@ def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: 
     return [output / "README.md", *(output / config / path.name for path in files)]
 
 
-def _keep_images(source: Path, config: str, tree: Path) -> dict[str, Any]:
+def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]:
     """Puts the images config of a folder that ``vqa-mc build`` wrote into the new tree, as hard links if possible.
 
     Returns:
         Its name to what the folder says of it; empty where there is none.
     """
-    inventory = read_inventory(source) if source.is_dir() else None
+    if source is None:
+        return {}
+    inventory = read_inventory(source)
     configs = configs_of(inventory) if inventory else {}
     fitting = [
         name for name in configs if configs[name]["variant"] == IMAGES and config.startswith(name[: -len(IMAGES)])
@@ -240,7 +245,7 @@ def _check_no_build(output: Path) -> None:
 
 def _noted(table: pa.Table) -> dict[bytes, bytes]:
     """What ``datasets`` notes of the columns' types, so that pictures and classes come back as such."""
-    metadata: dict[bytes, bytes] = readable_by_all(_features(table).arrow_schema).metadata
+    metadata: dict[bytes, bytes] = readable_by_all(features_of(table).arrow_schema).metadata
     return metadata
 
 

@@ -1,12 +1,9 @@
 """Options that say which benchmark is meant and which of its columns hold what; the same for several verbs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from hf_vqa_mc.benchmarks import Columns
 
 COLUMNS = "Columns (recognised by their names if not given)"
 
@@ -73,14 +70,17 @@ def columns_of(
     image: str | None,
     question_type: str | None,
     label_from: int | None = None,
-) -> "Columns":
-    """The columns that the user named."""
-    from hf_vqa_mc.benchmarks import Columns
-
+) -> dict[str, Any]:
+    """The columns that the user named, as `BenchmarkOptions` takes them."""
     named = None if not choices else tuple(name for given in choices for name in _parts(given))
-    return Columns(
-        question=question, choices=named, label=label, image=image, question_type=question_type, label_from=label_from
-    )
+    return {
+        "question": question,
+        "choices": named,
+        "label": label,
+        "image": image,
+        "question_type": question_type,
+        "label_from": label_from,
+    }
 
 
 def _parts(given: str) -> list[str]:

@@ -49,13 +49,13 @@ def export(
     also with the choices moved round. A column hint, context or passage goes before the question; other columns are
     left out and named. Kinds of choices and human answers are never written.
     """
-    from hf_vqa_mc.benchmarks import read_benchmark
+    from hf_vqa_mc.benchmarks.options import BenchmarkOptions
     from hf_vqa_mc.exports import export_benchmark
     from hf_vqa_mc.io.progress import steps_on_stderr
 
     columns = given.columns_of(question, choices, label, image, question_type, label_from)
     with steps_on_stderr() as progress:
-        benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
+        benchmark = BenchmarkOptions(dataset, config, split=split, images=images, **columns).read(progress)
         exported = export_benchmark(
             benchmark, harness, output, name=name, hide_answers=hide_answers, progress=progress
         )

@@ -55,7 +55,7 @@ def preview(
     The page is one file that any browser opens from the disk; DATASET itself stays as it is. Only --card changes it:
     the picture for the card of a dataset that vqa-mc build made is put there, and its README.md shows it.
     """
-    from hf_vqa_mc.benchmarks import read_benchmark
+    from hf_vqa_mc.benchmarks.options import BenchmarkOptions
     from hf_vqa_mc.io.atomic_file import check_place
     from hf_vqa_mc.io.progress import steps_on_stderr
     from hf_vqa_mc.report import preview_picture, write_preview
@@ -70,7 +70,7 @@ def preview(
             raise InputError(f"--picture {picture} and --output {output} are the same file; name two")
     with steps_on_stderr() as progress:
         columns = given.columns_of(question, choices, label, image, question_type, label_from)
-        benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
+        benchmark = BenchmarkOptions(dataset, config, split=split, images=images, **columns).read(progress)
         if card:
             _check_card(benchmark)
         asked = benchmark.test

@@ -128,7 +128,8 @@ def remedy(
     """
     from hf_vqa_mc.audits import ProbeSettings
     from hf_vqa_mc.audits import audit as audit_benchmark
-    from hf_vqa_mc.benchmarks import check_output, read_benchmark, write_benchmark
+    from hf_vqa_mc.benchmarks import check_output, write_benchmark
+    from hf_vqa_mc.benchmarks.options import BenchmarkOptions
     from hf_vqa_mc.dataset.settings import Settings
     from hf_vqa_mc.errors import InputError
     from hf_vqa_mc.io.progress import steps_on_stderr
@@ -151,7 +152,7 @@ def remedy(
         raise InputError(f"--pool-config {pool_config} is for --pool DATASET; add that, or leave it out")
     columns = given.columns_of(question, choices, label, image, question_type, label_from)
     with steps_on_stderr() as progress:
-        benchmark = read_benchmark(dataset, config, split=split, columns=columns, images=images, progress=progress)
+        benchmark = BenchmarkOptions(dataset, config, split=split, images=images, **columns).read(progress)
         if prune is not None:
             pruned = prune_rows(benchmark, prune, probe_rows, seed, progress)
             remedied, statistics = pruned.benchmark, pruned.statistics
@@ -181,12 +182,12 @@ def _donors(
     progress: "Progress",
 ) -> "Donors":
     """All that give decoys beside the benchmark's own questions."""
-    from hf_vqa_mc.benchmarks import read_benchmark
+    from hf_vqa_mc.benchmarks.options import BenchmarkOptions
     from hf_vqa_mc.remedies import Donors, from_captions, from_questions, from_scene_graphs
 
     found = Donors.none()
     if pool is not None:
-        found = found.and_(from_questions(read_benchmark(pool, pool_config, progress=_named(progress, "pool"))))
+        found = found.and_(from_questions(BenchmarkOptions(pool, pool_config).read(_named(progress, "pool"))))
     splits = list(benchmark.splits.values())
     if captions is not None:
         answers = [

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.audits.settings import ProbeSettings
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import option, subset, verb
 from hf_vqa_mc.result import Result
-from hf_vqa_mc.verbs.benchmark_options import BenchmarkOptions
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,17 +6,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.benchmarks import Columns, read_benchmark
-from hf_vqa_mc.cli.benchmark_options import columns_of
+from hf_vqa_mc.benchmarks import read_benchmark
 from hf_vqa_mc.errors import InputError
 
 TEXTS = ["w", "x", "y", "z"]
 
 
-def read(folder, labels, column="label", choices=TEXTS, columns=Columns(), **more):  # noqa: B008  it is frozen
+def read(folder, labels, column="label", choices=TEXTS, columns=None, **more):
     rows = {"question": [str(row) for row in range(len(labels))], "choices": [choices] * len(labels), column: labels}
     pq.write_table(pa.table({**rows, **more}), folder / "rows.parquet")
-    return read_benchmark(str(folder / "rows.parquet"), columns=columns)
+    return read_benchmark(str(folder / "rows.parquet"), **(columns or {}))
 
 
 def labels_of(*args, **options):
@@ -46,7 +45,7 @@ def test_many_labels_that_could_count_from_0_or_1_are_not_guessed(tmp_path):
 def test_an_index_counts_from_0_by_its_name(column, tmp_path):
     assert labels_of(tmp_path, UNTOLD, column) == UNTOLD
     one = [label - 1 for label in UNTOLD]
-    assert labels_of(tmp_path, UNTOLD, column, columns=Columns(label_from=1)) == one
+    assert labels_of(tmp_path, UNTOLD, column, columns={"label_from": 1}) == one
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -70,7 +69,7 @@ def test_another_column_that_tells_the_same_choice_decides(first, tmp_path):
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_user_decides_against_what_the_rows_look_like(first, tmp_path):
-    columns = columns_of(None, None, None, None, None, first)
+    columns = {"label_from": first}
     assert labels_of(tmp_path, UNTOLD, columns=columns) == [label - first for label in UNTOLD]
     names = ["3", "2", "1", "0"]  # texts of choices that the labels could name as well
     assert labels_of(tmp_path, UNTOLD, choices=names, columns=columns) == [label - first for label in UNTOLD]
@@ -81,23 +80,23 @@ def test_the_user_decides_against_what_the_rows_look_like(first, tmp_path):
 
 def test_a_number_that_is_none_is_refused(tmp_path):
     with pytest.raises(InputError, match="--label-from 2: expected 0 or 1"):
-        Columns(label_from=2)
+        read_benchmark("a.parquet", label_from=2)
     with pytest.raises(InputError, match=r"--label-from 1: .* label holds letters, no numbers; leave it out"):
-        read(tmp_path, ["A", "B"], columns=Columns(label_from=1))
+        read(tmp_path, ["A", "B"], columns={"label_from": 1})
     distractors = {"distractor1": ["a cat"], "correct_answer": ["a dog"]}
     pq.write_table(pa.table({"question": ["a"], **distractors}), tmp_path / "a.parquet")
     with pytest.raises(InputError, match="correct_answer holds texts, no numbers"):
-        read_benchmark(str(tmp_path / "a.parquet"), columns=Columns(label_from=0))
+        read_benchmark(str(tmp_path / "a.parquet"), label_from=0)
 
 
 def test_numbers_that_are_no_places_are_not_taken_for_right_answers(tmp_path):
-    columns = Columns(choices=("choices",), label="label")
+    columns = {"choices": ["choices"], "label": "label"}
     with pytest.raises(InputError, match="which may count from 0 or from 1"):
         read(tmp_path, [str(label) for label in UNTOLD], columns=columns)
     with pytest.raises(InputError, match="row 1: label is '7', expected the place of a choice, from 0"):
         read(tmp_path, ["0", "7"], columns=columns)
     with pytest.raises(InputError, match="row 1: label is '4', expected the place of a choice, from 0"):
-        read(tmp_path, ["3", "4"], columns=Columns(choices=("choices",), label="label", label_from=0))
+        read(tmp_path, ["3", "4"], columns={"choices": ["choices"], "label": "label", "label_from": 0})
     numbers = {"question": ["a", "b"], "distractor1": ["one", "4"], "distractor2": ["2", "5"], "answer": ["3", "6"]}
     pq.write_table(pa.table(numbers), tmp_path / "a.parquet")
     assert not read_benchmark(str(tmp_path / "a.parquet")).test.placed
@@ -124,7 +123,7 @@ def test_no_label_is_read_one_off_in_20_rows_or_more(tmp_path, places, first):
     else:
         sure = len(places) >= 20 or {0, 4} & set(labels)
         assert found == (places if sure else labels)
-    assert labels_of(tmp_path, labels, columns=Columns(label_from=first)) == places
+    assert labels_of(tmp_path, labels, columns={"label_from": first}) == places
 
 
 def test_how_the_columns_were_read_is_told(tmp_path):
@@ -132,12 +131,13 @@ def test_how_the_columns_were_read_is_told(tmp_path):
     more = {"bild": [b"1", b"2"], "thema": ["t", "t"], "nr": [7, 8], "foto": ["p", "q"]}
     pq.write_table(pa.table({**rows, **more}), tmp_path / "a.parquet")
     alts = tuple(f"alt{n}" for n in range(1, 5))
-    columns = Columns("frage", alts, "richtig", "bild", question_type="thema", label_from=1)
+    columns = {"question": "frage", "choices": alts, "label": "richtig", "image": "bild", "question_type": "thema"}
+    columns["label_from"] = 1
     told = "question=frage, choices=alt1 to alt4, label=richtig (numbers from 1), image=bild"
-    assert read_benchmark(str(tmp_path / "a.parquet"), columns=columns).read_as == f"{told}, type=thema"
-    columns = Columns("frage", alts, "richtig", "bild", "foto", "nr", "thema", 1)
+    assert read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as == f"{told}, type=thema"
+    columns |= {"image_id": "foto", "question_id": "nr"}
     assert (
-        read_benchmark(str(tmp_path / "a.parquet"), columns=columns).read_as
+        read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as
         == f"{told}, image_id=foto, question_id=nr, type=thema"
     )
     pq.write_table(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.benchmarks import Columns, read_benchmark
+from hf_vqa_mc.benchmarks import read_benchmark
 from hf_vqa_mc.errors import InputError
 from tests.benchmarks.shapes import CHOICES, DECOYS, LABELS, QUESTIONS, SHAPES, TARGETS, WITHOUT_ORDER, table
 
@@ -157,7 +157,7 @@ def test_contradicting_readings_are_not_guessed(tmp_path):
     assert "two ways of reading tell different choices, as in row 0" in refused(tmp_path, numbers)
     two = {"question": ["a"], "choices": [["x", "y"]], "label": [0], "answer": ["y"]}
     assert "say which with --label" in refused(tmp_path, two)
-    assert read(tmp_path, two, columns=Columns(label="answer")).test.rows["label"].to_pylist() == [1]
+    assert read(tmp_path, two, label="answer").test.rows["label"].to_pylist() == [1]
     agreeing = {"question": ["a"], "choices": [["A", "B"]], "label": ["B"]}
     assert read(tmp_path, agreeing).test.rows["label"].to_pylist() == [1]
 
@@ -173,14 +173,15 @@ def test_the_user_names_the_columns(tmp_path):
         "art": ["w"],
     }
     assert "no choices recognised among the columns 'frage', 'eins'" in refused(tmp_path, rows)
-    columns = Columns("frage", ("eins", "zwei"), "richtig", "bild", question_id="nummer", question_type="art")
-    split = read(tmp_path, rows, columns=columns).test
+    columns = {"question": "frage", "choices": ("eins", "zwei"), "label": "richtig", "image": "bild"}
+    columns |= {"question_id": "nummer", "question_type": "art"}
+    split = read(tmp_path, rows, **columns).test
     (row,) = split.rows.drop_columns(["image_id"]).to_pylist()
     assert (row["question_id"], row["question"], row["choices"], row["label"]) == ("5", "a", ["x", "y"], 1)
     assert row["question_type"] == "w"
     assert split.images.read(0) == b"123"
-    assert "did you mean 'frage'" in refused(tmp_path, rows, columns=Columns(question="frag"))
-    assert "expected one column, or several different" in refused(tmp_path, rows, columns=Columns(choices=()))
+    assert "did you mean 'frage'" in refused(tmp_path, rows, question="frag")
+    assert "expected one column, or several different" in refused(tmp_path, rows, choices=())
 
 
 GOOD = {"question": ["a", "b"], "choices": [["x", "y"], ["x", "y"]], "label": [0, 1]}

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hf_vqa_mc.benchmarks import read_benchmark
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 
 GOOD = {"question": "a", "choices": ["x", "y"], "label": 1}
@@ -162,6 +163,6 @@ def test_ids_that_are_no_ids_are_passed_over(tmp_path):
 def test_progress_is_told_to_the_end(tmp_path):
     (tmp_path / "a.csv").write_bytes(CSV)
     told = []
-    read_benchmark(str(tmp_path / "a.csv"), progress=lambda *step: told.append(step))
+    BenchmarkOptions(tmp_path / "a.csv").read(lambda *step: told.append(step))
     assert told[0] == ("opening", 0, 1)
     assert {step for step, done, total in told if done == total} == {"opening", "images", "reading"}

@@ -1,12 +1,13 @@
 """Rows with the same picture share its id, and its bytes are found wherever the benchmark keeps them."""
 
 import hashlib
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hf_vqa_mc.benchmarks import Columns, read_benchmark
+from hf_vqa_mc.benchmarks import read_benchmark
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.errors import InputError
@@ -19,7 +20,7 @@ STORED = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
 def read(folder, **more):
-    options = {name: more.pop(name) for name in ("columns", "images") if name in more}
+    options = {name: more.pop(name) for name in ("image", "images") if isinstance(more.get(name), str | Path)}
     pq.write_table(pa.table({**ROWS, **more}), folder / "rows.parquet")
     return read_benchmark(str(folder / "rows.parquet"), **options).test
 
@@ -170,7 +171,7 @@ def test_a_text_only_benchmark_has_none(tmp_path):
 
 def test_an_image_column_of_numbers_is_refused_by_name(tmp_path):
     with pytest.raises(InputError, match="--image number: holds int64, expected pictures"):
-        read(tmp_path, number=[1, 2, 3], columns=Columns(image="number"))
+        read(tmp_path, number=[1, 2, 3], image="number")
 
 
 @pytest.mark.parametrize("embedded", [False, True])

@@ -1,0 +1,101 @@
+"""Options that name a multiple-choice benchmark and its columns; shared by all verbs that read one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import check_options, option
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas as pd
+
+    from hf_vqa_mc.benchmarks.benchmark import Benchmark
+
+COLUMNS = "Columns (detected if not given)"
+OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
+"""What to do where columns are not recognised."""
+
+
+@dataclass(frozen=True)
+class BenchmarkOptions:
+    """Read the splits of a multiple-choice benchmark, whichever of the usual layouts it has.
+
+    Columns that are not named are detected by their names and content; nothing is guessed where two readings differ.
+
+    Raises:
+        InputError: an option is out of range; names it.
+    """
+
+    dataset: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame" = option(
+        "Parquet, jsonl, json, csv or tsv file, folder, or dataset on the Hub; in Python also a Dataset, a "
+        "DatasetDict or a data frame.",
+        positional=True,
+    )
+    config: str | None = option("Config of a dataset with several, such as easyvqa_iou_qou.", None, positional=True)
+    split: str | None = option("Split to read; by default test, else validation, else the only one.", None)
+    images: Path | None = option("Folder with the image files that a column names.", None)
+    question: str | None = option("Column of the question.", None, panel=COLUMNS)
+    choices: tuple[str, ...] | None = option(
+        "Column with a list of choices or of decoys, or several columns with one choice each: A,B,C,D.",
+        None,
+        separator=",",
+        panel=COLUMNS,
+    )
+    label: str | None = option("Column of the correct choice: index, letter or text.", None, panel=COLUMNS)
+    label_from: int | None = option(
+        "Index of the first choice in integer labels: 0 or 1.",
+        None,
+        check=("0 or 1, the first choice's number", lambda value: value in (0, 1)),
+        panel=COLUMNS,
+    )
+    image: str | None = option("Column of the image: image data, base64 text or path.", None, panel=COLUMNS)
+    question_type: str | None = option("Column of the question type or category.", None, flag="--type", panel=COLUMNS)
+    image_id: str | None = option("Column of image ids: the same for rows with the same image.", None, cli=False)
+    question_id: str | None = option("Column of question ids, each once.", None, cli=False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def read(self, progress: Progress) -> "Benchmark":
+        """Read the benchmark.
+
+        Raises:
+            InputError: as `hf_vqa_mc.read_benchmark`.
+        """
+        from hf_vqa_mc.benchmarks.reading import run_read_benchmark
+
+        return run_read_benchmark(self, progress)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files and folders that are read, which nothing written may touch."""
+        named = [self.dataset] if isinstance(self.dataset, str | Path) else []
+        return [Path(path) for path in (*named, self.images) if path is not None and Path(path).exists()]
+
+    @property
+    def name(self) -> str:
+        """The dataset as messages and default output folders name it; ``dataset`` where it is an object.
+
+        Raises:
+            InputError: the dataset is empty text.
+        """
+        if not isinstance(self.dataset, str | Path):
+            return "dataset"
+        if not str(self.dataset):
+            raise InputError("DATASET is empty; name a file, a folder or a dataset on the Hub")
+        return str(self.dataset)
+
+    def check_columns(self, names: Sequence[str], location: str) -> None:
+        """Raise InputError unless all columns that the user named are among these."""
+        singles = (self.question, self.label, self.image, self.image_id, self.question_id, self.question_type)
+        for name in (*(self.choices or ()), *filter(None, singles)):
+            if name not in names:
+                raise unknown_name(f"column of {location}", name, names)
+        if self.choices is not None and len(set(self.choices)) < max(len(self.choices), 1):
+            raise InputError(
+                f"--choices {', '.join(self.choices) or '(none)'}: expected one column, or several different"
+            )
