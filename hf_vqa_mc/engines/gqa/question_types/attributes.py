@@ -3,30 +3,19 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES
-from hf_vqa_mc.engines.gqa.patterns import Pattern
+from hf_vqa_mc.engines.gqa.patterns import detailed_types, wordings
 from hf_vqa_mc.engines.gqa.program import Program, Step, then
 from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, slots_of
-from hf_vqa_mc.engines.gqa.question_types.attribute_wordings import (
-    BOTH,
-    CHOOSE,
-    CHOOSE_OF,
-    QUERIES,
-    SIDE,
-    VERIFY,
-    VERIFY_COLOR,
-    VERIFY_LEVEL,
-    VERIFY_LOOK,
-    VERIFY_MATERIAL,
-    VERIFY_PLACE,
-    VERIFY_THIS,
-)
 from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
 from hf_vqa_mc.engines.gqa.spoken_of import DOING, YOUNG
 from hf_vqa_mc.engines.gqa.wording import MATERIAL, POSITIONS, is_doing, one, spelled, with_article
 from hf_vqa_mc.engines.rng import Chance
 
+QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")
+VERIFY, BOTH = wordings("verify attribute"), wordings("logical attribute")["both"]
+CHOOSE, CHOOSE_TYPES = wordings("choose attribute"), detailed_types("choose attribute")
 TELLS = {"color": ("tone", "brightness"), "tone": ("color", "brightness"), "size": ("height", "length")}
 """Types whose values tell something of another one's: a dark coat is not white."""
 OPPOSITE = {"left": "right", "right": "left", "top": "bottom", "bottom": "top"}
@@ -75,7 +64,7 @@ def states(asking: Asking, object_id: str, kind: str, value: str) -> list[Part]:
 def query(asking: Asking, chance: Chance) -> Iterator[Question]:
     """What color is the apple?"""
     pairs = [
-        (key, kind, value) for key in asking.objects for kind, value in asking.value_kinds(key) if kind in QUERIES
+        (key, kind, value) for key in asking.objects for kind, value in asking.value_kinds(key) if kind in QUERY_TYPES
     ]
     places = [
         (key, HORIZONTAL, value)
@@ -93,13 +82,13 @@ def query(asking: Asking, chance: Chance) -> Iterator[Question]:
         reference = refer(asking, key, chance, kind)
         if reference is None:
             continue
-        detailed, wordings = ("positionQuery", SIDE) if kind == HORIZONTAL else QUERIES[kind]
+        side = kind == HORIZONTAL
         yield from asking.question(
             "query attribute",
-            detailed,
+            "positionQuery" if side else QUERY_TYPES[kind],
             then(reference.program, "query", kind),
             value,
-            wordings,
+            QUERIES["side" if side else kind],
             slots_of(reference),
             states(asking, key, kind, value),
             (group(kind), f"10q-{asking.name(key)}_{kind}"),
@@ -115,7 +104,7 @@ def verify(asking: Asking, chance: Chance) -> Iterator[Question]:
         if asked is None or reference is None:
             continue
         right = asked == value
-        detailed, wordings = _verify_wordings(asking, kind, asked, reference, chance)
+        detailed, form = _verify_wordings(asking, kind, asked, reference, chance)
         slots = slots_of(reference)
         attribute = asking.ontology.attributes.get(asked)
         text = asked if kind in (HORIZONTAL, VERTICAL) else asking.predicate(kind, asked)
@@ -129,7 +118,7 @@ def verify(asking: Asking, chance: Chance) -> Iterator[Question]:
             detailed + ("" if right else "C"),
             then(reference.program, "verify", kind, asked),
             YES if right else NO,
-            wordings,
+            VERIFY[form],
             slots,
             full,
             ("", f"06-{asking.name(key)}_{asked}"),
@@ -137,20 +126,19 @@ def verify(asking: Asking, chance: Chance) -> Iterator[Question]:
         )
 
 
-def _verify_wordings(
-    asking: Asking, kind: str, value: str, reference: Reference, chance: Chance
-) -> tuple[str, tuple[Pattern, ...]]:
+def _verify_wordings(asking: Asking, kind: str, value: str, reference: Reference, chance: Chance) -> tuple[str, str]:
+    """GQA's detailed type, and the variant of the wordings."""
     if kind in (HORIZONTAL, VERTICAL):
-        return "positionVerify", VERIFY_PLACE if kind == HORIZONTAL else VERIFY_LEVEL
+        return "positionVerify", kind
     if kind == MATERIAL:
-        return "materialVerify", VERIFY_MATERIAL
+        return "materialVerify", MATERIAL
     attribute = asking.ontology.attributes[value]
     alone = reference.depth == 0 and one(asking.ontology, asking.name(reference.object_id)) == reference.said
     if alone and not attribute.verb and not attribute.after_only and chance.happens(0.2):
-        return "verifyAttrThis", VERIFY_THIS
+        return "verifyAttrThis", "this"
     if not attribute.verb and not attribute.after_only and chance.happens(0.2):
-        return "verifyAttrK", VERIFY_LOOK
-    return "verifyAttr", VERIFY_COLOR if kind == "color" else VERIFY
+        return "verifyAttrK", "look"
+    return "verifyAttr", "color" if kind == "color" else "any"
 
 
 def logical(asking: Asking, chance: Chance) -> Iterator[Question]:
@@ -246,19 +234,20 @@ def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
         if decoy is None or reference is None:
             continue
         options = chance.shuffled((value, decoy))
-        detailed, wordings = CHOOSE_OF.get(kind, ("chooseAttr", CHOOSE))
+        form = kind if kind in CHOOSE else "any"
         if kind in DOING and not all(is_doing(asking.ontology.attributes[option]) for option in options):
-            detailed, wordings = "chooseAttr", CHOOSE
+            form = "any"
+        patterns = CHOOSE[form]
         if kind == "color" and len(reference.words) > 1:
-            wordings = wordings[:-1]  # is the color of the cup on the table in the kitchen red or blue
+            patterns = patterns[:-1]  # is the color of the cup on the table in the kitchen red or blue
         plain = kind in (HORIZONTAL, VERTICAL, MATERIAL)
         texts = [spelled(option) if plain else asking.predicate(kind, option) for option in options]
         yield from asking.question(
             "choose attribute",
-            detailed,
+            CHOOSE_TYPES.get(form, "chooseAttr"),
             then(reference.program, "choose", kind, *options),
             value,
-            wordings,
+            patterns,
             slots_of(reference) | {"one": texts[0], "other": texts[1]},
             states(asking, key, kind, value),
             (group(kind), f"10c-{asking.name(key)}_{kind}"),

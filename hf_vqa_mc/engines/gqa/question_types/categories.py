@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hf_vqa_mc.engines.gqa.patterns import patterns
+from hf_vqa_mc.engines.gqa.patterns import wordings
 from hf_vqa_mc.engines.gqa.program import then
 from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, kind_of
@@ -11,42 +11,7 @@ from hf_vqa_mc.engines.gqa.spoken_of import PEOPLE
 from hf_vqa_mc.engines.gqa.wording import POSITIONS, Phrase, called, predicate
 from hf_vqa_mc.engines.rng import Chance
 
-THIS = patterns(
-    "(What|Which) kind of {kind} {be} {this}?",
-    "What type of {kind} {be} {this}?",
-    "What {is} {this} {cat} called?",
-    "What is the name of {this} {cat}?",
-)
-IT = patterns(
-    "(What|Which) kind of {kind} {be} {it}?", "What type of {kind} {be} {it}?", "What {is} the {cat} called?"
-)
-THAT = patterns(
-    "(What|Which) kind of {kind} {be} {value}?",
-    "What type of {kind} {be} {value}?",
-    "(What|Which) {cat} {is} {value}?",
-    "What {is} the {cat} that {is} {value}?",
-)
-ATTRIBUTE = patterns(
-    "What {is} {the} called?",
-    "What is the name of {the}?",
-    "What do you call {the}?",
-)
-WHO = patterns("Who is {value}?", "Who do you think is {value}?", "Who is the person that is {value}?")
-CHOOSE_THIS = patterns(
-    "Which kind of {kind} {be} {this}, {one} or {other}?",
-    "What kind of {kind} {be} {this}, {one} or {other}?",
-    "What {is} {this} {cat}, {one} or {other}?",
-)
-CHOOSE_THAT = patterns(
-    "(What|Which) kind of {kind} {be} {value}, {one} or {other}?",
-    "What type of {kind} {be} {value}, {one} or {other}?",
-    "What {is} {the}, {one} or {other}?",
-)
-CHOOSE_WHO = patterns(
-    "Who is {value}, {one} or {other}?",
-    "Who do you think is {value}, {one} or {other}?",
-    "Who can be seen here that is {value}, {one} or {other}?",
-)
+QUERY, CHOOSE = wordings("query category"), wordings("choose category")
 
 
 def query(asking: Asking, chance: Chance) -> Iterator[Question]:
@@ -57,24 +22,24 @@ def query(asking: Asking, chance: Chance) -> Iterator[Question]:
         slots = _slots(asking, category, reference)
         if not filtered:
             this = chance.happens(0.6)
-            detailed, wordings = ("categoryThis", THIS) if this else ("category", IT)
+            detailed, form = ("categoryThis", "this") if this else ("category", "it")
             local = f"11q-{category}"
         else:
             kind, value, negated = filtered[0].argument
             if not asking.can_be_said(kind, value):  # a pepper plant is not pepper
                 continue
-            detailed, wordings = ("categoryThat", THAT) if chance.happens(0.6) else ("categoryAttr", ATTRIBUTE)
+            detailed, form = ("categoryThat", "that") if chance.happens(0.6) else ("categoryAttr", "called")
             if category == PEOPLE:
                 if said.plural:
                     continue
-                detailed, wordings = "activityWho", WHO
+                detailed, form = "activityWho", "who"
             local = f"12q-{category}_{'n#' if negated else ''}{value}" if category != PEOPLE else value
         yield from asking.question(
             "query category",
             detailed,
             then(reference.program, "query", "name"),
             name,
-            wordings,
+            QUERY[form],
             slots,
             _full(asking, reference, detailed),
             (asking.category(name), local),
@@ -143,17 +108,17 @@ def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
         filtered = len(reference.program) > 1
         if filtered and not asking.can_be_said(*reference.program[1].argument[:2]):
             continue
-        detailed, wordings = ("categoryThatChoose", CHOOSE_THAT) if filtered else ("categoryThisChoose", CHOOSE_THIS)
+        detailed, form = ("categoryThatChoose", "that") if filtered else ("categoryThisChoose", "this")
         if category == PEOPLE:
             if reference.said.plural:
                 continue
-            wordings = CHOOSE_WHO[:2]
+            form = "who"
         yield from asking.question(
             "choose category",
             detailed,
             then(reference.program, "choose", "name", *options),
             name,
-            wordings,
+            CHOOSE[form],
             _slots(asking, category, reference) | {"one": texts[0], "other": texts[1]},
             _full(asking, reference, "categoryThis" if not filtered else detailed),
             (asking.category(name), f"{'12c' if filtered else '11c'}-{category}"),

@@ -3,23 +3,19 @@
 from collections.abc import Iterator, Sequence
 
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, YES, find, run
+from hf_vqa_mc.engines.gqa.patterns import wordings
 from hf_vqa_mc.engines.gqa.program import joined, then
 from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
-from hf_vqa_mc.engines.gqa.question_types.comparison_wordings import (
-    ALL_DIFFERENT,
-    ALL_SAME,
-    DIFFERENT,
-    IN_COMMON,
-    SAME,
-    TWO_SAME,
-    WHICH,
-)
 from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.spoken_of import BODY_PART, PEOPLE
 from hf_vqa_mc.engines.gqa.wording import MATERIAL, several, spelled
 from hf_vqa_mc.engines.rng import Chance
 
+WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
+TWO = {"same": wordings("same"), "different": wordings("different")}
+ALL = {"same": wordings("same all"), "different": wordings("different all")}
+BOTH_SAME = wordings("same all of two")
 COMPARED = ("color", MATERIAL, "shape", "pattern")
 """Types of which two things are the same or different for anybody: not size or age."""
 LARGER = 2.0
@@ -174,7 +170,7 @@ def _two(asking: Asking, row: str, chance: Chance) -> Iterator[Question]:
             detailed + ("" if right else "C"),
             joined(both[0].program, both[1].program, row, kind),
             YES if right else NO,
-            (SAME if row == "same" else DIFFERENT)[kind],
+            TWO[row][kind],
             {"one": both[0].the, "other": both[1].the, "is": both[0].said.be, "do": both[0].said.do},
             [("Yes ," if right else "No ,", ""), *_both_values(asking, one, other, kind)],
             ("", f"09{'same' if row == 'same' else 'diff'}-{names(asking, one, other)}"),
@@ -227,7 +223,7 @@ def _all(asking: Asking, operation: str, chance: Chance) -> Iterator[Question]:
             detailed + ("" if right else "C"),
             then(selected(name), operation, kind),
             YES if right else NO,
-            (TWO_SAME if two else ALL_SAME if operation == "same" else ALL_DIFFERENT)[kind],
+            (BOTH_SAME if two else ALL[operation])[kind],
             {"all": f"the {said.text}", "plain": said.text},
             [("Yes ," if right else "No ,", ""), *_all_values(asking, found.certain, kind, said.text)],
             ("", f"07{'same' if operation == 'same' else 'diff'}-all{said.text}"),

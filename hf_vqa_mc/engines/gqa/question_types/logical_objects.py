@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES, run
-from hf_vqa_mc.engines.gqa.patterns import patterns
+from hf_vqa_mc.engines.gqa.patterns import wordings
 from hf_vqa_mc.engines.gqa.program import Program, joined, then
 from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
@@ -11,16 +11,7 @@ from hf_vqa_mc.engines.gqa.question_types.objects import cannot_be_missing, ther
 from hf_vqa_mc.engines.gqa.wording import Phrase, one, several, spelled, stands_before, with_article
 from hf_vqa_mc.engines.rng import Chance
 
-EITHER = patterns(
-    "{there} [either] {one} or {other} [in the (image|picture|photo)]?",
-    "Do you see [either] {one} or {other} [there]?",
-    "Can you see either {one} or {other} [in the scene]?",
-)
-BOTH = patterns(
-    "{there} both {one} and {other} [in the (image|picture|photo)]?",
-    "Do you see both {one} and {other} [there]?",
-    "Can you see both {one} and {other} [in the scene]?",
-)
+WORDINGS = {"or": wordings("exist or")["any"], "and": wordings("exist and")["any"]}
 
 
 def either(asking: Asking, chance: Chance) -> Iterator[Question]:
@@ -97,7 +88,7 @@ def _two(asking: Asking, first: str, second: str, word: str, key: str, chance: C
         f"exist{attribute}{word.title()}{'' if right else 'C'}",
         joined(programs[0], programs[1], word),
         YES if right else NO,
-        EITHER if word == "or" else BOTH,
+        WORDINGS[word],
         {"there": "Is there" if is_mass or as_one else "Are there", "one": forms[0], "other": forms[1]},
         _which(asking, (first, second), filters, present, word),
         ("", f"09exist{word.title()}-{'_'.join(kinds)}" if not attribute else f"04-{second}_{filters[1][1]}"),  # type: ignore[index]

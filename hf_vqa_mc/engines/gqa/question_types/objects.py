@@ -1,9 +1,9 @@
 """Questions about what is in the image: is there an apple, a red one, one on the table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES
-from hf_vqa_mc.engines.gqa.patterns import Pattern, patterns
+from hf_vqa_mc.engines.gqa.patterns import Pattern, wordings
 from hf_vqa_mc.engines.gqa.program import then
 from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
@@ -29,37 +29,7 @@ from hf_vqa_mc.engines.gqa.wording import (
 from hf_vqa_mc.engines.rng import Chance
 
 WORN = {"wearing", "worn by", "dressed in"}
-IN_IMAGE = "[in (the|this) (image|picture|photo|scene)]"
-ONE = patterns(
-    f"Is there {{a}} {{more}} {IN_IMAGE}?",
-    "Do you see {a} {more}?",
-    f"Can you see {{a}} {{more}} {IN_IMAGE}?",
-    "Does the (image|picture|photo) show {a} {more}?",
-)
-SEVERAL = patterns(
-    f"Are there any {{several}} {{more}} {IN_IMAGE}?",
-    f"Are there {{several}} {{more}} {IN_IMAGE}?",
-    "Do you see [any] {several} {more}?",
-    f"Can you see any {{several}} {{more}} {IN_IMAGE}?",
-)
-MASS = patterns(
-    f"Is there any {{several}} {{more}} {IN_IMAGE}?",
-    "Do you see [any] {several} {more}?",
-    f"Can you see any {{several}} {{more}} {IN_IMAGE}?",
-)
-ONE_NEAR = patterns(
-    "Is there {a} {relation} {the}?", "Do you see {a} {relation} {the}?", "Can you see {a} {relation} {the}?"
-)
-SEVERAL_NEAR = patterns(
-    "Are there any {several} {relation} {the}?",
-    "Are there {several} {relation} {the}?",
-    "Do you see [any] {several} {relation} {the}?",
-)
-MASS_NEAR = patterns(
-    "Is there any {several} {relation} {the}?",
-    "Do you see [any] {several} {relation} {the}?",
-    "Can you see any {several} {relation} {the}?",
-)
+EXIST, EXIST_RELATION = wordings("exist"), wordings("exist relation")
 
 
 class _Form:
@@ -76,10 +46,8 @@ class _Form:
         self.is_one = self.number is single
         self.mass = many.mass
 
-    def wordings(
-        self, one_form: Sequence[Pattern], many: Sequence[Pattern], mass: Sequence[Pattern]
-    ) -> Sequence[Pattern]:
-        return one_form if self.is_one else mass if self.mass else many
+    def wordings(self, variants: Mapping[str, Sequence[Pattern]]) -> Sequence[Pattern]:
+        return variants["one" if self.is_one else "mass" if self.mass else "several"]
 
     @property
     def text(self) -> str:
@@ -111,7 +79,7 @@ def _there(asking: Asking, name: str, chance: Chance) -> Iterator[Question]:
         "exist" if there == YES else "existC",
         then(selected(name), "exist"),
         there,
-        form.wordings(ONE, SEVERAL, MASS),
+        form.wordings(EXIST),
         {"a": form.a, "several": form.some, "more": ""},
         [("Yes ,", ""), *there_is(asking, name)] if there == YES else [("No ,", ""), *there_is_no(asking, name)],
         ("", f"03-{noun.kind}"),
@@ -167,7 +135,7 @@ def _there_with(asking: Asking, key: str, negated: bool, chance: Chance) -> Iter
         f"{detailed}{'Not' if negated else ''}{'' if there == YES else 'C'}",
         then(then(selected(name), "filter", kind, asked, "not" if negated else ""), "exist"),
         there,
-        form.wordings(ONE, SEVERAL, MASS),
+        form.wordings(EXIST),
         {"a": form.a, "several": form.some, "more": more},
         _with_or_without(asking, keys, kind, asked, negated, there),
         ("", f"04-{name}_{'n#' if negated else ''}{asked}"),
@@ -235,7 +203,7 @@ def exist_relation(asking: Asking, chance: Chance) -> Iterator[Question]:
             detailed,
             then(then(reference.program, "relate", name, asked, "s"), "exist"),
             YES if right else NO,
-            form.wordings(ONE_NEAR, SEVERAL_NEAR, MASS_NEAR),
+            form.wordings(EXIST_RELATION),
             {"a": form.a, "several": form.some, "relation": asked, "the": reference.the},
             _near(asking, subject, relation, target, detailed),
             ("", f"13-{asking.name(target)}_{name}"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO, SHORT, YES
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING
-from hf_vqa_mc.engines.gqa.patterns import patterns
+from hf_vqa_mc.engines.gqa.patterns import wordings
 from hf_vqa_mc.engines.gqa.program import then
 from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, kind_of, selected, slots_of
@@ -15,60 +15,11 @@ from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, PEOPLE, PICTURES
 from hf_vqa_mc.engines.gqa.wording import as_category, called, relation_form
 from hf_vqa_mc.engines.rng import Chance
 
-WHO_S = patterns(
-    "Who is {relation} {the}?", "Who do you think is {relation} {the}?", "Who can be seen {relation} {the}?"
-)
-WHAT_S = patterns(
-    "What is {relation} {the}?",
-    "What is the (object|thing) that is {relation} {the}?",
-    "What can be seen {relation} {the}?",
-)
-KIND_S = patterns(
-    "(What|Which) kind of {kind} {kis} {relation} {the}?",
-    "What type of {kind} {kis} {relation} {the}?",
-    "What {is} the {cat} [that {is}] {relation} {the} called?",
-    "What {is} the {cat} {relation} {the}?",
-    "What is the name of the {cat} [that {is}] {relation} {the}?",
-)
-WHO_O = patterns(
-    "Who {is} {the} {relation}?", "Who do you think {the} {is} {relation}?", "{the} {is} {relation} whom?"
-)
-WHAT_O = patterns(
-    "What {is} {the} {relation}?", "What do you think {the} {is} {relation}?", "{the} {is} {relation} what?"
-)
-KIND_O = patterns(
-    "(What|Which) kind of {kind} {is} {the} {relation}?",
-    "What type of {kind} {is} {the} {relation}?",
-    "What {be} the {cat} [that] {the} {is} {relation} called?",
-    "What is the name of the {cat} that {the} {is} {relation}?",
-)
-VERIFY = patterns(
-    "{is} {the} {relation} {a}?",
-    "Would you say {the} {is} {relation} {a}?",
-    "Is it true that {the} {is} {relation} {a}?",
-    "Do you think {the} {is} {relation} {a}?",
-)
-CHOOSE_SIDE = patterns(
-    "{is} {the} to the {one} or to the {other} of {that}?",
-    "On which side of {that} {is} {the}, the {one} or the {other}?",
-    "Would you say {the} {is} to the {one} or to the {other} of {that}?",
-    "{is} {the} to the {one} of {that} or to the {other}?",
-)
-CHOOSE = patterns(
-    "{is} {the} {one} or {other} {that}?",
-    "Would you say {the} {is} {one} or {other} {that}?",
-    "Do you think {the} {is} {one} or {other} {that}?",
-)
-WHICH_S = patterns(
-    "{wh} is {relation} {the}, {one} or {other}?",
-    "{wh} do you think is {relation} {the}, {one} or {other}?",
-    "{wh} can be seen {relation} {the}, {one} or {other}?",
-)
-WHICH_O = patterns(
-    "{wh} {is} {the} {relation}, {one} or {other}?",
-    "{wh} do you think {the} {is} {relation}, {one} or {other}?",
-    "{wh} would you say {the} {is} {relation}, {one} or {other}?",
-)
+QUERY = wordings("query relation")
+VERIFY = wordings("verify relation")["any"]
+CHOOSE, CHOOSE_OBJECT = wordings("choose relation"), wordings("choose object")
+ENDS = {"s": "subject", "o": "object"}
+"""Sides of a relation, as programs have them, with what is asked for."""
 
 
 def query(asking: Asking, chance: Chance) -> Iterator[Question]:
@@ -95,16 +46,13 @@ def query(asking: Asking, chance: Chance) -> Iterator[Question]:
             slots |= {"cat": cat.text, "be": cat.be, "kind": kind, "kis": verb}
             if side == "s":
                 slots["is"] = cat.be
-        if side == "s":
-            wordings = WHO_S if category == PEOPLE else KIND_S if is_kind else WHAT_S
-        else:
-            wordings = WHO_O if category == PEOPLE else KIND_O if is_kind else WHAT_O
+        form = "who" if category == PEOPLE else "kind" if is_kind else "what"
         yield from asking.question(
             "query relation",
             f"{'categoryRel' if is_kind else 'rel'}{side.upper()}",
             then(then(reference.program, "relate", category, relation, side), "query", "name"),
             name,
-            wordings,
+            QUERY[f"{form} {ENDS[side]}"],
             slots,
             told(asking, subject, relation, target),
             (asking.category(name), f"{15 if is_kind else 14}-{asking.name(given)}_{relation},{side}"),
@@ -222,7 +170,7 @@ def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
             "relChooser",
             then(reference.program, "choose rel", asking.name(direct), *options, side),
             SHORT.get(relation, relation),
-            (CHOOSE_SIDE[:1] if of_picture else CHOOSE_SIDE) if sides else CHOOSE,
+            CHOOSE["side"][:1] if sides and of_picture else CHOOSE["side" if sides else "any"],
             slots | {"one": texts[0], "other": texts[1]},
             told(asking, subject, relation, target),
             ("", f"13-{asking.name(given)}_{asking.name(direct)}"),
@@ -265,7 +213,7 @@ def choose_object(asking: Asking, chance: Chance) -> Iterator[Question]:
             f"{'categoryRel' if category not in (ANYTHING, PEOPLE) else 'rel'}{side.upper()}Choose",
             then(program, "choose", "name", *options),
             asking.name(wanted),
-            WHICH_S if side == "s" else WHICH_O,
+            CHOOSE_OBJECT[ENDS[side]],
             slots_of(reference)
             | {
                 "wh": wh,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES
-from hf_vqa_mc.engines.gqa.patterns import patterns
+from hf_vqa_mc.engines.gqa.patterns import wordings
 from hf_vqa_mc.engines.gqa.program import then
 from hf_vqa_mc.engines.gqa.question import Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
@@ -14,57 +14,7 @@ from hf_vqa_mc.engines.rng import Chance
 WEATHER, LOCATION, PLACE = "weather", "location", "place"
 LOCATIONS = ("indoors", "outdoors")
 
-QUERY = {
-    WEATHER: patterns(
-        "What is the weather like [today]?",
-        "How is the weather [in this (image|picture|photo)]?",
-        "What kind of weather is it?",
-        "How would you describe the weather?",
-    ),
-    LOCATION: patterns(
-        "Where was this (picture|photo|image) taken, indoors or outdoors?",
-        "Is this scene indoors or outdoors?",
-        "Was this (picture|photo|image) taken indoors or outdoors?",
-    ),
-    PLACE: patterns(
-        "(What|Which) place is (this|shown here)?",
-        "What place (could|might) this be?",
-        "What kind of place is (this|shown in the image)?",
-        "In (what|which) place was this (picture|photo|image) taken?",
-    ),
-}
-VERIFY = {
-    WEATHER: patterns(
-        "Is it {value} [in the (image|picture|photo)]?",
-        "Is the weather {value}?",
-        "Does the weather (look|seem) {value}?",
-        "Would you say it is {value} [today]?",
-    ),
-    LOCATION: patterns(
-        "Is it {value}?",
-        "Was this (picture|photo|image) taken {value}?",
-        "Is this {a} scene?",
-        "Are we looking at {a} scene?",
-    ),
-    PLACE: patterns("Is this {a}?", "Does this (image|picture|photo) show {a}?", "Are we looking at {a} here?"),
-}
-CHOOSE = {
-    WEATHER: patterns(
-        "Is it {one} or {other} [in the (image|picture|photo)]?",
-        "How is the weather, {one} or {other}?",
-        "Is the weather {one} or {other}?",
-    ),
-    LOCATION: patterns(
-        "Is it {one} or {other}?",
-        "Was this (picture|photo|image) taken {one} or {other}?",
-        "Is this scene {one} or {other}?",
-    ),
-    PLACE: patterns(
-        "Is this {one} or {other}?",
-        "What (place is this|does the image show), {one} or {other}?",
-        "Does this (picture|photo|image) show {one} or {other}?",
-    ),
-}
+QUERY, VERIFY, CHOOSE = wordings("query global"), wordings("verify global"), wordings("choose global")
 SCENES = {"indoors": "an indoor", "outdoors": "an outdoor"}
 
 
