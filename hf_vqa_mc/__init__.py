@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.errors import MissingExtra as MissingExtra
     from hf_vqa_mc.metrics import load_metric as load_metric
     from hf_vqa_mc.verbs.audit import audit as audit
+    from hf_vqa_mc.verbs.generate_gqa import generate_gqa as generate_gqa
     from hf_vqa_mc.version import __version__ as __version__
 
 _HOMES = {
@@ -24,6 +25,7 @@ _HOMES = {
     "VqaMc": "dataset",
     "__version__": "version",
     "audit": "verbs.audit",
+    "generate_gqa": "verbs.generate_gqa",
     "load_metric": "metrics",
     "read_benchmark": "benchmarks",
     "register": "dataset",

@@ -128,7 +128,7 @@ def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any settin
             raise unknown_name(one.name, str(value), [str(each) for each in get_args(kind)])
         return value
     if get_origin(kind) is tuple:
-        if isinstance(value, str):
+        if isinstance(value, str | Path):
             value = [value]
         if not isinstance(value, list | tuple):
             raise _wrong_type(one, value, "a list")
@@ -138,7 +138,8 @@ def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any settin
     if get_origin(kind) in (dict, Mapping):
         if not isinstance(value, Mapping):
             raise _wrong_type(one, value, "names and values")
-        return dict(value)
+        value_type = get_args(kind)[1]
+        return {name: each if value_type is Any else _scalar(one, value_type, each) for name, each in value.items()}
     return _scalar(one, kind, value)
 
 

@@ -75,7 +75,7 @@ def one(n_images: int) -> dict[str, Any]:
         path = Path(temporary) / "train_sceneGraphs.json"
         write_graphs(path, n_images)
         started = time.perf_counter()
-        statistics = generate([path], Path(temporary) / "made", progress=progress).statistics
+        statistics = generate([path], Path(temporary) / "made", progress=progress)
         total = time.perf_counter() - started
     told = {name: statistics[name] for name in ("selection", "entropy")}
     counts = {part: statistics[part]["per_structural_type"] for part in ("all", "balanced")}
@@ -101,7 +101,7 @@ def entailed_a_second(n_images: int = 100) -> float:
         read = [normalise(raw, ontology, problems) for raw in read_gqa_graphs(PublishedFile(path.name, path))]
     graphs = [graph for graph in read if graph is not None]
     distractors = Distractors.learn(graphs, ontology)
-    asked = [list(questions_about(graph, ontology, distractors, 0)) for graph in graphs]
+    asked = [list(questions_about(graph, ontology, distractors)) for graph in graphs]
     started = time.perf_counter()
     for graph, questions in zip(graphs, asked, strict=True):
         entailments(questions, graph, ontology)

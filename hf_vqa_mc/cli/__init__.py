@@ -16,7 +16,6 @@ from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.cli.export import export
 from hf_vqa_mc.cli.features import features
 from hf_vqa_mc.cli.generate_complementary import generate_complementary
-from hf_vqa_mc.cli.generate_gqa import generate_gqa
 from hf_vqa_mc.cli.generate_tdiuc import generate_tdiuc
 from hf_vqa_mc.cli.predict import predict
 from hf_vqa_mc.cli.preview import preview
@@ -144,5 +143,5 @@ verb(transfer)
 verb(push)
 verb(generate_tdiuc, generate, "tdiuc")
 verb(generate_complementary, generate, "complementary")
-verb(generate_gqa, generate, "gqa")
+register("generate_gqa", generate)
 app.add_typer(generate)

@@ -82,6 +82,8 @@ def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
         default = None
     elif isinstance(default, tuple):
         default = list(default)
+    elif isinstance(default, Mapping):
+        default = [(spec.separator or ",").join(f"{name}={value}" for name, value in default.items())]
     annotation: Any = Annotated[kind if required else kind | None, declared]
     return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
@@ -101,7 +103,7 @@ def _settings(verb: Verb, file: Path | None, given: Mapping[str, Any]) -> Any:  
     told = read_settings_file(file, verb.settings) if file else {}
     for name, value in given.items():
         if get_origin(inner_type(known[name])) in (dict, Mapping):
-            value = _pairs(flag_of(known[name]), value)
+            value = _pairs(known[name], value)
         told[name] = value
     if missing := [flag_of(one) for name, one in known.items() if default_of(one) is MISSING and name not in told]:
         raise InputError(f"{', '.join(missing)} not given: name {'it' if len(missing) == 1 else 'them'}")
@@ -135,10 +137,12 @@ def read_settings_file(file: Path, settings: type) -> dict[str, Any]:
     return found
 
 
-def _pairs(flag: str, given: list[str]) -> dict[str, Any]:
+def _pairs(one: "Field[Any]", given: list[str]) -> dict[str, Any]:
     """``NAME=VALUE`` texts as a dictionary; values are read as YAML, ``1e-3`` as a number, too."""
     import yaml
 
+    if separator := spec_of(one).separator:
+        given = [part.strip() for text in given for part in text.split(separator) if part.strip()]
     found: dict[str, Any] = {}
     for pair in given:
         name, equals, text = pair.partition("=")
@@ -147,7 +151,8 @@ def _pairs(flag: str, given: list[str]) -> dict[str, Any]:
         except (RecursionError, yaml.YAMLError):
             equals = ""
         if not equals or not name:
-            raise InputError(f"{flag} {pair}: expected NAME=VALUE, such as hidden_size=1024")
+            examples = (f"{key}={default}" for key, default in (default_of(one) or {"hidden_size": 1024}).items())
+            raise InputError(f"{flag_of(one)} {pair}: expected NAME=VALUE, such as {next(examples)}")
         try:
             found[name] = float(value) if isinstance(value, str) else value
         except ValueError:

@@ -9,7 +9,6 @@ from datasets import load_dataset
 
 from hf_vqa_mc.cli import main
 from hf_vqa_mc.dataset.inventory import read_inventory
-from hf_vqa_mc.engines.gqa.selection import SelectionOptions
 from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.scoring import gqa_score
 
@@ -161,19 +160,3 @@ def test_one_image_of_which_little_is_told_is_enough(tmp_path):
     (tmp_path / "one.json").write_text(json.dumps(graphs))
     assert call("generate", "gqa", tmp_path / "one.json", "--output", tmp_path / "out") == 0
     assert "brown" in {record["answer"] for record in questions(tmp_path / "out", "all").values()}
-
-
-def test_the_options_defaults_are_those_of_the_engine():
-    import inspect
-
-    from hf_vqa_mc.cli.generate_gqa import generate_gqa
-
-    defaults = {name: option.default for name, option in inspect.signature(generate_gqa).parameters.items()}
-    options = SelectionOptions()
-    for bounds in (options.global_bounds, options.local_bounds):
-        assert (defaults["head"], defaults["min_ratio"], defaults["max_ratio"]) == (
-            bounds.head,
-            bounds.min_ratio,
-            bounds.max_ratio,
-        )
-    assert defaults["shares"] == ",".join(f"{name}={share}" for name, share in options.shares.items())

@@ -1,120 +1,169 @@
 """How many questions of each answer a group keeps, so that its answers are more even.
 
-Hudson and Manning 2019, Sect. 3.5 and Appendix B.
+Hudson and Manning 2019, Sect. 3.5 and Appendix B. Loops over cells are compiled: a dataset has millions of questions.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.errors import InputError
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How even the answers of a group become. The paper gives no numbers: these are ours."""
+class AnswerCells:
+    """The answers of each group of one level, global or local, in falling order of their questions."""
 
-    head: float = 1.0
-    """the answers down to one, the head, hold at most this many times the questions of the rest, the tail"""
-    min_ratio: float = 1.05
-    """an answer keeps at least this many times the questions of the next one, or what ratio there was, so that the
-    order stays; at least 1"""
-    max_ratio: float = 1.5
-    """and at most this many times, if there is enough of the tail; at least ``min_ratio``"""
-    thin: float = 0.1
-    """tails of less than this share of the group bound nothing, but that they count as this share for the first
-    answer: else a group would shrink with its rarest answers; in (0, 1)"""
+    def __init__(self, groups: NDArray[np.integer], answers: NDArray[np.integer], priority: Ints) -> None:
+        """Sort questions into cells.
 
-    def check(self) -> None:
-        """Nothing, if the bounds can be kept.
-
-        Raises:
-            InputError: names the one that cannot.
+        Args:
+            groups: of each question, below 0 for none.
+            answers: of each question, from 0.
+            priority: rank of each question in the order in which questions stay, int64 (questions,), distinct.
         """
-        expected = {
-            "head": ("above 0", 0 < self.head < np.inf),
-            "min_ratio": ("1 or more", 1 <= self.min_ratio < np.inf),
-            "max_ratio": (f"min_ratio ({self.min_ratio}) or more", self.min_ratio <= self.max_ratio < np.inf),
-            "thin": ("between 0 and 1", 0 < self.thin < 1),
-        }
-        for name, (what, holds) in expected.items():
-            if not holds:
-                raise InputError(f"bounds: {name} is {getattr(self, name)}, expected a number {what}")
+        n_answers = int(answers.max(initial=0)) + 1
+        keys = np.where(groups >= 0, groups.astype(np.int64) * n_answers + answers, -1)
+        order = np.lexsort((priority, keys))
+        order = order[np.searchsorted(keys[order], 0) :]
+        found, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
+        group = found // n_answers
+        by_count = np.lexsort((found, -counts, group))
+        self.counts: Ints = counts[by_count].astype(np.int64)
+        """of all questions of each cell"""
+        self.cell_starts: Ints = np.concatenate(([0], np.cumsum(self.counts)))
+        moved = np.repeat(first[by_count] - self.cell_starts[:-1], self.counts)
+        self.questions: Ints = order[np.arange(len(order)) + moved]
+        """indices of questions, cell by cell, those that stay longest first"""
+        self.groups, starts = np.unique(group[by_count], return_index=True)
+        self.starts: Ints = np.append(starts, len(found)).astype(np.int64)
+        """where the cells of each group begin, and the end"""
+        self.answers: Ints = found[by_count] % n_answers
+
+    def kept_counts(self, kept: Bools) -> Ints:
+        """Number of kept questions of each cell, int64 (cells,)."""
+        if not len(self.counts):
+            return np.zeros(0, np.int64)
+        return np.add.reduceat(kept[self.questions].astype(np.int64), self.cell_starts[:-1])
+
+    def drop_to(self, kept: Bools, most: Ints) -> None:
+        """Keep no more than ``most`` questions of each cell."""
+        _drop(kept, self.questions, self.cell_starts, most)
+
+    def bring_back(self, kept: Bools, more: Ints) -> int:
+        """Take back ``more`` questions of each cell, as far as there are; returns how many."""
+        return int(_bring_back(kept, self.questions, self.cell_starts, more))
 
 
-def smoothed(counts: NDArray[np.int64], starts: NDArray[np.int64], bounds: Bounds) -> NDArray[np.int64]:
+@njit(cache=True)
+def _drop(kept: Bools, questions: Ints, starts: Ints, most: Ints) -> None:
+    for cell in range(len(most)):
+        left = most[cell]
+        for index in range(starts[cell], starts[cell + 1]):
+            if kept[questions[index]]:
+                if left == 0:
+                    kept[questions[index]] = False
+                else:
+                    left -= 1
+
+
+@njit(cache=True)
+def _bring_back(kept: Bools, questions: Ints, starts: Ints, more: Ints) -> int:
+    brought = 0
+    for cell in range(len(more)):
+        left = more[cell]
+        for index in range(starts[cell], starts[cell + 1]):
+            if left == 0:
+                break
+            if not kept[questions[index]]:
+                kept[questions[index]] = True
+                left -= 1
+                brought += 1
+    return brought
+
+
+@njit(cache=True)
+def out_of_order(counts: Ints, kept: Ints, starts: Ints, fewest: int) -> Ints:
+    """Number of questions each answer lacks to stay ahead of all answers that were less frequent.
+
+    Args:
+        counts: of all questions, int64 (cells,), falling in each group.
+        kept: of the kept ones.
+        starts: where the groups begin, and the end.
+        fewest: questions that each answer must keep.
+    """
+    lacks = np.zeros(len(counts), np.int64)
+    for group in range(len(starts) - 1):
+        below, of_tier, tier = 0, 0, -1
+        for cell in range(starts[group + 1] - 1, starts[group] - 1, -1):
+            if counts[cell] != tier:
+                below, tier = max(below, of_tier), counts[cell]
+            wanted = max(fewest, below + 1 if below > 0 else 0)
+            if kept[cell] < wanted:
+                lacks[cell] = wanted - kept[cell]
+            of_tier = max(of_tier, kept[cell] + lacks[cell])
+    return lacks
+
+
+@njit(cache=True)
+def smoothed(counts: Ints, starts: Ints, bound: float, min_ratio: float, max_ratio: float, thin: float) -> Ints:
     """How many questions of each answer are kept, group by group.
 
     From the most to the least frequent answer, the answers so far (the head) are scaled down together until they
-    hold no more than ``bounds.head`` times what the others (the tail) hold and their last is no more than
-    ``bounds.max_ratio`` times as frequent as the next, but not below ``bounds.min_ratio`` times the next. Of two
-    answers the more frequent stays so; equal ones stay equal; none vanishes; the entropy never falls. Done twice it
-    may take more: what is a thin tail is so in relation to all questions of the group.
+    hold no more than ``bound`` times what the others (the tail) hold and their last is no more than ``max_ratio``
+    times as frequent as the next, but not below ``min_ratio`` times the next. Of two answers the more frequent stays
+    so; equal ones stay equal; none vanishes; the entropy never falls. Done twice it may take more: what is a thin tail
+    is so in relation to all questions of the group.
 
     Args:
         counts: questions of each answer, int64 (cells,), of each group together and in falling order, all above 0.
         starts: where the groups begin, and the end, int64 (groups + 1,).
-        bounds: checked.
+        bound: `GqaSettings.head`; the other three as there.
+        min_ratio: at least 1.
+        max_ratio: at least ``min_ratio``.
+        thin: in (0, 1).
 
     Returns:
         From 1 to ``counts``, int64 (cells,).
     """
-    return _smoothed(counts, starts, bounds.head, bounds.min_ratio, bounds.max_ratio, bounds.thin)
-
-
-@njit(cache=True)
-def _smoothed(
-    counts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    bound: float,
-    min_ratio: float,
-    max_ratio: float,
-    thin: float,
-) -> NDArray[np.int64]:
     kept = counts.copy()
     scales = np.ones(len(counts))
     for group in range(len(starts) - 1):
         first, end = starts[group], starts[group + 1]
         total = counts[first:end].sum()
         head, tail = 0.0, float(total)
-        for place in range(first, end - 1):
-            here, following = float(counts[place]), float(counts[place + 1])
+        for cell in range(first, end - 1):
+            here, following = float(counts[cell]), float(counts[cell + 1])
             head, tail = head + here, tail - here
-            if place > first and tail < thin * total:
+            if cell > first and tail < thin * total:
                 break
             reach = max(tail, thin * total)
             scale = min(1.0, bound * reach / head)
-            scale = min(scale, max_ratio * max(following, thin * reach, reach / (end - 1 - place)) / here)
+            scale = min(scale, max_ratio * max(following, thin * reach, reach / (end - 1 - cell)) / here)
             scale = max(scale, min(min_ratio * following / here, 1.0))
-            scales[place] = scale
+            scales[cell] = scale
             head *= scale
         product, before, entropy = 1.0, 0.0, 0.0
-        for place in range(end - 1, first - 1, -1):
-            product *= scales[place]
+        for cell in range(end - 1, first - 1, -1):
+            product *= scales[cell]
             fewest = 1
-            if place < end - 1:
-                fewest = kept[place + 1] + (counts[place] > counts[place + 1])
-            kept[place] = min(counts[place], max(int(counts[place] * product + 0.5), fewest))
-            if place < end - 1 and counts[place] == counts[place + 1]:
-                kept[place] = kept[place + 1]
+            if cell < end - 1:
+                fewest = kept[cell + 1] + (counts[cell] > counts[cell + 1])
+            kept[cell] = min(counts[cell], max(int(counts[cell] * product + 0.5), fewest))
+            if cell < end - 1 and counts[cell] == counts[cell + 1]:
+                kept[cell] = kept[cell + 1]
         left = kept[first:end].sum()
-        for place in range(first, end):
-            before -= counts[place] / total * np.log(counts[place] / total)
-            entropy -= kept[place] / left * np.log(kept[place] / left)
+        for cell in range(first, end):
+            before -= counts[cell] / total * np.log(counts[cell] / total)
+            entropy -= kept[cell] / left * np.log(kept[cell] / left)
         if entropy < before:  # rounding, in groups of a few questions
             kept[first:end] = counts[first:end]
     return kept
 
 
-def entropies(counts: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The entropy of the answers of each group in bits, float64 (groups,); 0 for a group without questions.
-
-    Args:
-        counts: questions of each answer, of each group together, int64 (cells,).
-        starts: where the groups begin, and the end, int64 (groups + 1,).
-    """
+def entropies(counts: Ints, starts: Ints) -> NDArray[np.float64]:
+    """The entropy of the answers of each group in bits, float64 (groups,); 0 for a group without questions."""
     if not len(counts):
         return np.zeros(len(starts) - 1)
     totals = np.maximum(np.add.reduceat(counts, starts[:-1]), 1)

@@ -1,18 +1,149 @@
-"""Writes generated questions in the layout of GQA's published files."""
+"""Generated questions on disk: first in a temporary file, then in the layout of GQA's published files."""
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from hf_vqa_mc.engines.gqa.answer_cells import Bools
-from hf_vqa_mc.engines.gqa.choices import Choices
-from hf_vqa_mc.engines.gqa.question_table import QuestionTable
-from hf_vqa_mc.engines.gqa.spilled import Spilled
+import numpy as np
+from numpy.typing import NDArray
 
-Progress = Callable[[str, int, int], None]
+from hf_vqa_mc.engines.gqa.balancing import Bools
+from hf_vqa_mc.engines.gqa.entailment import Entailments
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, SHORT, YES
+from hf_vqa_mc.engines.gqa.program import published, semantic_text
+from hf_vqa_mc.engines.gqa.question import Question
+from hf_vqa_mc.engines.gqa.question_table import QuestionColumns, QuestionTable
+from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress, silent
+
 ALL, BALANCED, GRAPHS, CHOICES = "all_questions", "balanced_questions", "sceneGraphs", "choices"
+DIGITS = 4
+"""of a question's number in its id"""
+BOTH = (YES, NO)
+
+Record = dict[str, Any]
+
+
+def question_id(image_id: str, number: int) -> str:
+    """A question's id, unique among all: its image's and its number of four digits.
+
+    Raises:
+        InputError: the number has more.
+
+    >>> question_id("2386621", 7)
+    '23866210007'
+    """
+    if number >= 10**DIGITS:
+        raise InputError(f"image {image_id!r}: more than {10**DIGITS:,} questions; limit the questions about an image")
+    return f"{image_id}{number:0{DIGITS}}"
+
+
+def question_record(
+    question: Question, image_id: str, entailed: Sequence[int] = (), equivalent: Sequence[int] = ()
+) -> Record:
+    """A question as a record of GQA's question files, not yet balanced.
+
+    Args:
+        question: about the image.
+        image_id: of the image.
+        entailed: numbers of the questions about the image that follow.
+        equivalent: numbers of those that state the same, with its own.
+    """
+    steps = published(question.program, question.found)
+    kind = QUESTION_TYPES[question.row]
+    return {
+        "semantic": steps,
+        "entailed": [question_id(image_id, number) for number in entailed],
+        "equivalent": [question_id(image_id, number) for number in equivalent],
+        "question": question.question.text,
+        "imageId": image_id,
+        "isBalanced": False,
+        "groups": {"global": question.global_group or None, "local": question.local_group or None},
+        "answer": question.answer,
+        "semanticStr": semantic_text(steps),
+        "annotations": {
+            "answer": _answer_objects(question),
+            "question": question.question.objects,
+            "fullAnswer": question.full_answer.objects,
+        },
+        "types": {"detailed": question.detailed, "semantic": kind.semantic, "structural": kind.structural},
+        "fullAnswer": question.full_answer.text,
+    }
+
+
+def _answer_objects(question: Question) -> dict[str, str]:
+    """Which object the answer's words are: the one whose name is asked for."""
+    last = question.program[-1]
+    if last.operation in ("query", "choose") and last.argument[:1] == ("name",):
+        found = question.found[last.inputs[0]]
+        words = len(question.answer.split())
+        if len(found) == 1:
+            return {"0" if words == 1 else f"0:{words}": found[0]}
+    return {}
+
+
+def graph_record(graph: SceneGraph) -> Record:
+    """A normalised scene graph as a record of GQA's files; positions in the image are left to the boxes."""
+    objects = {}
+    for key, thing in graph.objects.items():
+        x, y, width, height = thing.box
+        values = (value for kind, some in thing.values.items() if kind not in (HORIZONTAL, VERTICAL) for value in some)
+        objects[key] = {
+            "name": thing.name,
+            "x": x,
+            "y": y,
+            "w": width,
+            "h": height,
+            "attributes": list(dict.fromkeys(values)),
+            "relations": [{"name": name, "object": other} for name, other in sorted(thing.relations)],
+        }
+    return {"width": graph.width, "height": graph.height, **graph.scene, "objects": objects}
+
+
+class Spilled(AbstractContextManager["Spilled"]):
+    """All questions until it is known which are balanced: records in a temporary file, some integers in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        """``folder``: on the disk of the temporary file."""
+        self._file = tempfile.TemporaryFile("w+", encoding="utf-8", dir=folder)
+        self._columns = QuestionColumns()
+        self._sizes: dict[str, int] = {}
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, graph: SceneGraph, questions: Sequence[Question], follow: Entailments) -> None:
+        """Append an image's graph and the questions about it.
+
+        Raises:
+            InputError: the image came before, or has too many questions.
+        """
+        image = graph.image_id
+        if image in self._sizes:
+            raise InputError(f"image {image!r} comes more than once; give each image one scene graph")
+        self._sizes[image] = len(questions)
+        self._columns.add(image, questions, follow)
+        self._file.write(json.dumps(graph_record(graph)) + "\n")
+        for number, question in enumerate(questions):
+            record = question_record(question, image, follow.entailed[number], follow.equivalent[number])
+            self._file.write(json.dumps([question_id(image, number), record]) + "\n")
+
+    def table(self) -> QuestionTable:
+        """The integers of all questions, in their order."""
+        return self._columns.table()
+
+    def images(self) -> Iterator[tuple[str, Record, list[tuple[str, Record]]]]:
+        """Each image's id, its graph's record and its questions' ids and records, in order."""
+        self._file.seek(0)
+        for image, size in self._sizes.items():
+            graph = json.loads(self._file.readline())
+            yield image, graph, [json.loads(self._file.readline()) for _ in range(size)]
 
 
 class _Entries:
@@ -37,7 +168,7 @@ def write_dataset(
     table: QuestionTable,
     kept: Bools,
     splits: Sequence[str],
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> None:
     """Write ``{split}_all_questions.json``, ``_balanced_questions.json``, ``_sceneGraphs.json``, ``_choices.json``.
 
@@ -49,14 +180,14 @@ def write_dataset(
         table: of all questions.
         kept: which are balanced, (questions,).
         splits: of each image.
-        progress: told ("writing", images done, of how many).
+        progress: called with ("writing", images done, of how many).
 
     Raises:
-        OSError: the disk is full or closed to us.
+        OSError: the disk is full or read-only.
     """
     choices = Choices(table)
     balanced = kept.tolist()
-    place = 0
+    index = 0
     with ExitStack() as stack:
         files: dict[tuple[str, str], _Entries] = {}
         for split in dict.fromkeys(splits):
@@ -66,14 +197,80 @@ def write_dataset(
         for number, (split, (image, graph, questions)) in enumerate(zip(splits, spilled.images(), strict=True)):
             files[split, GRAPHS].add(image, json.dumps(graph))
             for question, record in questions:
-                record["isBalanced"] = balanced[place]
+                record["isBalanced"] = balanced[index]
                 text = json.dumps(record)
                 files[split, ALL].add(question, text)
-                if balanced[place]:
+                if balanced[index]:
                     files[split, BALANCED].add(question, text)
-                    files[split, CHOICES].add(question, choices.line(place, record, graph))
-                place += 1
-            if progress and number % 64 == 0:
+                    files[split, CHOICES].add(question, choices.line(index, record, graph))
+                index += 1
+            if number % 64 == 0:
                 progress("writing", number, len(splits))
-        if progress:
-            progress("writing", len(splits), len(splits))
+        progress("writing", len(splits), len(splits))
+
+
+class Choices:
+    """The valid and the plausible answers to each question (Hudson and Manning 2019, Sect. 4.4).
+
+    Valid: all answers of the question's global group, or of its detailed type where it has none; for yes or no these,
+    and for a choice of two, or a comparison of two, these two. Plausible: what of these is also an answer in its local
+    group, which is that of its subject; for yes or no both.
+    """
+
+    def __init__(self, table: QuestionTable) -> None:
+        self._scope = np.where(table.global_group >= 0, table.global_group, -2 - table.detailed.astype(np.int64))
+        self._local = table.local_group
+        self._valid = _by_group(self._scope, table.answer, table.names["answer"])
+        self._plausible = _by_group(table.local_group, table.answer, table.names["answer"])
+        self._lines: dict[tuple[int, int], str] = {}
+
+    def line(self, index: int, record: Mapping[str, Any], graph: Mapping[str, Any]) -> str:
+        """The valid and plausible answers to a question, as json.
+
+        Args:
+            index: of the question in the table.
+            record: of the question.
+            graph: the scene graph's record, for the names of what is compared.
+        """
+        answer = record["answer"]
+        if answer in BOTH:
+            return _line(BOTH, BOTH)
+        scope, local = int(self._scope[index]), int(self._local[index])
+        seen = self._plausible[local] if local >= 0 else [answer]
+        options = _options(record, graph)
+        if answer in options:
+            return _line(options, [one for one in options if one in seen or one == answer])
+        if local < 0:
+            return _line(self._valid[scope], seen)
+        if (scope, local) not in self._lines:
+            valid = self._valid[scope]
+            self._lines[scope, local] = _line(valid, sorted({*seen} & {*valid}))
+        return self._lines[scope, local]
+
+
+def _line(valid: Sequence[str], plausible: Sequence[str]) -> str:
+    return json.dumps({"valid": valid, "plausible": plausible})
+
+
+def _by_group(
+    groups: NDArray[np.integer], answer: NDArray[np.integer], answers: Sequence[str]
+) -> dict[int, list[str]]:
+    pairs = np.divmod(np.unique(groups.astype(np.int64) * len(answers) + answer), len(answers))
+    found: dict[int, list[str]] = defaultdict(list)
+    for group, code in zip(*(part.tolist() for part in pairs), strict=True):
+        found[group].append(answers[code])
+    return {group: sorted(listed) for group, listed in found.items()}
+
+
+def _options(record: Mapping[str, Any], graph: Mapping[str, Any]) -> list[str]:
+    """The options of a question that chooses: two values or names, two relations in short, or two objects' names."""
+    last = record["semantic"][-1]
+    operation, argument = str(last["operation"]), str(last["argument"])
+    if operation == "choose rel":  # name,one|other,side (ids)
+        one, _, other = argument.partition("|")
+        relations = one.rpartition(",")[2], other.partition(",")[0]
+        return [SHORT.get(relation, relation) for relation in relations]
+    if operation.removeprefix("choose ") in COMPARATIVES:
+        compared = dict.fromkeys(record["annotations"]["fullAnswer"].values())
+        return [graph["objects"][object_id]["name"] for object_id in compared]
+    return argument.split("|") if operation.startswith("choose") else []

@@ -1,6 +1,5 @@
 """One way to speak of an object, and what it tells (Hudson and Manning 2019, Sect. 3.3)."""
 
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.program import Program
@@ -12,18 +11,6 @@ Fact: TypeAlias = tuple[str, ...]
 
 NO_FACTS: frozenset[Fact] = frozenset()
 NAMED = "name"
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceOptions:
-    """How references are chosen."""
-
-    depth: int = 2
-    """modifiers in one another at most; the paper's own example has 2 (Sect. 3.3)"""
-    indirect: float = 0.45
-    """share of modified references where a direct one is clear; 52% of GQA's questions are compositional (Table 1)"""
-    category: float = 0.25
-    """share of direct references by category (this animal) where both are clear"""
 
 
 class Reference(NamedTuple):

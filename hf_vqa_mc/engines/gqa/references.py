@@ -12,8 +12,9 @@ from hf_vqa_mc.engines.gqa.executor import Known, find
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Program, Step, then
 from hf_vqa_mc.engines.gqa.question import Part
-from hf_vqa_mc.engines.gqa.reference import NAMED, NO_FACTS, Fact, Link, Reference, ReferenceOptions
+from hf_vqa_mc.engines.gqa.reference import NAMED, NO_FACTS, Fact, Link, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
+from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.gqa.spoken_of import (
     BACKGROUND,
     BODY_PART,
@@ -57,9 +58,9 @@ _DOING = frozenset(DOING)
 class References:
     """The references to the objects of one image."""
 
-    def __init__(self, graph: SceneGraph, ontology: Ontology, known: Known, options: ReferenceOptions) -> None:
-        """known: as for ``executor.run``."""
-        self.graph, self.ontology, self.known, self.options = graph, ontology, known, options
+    def __init__(self, graph: SceneGraph, ontology: Ontology, known: Known, settings: GqaSettings) -> None:
+        """``known``: as for `executor.run`."""
+        self.graph, self.ontology, self.known, self.settings = graph, ontology, known, settings
         self._plain: dict[str, tuple[Reference, ...]] = {}
         self._links: dict[str, tuple[Link, ...]] = {}
         self._heads: dict[str, tuple[tuple[str, Said], ...]] = {}
@@ -245,17 +246,17 @@ class References:
             object_id: of the object.
             chance: for the choice.
             hidden: facts that it must not tell: the answer, and what the question says anyway.
-            depth: modifiers in one another at most; None for the options' number.
+            depth: modifiers in one another at most; None for the settings' number.
 
         Returns:
             The reference, None if there is none.
         """
         if not self.askable(object_id):
             return None
-        depth = self.options.depth if depth is None else depth
+        depth = self.settings.depth if depth is None else depth
         plain = [one for one in self.plain(object_id) if one.depth <= depth and one.facts.isdisjoint(hidden)]
         direct = [one for one in plain if one.depth == 0]
-        if direct and (depth == 0 or not chance.happens(self.options.indirect)):
+        if direct and (depth == 0 or not chance.happens(self.settings.indirect)):
             return self._direct(direct, chance)
         modified = [one for one in plain if one.depth > 0]
         unique = self.heads(object_id)[0][1].unique
@@ -271,7 +272,7 @@ class References:
     def _direct(self, direct: list[Reference], chance: Chance) -> Reference:
         own = [one for one in direct if (one.object_id, NAMED) in one.facts]
         wider = [one for one in direct if (one.object_id, NAMED) not in one.facts]
-        return chance.pick(wider if wider and (not own or chance.happens(self.options.category)) else own)
+        return chance.pick(wider if wider and (not own or chance.happens(self.settings.by_category)) else own)
 
     def _by_relation(self, object_id: str, chance: Chance, hidden: Set[Fact], depth: int) -> Reference | None:
         for link in chance.shuffled(self.links(object_id))[:3]:

@@ -13,56 +13,22 @@ questions. What then holds, compared with all questions:
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.answer_cells import AnswerCells, Bools, Ints, out_of_order
-from hf_vqa_mc.engines.gqa.balancing import Bounds, entropies, smoothed
+from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, Ints, entropies, out_of_order, smoothed
 from hf_vqa_mc.engines.gqa.question_table import QuestionTable
+from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.rng import Chance
-from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.scoring.gqa_types import STRUCTURAL_TYPES
+from hf_vqa_mc.io.progress import Progress, silent
 
-Progress = Callable[[str, int, int], None]
-GLOBAL_BOUNDS, LOCAL_BOUNDS = Bounds(), Bounds()
-SHARES = {"verify": 0.25, "logical": 0.12}
-"""Ours: the paper gives no numbers. Yes and no are the answers to most questions that can be made."""
 SMALL = 16
 """questions of a local group, below which a type's sampling takes all or none"""
 TINY = 1e-9
 PATIENCE = 64
 """rounds of bringing questions back one by one, after which all of an answer come back"""
-
-
-def _same_content(table: QuestionTable, priority: Ints) -> Bools:
-    """All but one of the questions about an image that tell the same, in whatever words and by whatever references."""
-    order = np.lexsort((priority, table.content, table.image))
-    image, content = table.image[order], table.content[order]
-    again = np.zeros(len(order), np.bool_)
-    again[order[1:]] = (image[1:] == image[:-1]) & (content[1:] == content[:-1])
-    return again
-
-
-REDUNDANT: Mapping[str, Callable[[QuestionTable, Ints], Bools]] = {
-    "content": _same_content,
-    "none": lambda table, _: np.zeros(table.count, np.bool_),
-}
-"""What counts as too similar; the paper does not say."""
-
-
-@dataclass(frozen=True)
-class SelectionOptions:
-    """How questions are selected."""
-
-    global_bounds: Bounds = GLOBAL_BOUNDS
-    local_bounds: Bounds = LOCAL_BOUNDS
-    shares: Mapping[str, float] = field(default_factory=lambda: SHARES)
-    """structural type to its share of the questions, before order is restored; types that are not named stay as they
-    are"""
-    redundancy: str = "content"
-    """a key of REDUNDANT"""
 
 
 @dataclass(frozen=True)
@@ -79,41 +45,15 @@ class Selected:
     """groups of each level, of several answers, in which the first exceeds its bound at the end"""
 
 
-def check_options(options: SelectionOptions) -> None:
-    """Nothing, if questions can be selected so.
-
-    Raises:
-        InputError: naming the option that cannot be.
-    """
-    options.global_bounds.check()
-    options.local_bounds.check()
-    if options.redundancy not in REDUNDANT:
-        raise unknown_name("redundancy", options.redundancy, REDUNDANT)
-    for name, share in options.shares.items():
-        if name not in STRUCTURAL_TYPES:
-            raise unknown_name("structural type", name, STRUCTURAL_TYPES)
-        if not 0 < share <= 1:
-            raise InputError(f"shares: {name} is {share}, expected above 0 and up to 1")
-    if (total := sum(options.shares.values())) > 1 + 1e-9:
-        raise InputError(f"shares: they add up to {total:g}, expected 1 at most")
-
-
-def select_balanced(
-    table: QuestionTable, options: SelectionOptions, seed: int, progress: Progress | None = None
-) -> Selected:
+def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progress = silent) -> Selected:
     """The questions of the balanced dataset.
 
     Which questions of an answer stay depends on the seed, their image's id and their number, not on their order. Of
     an answer of a global group those go first that are most over-represented in their local group.
-
-    Raises:
-        InputError: options that cannot be.
     """
-    check_options(options)
-    tell = progress or (lambda step, done, total: None)
-    chance = questions_chance(table, seed)
+    chance = _random_bits(table, settings.seed)
     priority = _ranks(chance)
-    redundant = REDUNDANT[options.redundancy](table, priority)
+    redundant = _same_content(table, priority) if settings.redundancy == "content" else np.zeros(table.count, np.bool_)
     local = AnswerCells(table.local_group, table.answer, priority)
     excess = _excess(local, table.count)
     stays = _ranks(chance, excess, redundant)
@@ -126,26 +66,34 @@ def select_balanced(
     last[redundant] = 1
     steps: dict[str, Callable[[], None]] = {
         "redundant": lambda: None,
-        "balanced globally": lambda: _balance(levels["global"], kept, options.global_bounds),
-        "balanced locally": lambda: _balance(levels["local"], kept, options.local_bounds),
-        "sampled by type": lambda: _sample_types(table, kept, options.shares, chance, seed),
+        "balanced globally": lambda: _balance(levels["global"], kept, settings),
+        "balanced locally": lambda: _balance(levels["local"], kept, settings),
+        "sampled by type": lambda: _sample_types(table, kept, settings, chance),
     }
     back = 0
     for number, (name, step) in enumerate(steps.items(), 1):
-        tell(name, number - 1, len(steps))
+        progress(name, number - 1, len(steps))
         before = kept.copy()
         step()
         last[before & ~kept] = number
         back += _restore(levels["global"], levels["local"], kept, even=number == len(steps))
-    tell("selected", len(steps), len(steps))
+    progress("selected", len(steps), len(steps))
     removed = {name: int((last[~kept] == number).sum()) for number, name in enumerate(steps, 1)}
-    bounds = {"global": options.global_bounds, "local": options.local_bounds}
-    return Selected(kept, removed, back, {name: _beyond(levels[name], kept, bounds[name]) for name in levels})
+    return Selected(kept, removed, back, {name: _beyond(level, kept, settings) for name, level in levels.items()})
 
 
-def questions_chance(table: QuestionTable, seed: int) -> NDArray[np.uint64]:
-    """A number for each question by chance, uint64 (questions,): the seed's, its image id's and its number's."""
-    bases = np.array([Chance(seed, image, "selection").bits() for image in table.images], np.uint64)
+def _same_content(table: QuestionTable, priority: Ints) -> Bools:
+    """All but one of the questions about an image that state the same, in whatever words and references."""
+    order = np.lexsort((priority, table.content, table.image))
+    image, content = table.image[order], table.content[order]
+    again = np.zeros(len(order), np.bool_)
+    again[order[1:]] = (image[1:] == image[:-1]) & (content[1:] == content[:-1])
+    return again
+
+
+def _random_bits(table: QuestionTable, seed: int) -> NDArray[np.uint64]:
+    """Random bits per question, uint64 (questions,), from the seed, its image's id and its number."""
+    bases = np.array([Chance(seed, image, "selection").bits() for image in table.names["image"]], np.uint64)
     with np.errstate(over="ignore"):
         mixed = bases[table.image] + table.number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # SplitMix64, as in Chance
@@ -154,7 +102,7 @@ def questions_chance(table: QuestionTable, seed: int) -> NDArray[np.uint64]:
 
 
 def _ranks(chance: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:
-    """Places in the order by the last of ``first``, then the one before, then chance; int64 (questions,)."""
+    """Ranks by the last of ``first``, then the one before, then the random bits; int64 (questions,)."""
     order = np.lexsort((chance, *first))
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
@@ -178,24 +126,23 @@ def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
     return excess
 
 
-def _balance(level: AnswerCells, kept: Bools, bounds: Bounds) -> None:
+def _balance(level: AnswerCells, kept: Bools, settings: GqaSettings) -> None:
     """Keep of each group what ``smoothed`` says."""
     counts = level.kept_counts(kept)
     group = np.repeat(np.arange(len(level.groups)), np.diff(level.starts))
     order = np.lexsort((np.arange(len(counts)), -counts, group))  # equal ones may have parted
-    there = order[counts[order] > 0]
-    starts = np.searchsorted(group[there], np.arange(len(level.groups) + 1)).astype(np.int64)
+    left = order[counts[order] > 0]
+    starts = np.searchsorted(group[left], np.arange(len(level.groups) + 1)).astype(np.int64)
     most = counts.copy()
-    most[there] = smoothed(counts[there], starts, bounds)
+    bounds = settings.head, settings.min_ratio, settings.max_ratio, settings.thin
+    most[left] = smoothed(counts[left], starts, *bounds)
     level.drop_to(kept, most)
 
 
-def _sample_types(
-    table: QuestionTable, kept: Bools, shares: Mapping[str, float], chance: NDArray[np.uint64], seed: int
-) -> None:
+def _sample_types(table: QuestionTable, kept: Bools, settings: GqaSettings, chance: NDArray[np.uint64]) -> None:
     """Take questions of the named types, as few as can be, until each has its share of all."""
-    names = table.structural_types
-    shares = {name: share for name, share in shares.items() if name in names}
+    names = table.names["structural"]
+    shares = {name: share for name, share in settings.shares.items() if name in names}
     counts = np.bincount(table.structural[kept], minlength=len(names))
     named = [names.index(name) for name in shares]
     limits = [counts[place] / share for place, share in zip(named, shares.values(), strict=True) if counts[place]]
@@ -205,7 +152,7 @@ def _sample_types(
     if not named or not limits:
         return
     places = np.flatnonzero(kept)
-    turn = _turns(table, places, chance, seed)
+    turn = _turns(table, places, chance, settings.seed)
     for place, share in zip(named, shares.values(), strict=True):
         of_type = np.flatnonzero(table.structural[places] == place)
         of_type = of_type[np.lexsort((chance[places[of_type]], turn[of_type]))]
@@ -225,19 +172,15 @@ def _turns(table: QuestionTable, places: Ints, chance: NDArray[np.uint64], seed:
     sizes = np.diff(np.append(first, len(order)))
     turn = np.empty(len(places))
     turn[order] = (np.arange(len(order)) - np.repeat(first, sizes) + 0.5) / np.repeat(sizes, sizes)
-    of_group = np.array([Chance(seed, name, "type").bits() * 2.0**-64 for name in (*table.local_groups, "")])
-    small = np.bincount(local + 1, minlength=len(table.local_groups) + 1)[local + 1] < SMALL
+    of_group = np.array([Chance(seed, name, "type").bits() * 2.0**-64 for name in (*table.names["local_group"], "")])
+    small = np.bincount(local + 1, minlength=len(table.names["local_group"]) + 1)[local + 1] < SMALL
     return np.where(small & (local >= 0), of_group[local], turn)
 
 
 def _restore(global_cells: AnswerCells, local_cells: AnswerCells, kept: Bools, even: bool) -> int:
     """Bring questions back until the order of answers is right at both levels; returns how many.
 
-    Args:
-        global_cells: of all questions.
-        local_cells: of all questions.
-        kept: changed.
-        even: until no group's entropy is lower than with all questions, too.
+    ``even``: until no group's entropy is lower than with all questions, too.
     """
     total, rounds, evened = 0, 0, 0
     while True:
@@ -271,12 +214,12 @@ def _uneven(level: AnswerCells, kept: Bools) -> Ints:
     return np.where(np.repeat(fell & (after[level.starts[:-1]] > 0), sizes), np.maximum(fair - counts, 0), 0)
 
 
-def _beyond(level: AnswerCells, kept: Bools, bounds: Bounds) -> int:
+def _beyond(level: AnswerCells, kept: Bools, settings: GqaSettings) -> int:
     """Groups of several answers whose first is beyond its bound; one for rounding and ``thin`` allowed for."""
     counts = level.kept_counts(kept)
     if not len(counts):
         return 0
     totals = np.add.reduceat(counts, level.starts[:-1])
     first = np.maximum.reduceat(counts, level.starts[:-1])
-    most = bounds.head * np.maximum(totals - first, bounds.thin * totals) + 1
+    most = settings.head * np.maximum(totals - first, settings.thin * totals) + 1
     return int(((first > most) & (first < totals)).sum())

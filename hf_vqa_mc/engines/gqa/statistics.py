@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.answer_cells import AnswerCells, Bools
-from hf_vqa_mc.engines.gqa.balancing import entropies
+from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, entropies
 from hf_vqa_mc.engines.gqa.question_table import QuestionTable
 from hf_vqa_mc.engines.gqa.selection import Selected
-from hf_vqa_mc.engines.gqa.splitting import SPLITS
+from hf_vqa_mc.engines.gqa.settings import SPLITS
 
 PAPER = {
     "entropy_increase": 0.72,  # Sect. 3.5
@@ -21,7 +20,7 @@ PAPER = {
 }
 """What the paper reports, to compare with."""
 LARGEST = 30
-"""groups that are told one by one"""
+"""groups that are listed one by one"""
 
 
 def dataset_statistics(
@@ -48,7 +47,7 @@ def dataset_statistics(
         },
         "entropy": {
             "answers": _change(table.answer * 0, table.answer, selected.kept),
-            "global_groups": _change(table.global_group, table.answer, selected.kept, table.global_groups),
+            "global_groups": _change(table.global_group, table.answer, selected.kept, table.names["global_group"]),
             "local_groups": _change(table.local_group, table.answer, selected.kept),
         },
         "problems": dict(sorted(problems.items())),
@@ -63,14 +62,14 @@ def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[st
     return {
         "questions": count,
         "per_split": _named(split, names),
-        "per_structural_type": _named(table.structural[chosen], table.structural_types),
-        "per_semantic_type": _named(table.semantic[chosen], table.semantic_types),
-        "per_detailed_type": _named(table.detailed[chosen], table.detailed_types),
+        "per_structural_type": _named(table.structural[chosen], table.names["structural"]),
+        "per_semantic_type": _named(table.semantic[chosen], table.names["semantic"]),
+        "per_detailed_type": _named(table.detailed[chosen], table.names["detailed"]),
         "answers": len(np.unique(table.answer[chosen])),
         "words": _spread(table.words[chosen]),
         "steps": _spread(table.steps[chosen]),
         "entailed": _spread(table.entailed[chosen]),
-        "vocabulary": len(table.vocabulary),
+        "vocabulary": table.vocabulary,
     }
 
 
@@ -85,16 +84,16 @@ def _change(
     left = cells.kept_counts(kept)
     before, after = entropies(cells.counts, cells.starts), entropies(left, cells.starts)
     sizes = np.add.reduceat(left, cells.starts[:-1]) if len(left) else np.zeros(0, np.int64)
-    told = (before > 0) & (sizes > 0)
-    mean_before, mean_after = (float(part[told].mean()) if told.any() else 0.0 for part in (before, after))
+    compared = (before > 0) & (sizes > 0)
+    mean_before, mean_after = (float(part[compared].mean()) if compared.any() else 0.0 for part in (before, after))
     change: dict[str, Any] = {
         "groups": len(cells.groups),
-        "compared": int(told.sum()),
+        "compared": int(compared.sum()),
         "before": round(mean_before, 4),
         "after": round(mean_after, 4),
         "increase": round(mean_after / mean_before - 1, 4) if mean_before else 0.0,
-        "higher": int((after[told] > before[told] + 1e-12).sum()),
-        "lower": int((after[told] < before[told] - 1e-12).sum()),
+        "higher": int((after[compared] > before[compared] + 1e-12).sum()),
+        "lower": int((after[compared] < before[compared] - 1e-12).sum()),
     }
     if names:
         totals = np.add.reduceat(cells.counts, cells.starts[:-1]) if len(left) else sizes

@@ -14,6 +14,7 @@ from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
+from hf_vqa_mc.engines.gqa.settings import GqaSettings
 
 ONTOLOGY = own_ontology()
 Thing = tuple[str, tuple[int, int, int, int], list[str], list[tuple[str, str]]]
@@ -46,7 +47,7 @@ def asked(things: dict[str, Thing], *others: dict[str, Thing], seeds: int = 12) 
     return {
         one.question.text: one.answer
         for seed in range(seeds)
-        for one in questions_about(graph, ONTOLOGY, decoys, seed)
+        for one in questions_about(graph, ONTOLOGY, decoys, GqaSettings(seed=seed))
     }
 
 
@@ -232,7 +233,7 @@ def test_of_several_none_is_as_asked() -> None:
     told = {
         one.full_answer.text
         for seed in range(20)
-        for one in questions_about(graph, ONTOLOGY, decoys, seed)
+        for one in questions_about(graph, ONTOLOGY, decoys, GqaSettings(seed=seed))
         if one.row == "exist"
     }
     assert "No, there are signs but they are not red." in told

@@ -9,27 +9,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.gqa.answer_cells import AnswerCells
-from hf_vqa_mc.engines.gqa.balancing import Bounds, entropies, smoothed
+from hf_vqa_mc.engines.gqa.balancing import AnswerCells, entropies, smoothed
 from hf_vqa_mc.engines.gqa.question_table import QuestionTable
-from hf_vqa_mc.engines.gqa.selection import SelectionOptions, select_balanced
+from hf_vqa_mc.engines.gqa.selection import select_balanced
+from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.errors import InputError
 
 COUNTS = st.lists(st.integers(1, 400), min_size=1, max_size=12).map(lambda counts: sorted(counts, reverse=True))
 BOUNDS = st.builds(
-    Bounds,
+    GqaSettings,
     head=st.floats(0.2, 5),
     min_ratio=st.floats(1, 1.4),
     max_ratio=st.floats(1.4, 4),
     thin=st.floats(0.01, 0.5),
 )
-DEFAULT = Bounds()
+DEFAULT = GqaSettings()
 TYPES = ("query", "verify", "logical", "choose", "compare")
+
+
+def bounds_of(options):
+    return options.head, options.min_ratio, options.max_ratio, options.thin
 
 
 def kept_of(counts, bounds=DEFAULT):
     counts = np.array(counts, np.int64)
-    return smoothed(counts, np.array([0, len(counts)], np.int64), bounds).tolist()
+    return smoothed(counts, np.array([0, len(counts)], np.int64), *bounds_of(bounds)).tolist()
 
 
 def entropy(counts):
@@ -55,14 +59,16 @@ def table_of(rows):
         words=zeros.astype(np.int16),
         steps=zeros.astype(np.int16),
         entailed=zeros,
-        images=[f"image {number}" for number in range(images)],
-        structural_types=TYPES,
-        semantic_types=["attr"],
-        detailed_types=["any"],
-        global_groups=[f"global {number}" for number in range(max(columns[3], default=-1) + 1)],
-        local_groups=[f"local {number}" for number in range(max(columns[4], default=-1) + 1)],
-        answers=[f"answer {number}" for number in range(max(columns[5], default=-1) + 1)],
-        vocabulary=frozenset(),
+        names={
+            "image": [f"image {number}" for number in range(images)],
+            "structural": TYPES,
+            "semantic": ["attr"],
+            "detailed": ["any"],
+            "global_group": [f"global {number}" for number in range(max(columns[3], default=-1) + 1)],
+            "local_group": [f"local {number}" for number in range(max(columns[4], default=-1) + 1)],
+            "answer": [f"answer {number}" for number in range(max(columns[5], default=-1) + 1)],
+        },
+        vocabulary=0,
     )
 
 
@@ -137,7 +143,7 @@ def pushed_further(counts, kept, last):
 
 @given(st.lists(st.integers(100, 5000), min_size=2, max_size=8).map(lambda some: sorted(some, reverse=True)))
 def test_consecutive_answers_stay_within_their_ratios(counts):
-    bounds = Bounds(head=1.0, min_ratio=1.1, max_ratio=1.5, thin=0.001)
+    bounds = GqaSettings(head=1.0, min_ratio=1.1, max_ratio=1.5, thin=0.001)
     kept = kept_of(counts, bounds)
     for one, other, before, following in zip(kept, kept[1:], counts, counts[1:], strict=False):
         assert one >= min(1.1, before / following) * other - 2
@@ -163,7 +169,7 @@ def test_a_group_does_not_shrink_with_its_rarest_answers():
 @given(st.lists(COUNTS, min_size=1, max_size=5))
 def test_groups_are_smoothed_each_by_itself(groups):
     starts = np.cumsum([0, *map(len, groups)])
-    together = smoothed(np.array(list(chain(*groups)), np.int64), starts.astype(np.int64), Bounds())
+    together = smoothed(np.array(list(chain(*groups)), np.int64), starts.astype(np.int64), *bounds_of(DEFAULT))
     assert together.tolist() == list(chain(*map(kept_of, groups)))
 
 
@@ -175,8 +181,7 @@ def test_entropy_of_groups_is_in_bits():
 @settings(max_examples=60, deadline=None)
 @given(tables(), BOUNDS, st.sampled_from([{}, {"verify": 0.2, "logical": 0.1}, {"query": 0.5}]))
 def test_at_both_levels_order_stays_and_entropy_does_not_fall(table, bounds, shares):
-    options = SelectionOptions(bounds, bounds, shares)
-    kept = select_balanced(table, options, 3).kept
+    kept = select_balanced(table, replace(bounds, shares=shares, seed=3)).kept
     for groups, is_global in ((table.global_group, True), (table.local_group, False)):
         for every, left in per_group(groups, table.answer, kept).values():
             for one, count in every.items():
@@ -196,37 +201,36 @@ def test_the_selection_does_not_depend_on_the_order_of_questions(table, seed):
         for name in table.__dataclass_fields__
         if isinstance(value := getattr(table, name), np.ndarray)
     }
-    kept = select_balanced(table, SelectionOptions(), 0).kept
-    assert select_balanced(replace(table, **columns), SelectionOptions(), 0).kept.tolist() == kept[order].tolist()
+    kept = select_balanced(table, DEFAULT).kept
+    assert select_balanced(replace(table, **columns), DEFAULT).kept.tolist() == kept[order].tolist()
 
 
 def test_another_seed_takes_other_questions():
     rows = [(number // 50, number % 50, 0, 0, 0, int(number % 10 == 0), number) for number in range(1000)]
-    kept = [select_balanced(table_of(rows), SelectionOptions(), seed).kept for seed in (0, 0, 1)]
+    kept = [select_balanced(table_of(rows), GqaSettings(seed=seed)).kept for seed in (0, 0, 1)]
     assert (kept[0] == kept[1]).all()
     assert kept[0].sum() == kept[2].sum() and (kept[0] != kept[2]).any()
 
 
 def test_of_questions_that_tell_the_same_one_stays():
     rows = [(0, number, 0, -1, number, 0, number // 3) for number in range(9)]
-    options = SelectionOptions(shares={})
-    selected = select_balanced(table_of(rows), options, 0)
+    options = GqaSettings(shares={})
+    selected = select_balanced(table_of(rows), options)
     assert [int(selected.kept[place : place + 3].sum()) for place in (0, 3, 6)] == [1, 1, 1]
     assert selected.removed["redundant"] == 6
-    assert select_balanced(table_of(rows), replace(options, redundancy="none"), 0).kept.all()
+    assert select_balanced(table_of(rows), replace(options, redundancy="none")).kept.all()
 
 
 def test_the_same_content_about_two_images_is_not_redundant():
     rows = [(number, 0, 0, -1, number, 0, 5) for number in range(9)]
-    assert select_balanced(table_of(rows), SelectionOptions(shares={}), 0).kept.all()
+    assert select_balanced(table_of(rows), GqaSettings(shares={})).kept.all()
 
 
 def test_types_have_their_shares():
     rows = [(number // 40, number % 40, number % 2, -1, number % 50, number % 3, number) for number in range(6000)]
-    wide = Bounds(head=50, max_ratio=50)
-    options = SelectionOptions(wide, wide, {"verify": 0.2})
+    options = GqaSettings(head=50, max_ratio=50, shares={"verify": 0.2})
     table = table_of(rows)
-    selected = select_balanced(table, options, 0)
+    selected = select_balanced(table, options)
     verify = (table.structural[selected.kept] == 1).sum() / selected.kept.sum()
     assert verify == pytest.approx(0.2, abs=0.02)
     assert selected.kept[table.structural == 0].all()
@@ -234,18 +238,18 @@ def test_types_have_their_shares():
 
 def test_what_was_taken_and_what_is_kept_is_everything():
     rows = [(n // 50, n % 50, n % 3, n % 2, n % 7, int(n % 13 == 0), n // 2) for n in range(2000)]
-    selected = select_balanced(table_of(rows), SelectionOptions(), 0)
+    selected = select_balanced(table_of(rows), DEFAULT)
     assert sum(selected.removed.values()) + selected.kept.sum() == 2000
     assert all(count >= 0 for count in selected.removed.values())
 
 
 def test_no_questions_are_selected_from_none():
-    assert select_balanced(table_of([]), SelectionOptions(), 0).kept.tolist() == []
+    assert select_balanced(table_of([]), DEFAULT).kept.tolist() == []
 
 
 def test_a_group_without_a_global_label_is_balanced_locally():
     rows = [(n, 0, 1, -1, 0, int(n % 10 == 0), n) for n in range(1000)]
-    left = Counter(table_of(rows).answer[select_balanced(table_of(rows), SelectionOptions(shares={}), 0).kept])
+    left = Counter(table_of(rows).answer[select_balanced(table_of(rows), GqaSettings(shares={})).kept])
     assert left[1] == 100 and 100 < left[0] <= 110
 
 
@@ -254,7 +258,7 @@ def test_global_quotas_are_taken_where_an_answer_is_most_frequent():
     rows = [(n, 0, 0, 0, 0, 0, n) for n in range(900)] + [(900 + n, 0, 0, 0, 0, 1, n) for n in range(60)]
     rows += [(960 + n, 0, 0, 0, 1, n % 2, n) for n in range(400)]
     table = table_of(rows)
-    kept = select_balanced(table, SelectionOptions(shares={}), 0).kept
+    kept = select_balanced(table, GqaSettings(shares={})).kept
     assert kept[960:].sum() >= 350
     assert kept[:900].sum() < 300
 
@@ -270,16 +274,16 @@ def test_cells_are_in_falling_order_of_their_questions():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"global_bounds": Bounds(head=0)}, "head is 0"),
-        ({"local_bounds": Bounds(min_ratio=0.9)}, "min_ratio is 0.9"),
-        ({"local_bounds": Bounds(max_ratio=1.01)}, "max_ratio is 1.01"),
-        ({"local_bounds": Bounds(thin=float("nan"))}, "thin is nan"),
+        ({"head": 0}, "--head 0.0: expected a number above 0"),
+        ({"min_ratio": 0.9}, "--min-ratio 0.9: expected a number of 1 or more"),
+        ({"max_ratio": 1.01}, "--max-ratio 1.01: expected min_ratio"),
+        ({"thin": float("nan")}, "--thin nan: expected a number between 0 and 1"),
         ({"redundancy": "contents"}, "did you mean 'content'"),
         ({"shares": {"verfy": 0.2}}, "did you mean 'verify'"),
         ({"shares": {"verify": 0}}, "verify is 0"),
         ({"shares": {"verify": 0.7, "query": 0.7}}, "add up to 1.4"),
     ],
 )
-def test_options_that_cannot_be_are_told(options, message):
+def test_options_out_of_range_are_named(options, message):
     with pytest.raises(InputError, match=message):
-        select_balanced(table_of([(0, 0, 1, 0, 0, 0, 0)]), SelectionOptions(**options), 0)
+        GqaSettings(**options)

@@ -5,13 +5,13 @@ import lzma
 
 import pytest
 
-from hf_vqa_mc.engines.gqa.choices import Choices
+from hf_vqa_mc.engines.gqa.dataset_files import Choices, graph_record, question_record
+from hf_vqa_mc.engines.gqa.entailment import Entailments
 from hf_vqa_mc.engines.gqa.executor import SHORT, run
 from hf_vqa_mc.engines.gqa.generate import generate
 from hf_vqa_mc.engines.gqa.program import Step, joined
 from hf_vqa_mc.engines.gqa.question import Question, sentence
 from hf_vqa_mc.engines.gqa.question_table import QuestionColumns
-from hf_vqa_mc.engines.gqa.records import graph_record, question_record
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from tests.engines.gqa.entailment_worlds import ONTOLOGY
 
@@ -25,7 +25,8 @@ def asked(real_data, tmp_path_factory):
     graphs = json.load(lzma.open(real_data / "gqa" / "minyus100__val_sceneGraphs.json.xz"))
     file = folder / "train_sceneGraphs.json"
     file.write_text(json.dumps(dict(list(graphs.items())[:N_IMAGES])))
-    made = generate([file], folder / "made").output
+    made = folder / "made"
+    generate([file], made)
     found = []
     for path in made.glob("*_balanced_questions.json"):
         split = path.name.partition("_")[0]
@@ -76,8 +77,8 @@ def test_of_two_that_are_compared_one_is_the_answer():
     full = sentence([("the", ""), ("apple", "apple"), ("is smaller than the", ""), ("table", "table")], ".")
     asked = sentence([("which is smaller, the food or the table", "")], "?")
     question = Question("compare", "comparativeChoose", program, found, asked, answer, full, "food", "09smaller-a_t")
-    columns = QuestionColumns({"compare": ("compare", "attr")})
-    columns.add("1", [question], [[]], [0])
-    record = question_record(question, "1", ("compare", "attr"))
+    columns = QuestionColumns()
+    columns.add("1", [question], Entailments([[]], [[0]], [0]))
+    record = question_record(question, "1")
     line = Choices(columns.table()).line(0, record, graph_record(graph))
     assert json.loads(line) == {"valid": ["apple", "table"], "plausible": ["apple"]}

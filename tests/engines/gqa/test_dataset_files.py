@@ -8,26 +8,19 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hf_vqa_mc.engines.gqa.dataset_files import write_dataset
+from hf_vqa_mc.engines.gqa.dataset_files import Spilled, graph_record, question_id, question_record, write_dataset
 from hf_vqa_mc.engines.gqa.entailment import entailments
 from hf_vqa_mc.engines.gqa.executor import run
+from hf_vqa_mc.engines.gqa.generate import split_of
 from hf_vqa_mc.engines.gqa.program import Step, then
 from hf_vqa_mc.engines.gqa.question import Question, sentence
-from hf_vqa_mc.engines.gqa.records import graph_record, question_id, question_record
-from hf_vqa_mc.engines.gqa.selection import SelectionOptions, select_balanced
-from hf_vqa_mc.engines.gqa.spilled import Spilled
-from hf_vqa_mc.engines.gqa.splitting import SPLITS, check_splits, split_of
+from hf_vqa_mc.engines.gqa.selection import select_balanced
+from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
 from hf_vqa_mc.engines.gqa.statistics import dataset_statistics
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.gqa import gqa_score
 from tests.engines.gqa.entailment_worlds import ONTOLOGY, SceneGraph, SceneObject
 
-TYPES = {
-    "query": ("query", "attr"),
-    "verify": ("verify", "attr"),
-    "choose": ("choose", "attr"),
-    "cat": ("query", "cat"),
-}
 COLORS = ("red", "crimson", "green")
 
 
@@ -46,10 +39,19 @@ def asked(graph):
     name, color = graph.objects["7"].name, graph.objects["7"].values["color"][0]
     there = (Step("select", (name,)),)
     programs = [
-        ("query", "directOf", then(there, "query", "color"), "color", f"10q-{name}_color"),
-        ("choose", "chooseAttr", then(there, "choose", "color", "red", "green"), "color", f"10c-{name}_color"),
-        ("cat", "category", then((Step("select", ("fruit",)),), "query", "name"), "fruit", "11q-fruit"),
-        *(("verify", "verifyAttr", then(there, "verify", "color", one), "", f"06-{name}_{one}") for one in COLORS),
+        ("query attribute", "directOf", then(there, "query", "color"), "color", f"10q-{name}_color"),
+        (
+            "choose attribute",
+            "chooseAttr",
+            then(there, "choose", "color", "red", "green"),
+            "color",
+            f"10c-{name}_color",
+        ),
+        ("query category", "category", then((Step("select", ("fruit",)),), "query", "name"), "fruit", "11q-fruit"),
+        *(
+            ("verify attribute", "verifyAttr", then(there, "verify", "color", one), "", f"06-{name}_{one}")
+            for one in COLORS
+        ),
     ]
     found = []
     for row, detailed, program, group, local in programs:
@@ -67,14 +69,14 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     names = [name for name, weight in (("apple", 3), ("banana", 1)) for _ in range(weight)]
     colors = [color for color, weight in (("red", 5), ("green", 2)) for _ in range(weight)]
-    with Spilled(folder, TYPES) as spilled:
+    with Spilled(folder) as spilled:
         for number, (name, color, _) in enumerate(product(names, colors, range(2))):
             graph = graph_of(str(1000 + number), name, color)
             questions = asked(graph)
             spilled.add(graph, questions, entailments(questions, graph, ONTOLOGY))
         table = spilled.table()
-        selected = select_balanced(table, SelectionOptions(shares={}), 0)
-        splits = [split_of(image, 0, {"train": 0.6, "val": 0.4}) for image in table.images]
+        selected = select_balanced(table, GqaSettings(shares={}))
+        splits = [split_of(image, 0, {"train": 0.6, "val": 0.4}) for image in table.names["image"]]
         write_dataset(folder, spilled, table, selected.kept, splits)
     return folder, table, selected, splits
 
@@ -117,7 +119,7 @@ def test_balanced_questions_are_those_of_all_that_are_marked(made):
 
 def test_all_questions_about_an_image_and_its_graph_are_in_one_split(made):
     folder, table, _, splits = made
-    of_image = dict(zip(table.images, splits, strict=True))
+    of_image = dict(zip(table.names["image"], splits, strict=True))
     for name in ("all_questions", "balanced_questions"):
         for split, records in read(folder, name).items():
             assert {of_image[record["imageId"]] for record in records.values()} == {split}
@@ -180,28 +182,22 @@ def test_statistics_add_up(made):
     assert color["entropy"][1] > color["entropy"][0]
 
 
-def test_spilled_files_are_gone_at_the_end(made):
-    assert not list(made[0].glob("*.spilled"))
+def test_nothing_but_the_dataset_is_in_the_folder(made):
+    names = ("all_questions", "balanced_questions", "choices", "sceneGraphs")
+    assert {path.name for path in made[0].iterdir()} == {f"{s}_{n}.json" for s in ("train", "val") for n in names}
 
 
 def test_an_image_that_comes_twice_is_an_error(tmp_path):
     graph = graph_of("5", "apple", "red")
-    with Spilled(tmp_path, TYPES) as spilled:
+    with Spilled(tmp_path) as spilled:
         spilled.add(graph, [], entailments([], graph, ONTOLOGY))
         with pytest.raises(InputError, match="image '5' comes more than once"):
             spilled.add(graph, [], entailments([], graph, ONTOLOGY))
 
 
-def test_a_row_without_types_is_an_error(tmp_path):
-    graph = graph_of("5", "apple", "red")
-    questions = asked(graph)
-    with Spilled(tmp_path, {"verfy": ("verify", "attr")}) as spilled, pytest.raises(InputError, match="unknown row"):
-        spilled.add(graph, questions, entailments(questions, graph, ONTOLOGY))
-
-
 def test_a_split_without_balanced_questions_is_an_empty_file(tmp_path):
     graph = graph_of("5", "apple", "red")
-    with Spilled(tmp_path, TYPES) as spilled:
+    with Spilled(tmp_path) as spilled:
         spilled.add(graph, [], entailments([], graph, ONTOLOGY))
         write_dataset(tmp_path, spilled, spilled.table(), np.zeros(0, np.bool_), ["val"])
     assert json.loads((tmp_path / "val_balanced_questions.json").read_text()) == {}
@@ -230,9 +226,9 @@ def test_a_graph_is_written_without_places_and_with_its_boxes():
 
 def test_the_answer_points_at_the_object_whose_name_it_is():
     by_row = {question.row: question for question in asked(graph_of("5", "apple", "red"))}
-    pointed = {row: question_record(question, "5", ("", ""))["annotations"] for row, question in by_row.items()}
-    assert pointed["cat"]["answer"] == {"0": "7"}
-    assert pointed["query"]["answer"] == {}
+    pointed = {row: question_record(question, "5")["annotations"] for row, question in by_row.items()}
+    assert pointed["query category"]["answer"] == {"0": "7"}
+    assert pointed["query attribute"]["answer"] == {}
 
 
 def test_images_are_split_in_their_shares_whatever_else_there_is():
@@ -241,9 +237,7 @@ def test_images_are_split_in_their_shares_whatever_else_there_is():
     assert [split_of("12", seed) for seed in range(30)] != [split_of("13", seed) for seed in range(30)]
 
 
-@pytest.mark.parametrize(
-    "splits", [{}, {"train": 0.7, "val": 0.4}, {"train": 1.2, "val": -0.2}, {"train": float("nan")}]
-)
+@pytest.mark.parametrize("splits", [{}, {"train": 0.7, "val": 0.4}])
 def test_shares_that_are_no_split_are_an_error(splits):
     with pytest.raises(InputError, match="add up to 1"):
-        check_splits(splits)
+        GqaSettings(splits=splits)

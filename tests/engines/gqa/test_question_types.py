@@ -17,16 +17,17 @@ from hf_vqa_mc.engines.gqa.executor import NO, YES, run
 from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question import Question
-from hf_vqa_mc.engines.gqa.question_types import ROWS, questions_about
-from hf_vqa_mc.engines.gqa.question_types.asking import MOST, Limits, discloses
+from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES, questions_about
+from hf_vqa_mc.engines.gqa.question_types.asking import discloses
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.gqa.scene_graph_files import read_gqa_graphs
+from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.gqa.wording import with_article
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, HandmadeDecoys, LyingDecoys, graph_of, graphs, thing
 
-NO_LIMITS = Limits(dict.fromkeys(ROWS, 10_000))
+NO_LIMITS = dict.fromkeys(QUESTION_TYPES, 10_000)
 OF_HAT = (
     r"(What is the color of|(Of )?(what|What|which|Which) color (is|do you think|does)) the hat (that )?the boy is "
     r"wearing( is| have)?"
@@ -36,8 +37,14 @@ HAT_NOT_RED = (
 )
 
 
-def asked(graph: SceneGraph, seed: int = 0, limits: Limits | None = None, decoys: object = None) -> list[Question]:
-    return list(questions_about(graph, ONTOLOGY, decoys or HandmadeDecoys(), seed, limits))  # type: ignore[arg-type]
+def unlimited(seed: int) -> GqaSettings:
+    return GqaSettings(seed=seed, most=NO_LIMITS)
+
+
+def asked(
+    graph: SceneGraph, seed: int = 0, limits: dict[str, int] | None = None, decoys: object = None
+) -> list[Question]:
+    return list(questions_about(graph, ONTOLOGY, decoys or HandmadeDecoys(), GqaSettings(seed=seed, most=limits)))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -103,9 +110,9 @@ def test_every_row_asks_what_the_image_shows(kitchen: list[Question], row: str, 
 
 
 def test_all_23_rows_of_the_table_are_there_and_asked(kitchen: list[Question]) -> None:
-    assert len(ROWS) == 23 == len(MOST)
-    assert set(Counter(question.row for question in kitchen)) == set(ROWS)
-    assert Counter(row.structural for row in ROWS.values()) == {
+    assert len(QUESTION_TYPES) == 23
+    assert set(Counter(question.row for question in kitchen)) == set(QUESTION_TYPES)
+    assert Counter(row.structural for row in QUESTION_TYPES.values()) == {
         "query": 4,
         "verify": 5,
         "choose": 5,
@@ -199,7 +206,7 @@ def test_the_same_seed_gives_the_same_questions_and_another_gives_others() -> No
 
 
 def test_the_limits_are_kept_and_rows_without_one_are_left_out() -> None:
-    rows = Counter(question.row for question in asked(KITCHEN, 0, Limits({"exist": 3, "query attribute": 2})))
+    rows = Counter(question.row for question in asked(KITCHEN, 0, {"exist": 3, "query attribute": 2}))
     assert rows == {"exist": 3, "query attribute": 2}
 
 
@@ -217,7 +224,7 @@ def test_real_images_give_many_questions_and_none_that_its_program_answers_other
     raw = islice(read_gqa_graphs(PublishedFile(path.name, path)), 15)
     graphs = [graph for one in raw if (graph := normalise(one, ontology, problems)) is not None]
     decoys = Distractors.learn(graphs, ontology)
-    found = [one for graph in graphs for one in questions_about(graph, ontology, decoys, 0, None, left_out)]
+    found = [one for graph in graphs for one in questions_about(graph, ontology, decoys, GqaSettings(), left_out)]
     assert len(found) > 50 * len(graphs) > 0
     assert not [reason for reason in left_out if reason.startswith("mismatch")], left_out
     assert len({one.row for one in found}) >= 20
@@ -225,13 +232,13 @@ def test_real_images_give_many_questions_and_none_that_its_program_answers_other
 
 def test_an_unknown_row_in_the_limits_is_an_error() -> None:
     with pytest.raises(InputError, match="did you mean 'exist'"):
-        asked(KITCHEN, 0, Limits({"exists": 3}))
+        asked(KITCHEN, 0, {"exists": 3})
 
 
 def test_decoys_that_are_so_make_no_wrong_question() -> None:
     left_out: Counter[str] = Counter()
     for seed in range(20):
-        for question in questions_about(KITCHEN, ONTOLOGY, LyingDecoys(), seed, NO_LIMITS, left_out):
+        for question in questions_about(KITCHEN, ONTOLOGY, LyingDecoys(), unlimited(seed), left_out):
             assert run(question.program, KITCHEN, ONTOLOGY).answer == question.answer
             last = question.program[-1]
             assert last.operation != "choose" or last.argument[1] != last.argument[2]
@@ -247,13 +254,15 @@ def test_an_image_without_anything_to_ask_gives_no_questions() -> None:
 @given(graphs(), st.integers(0, 999))
 def test_every_question_about_any_image_is_answered_by_its_program(graph: SceneGraph, seed: int) -> None:
     left_out: Counter[str] = Counter()
-    found = list(questions_about(graph, ONTOLOGY, HandmadeDecoys(), seed, NO_LIMITS, left_out))
+    found = list(questions_about(graph, ONTOLOGY, HandmadeDecoys(), unlimited(seed), left_out))
     assert not [reason for reason in left_out if reason.startswith("mismatch")], left_out
     assert len({one.question.text for one in found}) == len(found)
     for one in found:
         result = run(one.program, graph, ONTOLOGY)
         assert (result.answer, result.found) == (one.answer, one.found)
-        assert (ROWS[one.row].structural in ("verify", "logical") or "all" in one.row) <= (one.answer in (YES, NO))
+        assert (QUESTION_TYPES[one.row].structural in ("verify", "logical") or "all" in one.row) <= (
+            one.answer in (YES, NO)
+        )
         assert not ("query" in one.row and discloses(one.question.text, one.answer))
 
 

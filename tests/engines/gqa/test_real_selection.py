@@ -19,15 +19,15 @@ def made(real_data, tmp_path_factory):
     graphs = json.load(lzma.open(real_data / "gqa" / "minyus100__train_sceneGraphs.json.xz"))
     file = folder / "train_sceneGraphs.json"
     file.write_text(json.dumps(dict(list(graphs.items())[:N_IMAGES])))
-    made = generate([file], folder / "made")
+    statistics = generate([file], folder / "made")
     records = {}
-    for path in sorted(made.output.glob("*_all_questions.json")):
+    for path in sorted((folder / "made").glob("*_all_questions.json")):
         records |= json.loads(path.read_text())
-    return made, records
+    return folder / "made", statistics, records
 
 
 def test_gold_answers_are_consistent(made):
-    folder, records = made[0].output, made[1]
+    folder, _, records = made
     told = {name: record["answer"] for name, record in records.items()}
     choices = {}
     for path in folder.glob("*_choices.json"):
@@ -37,7 +37,7 @@ def test_gold_answers_are_consistent(made):
 
 
 def test_a_wrong_answer_to_what_follows_is_seen(made):
-    records = made[1]
+    records = made[2]
     told = {name: record["answer"] for name, record in records.items()}
     balanced = [record for record in records.values() if record["isBalanced"] and record["entailed"]]
     follow = next(name for record in balanced for name in record["entailed"] if not records[name]["isBalanced"])
@@ -47,7 +47,7 @@ def test_a_wrong_answer_to_what_follows_is_seen(made):
 @pytest.mark.parametrize("level", ["global", "local"])
 def test_answers_keep_their_order_in_every_group(made, level):
     before, after = defaultdict(Counter), defaultdict(Counter)
-    for record in made[1].values():
+    for record in made[2].values():
         group = record["groups"][level]
         if group is not None:
             before[group][record["answer"]] += 1
@@ -62,7 +62,7 @@ def test_answers_keep_their_order_in_every_group(made, level):
 
 
 def test_the_entropy_of_no_group_is_lower(made):
-    entropy = made[0].statistics["entropy"]
+    entropy = made[1]["entropy"]
     assert entropy["global_groups"]["lower"] == entropy["local_groups"]["lower"] == 0
     assert entropy["global_groups"]["after"] > entropy["global_groups"]["before"]
     assert entropy["answers"]["after"] > entropy["answers"]["before"]
@@ -70,6 +70,6 @@ def test_the_entropy_of_no_group_is_lower(made):
 
 def test_hardly_two_balanced_questions_of_an_image_have_the_same_program(made):
     """None but those that came back for the order of answers."""
-    balanced = [record for record in made[1].values() if record["isBalanced"]]
+    balanced = [record for record in made[2].values() if record["isBalanced"]]
     programs = Counter((record["imageId"], record["semanticStr"]) for record in balanced)
     assert len(programs) > 0.98 * len(balanced)

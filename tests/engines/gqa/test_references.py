@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.executor import find
 from hf_vqa_mc.engines.gqa.question import sentence
-from hf_vqa_mc.engines.gqa.references import Fact, Reference, ReferenceOptions, References
+from hf_vqa_mc.engines.gqa.references import Fact, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, SceneGraph
+from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.rng import Chance
 from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, graph_of, graphs, thing
 
 
 def references(graph: SceneGraph, **options: float) -> References:
-    return References(graph, ONTOLOGY, {}, ReferenceOptions(**options))  # type: ignore[arg-type]
+    return References(graph, ONTOLOGY, {}, GqaSettings(**options))  # type: ignore[arg-type]
 
 
 def texts(found: list[Reference]) -> set[str]:
@@ -30,11 +31,11 @@ def picked(graph: SceneGraph, key: str, hidden: set[Fact] = frozenset(), **optio
 
 
 def test_the_only_one_of_its_name_is_referred_to_directly() -> None:
-    assert texts(picked(KITCHEN, "9", indirect=0.0, category=0.0)) == {"the dog"}
+    assert texts(picked(KITCHEN, "9", indirect=0.0, by_category=0.0)) == {"the dog"}
 
 
 def test_the_only_one_of_its_category_may_be_called_by_it() -> None:
-    assert texts(picked(KITCHEN, "9", indirect=0.0, category=1.0)) == {"the animal"}
+    assert texts(picked(KITCHEN, "9", indirect=0.0, by_category=1.0)) == {"the animal"}
 
 
 def test_one_of_two_is_told_apart_by_what_only_it_has() -> None:

@@ -13,10 +13,10 @@ from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.program import then
 from hf_vqa_mc.engines.gqa.question_types import questions_about
-from hf_vqa_mc.engines.gqa.question_types.asking import Limits
 from hf_vqa_mc.engines.gqa.relation_names import RelationTable
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
+from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.rng import Chance
 
 OWN = own_ontology()
@@ -32,11 +32,10 @@ def _graph(*objects: tuple[str, tuple[int, int, int, int], list[str]], ontology:
 
 def _texts(graph: SceneGraph, row: str, ontology: Ontology = OWN) -> set[str]:
     decoys = Distractors.learn([graph], ontology)
-    limits = Limits({row: 1_000})
     return {
         question.question.text
         for seed in range(20)
-        for question in questions_about(graph, ontology, decoys, seed, limits)
+        for question in questions_about(graph, ontology, decoys, GqaSettings(seed=seed, most={row: 1_000}))
     }
 
 
@@ -141,10 +140,11 @@ def test_a_long_answer_denies_only_what_is_settled() -> None:
     )
     other = _graph(("pillow", (0, 0, 90, 90), ["white"]), ("clock", (0, 200, 40, 40), []), ("dog", (9, 9, 9, 9), []))
     decoys = Distractors.learn([graph, other], OWN)
+    most = {"exist and": 100, "exist or": 100}
     found = [
         question.full_answer.text
         for seed in range(60)
-        for question in questions_about(graph, OWN, decoys, seed, Limits({"exist and": 100, "exist or": 100}))
+        for question in questions_about(graph, OWN, decoys, GqaSettings(seed=seed, most=most))
     ]
     assert any("pillow" in text for text in found)
     assert not any("white pillow" in text for text in found)

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Known, find, has_value, run
@@ -11,22 +10,13 @@ from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.patterns import Pattern
 from hf_vqa_mc.engines.gqa.program import Program, Step, then
 from hf_vqa_mc.engines.gqa.question import Part, Question, sentence
-from hf_vqa_mc.engines.gqa.reference import NO_FACTS, Fact, Reference, ReferenceOptions
+from hf_vqa_mc.engines.gqa.reference import NO_FACTS, Fact, Reference
 from hf_vqa_mc.engines.gqa.references import References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
+from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.gqa.spoken_of import LIVING, OWN_NAME_ONLY, PEOPLE, PICTURES, TOO_WIDE, YOUNG
 from hf_vqa_mc.engines.gqa.wording import PARTITIVES, POSITIONS, Phrase, Said, as_category, called, predicate
 from hf_vqa_mc.engines.rng import Chance
-
-MOST: Mapping[str, int] = {
-    "query global": 3, "verify global": 2, "choose global": 2,
-    "query attribute": 40, "verify attribute": 32, "logical attribute": 20, "choose attribute": 28,
-    "exist": 26, "exist relation": 28, "exist or": 10, "exist and": 10,
-    "query category": 20, "choose category": 12,
-    "query relation": 44, "verify relation": 32, "choose relation": 24, "choose object": 12,
-    "compare": 4, "common": 4, "same": 6, "different": 6, "same all": 3, "different all": 3,
-}  # fmt: skip
-"""Questions of each row about one image at most. GQA has 200 about one (22,669,678 of 113,018 images, Sect. 4.1)."""
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
 _WORDS = re.compile(r"[a-z0-9'-]+")
@@ -53,15 +43,6 @@ class Decoys(Protocol):
         """A relation that excludes one that holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How many questions are asked about an image, and how."""
-
-    most: Mapping[str, int] = field(default_factory=lambda: MOST)
-    """row to the most questions of it; a row that is not in it is not asked"""
-    references: ReferenceOptions = field(default_factory=ReferenceOptions)
-
-
 class Asking:
     """One image while it is asked about."""
 
@@ -70,12 +51,11 @@ class Asking:
         graph: SceneGraph,
         ontology: Ontology,
         decoys: Decoys,
-        seed: int,
-        limits: Limits,
+        settings: GqaSettings,
         left_out: Counter[str] | None = None,
     ) -> None:
         """left_out: counts the questions that were not asked, by reason."""
-        self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, seed
+        self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, settings.seed
         self.known: Known = {}
         self.left_out: Counter[str] = Counter() if left_out is None else left_out
         self._all_of: dict[str, tuple[str, ...]] = {}
@@ -83,7 +63,7 @@ class Asking:
         pictures = {self.kind(key) for key in graph.objects} | graph.unclear
         self._not_said = frozenset(PICTURES if not pictures.isdisjoint(PICTURES) else ())
         """words for the image that one of its objects is called by"""
-        self.references = References(graph, ontology, self.known, limits.references)
+        self.references = References(graph, ontology, self.known, settings)
         self.objects = [key for key in graph.objects if self.references.askable(key)]
         """of what can be asked about by itself"""
 

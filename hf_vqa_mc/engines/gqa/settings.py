@@ -1,0 +1,105 @@
+"""How questions are generated from scene graphs (Hudson and Manning 2019, Sect. 3); light to import."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.options import FRACTION, POSITIVE, SEED, check_options, option
+
+SPLITS: Mapping[str, float] = {"train": 0.7, "val": 0.1, "test": 0.1, "challenge": 0.1}
+"""Sect. 3.5, where challenge has "19%": with that they would add up to 109%."""
+SHARES: Mapping[str, float] = {"verify": 0.25, "logical": 0.12}
+"""Ours: the paper gives no numbers. Yes and no are the answers to most questions that can be made."""
+BALANCING = "Balancing (Sect. 3.5, appendix B)"
+
+
+@dataclass(frozen=True)
+class GqaSettings:
+    """Which questions are asked, how references are chosen, and how answers are balanced.
+
+    The paper gives no numbers for balancing: the defaults are ours.
+
+    Raises:
+        InputError: an option is out of range or names an unknown split or type.
+    """
+
+    splits: Mapping[str, float] = option(
+        "Fraction of the images per split: train, val, test, challenge.", factory=lambda: dict(SPLITS), separator=","
+    )
+    keep_splits: bool = option("Images keep the split that their file is named after (train_...).", False)
+    head: float = option(
+        "The more frequent answers of a group hold at most this many times the questions of the rest.",
+        1.0,
+        check=POSITIVE,
+        panel=BALANCING,
+    )
+    min_ratio: float = option(
+        "An answer keeps at least this many times the questions of the next one, or the ratio there was.",
+        1.05,
+        check=("a number of 1 or more", lambda value: 1 <= value < float("inf")),
+        panel=BALANCING,
+    )
+    max_ratio: float = option(
+        "An answer keeps at most this many times the questions of the next one; at least min_ratio.",
+        1.5,
+        check=POSITIVE,
+        panel=BALANCING,
+    )
+    thin: float = option(
+        "Rest of less than this fraction of a group sets no bound; else a group would shrink with its rarest answers.",
+        0.1,
+        check=("a number between 0 and 1", lambda value: 0 < value < 1),
+        cli=False,
+    )
+    shares: Mapping[str, float] = option(
+        "Fraction of structural types among the balanced questions, such as query=0.4,verify=0.3; others stay.",
+        factory=lambda: dict(SHARES),
+        separator=",",
+        panel=BALANCING,
+    )
+    redundancy: Literal["content", "none"] = option(
+        "Questions about an image that are dropped first: 'content', all but one that state the same; 'none'.",
+        "content",
+        cli=False,
+    )
+    depth: int = option(
+        "Modifiers nested in one reference, at most.", 2, check=("0 or more", lambda value: value >= 0)
+    )
+    indirect: float = option(
+        "Fraction of references with a modifier where the name alone is clear.", 0.45, check=FRACTION, cli=False
+    )
+    by_category: float = option(
+        "Fraction of references by category (this animal) where the name is clear.",
+        0.25,
+        check=FRACTION,
+        cli=False,
+    )
+    most: Mapping[str, int] | None = option(
+        "Question type (see `question_types.QUESTION_TYPES`) to the most questions per image; others are not asked.",
+        None,
+        cli=False,
+    )
+    seed: int = option("Random seed.", 0, check=SEED)
+
+    def __post_init__(self) -> None:
+        from hf_vqa_mc.scoring.gqa_types import STRUCTURAL_TYPES
+
+        check_options(self)
+        if self.max_ratio < self.min_ratio:
+            raise InputError(f"--max-ratio {self.max_ratio}: expected min_ratio ({self.min_ratio}) or more")
+        _check_fractions("--splits", "split", self.splits, SPLITS)
+        if abs(sum(self.splits.values()) - 1) > 1e-6:
+            listed = ", ".join(f"{name} {share:g}" for name, share in self.splits.items()) or "none"
+            raise InputError(f"--splits: {listed}; expected fractions that add up to 1")
+        _check_fractions("--shares", "structural type", self.shares, STRUCTURAL_TYPES)
+        if (total := sum(self.shares.values())) > 1 + 1e-9:
+            raise InputError(f"--shares: they add up to {total:g}, expected 1 at most")
+
+
+def _check_fractions(flag: str, what: str, given: Mapping[str, float], known: Iterable[str]) -> None:
+    for name, fraction in given.items():
+        if name not in known:
+            raise unknown_name(what, name, known)
+        if not 0 < fraction <= 1:
+            raise InputError(f"{flag}: {name} is {fraction}, expected above 0 and up to 1")
