@@ -1,7 +1,8 @@
 """Declarations of one kind by name: sources, decoy kinds, schemes, models, probes, layouts."""
 
 from collections.abc import Iterator, Mapping
-from typing import Generic, Protocol, TypeVar
+from pkgutil import resolve_name
+from typing import Generic, Protocol, TypeVar, cast
 
 from hf_vqa_mc.errors import unknown_name
 
@@ -23,6 +24,7 @@ class Listing(Mapping[str, N], Generic[N]):
     Args:
         what: they are, for messages: ``source``.
         declarations: to begin with.
+        homes: more of them, name to ``package.module:NAME``, imported when first used; their names are known at once.
 
     >>> from hf_vqa_mc.listing import Listing
     >>> from types import SimpleNamespace
@@ -32,9 +34,9 @@ class Listing(Mapping[str, N], Generic[N]):
     ['vqa', 'mine']
     """
 
-    def __init__(self, what: str, *declarations: N) -> None:
+    def __init__(self, what: str, *declarations: N, homes: Mapping[str, str] | None = None) -> None:
         self.what = what
-        self._declared: dict[str, N] = {}
+        self._declared: dict[str, N | str] = dict(homes or {})
         for declaration in declarations:
             self.add(declaration)
 
@@ -60,10 +62,13 @@ class Listing(Mapping[str, N], Generic[N]):
         """
         if name not in self._declared:
             raise unknown_name(self.what, name, self._declared)
-        return self._declared[name]
+        return self[name]
 
     def __getitem__(self, name: str) -> N:
-        return self._declared[name]
+        found = self._declared[name]
+        if isinstance(found, str):
+            found = self._declared[name] = cast(N, resolve_name(found))
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._declared)

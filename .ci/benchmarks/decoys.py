@@ -28,7 +28,7 @@ from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.schema import ChoiceKind
-from hf_vqa_mc.sources import read_triplets
+from hf_vqa_mc.sources.reading import read_triplets
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.normalisation import comparable, squeezed, words
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors

@@ -244,9 +244,9 @@ benchmark's: vqa-mc audit FILE):
 
 def real_step() -> str:
     """What to type for real questions."""
-    from hf_vqa_mc.sources import find_source
+    from hf_vqa_mc.sources import SOURCES
 
     return f"""\
-Then the same from real questions, such as COCO-QA's ({find_source("cocoqa").homepage}), into the same folder:
+Then the same from real questions, such as COCO-QA's ({SOURCES["cocoqa"].homepage}), into the same folder:
 
   vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt"""

@@ -15,9 +15,10 @@ from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.dataset.open_ended import all_there, sorted_out
 from hf_vqa_mc.dataset.output_folder import check_output
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources import Source, find_source
-from hf_vqa_mc.sources.generated import as_found
-from hf_vqa_mc.sources.open_ended import Reading, distinct_images, source_files
+from hf_vqa_mc.sources import SOURCES
+from hf_vqa_mc.sources.open_ended import Reading, distinct_images
+from hf_vqa_mc.sources.reading import open_source
+from hf_vqa_mc.sources.source import Source
 from hf_vqa_mc.version import __version__
 
 Progress = Callable[[str, int, int], None]
@@ -78,10 +79,10 @@ def build_dataset(
     """
     place, files = Path(output), None if images is None else Path(images)
     folder = None if data_dir is None else Path(data_dir)
-    about = as_found(find_source(source), folder)
-    named, chosen = sorted_out(about, variants)
+    opened = open_source(SOURCES.find(source), folder)
+    named, chosen = sorted_out(opened.source, variants)
     origins = Origins(decoys, orig, None if plausible is None else Path(plausible))
-    check_names(source, named or None, origins)
+    check_names(opened.source, named or None, origins)
     check_folder_name(place.absolute().name)
     check_output(place.absolute().resolve())
     if embed_images and files is None:
@@ -90,10 +91,9 @@ def build_dataset(
         raise InputError(f"images {files}: no such folder")
     use_threads(workers)
     with_choices = named is None or bool(named)
-    published = source_files(about, folder) if about.open_ended else None
-    if chosen is None and published:
-        with_choices, chosen = all_there(about, published)
-    readings = [Reading(config, published) for config in chosen or () if published]
+    if chosen is None and opened.source.open_ended:
+        with_choices, chosen = all_there(opened.source, opened.files)
+    readings = [Reading(config, opened.files) for config in chosen or ()]
     if embed_images and readings:
         raise InputError(
             f"--embed-images: {readings[0].config.name} holds no images; leave it out (--variants iou_qou), or leave "
@@ -101,18 +101,18 @@ def build_dataset(
         )
     made = None
     if with_choices:
-        made = gather(source, folder, named, word_vectors, origins, settings or Settings(), progress)
+        made = gather(opened, named, word_vectors, origins, settings or Settings(), progress)
     found = None
     if files is not None:
         asked = [made.triplets.select(["image_id", "image_file"])] if made else []
-        asked += [distinct_images(reading.config, published) for reading in readings if published]
+        asked += [distinct_images(reading.config, opened.files) for reading in readings]
         found = find_images(pa.concat_tables(asked), files, progress)
     before = read_inventory(place) or {"sources": {}}
     inventory = write_folder(
         place,
         source,
         build_variants(made.triplets, made.names, made.vectors, made.settings, progress) if made else (),
-        about=about_source(about),
+        about=about_source(opened.source),
         made_with=made.made_with(__version__, decoys) if made else published_only(__version__),
         open_ended=readings,
         images=found,

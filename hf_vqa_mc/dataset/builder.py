@@ -1,10 +1,10 @@
 """The same rows as a ``datasets`` builder, without a folder: ``VqaMc``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import datasets
 import datasets.exceptions
@@ -13,12 +13,14 @@ import pyarrow as pa
 from hf_vqa_mc.dataset import RECIPES, Settings, build_variants
 from hf_vqa_mc.dataset.build import about_source
 from hf_vqa_mc.dataset.fingerprint import code_state, fingerprint, input_state, vectors_state
-from hf_vqa_mc.dataset.ingredients import GENERATED, Ingredients, Origins, Progress, gather
+from hf_vqa_mc.dataset.ingredients import GENERATED, Ingredients, Origins, Progress, check_names, gather
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.schema import features_of, multiple_choice_features
-from hf_vqa_mc.sources import SOURCES, OpenEnded, find_source
+from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.open_ended import Reading, source_files
+from hf_vqa_mc.sources.open_ended import Reading
+from hf_vqa_mc.sources.reading import OpenedSource, open_source
+from hf_vqa_mc.sources.source import OpenEnded, Source
 
 ROWS_PER_TABLE = 10_000
 
@@ -44,13 +46,18 @@ class VqaMcConfig(datasets.BuilderConfig):  # type: ignore[misc]
     filter_fallback: bool = Settings.filter_fallback
     seed: int = Settings.seed
 
+    @property
+    def declaration(self) -> Source:
+        """The source."""
+        return SOURCES.find(self.source)
+
     def settings(self) -> Settings:
         """The method's parameters."""
         return Settings(**{field.name: getattr(self, field.name) for field in fields(Settings)})
 
     def create_config_id(self, config_kwargs: dict[str, Any], custom_features: datasets.Features | None = None) -> str:
         """The name of the cache folder: with all that the rows depend on, files' content and our code included."""
-        source = find_source(self.source)
+        source = self.declaration
         vectors = self.word_vectors or source.default_word_vectors
         state = fingerprint(
             {
@@ -62,6 +69,37 @@ class VqaMcConfig(datasets.BuilderConfig):  # type: ignore[misc]
             }
         )
         return f"{super().create_config_id({}, custom_features)}-{state}"
+
+
+def _configs() -> dict[str, VqaMcConfig]:
+    """All configs of all sources by name."""
+    variants = [
+        VqaMcConfig(
+            name=f"{source.name}_{variant}",
+            source=source.name,
+            variant=variant,
+            description=f"{source.title}, variant {variant}",
+        )
+        for source in SOURCES.values()
+        for variant, recipe in RECIPES.items()
+        if source.has_orig_decoys or "orig" not in recipe.sets
+    ]
+    open_ended = [
+        VqaMcConfig(name=config.name, source=source.name, variant=config.word, description=config.description)
+        for source in SOURCES.values()
+        for config in source.open_ended
+    ]
+    return {config.name: config for config in (*variants, *open_ended)}
+
+
+class _Listed:
+    """A class attribute that is computed at each use, as sources may be added to ``SOURCES`` at any time."""
+
+    def __init__(self, compute: Callable[[], Any]) -> None:
+        self._compute = compute
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:  # noqa: ANN401  what it computes
+        return self._compute()
 
 
 class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
@@ -78,21 +116,8 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     """
 
     BUILDER_CONFIG_CLASS = VqaMcConfig
-    BUILDER_CONFIGS: ClassVar[list[VqaMcConfig]] = [
-        VqaMcConfig(
-            name=f"{source.name}_{variant}",
-            source=source.name,
-            variant=variant,
-            description=f"{source.title}, variant {variant}",
-        )
-        for source in SOURCES.values()
-        for variant, recipe in RECIPES.items()
-        if source.has_orig_decoys or "orig" not in recipe.sets
-    ] + [
-        VqaMcConfig(name=config.name, source=source.name, variant=config.word, description=config.description)
-        for source in SOURCES.values()
-        for config in source.open_ended
-    ]
+    BUILDER_CONFIGS = _Listed(lambda: [*_configs().values()])
+    builder_configs = _Listed(_configs)
 
     def __init__(self, *args: Any, data_files: Any = None, **kwargs: Any) -> None:  # noqa: ANN401  datasets' own
         if data_files:
@@ -105,7 +130,7 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
 
     def _info(self) -> datasets.DatasetInfo:
-        about = about_source(find_source(self.config.source))
+        about = about_source(self.config.declaration)
         told = self._open_ended.description if self._open_ended else f"Variant {self.config.variant}."
         return datasets.DatasetInfo(
             description=f"{about['description']} {told}",
@@ -118,7 +143,7 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:  # noqa: ANN401  one of two
         if self._open_ended:
             with self._in_plain_words():
-                self._files = self._published(dl_manager)
+                self._files = self._opened(dl_manager).files
                 splits = Reading(self._open_ended, self._files).splits
             return [datasets.SplitGenerator(name=split, gen_kwargs={"split": split}) for split in splits]
         if not self._rows:
@@ -136,25 +161,19 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     @property
     def _open_ended(self) -> OpenEnded | None:
         """What the config is, if it is none of the multiple-choice ones."""
-        return next((one for one in find_source(self.config.source).open_ended if one.name == self.config.name), None)
+        return next((one for one in self.config.declaration.open_ended if one.name == self.config.name), None)
 
-    def _published(self, dl_manager: Any) -> Files:  # noqa: ANN401  one of two
+    def _opened(self, dl_manager: Any) -> OpenedSource:  # noqa: ANN401  one of two
         folder = None if self.config.data_dir is None else Path(self.config.data_dir)
-        return source_files(find_source(self.config.source), folder, _downloads(dl_manager))
+        return open_source(self.config.declaration, folder, _downloads(dl_manager))
 
     def _gather(self, dl_manager: Any, progress: Progress) -> Ingredients:  # noqa: ANN401
         config = self.config
+        origins = Origins(config.decoys)
         with self._in_plain_words():
-            return gather(
-                config.source,
-                None if config.data_dir is None else Path(config.data_dir),
-                [config.variant],
-                config.word_vectors,
-                Origins(config.decoys),
-                config.settings(),
-                progress,
-                _downloads(dl_manager),
-            )
+            check_names(config.declaration, [config.variant], origins)
+            opened = self._opened(dl_manager)
+            return gather(opened, [config.variant], config.word_vectors, origins, config.settings(), progress)
 
     @contextmanager
     def _in_plain_words(self) -> Iterator[None]:
@@ -163,7 +182,7 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         try:
             yield
         except (InputError, OSError) as error:
-            if config.data_dir is not None or find_source(config.source).default_folder is not None:
+            if config.data_dir is not None or config.declaration.default_folder is not None:
                 raise
             raise InputError(
                 f"vqa_mc: no data_dir was given, there is no built folder ./vqa_mc here ({Path.cwd()}), and building "

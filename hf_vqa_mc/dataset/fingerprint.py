@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.dataset.image_files import IMAGE_SUFFIXES
-from hf_vqa_mc.sources import Source
+from hf_vqa_mc.sources.source import Source
 
 _PACKAGES = ("text", "scoring", "sources", "decoys", "dataset")
 

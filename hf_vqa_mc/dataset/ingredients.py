@@ -4,20 +4,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from hf_vqa_mc.dataset import RECIPES, Settings, variants_of
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.sources import find_source, read_triplets
-from hf_vqa_mc.sources.files import Folder
+from hf_vqa_mc.sources.reading import OpenedSource
+from hf_vqa_mc.sources.source import Source
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
-
-if TYPE_CHECKING:
-    from datasets import DownloadConfig
 
 GENERATED, RELEASED = "generated", "released"
 DECOYS = {
@@ -77,21 +74,16 @@ def published_only(version: str) -> dict[str, Any]:
     return {"version": version, "decoys": None, "triplets": 0, "word_vectors": None, "settings": {}}
 
 
-def check_names(source: str, variants: Sequence[str] | None, origins: Origins) -> None:
-    """Nothing, if all of these are known.
-
-    Raises:
-        InputError: naming the first that is not, and the nearest that is.
-    """
-    find_source(source)
+def check_names(source: Source, variants: Sequence[str] | None, origins: Origins) -> None:
+    """Raise InputError unless all of these are known and the source can have them; suggests the nearest name."""
     if origins.decoys not in DECOYS:
         raise unknown_name("kind of decoys", origins.decoys, DECOYS)
     if origins.orig not in ORIG:
         raise unknown_name("origin of orig decoys", origins.orig, ORIG)
     if origins.plausible is not None and origins.orig != MADE:
         raise InputError(f"--plausible is for orig decoys that are made: add --orig {MADE}")
-    if origins.decoys == RELEASED and not find_source(source).has_released_decoys:
-        raise InputError(f"{source}: the authors released no decoys for it; leave --decoys at {GENERATED}")
+    if origins.decoys == RELEASED and not source.has_released_decoys:
+        raise InputError(f"{source.name}: the authors released no decoys for it; leave --decoys at {GENERATED}")
     if variants is not None and not variants:
         raise InputError(f"no variants named; known: {', '.join(RECIPES)}")
     for variant in variants or ():
@@ -102,48 +94,42 @@ def check_names(source: str, variants: Sequence[str] | None, origins: Origins) -
 
 
 def gather(
-    source: str,
-    data_dir: Path | None,
+    opened: OpenedSource,
     variants: Sequence[str] | None,
     word_vectors: str | None,
     origins: Origins,
     settings: Settings,
     progress: Progress = lambda step, done, total: None,
-    download_config: "DownloadConfig | None" = None,
 ) -> Ingredients:
     """Read what a build needs.
 
     Args:
-        source: name of the source.
-        data_dir: the folder with the publisher's files; downloaded where it is None.
-        variants: names of multiple-choice variants; None for all that the source can have.
+        opened: the source and its files.
+        variants: names of multiple-choice variants that ``check_names`` passes; None for all that the source can have.
         word_vectors: as ``language.word_vectors.load_word_vectors`` takes it; only needed where QoU decoys are made.
         origins: where decoys come from.
         settings: those of the variants.
         progress: told (step, done, total).
-        download_config: where downloads are kept; by default the user's cache.
 
     Raises:
-        InputError: an unknown name, files that cannot be used, a variant that the source cannot have, or no word
+        InputError: files that cannot be used, a variant that the source cannot have, or no word
             vectors named where they are needed.
     """
-    check_names(source, variants, origins)
-    if data_dir is not None:
-        Folder(data_dir.expanduser(), find_source(source).downloads)  # checks that there is one, before the long reads
-    wanted = word_vectors or find_source(source).default_word_vectors
+    source = opened.source
+    wanted = word_vectors or source.default_word_vectors
     similar = origins.decoys == GENERATED and (
         variants is None or any("qou" in RECIPES[name].sets for name in variants)
     )
     vectors = None
     if similar and wanted is None:
         raise InputError(
-            f"{source}: QoU decoys need word vectors; name them (--word-vectors, or word_vectors= in Python): a "
+            f"{source.name}: QoU decoys need word vectors; name them (--word-vectors, or word_vectors= in Python): a "
             "word2vec, GloVe or .kv file, "
             "a name of gensim-data (the paper's: word2vec-google-news-300), or "
             f"{CORPUS!r} to train them on the dataset's own text"
             + "".join(
                 f"; or build open-ended configs alone, which need none (--variants {config.word})"
-                for config in find_source(source).open_ended[:1]
+                for config in source.open_ended[:1]
             )
         )
     if similar and wanted is not None and wanted != CORPUS:  # first, as it needs nothing else: a wrong path shows soon
@@ -152,8 +138,7 @@ def gather(
         progress("reading word vectors", 1, 1)
     progress("reading questions", 0, 1)
     given = read_plausible(origins.plausible) if origins.plausible else None
-    released = origins.decoys == RELEASED
-    triplets = read_triplets(source, data_dir, released_decoys=released, download_config=download_config)
+    triplets = opened.triplets(released_decoys=origins.decoys == RELEASED)
     progress("reading questions", 1, 1)
     orig_made = None
     if origins.orig == MADE:
@@ -169,12 +154,12 @@ def gather(
     return Ingredients(triplets, names, vectors, settings, orig_made)
 
 
-def _possible(source: str, triplets: pa.Table, variants: Sequence[str] | None) -> tuple[str, ...]:
-    taken = {config.name for config in find_source(source).open_ended}
-    possible = [name for name in variants_of(triplets) if f"{source}_{name}" not in taken]
+def _possible(source: Source, triplets: pa.Table, variants: Sequence[str] | None) -> tuple[str, ...]:
+    taken = {config.name for config in source.open_ended}
+    possible = [name for name in variants_of(triplets) if f"{source.name}_{name}" not in taken]
     for name in variants or ():
         if name not in possible:
-            raise InputError(f"{source} cannot have the variant {name!r} (it can have: {', '.join(possible)})")
+            raise InputError(f"{source.name} cannot have the variant {name!r} (it can have: {', '.join(possible)})")
     return tuple(variants or possible)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.sources import open_ended_source
+from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
     from datasets import DatasetDict

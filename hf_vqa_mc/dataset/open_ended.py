@@ -11,9 +11,9 @@ from hf_vqa_mc.dataset import RECIPES
 from hf_vqa_mc.dataset.shards import WrittenSplit, write_stream
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.schema import features_of
-from hf_vqa_mc.sources import OpenEnded, Source
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.open_ended import Reading
+from hf_vqa_mc.sources.source import OpenEnded, Source
 
 Progress = Callable[[str, int, int], None]
 

@@ -11,7 +11,7 @@ from hf_vqa_mc.metrics.annotation_files import ACCEPTED
 from hf_vqa_mc.metrics.asked import Asked
 from hf_vqa_mc.metrics.open_ended_rows import asked_in_rows
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
-from hf_vqa_mc.sources import open_ended_source
+from hf_vqa_mc.sources.open_ended import open_ended_source
 
 REQUIRED = ("question_id", "choices", "label")
 IDS = ("question_id", "image_id")

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources import SOURCES, Source
+from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import member_names
+from hf_vqa_mc.sources.source import Source
 
 
 def with_dataset_in(folder: Path) -> list[Path]:

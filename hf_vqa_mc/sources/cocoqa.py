@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.source import RemoteFile, Source
+from hf_vqa_mc.sources.files import Files, RemoteFile
+from hf_vqa_mc.sources.source import Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 from hf_vqa_mc.sources.vqa import COCO_IMAGES
 
@@ -65,6 +65,7 @@ COCOQA = Source(
   year={2015}
 }""",
     read=read,
+    image_numbering="COCO",
     image_hint=COCO_IMAGES,
     expected_counts={"train": 78_736, "test": 38_948},
     downloads=(

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources.files import PublishedFile, check_members, member_names, members_named
-from hf_vqa_mc.sources.source import RemoteFile
+from hf_vqa_mc.sources.files import PublishedFile, RemoteFile, check_members, member_names, members_named
 
 if TYPE_CHECKING:
     from datasets import DownloadConfig

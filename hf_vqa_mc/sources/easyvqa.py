@@ -70,6 +70,7 @@ EASYVQA = Source(
   year={2019}
 }""",
     read=read,
+    image_numbering="easy-VQA",
     image_hint="They come with the package: pip install easy-vqa.",
     expected_counts={"train": 38_575, "test": 9_673},
     default_word_vectors="corpus",  # its vocabulary is 27 words or so; nobody should download gigabytes for it

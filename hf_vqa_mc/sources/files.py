@@ -6,17 +6,35 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
+from urllib.parse import urlsplit
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import DAMAGE, damaged, unpacked
-from hf_vqa_mc.sources.source import RemoteFile
 
 DEPTH = 2
 """How many folders below the data folder a file is looked for."""
 
 _PACKED = ("", ".gz", ".xz")
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file as its publisher offers it for download."""
+
+    url: str
+    holds: tuple[str, ...]
+    """the files that readers ask for, by their names in the archive (or the file's own)"""
+    sha256: str | None = None
+    """hexadecimal; None where no checksum is known"""
+    size: int | None = None
+    """bytes"""
+
+    @property
+    def name(self) -> str:
+        """The file's name as published, such as ``dataset_v7w_telling.zip``."""
+        return PurePosixPath(urlsplit(self.url).path).name
 
 
 @dataclass(frozen=True)

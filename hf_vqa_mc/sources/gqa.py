@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.sources import answer_counts
-from hf_vqa_mc.sources.files import Files
+from hf_vqa_mc.sources.files import Files, RemoteFile
 from hf_vqa_mc.sources.gqa_records import (
     COLUMNS,
     PARTS,
@@ -21,7 +21,7 @@ from hf_vqa_mc.sources.gqa_records import (
     types_of,
 )
 from hf_vqa_mc.sources.open_ended import column_of
-from hf_vqa_mc.sources.source import Counts, OpenEnded, RemoteFile, Source
+from hf_vqa_mc.sources.source import Counts, OpenEnded, Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 
 BALANCED, ALL = "balanced", "all"

@@ -2,35 +2,29 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import CountMismatch, InputError
+from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.answer_counts import count
-from hf_vqa_mc.sources.download import Downloads
-from hf_vqa_mc.sources.files import Files, Folder
+from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source
 from hf_vqa_mc.sources.unique_ids import UniqueIds
 
-if TYPE_CHECKING:
-    from datasets import DownloadConfig
-
-
-def source_files(source: Source, data_dir: Path | None, download_config: "DownloadConfig | None" = None) -> Files:
-    """Where a source's files are: a folder, the package that brings them, or the publisher's addresses."""
-    if data_dir is not None:
-        return Folder(Path(data_dir).expanduser(), source.downloads)
-    if source.default_folder is not None:
-        return Folder(source.default_folder())
-    return Downloads(source.downloads, download_config)
-
-
 AT_ONCE = 5_000
 """Rows, a few more."""
+
+
+def open_ended_source(columns: Collection[str]) -> Source | None:
+    """The source whose open-ended configs have just these columns, None if they are of no such config."""
+    for source in SOURCES.values():
+        if any(set(config.schema.names) == set(columns) for config in source.open_ended):
+            return source
+    return None
 
 
 class Reading:

@@ -18,8 +18,8 @@ from hf_vqa_mc.errors import CountMismatch, InputError
 from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources import visual7w
-from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.source import RemoteFile, Source
+from hf_vqa_mc.sources.files import Files, RemoteFile
+from hf_vqa_mc.sources.source import Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 
 QUESTIONS = "question_answers.json"
@@ -132,6 +132,7 @@ QAVG = Source(
   year={2017}
 }""",
     read=read,
+    image_numbering="Visual Genome",
     image_hint="images.zip and images2.zip from https://cs.stanford.edu/people/rak248/VG_100K_2/images.zip and "
     "https://cs.stanford.edu/people/rak248/VG_100K_2/images2.zip, <image id>.jpg.",
     expected_total=1_445_322,  # Chao et al. 2018, section 5.1; which of them fall into which part depends on the split

@@ -1,35 +1,14 @@
-"""The nouns of this room: a source, its open-ended configs, and a file that its publisher offers."""
+"""The declarations: a source, and its open-ended configs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from hf_vqa_mc.sources.files import Files
-
-
-@dataclass(frozen=True)
-class RemoteFile:
-    """A file as its publisher offers it for download."""
-
-    url: str
-    holds: tuple[str, ...]
-    """the files that readers ask for, by their names in the archive (or the file's own)"""
-    sha256: str | None = None
-    """hexadecimal; None where no checksum is known"""
-    size: int | None = None
-    """bytes"""
-
-    @property
-    def name(self) -> str:
-        """The file's name as published, such as ``dataset_v7w_telling.zip``."""
-        return PurePosixPath(urlsplit(self.url).path).name
-
+from hf_vqa_mc.sources.files import Files, RemoteFile
 
 OPEN_SPLITS = ("train", "validation", "test", "challenge")
 """The splits that an open-ended config can have, in order."""
@@ -51,11 +30,11 @@ class OpenEnded:
     schema: pa.Schema
     columns: Mapping[str, str]
     """what each column means"""
-    splits: "Callable[[Files, dict[str, str]], tuple[str, ...]]"
+    splits: Callable[[Files, dict[str, str]], tuple[str, ...]]
     """the splits that the files hold, none where its files are not there; notes files that are not read, and why"""
     needs: str
     """a file that it cannot do without, for the message where there are none"""
-    read: "Callable[[Files, str, Counter[str]], Iterator[pa.Table]]"
+    read: Callable[[Files, str, Counter[str]], Iterator[pa.Table]]
     """the rows of a split, piece by piece; the same files give the same pieces; counts what is left out, and why"""
     counted: Callable[[pa.Table], pa.Table]
     """the columns of text that its statistics need, without nulls"""
@@ -86,7 +65,7 @@ class Source:
     """an SPDX identifier, or words where there is none"""
     citation: str
     """BibTeX"""
-    read: "Callable[[Files], pa.Table]"
+    read: Callable[[Files], pa.Table]
     """the publisher's files as a table ``schema.TRIPLETS``; the same files give the same table"""
     image_hint: str
     """one sentence: where its images are had and how they are named"""
@@ -96,7 +75,7 @@ class Source:
     """triplets in all, where it is known"""
     downloads: tuple[RemoteFile, ...] = ()
     """all files that ``read`` and ``read_released`` may ask for"""
-    read_released: "Callable[[Files, pa.Table], pa.Table] | None" = None
+    read_released: Callable[[Files, pa.Table], pa.Table] | None = None
     """adds the columns ``schema.RELEASED_DECOYS`` to the triplets"""
     consensus: bool = False
     """the answers of a question are those of several annotators"""
@@ -108,10 +87,12 @@ class Source:
     """where its files and images lie on this machine, if they come with an installed package"""
     open_ended: tuple[OpenEnded, ...] = ()
     """the configs that it has beside the multiple-choice variants"""
-    has_triplets: "Callable[[Files], bool]" = lambda files: True
+    has_triplets: Callable[[Files], bool] = lambda files: True
     """whether the files hold what ``read`` needs; asked only where open-ended configs can do without"""
     scored_as_published: bool = False
     """``vqa-mc score`` reads its annotation files themselves"""
+    image_numbering: str = ""
+    """whose numbers its image_ids are, such as ``COCO``; datasets with the same share images of the same id"""
 
     @property
     def has_released_decoys(self) -> bool:

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from hf_vqa_mc.scoring.tdiuc import TAIL_BELOW
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, PRESENCE, QUESTION_TYPES
 from hf_vqa_mc.sources import answer_counts
-from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.source import Counts, OpenEnded, RemoteFile, Source
+from hf_vqa_mc.sources.files import Files, RemoteFile
+from hf_vqa_mc.sources.source import Counts, OpenEnded, Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 from hf_vqa_mc.sources.tdiuc_records import SCHEMA, annotations_name, questions_name, read_splits, subsets_there
 from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.schema import RELEASED_DECOYS
-from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.source import RemoteFile, Source
+from hf_vqa_mc.sources.files import Files, RemoteFile
+from hf_vqa_mc.sources.source import Source
 from hf_vqa_mc.sources.table import in_split_order, matching_rows, text_lists, triplet_table
 
 TELLING = "dataset_v7w_telling.json"
@@ -128,6 +128,7 @@ VISUAL7W = Source(
 }""",
     read=read,
     read_released=add_released_decoys,
+    image_numbering="Visual Genome",
     image_hint="visual7w_images.zip from http://vision.stanford.edu/yukezhu/visual7w_images.zip, v7w_<image id>.jpg.",
     expected_counts={"train": 69_817, "validation": 28_020, "test": 42_031},
     downloads=(TELLING_ZIP, DECOYS_ZIP),

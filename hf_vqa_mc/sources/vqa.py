@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.records import Records, read_records
-from hf_vqa_mc.sources.files import Files, PublishedFile
-from hf_vqa_mc.sources.source import RemoteFile, Source
+from hf_vqa_mc.sources.files import Files, PublishedFile, RemoteFile
+from hf_vqa_mc.sources.source import Source
 from hf_vqa_mc.sources.table import equal_lists, in_split_order, matching_rows, text_lists, triplet_table
 
 SUBSETS = {"train2014": "train", "val2014": "validation"}  # the answers of test2015 are not published
@@ -163,6 +163,7 @@ VQA = Source(
   year={2015}
 }""",
     read=read,
+    image_numbering="COCO",
     image_hint=COCO_IMAGES,
     expected_counts={"train": 248_349, "validation": 121_512},
     downloads=(

@@ -4,7 +4,8 @@ from dataclasses import replace
 from functools import partial
 
 from hf_vqa_mc.sources import vqa
-from hf_vqa_mc.sources.source import RemoteFile, Source
+from hf_vqa_mc.sources.files import RemoteFile
+from hf_vqa_mc.sources.source import Source
 from hf_vqa_mc.sources.vqa2_pairs import VQA2_PAIRS
 
 PREFIX = "v2_"
@@ -25,6 +26,7 @@ VQA2 = Source(
   year={2017}
 }""",
     read=partial(vqa.read, prefix=PREFIX, tasks=TASKS),
+    image_numbering="COCO",
     image_hint=vqa.COCO_IMAGES,
     expected_counts={"train": 443_757, "validation": 214_354},
     downloads=(

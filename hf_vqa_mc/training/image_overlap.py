@@ -17,17 +17,7 @@ IMAGE_DATA = "image_data.json"
 IMAGE_DATA_URL = f"https://homes.cs.washington.edu/~ranjay/visualgenome/data/dataset/{IMAGE_DATA}.zip"
 
 VISUAL_GENOME, COCO = "Visual Genome", "COCO"
-NUMBERINGS = {
-    "qavg": VISUAL_GENOME,
-    "visual7w": VISUAL_GENOME,
-    "vqa": COCO,
-    "vqa_minus": COCO,
-    "vqa2": COCO,
-    "vqa2_minus": COCO,
-    "cocoqa": COCO,
-    "easyvqa": "easy-VQA",
-}
-"""Source to whose numbers its image_ids are."""
+"""Values of ``Source.image_numbering``."""
 
 ImageData = Mapping[str, str | None]
 """Visual Genome's images: image_id to COCO's id of the same, if it is one of COCO's."""
@@ -57,7 +47,8 @@ class Asked:
     @property
     def numbering(self) -> str | None:
         """Whose numbers the image_ids are; None if that is not known."""
-        return NUMBERINGS.get(source_of(self.config) or "")
+        source = source_of(self.config)
+        return (SOURCES[source].image_numbering or None) if source else None
 
 
 def source_of(config: str) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.dataset import Settings, build_variants
-from hf_vqa_mc.sources import read_triplets
+from hf_vqa_mc.sources.reading import read_triplets
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 
 GOLDEN = Path(__file__).with_name("golden") / "cocoqa.json"

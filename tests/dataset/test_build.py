@@ -11,7 +11,7 @@ from hf_vqa_mc.dataset import RECIPES, Settings, build_dataset, with_images
 from hf_vqa_mc.dataset.build import use_threads
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources import read_triplets
+from hf_vqa_mc.sources.reading import read_triplets
 from tests.dataset.fixtures import draw_images, tree_bytes
 from tests.sources import fixtures
 

@@ -20,7 +20,7 @@ from hf_vqa_mc.dataset.image_column import origin
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP, StoredImages, image_address, stored_images
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources import read_triplets
+from hf_vqa_mc.sources.reading import read_triplets
 from tests.dataset.fixtures import ABOUT, MADE_WITH, colour_of, draw_images, made_variants, triplets_of
 
 (VARIANT,) = made_variants("iou_qou")

@@ -9,7 +9,7 @@ import pytest
 
 from hf_vqa_mc.dataset import RECIPES, Settings, Variant, build_variants, variants_of
 from hf_vqa_mc.schema import ChoiceKind
-from hf_vqa_mc.sources import read_triplets
+from hf_vqa_mc.sources.reading import read_triplets
 from hf_vqa_mc.text.normalisation import comparable, words
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wordnet import wordnet_covers

@@ -12,7 +12,7 @@ from hf_vqa_mc.dataset import Settings, build_variants
 from hf_vqa_mc.decoys.candidates import Candidates
 from hf_vqa_mc.decoys.filters import ACCEPTED, REASONS, reason_against
 from hf_vqa_mc.schema import ChoiceKind
-from hf_vqa_mc.sources import read_triplets
+from hf_vqa_mc.sources.reading import read_triplets
 from hf_vqa_mc.text.make_tables import open_wordnet
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import load_word_vectors

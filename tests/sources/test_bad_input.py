@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.sources import SOURCES, easyvqa, read_triplets
+from hf_vqa_mc.sources import SOURCES, easyvqa
+from hf_vqa_mc.sources.reading import read_triplets
 from tests.sources import fixtures
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")

@@ -3,6 +3,7 @@
 import hashlib
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -11,9 +12,11 @@ import pytest
 from datasets import DownloadConfig, DownloadManager
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources import SOURCES, Source, download, read_triplets
+from hf_vqa_mc.sources import SOURCES, download
 from hf_vqa_mc.sources.download import Downloads, fetch
-from hf_vqa_mc.sources.source import RemoteFile
+from hf_vqa_mc.sources.files import RemoteFile
+from hf_vqa_mc.sources.reading import open_source, read_triplets
+from hf_vqa_mc.sources.source import Source
 from tests.sources import fixtures
 from tests.sources.loopback import Publisher, serving
 
@@ -181,7 +184,7 @@ def test_force_download_fetches_anew(publisher: Publisher, cache: DownloadConfig
 
 @pytest.mark.parametrize("name", ["visual7w", "vqa", "cocoqa", "qavg"])
 def test_a_source_reads_the_same_from_downloads_as_from_a_folder(
-    name: str, tmp_path: Path, cache: DownloadConfig, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, cache: DownloadConfig, publisher: Publisher
 ) -> None:
     folder = tmp_path / "plain"
     fixtures.write_vqa(folder)
@@ -190,23 +193,22 @@ def test_a_source_reads_the_same_from_downloads_as_from_a_folder(
     fixtures.write_visual7w_decoys(folder)
     with zipfile.ZipFile(folder / "Visual7W_decoys.zip") as archive:
         archive.extractall(folder)
-    _move_to(publisher, SOURCES[name], folder, monkeypatch)
-    released = SOURCES[name].has_released_decoys
-    found = read_triplets(name, released_decoys=released, download_config=cache)
+    moved = _moved_to(publisher, SOURCES[name], folder)
+    released = moved.has_released_decoys
+    found = open_source(moved, None, cache).triplets(released)
     assert found.equals(read_triplets(name, folder, released_decoys=released))
     asked = len(publisher.requests)
     assert asked == len(SOURCES[name].downloads)
-    read_triplets(name, released_decoys=released, download_config=cache)
+    open_source(moved, None, cache).triplets(released)
     assert len(publisher.requests) == asked
 
 
 def test_released_decoys_are_fetched_only_if_asked_for(
-    tmp_path: Path, cache: DownloadConfig, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cache: DownloadConfig, publisher: Publisher
 ) -> None:
     fixtures.write_visual7w(tmp_path)
     fixtures.write_visual7w_decoys(tmp_path)
-    _move_to(publisher, SOURCES["visual7w"], tmp_path, monkeypatch)
-    read_triplets("visual7w", download_config=cache)
+    open_source(_moved_to(publisher, SOURCES["visual7w"], tmp_path), None, cache).triplets()
     assert [path for path, _ in publisher.requests] == ["/dataset_v7w_telling.zip"]
 
 
@@ -215,8 +217,8 @@ def test_a_name_without_an_address_is_refused() -> None:
         Downloads(()).find("x.json")
 
 
-def _move_to(publisher: Publisher, source: Source, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the publisher offer the source's archives, packed from a folder, and the source look for them there."""
+def _moved_to(publisher: Publisher, source: Source, folder: Path) -> Source:
+    """The source with its archives, packed from a folder, offered by the publisher."""
     table = []
     for remote in source.downloads:
         packed = BytesIO()
@@ -227,5 +229,4 @@ def _move_to(publisher: Publisher, source: Source, folder: Path, monkeypatch: py
                     archive.write(found, f"some folder/{name}")
         publisher.files[f"/{remote.name}"] = packed.getvalue()
         table.append(RemoteFile(f"{publisher.address}/{remote.name}", remote.holds))
-    moved = {**vars(source), "downloads": tuple(table)}
-    monkeypatch.setitem(SOURCES, source.name, Source(**moved))
+    return replace(source, downloads=tuple(table))

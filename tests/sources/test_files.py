@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources import read_triplets
 from hf_vqa_mc.sources.files import Folder
+from hf_vqa_mc.sources.reading import read_triplets
 from tests.sources import fixtures
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")

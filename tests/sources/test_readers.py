@@ -12,8 +12,9 @@ import pytest
 from hf_vqa_mc.errors import CountMismatch, InputError
 from hf_vqa_mc.io import json_stream
 from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS
-from hf_vqa_mc.sources import SOURCES, find_source, read_triplets
+from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.qavg import split_images
+from hf_vqa_mc.sources.reading import read_triplets
 from tests.sources import fixtures, open_ended_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
@@ -46,11 +47,11 @@ def test_a_source_gives_triplets_in_the_order_train_validation_test(name: str, t
     assert triplets.schema == TRIPLETS
     splits = triplets["split"].to_pylist()
     assert splits == sorted(splits, key=("train", "validation", "test").index)
-    expected = find_source(name).expected_counts or OTHER_SPLITS.get(name, ("train", "validation", "test"))
+    expected = SOURCES.find(name).expected_counts or OTHER_SPLITS.get(name, ("train", "validation", "test"))
     assert set(splits) == set(expected) | {"train"}
     assert all(triplets["image_file"].to_pylist())
     assert all(answers for answers in triplets["answers"].to_pylist())
-    assert bool(triplets["orig_decoys"][0].as_py()) == (name not in NO_DECOYS) == find_source(name).has_orig_decoys
+    assert bool(triplets["orig_decoys"][0].as_py()) == (name not in NO_DECOYS) == SOURCES.find(name).has_orig_decoys
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
-from hf_vqa_mc.sources import SOURCES, read_triplets
+from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Folder
+from hf_vqa_mc.sources.reading import read_triplets
 from hf_vqa_mc.sources.visual7w import read_image_splits
 
 

@@ -1,0 +1,102 @@
+"""A source opened on its files, and its triplets."""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.errors import CountMismatch, InputError
+from hf_vqa_mc.schema import SPLITS, check_triplets
+from hf_vqa_mc.sources import SOURCES
+from hf_vqa_mc.sources.download import Downloads
+from hf_vqa_mc.sources.files import Files, Folder
+from hf_vqa_mc.sources.generated import as_found
+from hf_vqa_mc.sources.source import Source
+
+if TYPE_CHECKING:
+    from datasets import DownloadConfig
+
+
+@dataclass(frozen=True)
+class OpenedSource:
+    """A source and the files that it is read from."""
+
+    source: Source
+    """the declaration; of generated files, what they are"""
+    files: Files
+    location: str
+    """for messages"""
+
+    def triplets(self, released_decoys: bool = False) -> pa.Table:
+        """The triplets, a table ``schema.TRIPLETS``: train, then validation, then test, in the publisher's order.
+
+        Args:
+            released_decoys: add the decoys that the paper's authors released, the columns ``schema.RELEASED_DECOYS``.
+
+        Raises:
+            InputError: a missing or malformed file; names file, record, field and what was expected.
+
+        Warns:
+            CountMismatch: there are more or fewer triplets than the publisher or the paper says.
+        """
+        source = self.source
+        if released_decoys and source.read_released is None:
+            having = ", ".join(other.name for other in SOURCES.values() if other.has_released_decoys)
+            raise InputError(f"{source.name}: no released decoys are to be had; expected one of: {having}")
+        triplets = source.read(self.files)
+        if released_decoys and source.read_released is not None:
+            triplets = source.read_released(self.files, triplets)
+        check_triplets(triplets, self.location)
+        _compare_counts(source, triplets)
+        return triplets
+
+
+def open_source(
+    source: Source, data_dir: Path | None = None, download_config: "DownloadConfig | None" = None
+) -> OpenedSource:
+    """Find out where a source's files are; they are read later.
+
+    Args:
+        source: the declaration.
+        data_dir: the folder with the publisher's files as downloaded (or unpacked), in it or up to two folders below;
+            without one they are downloaded, or taken from the installed package that brings them.
+        download_config: the cache for downloads and whether to fetch anew; by default the user's cache.
+
+    Raises:
+        InputError: there is no such folder.
+        MissingExtra: the package that brings the files is not installed.
+    """
+    source = as_found(source, data_dir)
+    if data_dir is not None:
+        return OpenedSource(source, Folder(data_dir.expanduser(), source.downloads), f"{source.name} in {data_dir}")
+    if source.default_folder is not None:
+        return OpenedSource(source, Folder(source.default_folder()), source.name)
+    return OpenedSource(source, Downloads(source.downloads, download_config), source.name)
+
+
+def read_triplets(name: str, data_dir: Path | None = None, *, released_decoys: bool = False) -> pa.Table:
+    """The triplets of the source of this name; see ``open_source`` and ``OpenedSource.triplets``.
+
+    Raises:
+        InputError: an unknown source; as both.
+    """
+    return open_source(SOURCES.find(name), data_dir).triplets(released_decoys)
+
+
+def _compare_counts(source: Source, triplets: pa.Table) -> None:
+    found = {split: pc.sum(pc.equal(triplets["split"], split)).as_py() or 0 for split in SPLITS}
+    differences = [
+        f"{found[split]:,} in {split} where {expected:,} were expected"
+        for split, expected in source.expected_counts.items()
+        if found[split] != expected
+    ]
+    if source.expected_total is not None and triplets.num_rows != source.expected_total:
+        differences.append(f"{triplets.num_rows:,} in all where {source.expected_total:,} were expected")
+    if differences:
+        warnings.warn(
+            CountMismatch(f"{source.name} does not have the published number of questions: {'; '.join(differences)}"),
+            stacklevel=3,
+        )
