@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from hf_vqa_mc.metrics import load_metric as load_metric
     from hf_vqa_mc.verbs.audit import audit as audit
     from hf_vqa_mc.verbs.generate_gqa import generate_gqa as generate_gqa
+    from hf_vqa_mc.verbs.preview import preview as preview
+    from hf_vqa_mc.verbs.remedy import remedy as remedy
     from hf_vqa_mc.version import __version__ as __version__
 
 _HOMES = {
@@ -27,8 +29,10 @@ _HOMES = {
     "audit": "verbs.audit",
     "generate_gqa": "verbs.generate_gqa",
     "load_metric": "metrics",
+    "preview": "verbs.preview",
     "read_benchmark": "benchmarks",
     "register": "dataset",
+    "remedy": "verbs.remedy",
     "with_images": "dataset",
 }
 __all__ = list(_HOMES)

@@ -18,10 +18,8 @@ from hf_vqa_mc.cli.features import features
 from hf_vqa_mc.cli.generate_complementary import generate_complementary
 from hf_vqa_mc.cli.generate_tdiuc import generate_tdiuc
 from hf_vqa_mc.cli.predict import predict
-from hf_vqa_mc.cli.preview import preview
 from hf_vqa_mc.cli.push import push
 from hf_vqa_mc.cli.quickstart import quickstart
-from hf_vqa_mc.cli.remedy import remedy
 from hf_vqa_mc.cli.score import score
 from hf_vqa_mc.cli.train import train
 from hf_vqa_mc.cli.transfer import transfer
@@ -132,8 +130,8 @@ def _one_line(
 verb(quickstart)
 verb(build)
 register("audit")
-verb(remedy)
-verb(preview)
+register("remedy")
+register("preview")
 verb(export)
 verb(score)
 verb(features)

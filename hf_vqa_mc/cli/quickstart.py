@@ -154,9 +154,9 @@ def audit_shown(built: "Build", progress: "Progress") -> Path:
     from hf_vqa_mc.audits import ProbeSettings, audit
     from hf_vqa_mc.benchmarks import read_benchmark
     from hf_vqa_mc.dataset.card_picture import put_picture
+    from hf_vqa_mc.report import preview_picture
     from hf_vqa_mc.report.audit_folder import REPORT, write_audit
     from hf_vqa_mc.report.benchmark_examples import drawn_rows, examples_of
-    from hf_vqa_mc.report.preview_picture import picture_bytes
 
     folder = report_folder(built.output)
     settings = ProbeSettings(probe_rows=PROBE_ROWS)
@@ -166,7 +166,7 @@ def audit_shown(built: "Build", progress: "Progress") -> Path:
         progress("auditing", len(done), 2)
     write_audit(folder, done[COMPARED], done[SHOWN])
     asked = done[SHOWN].benchmark.test
-    put_picture(built.output, SHOWN, picture_bytes(examples_of(asked, drawn_rows(asked, PICTURED, settings.seed))))
+    put_picture(built.output, SHOWN, preview_picture(examples_of(asked, drawn_rows(asked, PICTURED, settings.seed))))
     return folder / REPORT
 
 

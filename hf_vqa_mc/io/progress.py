@@ -20,6 +20,11 @@ def silent(step: str, done: int, total: int) -> None:
     """Report nothing."""
 
 
+def prefixed(progress: Progress, name: str) -> Progress:
+    """The same progress, each step preceded by a name: ``before: counting``."""
+    return lambda step, done, total: progress(f"{name}: {step}", done, total)
+
+
 @contextmanager
 def interactive_progress() -> Iterator[Progress]:
     """Bars on a terminal or in a notebook; nothing elsewhere."""

@@ -1,23 +1,23 @@
-"""What gives decoys beside a benchmark's own questions: another dataset's, captions, scene graphs."""
+"""Answers from outside a benchmark's own questions that may become decoys: another dataset, captions, scene graphs."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from hf_vqa_mc.benchmarks import Benchmark, Split
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.text.normalisation import comparable, words
 
 LONGEST_ANSWER = 4
-"""Words of the longest answer that is looked for in captions."""
+"""Words of the longest answer that is searched for in captions."""
 _NAME_FIELDS = ("name", "names", "label", "category", "object")
 
 
-@dataclass(frozen=True, eq=False)
-class Donors:
+class Donors(NamedTuple):
     """Answers that may become decoys; they get none themselves."""
 
     image_ids: list[str]
@@ -26,39 +26,73 @@ class Donors:
     """that each answers; "" where it answers none, as a caption's, so that it gives IoU decoys alone"""
     answers: list[str]
     origins: list[str]
-    """where each is from, as the column choice_origins tells it"""
+    """description of each one's origin, for the column choice_origins"""
 
     @classmethod
     def none(cls) -> "Donors":
-        """Nobody."""
+        """No donors."""
         return cls([], [], [], [])
 
-    def and_(self, other: "Donors") -> "Donors":
-        """Both."""
-        return Donors(
-            self.image_ids + other.image_ids,
-            self.questions + other.questions,
-            self.answers + other.answers,
-            self.origins + other.origins,
-        )
+    def extend(self, other: "Donors") -> "Donors":
+        """Add others; returns itself."""
+        for own, more in zip(self, other, strict=True):
+            own.extend(more)
+        return self
+
+    def add_names(self, image_id: str, names: Iterable[str], origin: str) -> None:
+        """Add answers that are correct about an image."""
+        answers = list(dict.fromkeys(names))
+        self.extend(Donors([image_id] * len(answers), [""] * len(answers), answers, [origin] * len(answers)))
+
+
+def read_donors(
+    benchmark: Benchmark,
+    pool: str | None = None,
+    pool_config: str | None = None,
+    captions: str | None = None,
+    scene_graphs: str | None = None,
+    progress: Progress = silent,
+) -> Donors:
+    """All donors that a remedy names.
+
+    Args:
+        benchmark: that is remedied.
+        pool: another dataset, as `benchmarks.read_benchmark` takes it.
+        pool_config: its config.
+        captions: column of captions.
+        scene_graphs: column of objects.
+        progress: called with (step, done, total).
+
+    Raises:
+        InputError: the pool cannot be read, or a column is missing or holds something else.
+    """
+    found = Donors.none()
+    if pool is not None:
+        found.extend(from_questions(BenchmarkOptions(pool, pool_config).read(prefixed(progress, "pool"))))
+    splits = list(benchmark.splits.values())
+    if captions is not None:
+        answers = [answer for split in splits for answer in _targets(split)]
+        for split in splits:
+            found.extend(from_captions(captions, split, answers))
+    if scene_graphs is not None:
+        for split in splits:
+            found.extend(from_scene_graphs(scene_graphs, split))
+    return found
 
 
 def from_questions(pool: Benchmark) -> Donors:
     """The targets of another dataset's questions, on the same images or others."""
     found = Donors.none()
     for split in pool.splits.values():
-        rows = split.rows
-        choices, labels = rows["choices"].to_pylist(), rows["label"].to_pylist()
-        ids = rows["question_id"].to_pylist()
-        found = found.and_(
-            Donors(
-                rows["image_id"].to_pylist(),
-                rows["question"].to_pylist(),
-                [texts[label] for texts, label in zip(choices, labels, strict=True)],
-                [f"question {name} of {pool.dataset}, {split.name}" for name in ids],
-            )
-        )
+        images, questions, ids = (split.rows[name].to_pylist() for name in ("image_id", "question", "question_id"))
+        origins = [f"question {name} of {pool.dataset}, {split.name}" for name in ids]
+        found.extend(Donors(images, questions, _targets(split), origins))
     return found
+
+
+def _targets(split: Split) -> list[str]:
+    choices, labels = split.rows["choices"].to_pylist(), split.rows["label"].to_pylist()
+    return [texts[label] for texts, label in zip(choices, labels, strict=True)]
 
 
 def from_captions(column: str, split: Split, answers: Iterable[str]) -> Donors:
@@ -69,21 +103,21 @@ def from_captions(column: str, split: Split, answers: Iterable[str]) -> Donors:
     Args:
         column: of the split, text or lists of text.
         split: with images.
-        answers: those that are looked for.
+        answers: those that are searched for.
 
     Raises:
         InputError: there is no such column, or it holds something else.
     """
     known = {comparable(answer): answer for answer in answers}
     found = Donors.none()
-    for row, (image_id, value) in enumerate(_told(column, split)):
+    for row, (image_id, value) in enumerate(_distinct_cells(column, split)):
         captions = [value] if isinstance(value, str) else value
         if not isinstance(captions, list) or not all(isinstance(one, str) for one in captions):
             raise InputError(f"{split.place}, row {row}: {column} is {shown(value)}; expected text or a list of text")
-        named = dict.fromkeys(
-            known[phrase] for caption in captions for phrase in _phrases(words(caption)) if phrase in known
+        phrases = (phrase for caption in captions for phrase in _phrases(words(caption)))
+        found.add_names(
+            image_id, (known[phrase] for phrase in phrases if phrase in known), f"caption of image {image_id}"
         )
-        _add(found, image_id, named, f"caption of image {image_id}")
     return found
 
 
@@ -91,22 +125,23 @@ def from_scene_graphs(column: str, split: Split) -> Donors:
     """The names and attributes of the objects of an image.
 
     Args:
-        column: of the split: a list of names or of objects, or ``{"objects": {...}}`` as GQA has them, as such or in
-            json text.
+        column: of the split: a list of names or of objects, or ``{"objects": {...}}`` as in GQA, as such or as JSON
+            text.
         split: with images.
 
     Raises:
         InputError: there is no such column, or it holds something else.
     """
     found = Donors.none()
-    for row, (image_id, value) in enumerate(_told(column, split)):
-        named = dict.fromkeys(_names(value, f"{split.place}, row {row}: {column}"))
-        _add(found, image_id, named, f"scene graph of image {image_id}")
+    for row, (image_id, value) in enumerate(_distinct_cells(column, split)):
+        found.add_names(
+            image_id, _names(value, f"{split.place}, row {row}: {column}"), f"scene graph of image {image_id}"
+        )
     return found
 
 
-def _told(column: str, split: Split) -> Iterator[tuple[str, Any]]:
-    """Each image with what the column says of it; rows that repeat what an earlier one said are passed over."""
+def _distinct_cells(column: str, split: Split) -> Iterator[tuple[str, Any]]:
+    """Each image with what the column holds; pairs that an earlier row has are left out."""
     if column not in split.original.column_names:
         raise InputError(f"{split.place}: no column {column!r}; columns: {', '.join(split.original.column_names)}")
     images = split.rows["image_id"].to_pylist()
@@ -114,18 +149,10 @@ def _told(column: str, split: Split) -> Iterator[tuple[str, Any]]:
         raise InputError(f"{split.place} has no images, so {column} cannot give IoU decoys; name them with --image")
     seen = set()
     for image_id, value in zip(images, split.original[column].to_pylist(), strict=True):
-        once = (image_id, str(value))
-        if value and once not in seen:
-            seen.add(once)
+        pair = (image_id, str(value))
+        if value and pair not in seen:
+            seen.add(pair)
             yield image_id, value
-
-
-def _add(found: Donors, image_id: str, named: Iterable[str], origin: str) -> None:
-    for name in named:
-        found.image_ids.append(image_id)
-        found.questions.append("")
-        found.answers.append(name)
-        found.origins.append(origin)
 
 
 def _phrases(of: list[str]) -> Iterator[str]:
@@ -134,34 +161,30 @@ def _phrases(of: list[str]) -> Iterator[str]:
             yield " ".join(of[start:end])
 
 
-def _names(value: Any, place: str) -> Iterator[str]:  # noqa: ANN401  any json value
+def _names(value: Any, location: str) -> Iterator[str]:  # noqa: ANN401  any json value
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            raise InputError(f"{place} is {shown(value)}; expected objects, or json text with them") from None
+            raise InputError(f"{location} is {shown(value)}; expected objects, or json text with them") from None
     if isinstance(value, Mapping):
         value = value.get("objects", value)
     objects = list(value.values()) if isinstance(value, Mapping) else value
     if not isinstance(objects, list):
-        raise InputError(f"{place} is {shown(value)}; expected a list of objects")
+        raise InputError(f"{location} is {shown(value)}; expected a list of objects")
     for one in objects:
-        yield from _names_of(one, place)
-
-
-def _names_of(one: Any, place: str) -> Iterator[str]:  # noqa: ANN401  any json value
-    if isinstance(one, Mapping):
-        name = next((one[field] for field in _NAME_FIELDS if one.get(field)), None)
-        told = [*_listed(name), *_listed(one.get("attributes"))]
-    else:
-        told = [one]
-    for text in told:
-        if not isinstance(text, str) or not text.isprintable():
-            raise InputError(
-                f"{place} has the object {shown(one)}; expected a name, or a {_NAME_FIELDS[0]} and attributes as text"
-            )
-        if text.strip():
-            yield text
+        texts = [one]
+        if isinstance(one, Mapping):
+            name = next((one[field] for field in _NAME_FIELDS if one.get(field)), None)
+            texts = [*_listed(name), *_listed(one.get("attributes"))]
+        for text in texts:
+            if not isinstance(text, str) or not text.isprintable():
+                raise InputError(
+                    f"{location} has the object {shown(one)}; expected a name, or a {_NAME_FIELDS[0]} and attributes "
+                    "as text"
+                )
+            if text.strip():
+                yield text
 
 
 def _listed(value: Any) -> list[Any]:  # noqa: ANN401  any json value
@@ -171,5 +194,5 @@ def _listed(value: Any) -> list[Any]:  # noqa: ANN401  any json value
 
 
 def images_in_common(donors: Donors, image_ids: pa.ChunkedArray) -> int:
-    """How many of the benchmark's images the donors know."""
+    """How many of the benchmark's images have donors."""
     return len(set(donors.image_ids) & set(image_ids.to_pylist()) - {""})

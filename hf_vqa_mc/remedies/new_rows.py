@@ -26,33 +26,33 @@ class NewRows:
     kinds: pa.ListArray
     """(rows,) of each choice, a name of ``schema.CHOICE_KINDS``"""
     fallback: pa.ListArray
-    """(rows,) whether each choice stands in for a decoy that could not be found"""
+    """(rows,) whether each choice is a fallback for a decoy that could not be found"""
     origins: pa.ListArray
-    """(rows,) where each choice is from, in words"""
+    """(rows,) description of each choice's origin"""
     unchanged: int
     """rows that keep their published choices"""
 
 
 def new_rows(split: Split, arrangement: Arrangement, rows: NDArray[np.int64], origins: pa.Array) -> NewRows:
-    """The rows of a split with the choices that were arranged for them.
+    """The rows of a split with the choices arranged for them.
 
     Args:
         split: as published.
         arrangement: of all triplets.
         rows: the triplets of this split's rows.
-        origins: (triplets,) where each triplet's target is from, in words.
+        origins: (triplets,) description of the origin of each triplet's target.
     """
     made = arrangement.columns(rows)
     donors = arrangement.donors(rows)
     lonely = pc.list_value_length(made["choices"]).to_numpy() < 2
     kinds = pa.array(CHOICE_KINDS).take(made["choice_kinds"].flatten())
-    told = _told_origins(made, donors, origins)
+    described = _choice_origins(made, donors, origins)
     columns = {
         "choices": made["choices"],
         "label": made["label"],
         "choice_kinds": pa.ListArray.from_arrays(made["choices"].offsets, kinds),
         "choice_fallback": made["choice_fallback"],
-        "choice_origins": pa.ListArray.from_arrays(made["choices"].offsets, told),
+        "choice_origins": pa.ListArray.from_arrays(made["choices"].offsets, described),
     }
     if lonely.any():
         columns = _with_published(columns, split, lonely)
@@ -64,19 +64,19 @@ def new_rows(split: Split, arrangement: Arrangement, rows: NDArray[np.int64], or
 
 
 def counts_from_one(benchmark: Benchmark) -> bool:
-    """Whether its labels are numbers from 1."""
+    """Whether the benchmark's labels count from 1."""
     form = benchmark.layout.label_form if isinstance(benchmark.layout, PlacedLayout) else None
     return isinstance(form, ByPlace) and form.first == 1
 
 
 def some_target_last(made: Mapping[str, pa.Array]) -> bool:
-    """Whether the target of some row stands behind all its decoys."""
+    """Whether the target of some row is its last choice."""
     sizes = pc.list_value_length(made["choices"]).to_numpy()
     return bool((made["label"].to_numpy() == sizes - 1).any())
 
 
-def _told_origins(made: Mapping[str, pa.Array], donors: pa.ListArray, origins: pa.Array) -> pa.Array:
-    """Where each choice is from, in words."""
+def _choice_origins(made: Mapping[str, pa.Array], donors: pa.ListArray, origins: pa.Array) -> pa.Array:
+    """A description of each choice's origin."""
     numbers = donors.flatten().to_numpy()
     from_donor = origins.take(pa.array(np.maximum(numbers, 0)))
     fallback = made["choice_fallback"].flatten()
@@ -90,7 +90,7 @@ def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[n
     choices, labels = split.rows["choices"].to_pylist(), split.rows["label"].to_pylist()
     lists = {name: column.to_pylist() for name, column in columns.items()}
     for row in np.flatnonzero(which).tolist():
-        is_target = [place == labels[row] for place in range(len(choices[row]))]
+        is_target = [index == labels[row] for index in range(len(choices[row]))]
         lists["choices"][row], lists["label"][row] = choices[row], labels[row]
         lists["choice_kinds"][row] = ["target" if yes else "orig" for yes in is_target]
         lists["choice_fallback"][row] = [False] * len(is_target)
@@ -99,20 +99,20 @@ def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[n
 
 
 def written_rows(benchmark: Benchmark, split: Split, made: NewRows, most: int) -> pa.Table:
-    """The split in the benchmark's own layout; what is told of single choices is told of the new ones."""
+    """The split in the benchmark's own layout, with kinds, fallbacks and origins of the new choices."""
     table = benchmark.layout.written(split, made.rows["choices"].combine_chunks(), made.rows["label"].to_pylist())
     numbered = _kinds_are_numbers(table.schema)
     table = _without_narrow_classes(table, benchmark.layout.columns, most)
-    told = {"choice_kinds": made.kinds, "choice_fallback": made.fallback, "choice_origins": made.origins}
-    for name, column in told.items():
+    columns = {"choice_kinds": made.kinds, "choice_fallback": made.fallback, "choice_origins": made.origins}
+    for name, column in columns.items():
         if name == "choice_kinds" and numbered:
             numbers = pc.index_in(column.flatten(), pa.array(CHOICE_KINDS)).cast(pa.int64())
             column = pa.ListArray.from_arrays(column.offsets, numbers)
-        place = table.schema.get_field_index(name)
-        if place < 0:
+        index = table.schema.get_field_index(name)
+        if index < 0:
             table = table.append_column(name, column)
         else:
-            table = table.set_column(place, table.schema.field(place).with_type(column.type), column)
+            table = table.set_column(index, table.schema.field(index).with_type(column.type), column)
     return table
 
 
@@ -135,20 +135,14 @@ def _kinds_are_numbers(schema: pa.Schema) -> bool:
     return bool(is_number) and _classes(schema, "choice_kinds") in (None, list(CHOICE_KINDS))
 
 
-def _without_narrow_classes(table: pa.Table, told_by: Sequence[str], most: int) -> pa.Table:
-    """The same, but labels whose classes cannot name so many choices are numbers, and kinds other than ours text.
-
-    Args:
-        table: of a split.
-        told_by: the columns that tell choices and label.
-        most: choices of a row.
-    """
+def _without_narrow_classes(table: pa.Table, columns: Sequence[str], most: int) -> pa.Table:
+    """The table with integer labels where their classes are fewer than ``most``, and kinds other than ours as text."""
     from datasets import Features, List, Value
 
     schema = table.schema
     narrow: dict[str, Any] = {
         name: Value("int64")
-        for name in told_by
+        for name in columns
         if pa.types.is_integer(schema.field(name).type) and len(_classes(schema, name) or [""] * most) < most
     }
     if _classes(schema, "choice_kinds") not in (None, list(CHOICE_KINDS)):

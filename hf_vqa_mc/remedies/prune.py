@@ -4,8 +4,7 @@ After iterative bias pruning of "train on the test set" stress tests (arXiv 2511
 each round, since what gives a row away may be that others like it are there.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,8 @@ from hf_vqa_mc.audits.probed import Probed
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.remedies.remedied import Remedied
 
 MOST_PRUNED = 0.5
 """No more than this part of the rows is left out."""
@@ -27,26 +28,14 @@ ROUND = 0.05
 LEAST_ROWS = 100
 """Fewer rows tell nothing of a probe."""
 
-Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Pruned:
-    """A benchmark with fewer rows."""
-
-    benchmark: Benchmark
-    """only the audited split is smaller"""
-    statistics: dict[str, Any]
-    """ready for JSON: ``rounds``, each with its rows and what the strongest blind probe gained of them"""
-
 
 def prune(
     benchmark: Benchmark,
     to_gain: float,
     most_rows: int = 20_000,
     seed: int = 0,
-    progress: Progress = lambda step, done, total: None,
-) -> Pruned:
+    progress: Progress = silent,
+) -> Remedied:
     """Leaves out rows of the audited split until no blind probe gains more than so much, or half of them are gone.
 
     Args:
@@ -81,7 +70,7 @@ def prune(
     smaller = split.take(kept)
     reached = rounds[-1]["gain"] <= to_gain
     told = {"to_gain": to_gain, "reached": reached, "published": published, "rows": len(kept), "rounds": rounds}
-    return Pruned(_with(benchmark, smaller), told)
+    return Remedied(_with(benchmark, smaller), told)
 
 
 def _with(benchmark: Benchmark, asked: Split) -> Benchmark:

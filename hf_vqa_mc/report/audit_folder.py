@@ -18,7 +18,7 @@ from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import check_folder, write_bytes, write_json
 from hf_vqa_mc.report.benchmark_examples import examples_of
 from hf_vqa_mc.report.example import Example
-from hf_vqa_mc.report.report import write_report
+from hf_vqa_mc.report.report import report_html
 
 MOST_LETTERS = 255
 """Bytes of a file's name."""
@@ -111,7 +111,8 @@ def write_audit(
     scores = _row_scores(after or done)
     write_json(folder / FIGURES, figures, indent=1)
     write_bytes(folder / ROWS, scores)
-    write_report(folder / REPORT, done.as_json(), examples, None if after is None else after.as_json(), later)
+    page = report_html(done.as_json(), examples, None if after is None else after.as_json(), later)
+    write_bytes(folder / REPORT, page.encode())
     progress("writing the report", 1, 1)
     return [folder / name for name in (REPORT, FIGURES, ROWS)]
 

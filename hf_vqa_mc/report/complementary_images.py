@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.io.atomic_file import write_bytes
 from hf_vqa_mc.report.gallery import CHOICE, TYPE
-from hf_vqa_mc.report.page import write_page
+from hf_vqa_mc.report.page import rendered
 from hf_vqa_mc.report.plain_text import count, percent, plain
-from hf_vqa_mc.report.thumbnails import thumbnail
+from hf_vqa_mc.report.thumbnails import picture_values
 
 SHOWN = 6
 """Candidates of a question."""
@@ -19,16 +20,16 @@ _PREMISES = {
     "unknown": "",
     "none": "nothing is taken for granted",
 }
-"""What is said of a candidate, by the names that `engines.complementary` gives."""
+"""Note on a candidate, by the names of `engines.complementary`."""
 
 
 def write_complementary_images(
     path: Path, title: str, rows: Sequence[Mapping[str, Any]], image: Callable[[str], bytes | None]
 ) -> None:
-    """Write a page that asks for nothing from elsewhere.
+    """Write a page that loads nothing from elsewhere.
 
     Args:
-        path: of the html file; what was there before is replaced in one step.
+        path: of the html file; replaced atomically.
         title: what the questions are from.
         rows: of a table ``engines.complementary.COMPLEMENTARY``; some dozens, as each brings its images along.
         image: gives an image's file by its image_id, None where there is none.
@@ -37,9 +38,8 @@ def write_complementary_images(
         OSError: the file cannot be written.
     """
     cards = [_card(row, image) for row in rows]
-    write_page(
-        path, "complementary.html.jinja", {"title": plain(title, 200), "count": count(len(rows)), "cards": cards}
-    )
+    values = {"title": plain(title, 200), "count": count(len(rows)), "cards": cards}
+    write_bytes(path, rendered("complementary.html.jinja", values).encode())
 
 
 def _card(row: Mapping[str, Any], image: Callable[[str], bytes | None]) -> dict[str, Any]:
@@ -48,21 +48,15 @@ def _card(row: Mapping[str, Any], image: Callable[[str], bytes | None]) -> dict[
         "question": plain(row["question"]),
         "answer": plain(row["answer"], CHOICE),
         "about": plain(row["question_id"], TYPE),
-        **_picture(image(row["image_id"]), SIDE),
+        **picture_values(image(row["image_id"]), SIDE, "no image"),
         "candidates": [
             {
                 "name": plain(image_id, TYPE),
                 "differs": percent(share, 0),
                 "premise": _PREMISES[premise],
                 "kind": premise,
-                **_picture(image(image_id), SMALL_SIDE),
+                **picture_values(image(image_id), SMALL_SIDE, "no image"),
             }
             for image_id, share, premise in zip(*columns, strict=True)
         ],
     }
-
-
-def _picture(content: bytes | None, side: int) -> dict[str, Any]:
-    picture = thumbnail(content, side)
-    note = picture.note or ("" if content else "no image")
-    return {"image": picture.address, "width": picture.width, "height": picture.height, "missing": note}

@@ -1,4 +1,4 @@
-"""A page in one file: it asks for nothing from elsewhere, and runs no script but its own."""
+"""A page in one file: it loads nothing from elsewhere, and runs no script but its own."""
 
 import base64
 import hashlib
@@ -6,35 +6,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.io.atomic_file import write_bytes
 from hf_vqa_mc.report import plain_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 STYLE = "page.css"
 
-_NONE = "'none'"
-
-
-def write_page(
-    path: Path, template: str, values: dict[str, Any], script: str | None = None, data: object = None
-) -> None:
-    """Write a page; the same values give the same bytes.
-
-    Args:
-        path: of the html file; what was there before is replaced in one step.
-        template: its name in ``templates``.
-        values: what it is told.
-        script: the name in ``templates`` of the page's own script.
-        data: for that script, any json value.
-    """
-    write_bytes(path, rendered(template, values, script, data).encode())
-
 
 def rendered(template: str, values: dict[str, Any], script: str | None = None, data: object = None) -> str:
-    """A page's html; see `write_page`.
+    """A page's HTML; the same values give the same text.
 
     Its Content-Security-Policy lets browsers load nothing but ``data:`` images, and run and apply nothing but the
-    script and the style whose checksums it names: what text of a dataset may smuggle in stays text.
+    script and the style whose checksums it names: text of a dataset stays text.
+
+    Args:
+        template: its name in ``templates``.
+        values: of the template.
+        script: the name in ``templates`` of the page's own script.
+        data: for that script, any JSON value.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -48,11 +36,11 @@ def rendered(template: str, values: dict[str, Any], script: str | None = None, d
     )
     for name in ("percent", "points", "interval", "count", "plain"):
         environment.filters[name] = getattr(plain_text, name)
-    style = _part(STYLE)
-    code = _part(script) if script else ""
+    style, code = _part(STYLE), _part(script) if script else ""
+    allowed = _checksum(code) if code else "'none'"
     policy = (
         f"default-src 'none'; img-src data:; style-src {_checksum(style)}; "
-        f"script-src {_checksum(code) if code else _NONE}; base-uri 'none'; form-action 'none'"
+        f"script-src {allowed}; base-uri 'none'; form-action 'none'"
     )
     return environment.get_template(template).render(
         **values,
@@ -64,7 +52,7 @@ def rendered(template: str, values: dict[str, Any], script: str | None = None, d
 
 
 def as_data(value: object) -> str:
-    r"""A json value as it may stand in a ``<script>`` element: nothing in it can end the element or open another.
+    r"""A JSON value as it may stand in a ``<script>`` element: nothing in it can end the element or open another.
 
     >>> print(as_data("</script>&"))
     "\u003c/script\u003e\u0026"

@@ -1,70 +1,46 @@
-"""Sample questions as one html file, as in Figure 2 of Chao et al. (2018): image, question, choices by their sets."""
+"""Sample questions as one HTML page, as in Figure 2 of Chao et al. (2018): image, question, choices by kind."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.report.example import KIND_NAMES, Example, by_kind, letter
-from hf_vqa_mc.report.gallery import CHOICE, ORIGIN, TYPE
-from hf_vqa_mc.report.page import write_page
+from hf_vqa_mc.report.example import KIND_NAMES, Example, by_kind
+from hf_vqa_mc.report.gallery import ORIGIN, TYPE, choice_values
+from hf_vqa_mc.report.page import rendered
 from hf_vqa_mc.report.plain_text import count, percent, plain
-from hf_vqa_mc.report.thumbnails import thumbnail
+from hf_vqa_mc.report.thumbnails import picture_values
 
 SIDE = 480
 """Pixels of the longer side of an image."""
 
 
-def write_preview(path: Path, title: str, examples: Sequence[Example]) -> None:
-    """Write sample questions as a page that asks for nothing from elsewhere.
+def preview_html(title: str, examples: Sequence[Example]) -> str:
+    """Sample questions as a page that loads nothing from elsewhere.
 
-    Choices stand set by set, decoys first and the target last, each with the letter of its place in the row; a model's
-    pick has a tick where it is right, a cross where it is wrong.
+    Choices are grouped by kind, decoys first and the target last, each with the letter of its index in the row; a
+    model's pick is marked by a tick if correct, by a cross if not.
 
     Args:
-        path: of the html file; what was there before is replaced in one step.
         title: what the questions are from.
         examples: some dozens, as each brings its image along.
-
-    Raises:
-        OSError: the file cannot be written.
     """
-    values = {"title": plain(title, 200), "facts": _facts(examples), "cards": [_card(one) for one in examples]}
-    write_page(path, "preview.html.jinja", values)
-
-
-def _facts(examples: Sequence[Example]) -> list[dict[str, str]]:
-    picks = [example for example in examples if example.picked is not None]
     facts = [{"name": "questions", "text": count(len(examples))}]
+    picks = [example for example in examples if example.picked is not None]
     if picks:
         right = sum(example.picked == example.label for example in picks)
         share = percent(right / len(picks), 0)
         facts.append({"name": "the model’s picks", "text": f"{right:,} of {len(picks):,} right ({share})"})
-    return facts
+    values = {"title": plain(title, 200), "facts": facts, "cards": [_card(one) for one in examples]}
+    return rendered("preview.html.jinja", values)
 
 
 def _card(example: Example) -> dict[str, Any]:
-    picture = thumbnail(example.image, SIDE)
-    told = (plain(example.note, ORIGIN), plain(example.question_type, TYPE), plain(example.question_id, TYPE))
+    about = (plain(example.note, ORIGIN), plain(example.question_type, TYPE), plain(example.question_id, TYPE))
     return {
         "question": plain(example.question),
-        "image": picture.address,
-        "width": picture.width,
-        "height": picture.height,
-        "missing": picture.note,
-        "about": [text for text in told if text],
+        **picture_values(example.image, SIDE),
+        "about": [text for text in about if text],
         "sets": [
-            {"kind": kind, "name": KIND_NAMES[kind], "choices": [_choice(example, place) for place in places]}
-            for kind, places in by_kind(example)
+            {"kind": kind, "name": KIND_NAMES[kind], "choices": [choice_values(example, index) for index in indices]}
+            for kind, indices in by_kind(example)
         ],
-    }
-
-
-def _choice(example: Example, place: int) -> dict[str, Any]:
-    return {
-        "letter": letter(place),
-        "text": plain(example.choices[place], CHOICE),
-        "kind": example.kind(place),
-        "origin": plain(example.origin(place), ORIGIN),
-        "target": place == example.label,
-        "picked": place == example.picked,
     }

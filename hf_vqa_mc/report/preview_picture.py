@@ -3,11 +3,9 @@
 import io
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.io.atomic_file import write_bytes
 from hf_vqa_mc.report.example import Example, by_kind, letter
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.report.thumbnails import small_image
@@ -40,23 +38,19 @@ Line = tuple[str, str, str, float]
 """Text, colour, weight, and how far it is set in, in inches."""
 
 
-def preview_picture(examples: Sequence[Example], path: Path) -> None:
-    """Draw questions side by side: image, question and choices by their sets, as in the paper's Figure 2.
+def preview_picture(examples: Sequence[Example]) -> bytes:
+    """Draw questions side by side: image, question and choices by kind, as in the paper's Figure 2.
 
     Args:
         examples: one to four; of more the first four are drawn. A model's pick has a tick or a cross.
-        path: of the png file; what was there before is replaced in one step.
+
+    Returns:
+        A PNG file; the same questions give the same bytes.
 
     Raises:
         InputError: there is no question.
         MissingExtra: matplotlib is not installed.
-        OSError: the file cannot be written.
     """
-    write_bytes(path, picture_bytes(examples))
-
-
-def picture_bytes(examples: Sequence[Example]) -> bytes:
-    """The png file of `preview_picture`; the same questions give the same bytes."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure

@@ -1,12 +1,11 @@
 """The audit's report: one html file that a browser opens from the disk, before and after a remedy side by side."""
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.report.example import Example
 from hf_vqa_mc.report.gallery import gallery
-from hf_vqa_mc.report.page import write_page
+from hf_vqa_mc.report.page import rendered
 from hf_vqa_mc.report.plain_text import count, plain, shown_name
 from hf_vqa_mc.report.plots import SQUARE
 from hf_vqa_mc.report.report_figures import Sides, calibration, chart, histogram, per_type, tiles
@@ -21,32 +20,27 @@ WITHOUT = {
 """What those who know so much lack; see `audit.shortcut.Knows`."""
 
 
-def write_report(
-    path: Path,
+def report_html(
     before: Mapping[str, Any],
     examples: Sequence[Example],
     after: Mapping[str, Any] | None = None,
     after_examples: Sequence[Example] = (),
-) -> None:
-    """Write the report of an audit, or of one before and one after a remedy.
+) -> str:
+    """The report of an audit, or of one before and one after a remedy.
 
-    The page holds all it needs: it asks for nothing from elsewhere and runs no script but its own, whatever text the
-    benchmark brings. Sections of which the audit says nothing are left out. The same figures give the same bytes.
+    The page holds all it needs: it loads nothing from elsewhere and runs no script but its own, whatever text the
+    benchmark brings. Sections without figures are left out. The same figures give the same text.
 
     Args:
-        path: of the html file; what was there before is replaced in one step.
         before: what `vqa-mc audit --json` gives.
         examples: questions to page through; some dozens, as each brings its image along.
         after: the same of the remedied benchmark.
         after_examples: questions of the remedied benchmark.
-
-    Raises:
-        OSError: the file cannot be written.
     """
     sides = Sides(before, after)
     shown = gallery(examples, after_examples)
     values = {**report_values(sides), "has_examples": bool(shown["examples"])}
-    write_page(path, "report.html.jinja", values, "report.js", shown)
+    return rendered("report.html.jinja", values, "report.js", shown)
 
 
 def report_values(sides: Sides) -> dict[str, Any]:

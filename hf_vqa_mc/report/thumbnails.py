@@ -1,10 +1,9 @@
-"""Images as a page may show them: decoded, made small and written anew, so that nothing of the file itself remains."""
+"""Images as a page may show them: decoded, downscaled and encoded anew, so that nothing of the file itself remains."""
 
 import base64
 import io
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.extraction.pictures import known_formats
 
@@ -18,41 +17,25 @@ MOST_PIXELS = 64_000_000
 BROKEN, HUGE = "the image cannot be read", "the image is too large to be shown"
 
 
-@dataclass(frozen=True)
-class Thumbnail:
-    """A small JPEG, or the reason why there is none."""
-
-    jpeg: bytes
-    """"" where there is none"""
-    width: int
-    height: int
-    note: str
-    """"" where all is well"""
-
-    @property
-    def address(self) -> str:
-        """The picture as a ``data:`` address, "" where there is none."""
-        return f"data:image/jpeg;base64,{base64.b64encode(self.jpeg).decode()}" if self.jpeg else ""
-
-
-NOTHING = Thumbnail(b"", 0, 0, "")
-
-
-def thumbnail(content: bytes | None, longest: int = LONGEST_SIDE) -> Thumbnail:
-    """An image's thumbnail; the same file gives the same bytes.
+def picture_values(content: bytes | None, longest: int = LONGEST_SIDE, absent: str = "") -> dict[str, Any]:
+    """An image as templates take it; the same file gives the same values.
 
     Args:
-        content: an image file of any kind, whole or broken; None where there is none.
+        content: an image file of any kind, intact or broken; None where there is none.
         longest: pixels of the longer side.
+        absent: the note where there is no image.
+
+    Returns:
+        ``image`` (a JPEG as a ``data:`` address, "" where it cannot be shown), its ``width`` and ``height``, and
+        ``missing``, the reason why there is none.
     """
-    if not content:
-        return NOTHING
-    image = small_image(content, longest)
-    if isinstance(image, str):
-        return Thumbnail(b"", 0, 0, image)
+    picture = small_image(content, longest) if content else absent
+    if isinstance(picture, str):
+        return {"image": "", "width": 0, "height": 0, "missing": picture}
     written = io.BytesIO()
-    image.save(written, format="JPEG", quality=82, optimize=True)
-    return Thumbnail(written.getvalue(), image.width, image.height, "")
+    picture.save(written, format="JPEG", quality=82, optimize=True)
+    address = f"data:image/jpeg;base64,{base64.b64encode(written.getvalue()).decode()}"
+    return {"image": address, "width": picture.width, "height": picture.height, "missing": ""}
 
 
 def small_image(content: bytes, longest: int) -> "Image | str":
@@ -61,7 +44,7 @@ def small_image(content: bytes, longest: int) -> "Image | str":
 
     known = known_formats()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what PIL finds odd but reads is no fault
+        warnings.simplefilter("ignore")  # PIL warns of odd files that it reads well
         try:
             with Image.open(io.BytesIO(content), formats=known) as image:
                 if image.width * image.height > MOST_PIXELS:
@@ -75,4 +58,4 @@ def small_image(content: bytes, longest: int) -> "Image | str":
         except Exception:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
             return BROKEN
     paper = Image.new("RGBA", coloured.size, "white")
-    return Image.alpha_composite(paper, coloured).convert("RGB")  # without what the file said of itself
+    return Image.alpha_composite(paper, coloured).convert("RGB")  # without the file's metadata

@@ -77,9 +77,9 @@ def test_the_blind_pick_is_a_place_among_the_published_choices():
     ("wrong", "message"),
     [
         ({"probe_rows": 0}, "--probe-rows 0: expected 1 or more"),
-        ({"time_limit": 0.0}, "--time-limit 0.0: expected seconds"),
-        ({"time_limit": float("nan")}, "--time-limit nan: expected seconds"),
-        ({"mlps": True}, "--mlps need word vectors"),
+        ({"time_limit": 0.0}, "--time-limit 0.0: expected a number above 0"),
+        ({"time_limit": float("nan")}, "--time-limit nan: expected a number above 0"),
+        ({"mlps": True}, "--mlps needs word vectors"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(wrong, message):

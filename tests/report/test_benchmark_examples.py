@@ -9,7 +9,7 @@ from hf_vqa_mc.benchmarks.benchmark import ROWS, Split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.benchmark_examples import UNREADABLE, drawn_rows, examples_of, picks_of
 from hf_vqa_mc.report.example import STAND_IN
-from hf_vqa_mc.report.thumbnails import BROKEN, thumbnail
+from hf_vqa_mc.report.thumbnails import BROKEN, picture_values
 
 CHOICES = ["Red", "blue", "blue", "green"]
 
@@ -92,7 +92,7 @@ def test_origins_that_are_no_list_of_choices_are_no_origins():
 
 def test_an_image_that_cannot_be_read_is_told_and_one_that_is_not_there_is_not():
     assert [one.image for one in examples_of(split(images=Images()), [2, 1])] == [None, UNREADABLE]
-    assert thumbnail(UNREADABLE).note == BROKEN
+    assert picture_values(UNREADABLE)["missing"] == BROKEN
     assert examples_of(split(), [1])[0].image is None
     assert examples_of(split(), []) == []
 

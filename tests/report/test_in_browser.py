@@ -2,7 +2,7 @@
 
 import pytest
 
-from hf_vqa_mc.report import write_preview, write_report
+from hf_vqa_mc.report import preview_html, report_html
 from hf_vqa_mc.report.page import rendered
 from tests.report import audits, hostile
 
@@ -16,12 +16,13 @@ def pages(tmp_path_factory):
     before, after = audits.audit(), audits.audit(0.1, 1 / 7)
     shown, later = audits.examples(14), audits.examples(14, kinds=True)
     made = {name: folder / f"{name}.html" for name in ("one", "two", "preview", "spoilt", "spoilt-preview")}
-    write_report(made["one"], before, shown)
-    write_report(made["two"], before, shown, after, later)
-    write_preview(made["preview"], "a dataset", later)
+    made["one"].write_text(report_html(before, shown), "utf-8")
+    made["two"].write_text(report_html(before, shown, after, later), "utf-8")
+    made["preview"].write_text(preview_html("a dataset", later), "utf-8")
     bad = hostile.questions(shown), hostile.questions(later)
-    write_report(made["spoilt"], hostile.spoilt(before), bad[0], hostile.spoilt(after), bad[1])
-    write_preview(made["spoilt-preview"], hostile.TEXTS[0], bad[1])
+    spoilt = report_html(hostile.spoilt(before), bad[0], hostile.spoilt(after), bad[1])
+    made["spoilt"].write_text(spoilt, "utf-8")
+    made["spoilt-preview"].write_text(preview_html(hostile.TEXTS[0], bad[1]), "utf-8")
     return made
 
 

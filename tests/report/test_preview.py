@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.report import Example, preview_picture, write_preview
+from hf_vqa_mc.report import Example, preview_html, preview_picture
 from hf_vqa_mc.report.example import by_kind
 from hf_vqa_mc.report.preview_picture import _lines
 from tests.report import audits, hostile
@@ -17,13 +17,12 @@ from tests.report.test_report import Elements
 EXAMPLE = Example("7", "Why?", "why", ["a", "b", "c", "d"], 1, ["qou", "target", "iou", "iou"], [], 2, None, None, "")
 
 
-@pytest.fixture
-def page(tmp_path):
-    def page(examples, title="a dataset"):
-        write_preview(tmp_path / "preview.html", title, examples)
-        return (tmp_path / "preview.html").read_text("utf-8")
+def page(examples, title="a dataset"):
+    return preview_html(title, examples)
 
-    return page
+
+def picture(examples):
+    return Image.open(io.BytesIO(preview_picture(examples)))
 
 
 def test_choices_stand_set_by_set_the_target_last_with_the_letters_of_their_places():
@@ -37,7 +36,7 @@ def test_without_kinds_there_are_decoys_and_the_target():
 STAND_INS = replace(EXAMPLE, origins=["fall-back", "fall-back", "", "fall-back"])
 
 
-def test_stand_ins_stand_under_no_heading_that_says_how_decoys_fit(page):
+def test_stand_ins_stand_under_no_heading_that_says_how_decoys_fit():
     assert by_kind(STAND_INS) == [("iou", [2]), ("stand-in", [0, 3]), ("target", [1])]
     text = Elements(page([STAND_INS])).text
     assert "QoU decoys" not in text
@@ -68,66 +67,59 @@ def test_an_example_that_no_page_can_show_is_refused_by_name(change, told):
         replace(EXAMPLE, **change)
 
 
-def test_the_page_shows_sets_by_their_names_and_marks_the_pick(page):
+def test_the_page_shows_sets_by_their_names_and_marks_the_pick():
     text = Elements(page([EXAMPLE])).text
     assert "Why? IoU decoys: they fit the image C c ✗ model’s pick D d QoU decoys: they fit the question A a" in text
     assert "correct answer B b" in text
     assert "the model’s picks 0 of 1 right (0%)" in text
 
 
-def test_without_picks_no_model_is_spoken_of(page):
+def test_without_picks_no_model_is_spoken_of():
     assert "model" not in Elements(page([replace(EXAMPLE, picked=None)])).text
 
 
-def test_the_page_runs_no_script_at_all(page):
+def test_the_page_runs_no_script_at_all():
     written = page(audits.examples(3, kinds=True))
     assert "<script" not in written
     policies = [one.get("content", "") for tag, one in Elements(written).found if tag == "meta"]
     assert any("script-src 'none'" in policy for policy in policies)
 
 
-def test_hostile_text_adds_no_element(page):
+def test_hostile_text_adds_no_element():
     good = Elements(page(audits.examples(12, images=False)))
     bad = Elements(page(hostile.questions(audits.examples(12, images=False)), hostile.TEXTS[0]))
     assert set(bad.tags) <= set(good.tags)
     assert {name for _, one in bad.found for name in one} <= {name for _, one in good.found for name in one}
 
 
-def test_the_picture_shows_up_to_four_questions(tmp_path):
-    sizes = []
-    for number in (1, 4, 6):
-        preview_picture(audits.examples(number, kinds=True), tmp_path / "p.png")
-        with Image.open(tmp_path / "p.png") as picture:
-            sizes.append(picture.size)
-            assert picture.format == "PNG"
+def test_the_picture_shows_up_to_four_questions():
+    pictures = [picture(audits.examples(number, kinds=True)) for number in (1, 4, 6)]
+    assert {one.format for one in pictures} == {"PNG"}
+    sizes = [one.size for one in pictures]
     assert sizes[1][0] == sizes[2][0] == 4 * sizes[0][0]
 
 
-def test_the_picture_of_the_same_questions_has_the_same_bytes(tmp_path):
-    for name in ("one.png", "two.png"):
-        preview_picture(audits.examples(2, kinds=True), tmp_path / name)
-    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+def test_the_picture_of_the_same_questions_has_the_same_bytes():
+    shown = audits.examples(2, kinds=True)
+    assert preview_picture(shown) == preview_picture(shown)
 
 
-def test_hostile_questions_can_be_drawn(tmp_path):
+def test_hostile_questions_can_be_drawn():
+    shown = hostile.questions(audits.examples(12))
     for start in range(0, 12, 4):
-        preview_picture(hostile.questions(audits.examples(12))[start : start + 4], tmp_path / "p.png")
-    with Image.open(io.BytesIO((tmp_path / "p.png").read_bytes())) as picture:
-        assert max(picture.size) < 4000
+        assert max(picture(shown[start : start + 4]).size) < 4000
 
 
-def test_thousands_of_choices_do_not_make_an_endless_picture(tmp_path):
-    preview_picture([replace(EXAMPLE, choices=["x"] * 5000, kinds=[])], tmp_path / "p.png")
-    with Image.open(tmp_path / "p.png") as picture:
-        assert max(picture.size) < 4000
+def test_thousands_of_choices_do_not_make_an_endless_picture():
+    assert max(picture([replace(EXAMPLE, choices=["x"] * 5000, kinds=[])]).size) < 4000
 
 
-def test_no_question_is_refused(tmp_path):
+def test_no_question_is_refused():
     with pytest.raises(InputError, match="no question"):
-        preview_picture([], tmp_path / "p.png")
+        preview_picture([])
 
 
-def test_without_matplotlib_the_picture_says_what_to_install(tmp_path, monkeypatch):
+def test_without_matplotlib_the_picture_says_what_to_install(monkeypatch):
     real = builtins.__import__
 
     def without(name, *arguments, **options):
@@ -137,5 +129,4 @@ def test_without_matplotlib_the_picture_says_what_to_install(tmp_path, monkeypat
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=r"hf_vqa_mc\[report\]"):
-        preview_picture([EXAMPLE], tmp_path / "p.png")
-    assert not list(tmp_path.iterdir())
+        preview_picture([EXAMPLE])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.report import write_report
+from hf_vqa_mc.report import report_html
 from hf_vqa_mc.report.page import as_data
 from hf_vqa_mc.report.report import report_values, strongest
 from hf_vqa_mc.report.report_figures import Sides
@@ -50,22 +50,13 @@ class Elements(HTMLParser):
         return [tag for tag, _ in self.found]
 
 
-@pytest.fixture
-def written(tmp_path):
-    def written(*arguments):
-        write_report(tmp_path / "report.html", *arguments)
-        return (tmp_path / "report.html").read_bytes().decode()
-
-    return written
-
-
 def data_of(page):
     """What the page's script is told."""
     return json.loads(Elements(page).scripts[0])
 
 
-def test_the_first_thing_it_says_is_the_strongest_shortcut_and_its_gain(written):
-    page = Elements(written(audits.audit(), []))
+def test_the_first_thing_it_says_is_the_strongest_shortcut_and_its_gain():
+    page = Elements(report_html(audits.audit(), []))
     start = page.text.index("58.1%")
     assert "answered right without looking at the image : +33.1 points over chance (25.0%)" in page.text[start:]
     assert page.text.index("question and answer prior", start) < page.text.index("Every shortcut")
@@ -79,28 +70,29 @@ def test_one_who_sees_everything_takes_no_shortcut():
     assert not any(line["alarm"] for line in report_values(Sides(audit))["chart"]["shown"] if line["everything"])
 
 
-def test_bars_of_those_who_see_everything_have_a_colour_and_a_legend_of_their_own(written):
+def test_bars_of_those_who_see_everything_have_a_colour_and_a_legend_of_their_own():
     def everything(page):
         return sum("everything" in one.get("class", "").split() for tag, one in page.found if tag == "rect")
 
     for arguments, sides in (((audits.audit(), []), 1), ((audits.audit(), [], audits.audit(0.05, 1 / 7), []), 2)):
-        page = Elements(written(*arguments))
+        page = Elements(report_html(*arguments))
         assert everything(page) == 2 * sides  # a bar and its mark in the legend
         assert page.text.count("sees everything, no shortcut") == sides
     audit = audits.audit()
     audit["shortcuts"] = [row for row in audit["shortcuts"] if row["knows"] != "everything"]
-    page = Elements(written(audit, []))
+    page = Elements(report_html(audit, []))
     assert everything(page) == 0
     assert "sees everything, no shortcut" not in page.text
 
 
-def test_an_interval_above_chance_without_a_mark_is_explained(written):
+def test_an_interval_above_chance_without_a_mark_is_explained():
     assert (
-        "(Holm), so an interval that lies above chance may be unmarked" in Elements(written(audits.audit(), [])).text
+        "(Holm), so an interval that lies above chance may be unmarked"
+        in Elements(report_html(audits.audit(), [])).text
     )
 
 
-def test_how_far_the_bias_score_is_off_is_said(written):
+def test_how_far_the_bias_score_is_off_is_said():
     before, after = audits.audit(), audits.audit(0.1)
     before["calibration"] = [
         {"said": 0.5, "right": 0.6, "rows": 100},
@@ -108,26 +100,26 @@ def test_how_far_the_bias_score_is_off_is_said(written):
         {"said": None, "right": None, "rows": 0},
     ]
     after["calibration"] = [{"said": 0.4, "right": 0.36, "rows": 10}]
-    assert "It is off by 3.2 points on average. On the line" in Elements(written(before, [])).text
+    assert "It is off by 3.2 points on average. On the line" in Elements(report_html(before, [])).text
     told = "It is off by 3.2 points on average before, by 4.0 points on average after. On the line"
-    assert told in Elements(written(before, [], after, [])).text
+    assert told in Elements(report_html(before, [], after, [])).text
 
 
-def test_how_columns_were_read_and_what_to_beware_of_are_said_once(written):
+def test_how_columns_were_read_and_what_to_beware_of_are_said_once():
     more = {"read_as": "question=<b>frage</b>", "caveat": "Only 40 questions & no more."}
     before, after = {**audits.audit(), **more}, {**audits.audit(0.1), **more}
-    for page in (Elements(written(before, [])), Elements(written(before, [], after, []))):
+    for page in (Elements(report_html(before, [])), Elements(report_html(before, [], after, []))):
         assert page.text.count("question=<b>frage</b>") == 1
         assert page.text.count("Only 40 questions & no more.") == 1
-    plain = written(audits.audit(), [])
+    plain = report_html(audits.audit(), [])
     assert 'class="read-as"' not in plain
     assert 'class="caveat"' not in plain
 
 
-def test_stand_ins_are_called_so_among_the_questions(written):
+def test_stand_ins_are_called_so_among_the_questions():
     shown = audits.examples(1, kinds=True)
     shown = [replace(shown[0], origins=["target", "fall-back", "published", *shown[0].origins[3:]])]
-    told = data_of(written(audits.audit(), [], audits.audit(0.1), shown))
+    told = data_of(report_html(audits.audit(), [], audits.audit(0.1), shown))
     choices = told["examples"][0]["after"]["choices"]
     assert [(one["kind"], one["origin"]) for one in choices[:3]] == [
         ("target", ""),
@@ -137,20 +129,20 @@ def test_stand_ins_are_called_so_among_the_questions(written):
     assert told["kinds"]["stand-in"] == "stand-ins: no such decoy was found"
 
 
-def test_a_benchmark_without_shortcuts_is_said_to_have_none(written):
-    page = Elements(written(audits.audit(strength=0.0), []))
+def test_a_benchmark_without_shortcuts_is_said_to_have_none():
+    page = Elements(report_html(audits.audit(strength=0.0), []))
     assert "no shortcut was found that reliably beats it" in page.text
     assert "answered right" not in page.text
 
 
-def test_a_benchmark_without_images_is_not_blamed_for_not_looking_at_them(written):
-    page = Elements(written({**audits.audit(), "images": 0}, []))
+def test_a_benchmark_without_images_is_not_blamed_for_not_looking_at_them():
+    page = Elements(report_html({**audits.audit(), "images": 0}, []))
     assert "looking at the image" not in page.text
     assert "images none" in page.text
 
 
-def test_before_and_after_stand_side_by_side(written):
-    page = Elements(written(audits.audit(), [], audits.audit(0.05, 1 / 7), []))
+def test_before_and_after_stand_side_by_side():
+    page = Elements(report_html(audits.audit(), [], audits.audit(0.05, 1 / 7), []))
     assert "choices each 4 → 7" in page.text
     assert "chance 25.0% → 14.3%" in page.text
     for side in ("before", "after"):
@@ -161,11 +153,11 @@ def test_before_and_after_stand_side_by_side(written):
     assert "2.1% before" in page.text
 
 
-def test_a_shortcut_that_was_asked_on_one_side_only_is_shown_all_the_same(written):
+def test_a_shortcut_that_was_asked_on_one_side_only_is_shown_all_the_same():
     before, after = audits.audit(), audits.audit(0.05)
     after["shortcuts"] = [row for row in after["shortcuts"] if row["name"] != "longest choice"]
     before["shortcuts"] = [row for row in before["shortcuts"] if row["name"] != "odd one out"]
-    text = Elements(written(before, [], after, [])).text
+    text = Elements(report_html(before, [], after, [])).text
     assert "not asked after" in text
     assert "not asked before" in text
     assert "odd one out" in text
@@ -185,20 +177,20 @@ def test_a_shortcut_that_was_asked_on_one_side_only_is_shown_all_the_same(writte
         ("verdict", "Shortcuts solve"),
     ],
 )
-def test_what_the_audit_does_not_say_is_left_out(written, key, title):
+def test_what_the_audit_does_not_say_is_left_out(key, title):
     whole = audits.audit()
-    assert title in Elements(written(whole, [])).text
+    assert title in Elements(report_html(whole, [])).text
     without = {name: value for name, value in whole.items() if name != key}
-    assert title not in Elements(written(without, [])).text
-    assert title not in Elements(written({**whole, key: type(whole[key])()}, [])).text
+    assert title not in Elements(report_html(without, [])).text
+    assert title not in Elements(report_html({**whole, key: type(whole[key])()}, [])).text
 
 
-def test_a_report_of_next_to_nothing_can_be_written(written):
-    assert "Shortcut audit" in written({"dataset": "x"}, [])
-    assert "Shortcut audit" in written({}, [], {}, [])
+def test_a_report_of_next_to_nothing_can_be_written():
+    assert "Shortcut audit" in report_html({"dataset": "x"}, [])
+    assert "Shortcut audit" in report_html({}, [], {}, [])
 
 
-def test_rules_near_chance_are_folded_away_but_alarms_never(written):
+def test_rules_near_chance_are_folded_away_but_alarms_never():
     audit = audits.audit()
     audit["shortcuts"] += [
         audits.shortcut(f"rule {place}", "choices", "guesses", 0.0, False, 0.25, 0.01) for place in range(20)
@@ -211,36 +203,36 @@ def test_rules_near_chance_are_folded_away_but_alarms_never(written):
     assert any(line["name"] == "late" for line in report_values(Sides(audit))["chart"]["shown"])
 
 
-def test_where_choices_are_words_they_are_told_once(written):
+def test_where_choices_are_words_they_are_told_once():
     audit = audits.audit()
-    assert "Whole choices that say" in Elements(written(audit, [])).text
+    assert "Whole choices that say" in Elements(report_html(audit, [])).text
     audit["telling"]["choices"] = audit["telling"]["words"]
-    assert "Whole choices that say" not in Elements(written(audit, [])).text
+    assert "Whole choices that say" not in Elements(report_html(audit, [])).text
 
 
-def test_splits_that_were_left_out_are_told(written):
-    text = Elements(written({**audits.audit(), "left_out": {"hidden": "its labels are hidden"}}, [])).text
+def test_splits_that_were_left_out_are_told():
+    text = Elements(report_html({**audits.audit(), "left_out": {"hidden": "its labels are hidden"}}, [])).text
     assert "split hidden : its labels are hidden" in text
 
 
-def test_of_a_path_on_somebodys_machine_only_the_end_is_shown(written):
-    assert "/home" not in written({**audits.audit(), "dataset": "/home/me/vqa_mc"}, [])
+def test_of_a_path_on_somebodys_machine_only_the_end_is_shown():
+    assert "/home" not in report_html({**audits.audit(), "dataset": "/home/me/vqa_mc"}, [])
 
 
-def test_the_same_figures_give_the_same_bytes(written):
+def test_the_same_figures_give_the_same_bytes():
     arguments = (audits.audit(), audits.examples(4), audits.audit(0.1), audits.examples(4, kinds=True))
-    assert written(*arguments) == written(*arguments)
+    assert report_html(*arguments) == report_html(*arguments)
 
 
-def test_it_names_nothing_to_be_fetched(written):
-    page = written(audits.audit(), audits.examples(3), audits.audit(0.1), audits.examples(3, kinds=True))
+def test_it_names_nothing_to_be_fetched():
+    page = report_html(audits.audit(), audits.examples(3), audits.audit(0.1), audits.examples(3, kinds=True))
     assert not re.findall(r"""(?:src|href|url\()\s*=?\s*["']?(?!#|data:)[\w/]""", page.split("<script", 1)[0])
     assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", page)
     assert "style=" not in page.split("<script", 1)[0]
 
 
-def test_its_policy_names_the_checksums_of_its_own_script_and_style(written):
-    page = written(audits.audit(), [])
+def test_its_policy_names_the_checksums_of_its_own_script_and_style():
+    page = report_html(audits.audit(), [])
     policy = next(one["content"] for tag, one in Elements(page).found if tag == "meta" and "http-equiv" in one)
     for name, element in (("script-src", "<script>"), ("style-src", "<style>")):
         content = page.split(element, 1)[1].split(f"</{element[1:]}", 1)[0]
@@ -250,11 +242,11 @@ def test_its_policy_names_the_checksums_of_its_own_script_and_style(written):
     assert "unsafe" not in policy
 
 
-def test_hostile_text_adds_no_element_and_no_attribute(written):
+def test_hostile_text_adds_no_element_and_no_attribute():
     before, after = audits.audit(), audits.audit(0.1, 1 / 7)
     shown = audits.examples(6, images=False), audits.examples(6, kinds=True, images=False)
-    good = Elements(written(before, shown[0], after, shown[1]))
-    bad_page = written(
+    good = Elements(report_html(before, shown[0], after, shown[1]))
+    bad_page = report_html(
         hostile.spoilt(before), hostile.questions(shown[0]), hostile.spoilt(after), hostile.questions(shown[1])
     )
     bad = Elements(bad_page)
@@ -293,9 +285,9 @@ def test_data_for_the_script_comes_out_as_it_went_in(value):
     assert text.isascii()
 
 
-def test_questions_of_both_sides_are_shown_as_one_with_their_image_once(written):
+def test_questions_of_both_sides_are_shown_as_one_with_their_image_once():
     before, after = audits.examples(3), audits.examples(5, kinds=True)[1:]
-    shown = data_of(written(audits.audit(), before, audits.audit(0.1), after))["examples"]
+    shown = data_of(report_html(audits.audit(), before, audits.audit(0.1), after))["examples"]
     assert [(one["id"], bool(one["before"]), bool(one["after"])) for one in shown] == [
         ("q0", True, False),
         ("q1", True, True),
@@ -307,7 +299,7 @@ def test_questions_of_both_sides_are_shown_as_one_with_their_image_once(written)
     assert all(one["image"].startswith("data:image/jpeg;base64,") for one in shown)
 
 
-def test_broken_images_become_a_note(written):
-    shown = data_of(written(audits.audit(), hostile.questions(audits.examples(4))))["examples"]
+def test_broken_images_become_a_note():
+    shown = data_of(report_html(audits.audit(), hostile.questions(audits.examples(4))))["examples"]
     assert [one["missing"] for one in shown] == ["", *["the image cannot be read"] * 3]
     assert not any(one["image"] for one in shown)

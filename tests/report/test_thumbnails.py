@@ -1,5 +1,6 @@
 """Images as pages show them: small, upright, without what the file says of itself, and never a crash."""
 
+import base64
 import io
 import struct
 import subprocess
@@ -10,24 +11,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from hf_vqa_mc.report.thumbnails import BROKEN, HUGE, NOTHING, thumbnail
+from hf_vqa_mc.report.thumbnails import BROKEN, HUGE, picture_values
 from tests.report.audits import image
 
 
+def jpeg(found):
+    return base64.b64decode(found["image"].removeprefix("data:image/jpeg;base64,"))
+
+
+def size(found):
+    return found["width"], found["height"]
+
+
 def opened(found):
-    return Image.open(io.BytesIO(found.jpeg))
+    return Image.open(io.BytesIO(jpeg(found)))
 
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
 def test_any_usual_format_becomes_a_small_jpeg(format):
-    found = thumbnail(image(size=(900, 300), format=format))
-    assert (found.width, found.height, found.note) == (320, 107, "")
+    found = picture_values(image(size=(900, 300), format=format))
+    assert (size(found), found["missing"]) == ((320, 107), "")
     assert opened(found).format == "JPEG"
-    assert found.address.startswith("data:image/jpeg;base64,/9j/")
+    assert found["image"].startswith("data:image/jpeg;base64,/9j/")
 
 
 def test_small_images_are_not_enlarged():
-    assert (thumbnail(image(size=(20, 10))).width, thumbnail(image(size=(20, 10))).height) == (20, 10)
+    assert size(picture_values(image(size=(20, 10)))) == (20, 10)
 
 
 def test_what_the_file_says_of_itself_is_dropped_and_a_turned_photograph_stands_upright():
@@ -37,17 +46,17 @@ def test_what_the_file_says_of_itself_is_dropped_and_a_turned_photograph_stands_
     exif[0x010E] = "the photographer's address"
     written = io.BytesIO()
     picture.save(written, "JPEG", exif=exif, comment=b"a secret")
-    found = thumbnail(written.getvalue())
-    assert (found.width, found.height) == (160, 320)
+    found = picture_values(written.getvalue())
+    assert size(found) == (160, 320)
     assert not opened(found).getexif()
-    assert b"address" not in found.jpeg
-    assert b"secret" not in found.jpeg
+    assert b"address" not in jpeg(found)
+    assert b"secret" not in jpeg(found)
 
 
 def test_what_is_transparent_is_white():
     written = io.BytesIO()
     Image.new("RGBA", (40, 40), (0, 0, 0, 0)).save(written, "PNG")
-    assert opened(thumbnail(written.getvalue())).getpixel((20, 20)) == (255, 255, 255)
+    assert opened(picture_values(written.getvalue())).getpixel((20, 20)) == (255, 255, 255)
 
 
 def test_an_image_that_would_fill_the_memory_is_not_decoded():
@@ -62,7 +71,7 @@ def test_an_image_that_would_fill_the_memory_is_not_decoded():
             + chunk(b"IDAT", zlib.compress(bytes(99)))
             + chunk(b"IEND", b"")
         )
-        assert thumbnail(png).note == HUGE
+        assert picture_values(png)["missing"] == HUGE
 
 
 def test_postscript_starts_no_program(monkeypatch):
@@ -73,16 +82,16 @@ def test_postscript_starts_no_program(monkeypatch):
     monkeypatch.setattr(subprocess, "check_call", refused)
     written = io.BytesIO()
     Image.new("RGB", (9, 9)).save(written, "EPS")
-    assert thumbnail(written.getvalue()).note == BROKEN
+    assert picture_values(written.getvalue())["missing"] == BROKEN
 
 
-def test_nothing_is_nothing():
-    assert thumbnail(None) == thumbnail(b"") == NOTHING
-    assert NOTHING.address == ""
+def test_without_an_image_there_is_only_the_note_for_that():
+    assert picture_values(None) == picture_values(b"") == {"image": "", "width": 0, "height": 0, "missing": ""}
+    assert picture_values(None, absent="no image")["missing"] == "no image"
 
 
 def test_the_same_file_gives_the_same_bytes():
-    assert thumbnail(image(3)) == thumbnail(image(3))
+    assert picture_values(image(3)) == picture_values(image(3))
 
 
 @settings(max_examples=80, deadline=None)
@@ -91,5 +100,5 @@ def test_a_damaged_file_is_a_note_or_a_picture_but_never_an_error(data):
     whole = image(size=(60, 40), format=data.draw(st.sampled_from(["PNG", "JPEG", "GIF", "TIFF", "WEBP"])))
     start = data.draw(st.integers(0, len(whole)))
     damaged = whole[:start] + data.draw(st.binary(max_size=20)) + whole[start + data.draw(st.integers(0, 20)) :]
-    found = thumbnail(damaged)
-    assert bool(found.jpeg) != bool(found.note) or not damaged
+    found = picture_values(damaged)
+    assert bool(found["image"]) != bool(found["missing"]) or not damaged

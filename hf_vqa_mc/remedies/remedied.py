@@ -1,0 +1,150 @@
+"""A remedied benchmark: its rows, what was changed in figures and in sentences, and how it is written."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.benchmarks import Benchmark, write_benchmark
+from hf_vqa_mc.dataset.recipes import Recipe
+from hf_vqa_mc.dataset.rows import Choices
+from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.remedies.donors import Donors, images_in_common
+
+MOSTLY = 0.5
+"""A larger fraction of fallbacks among the decoys is pointed out."""
+
+
+class Remedied(NamedTuple):
+    """A benchmark with new decoys, or fewer rows."""
+
+    benchmark: Benchmark
+    """its rows are those written"""
+    statistics: dict[str, Any]
+    """ready for JSON"""
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """Split to its columns in the benchmark's own layout, with kinds, fallbacks and origins of new choices."""
+        return {name: split.original for name, split in self.benchmark.splits.items()}
+
+    def write(self, published: Benchmark, path: Path) -> list[Path]:
+        """Write it as the published benchmark is; see `benchmarks.write_benchmark`."""
+        return write_benchmark(published, self.tables, path, note=" ".join(in_words(self.statistics)))
+
+
+def image_ids(benchmark: Benchmark) -> pa.ChunkedArray:
+    """The image ids of all splits' rows."""
+    return pa.chunked_array([chunk for split in benchmark.splits.values() for chunk in split.rows["image_id"].chunks])
+
+
+def decoy_statistics(
+    variant: str,
+    recipe: Recipe,
+    benchmark: Benchmark,
+    choices: Choices,
+    made: Mapping[str, Any],
+    donors: Donors,
+    unchanged: int,
+) -> dict[str, Any]:
+    """What was found for the benchmark's own rows.
+
+    Args:
+        variant: name of the recipe.
+        recipe: the sets of decoys.
+        benchmark: as published.
+        choices: of all triplets, those of the benchmark's rows first.
+        made: the sets by name.
+        donors: further answers.
+        unchanged: rows that keep their published choices.
+    """
+    lengths = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
+    n_rows = sum(map(len, lengths))
+    decoys = {}
+    for name in recipe.sets:
+        view = made[name].view(recipe)
+        found, fallback = view.picks[:n_rows] != MISSING, view.fallback[:n_rows]
+        decoys[name] = {
+            "wanted": found.size,
+            "found": int((found & ~fallback).sum()),
+            "fallbacks": int(fallback.sum()),
+            "missing": int((~found).sum()),
+        }
+    return {
+        "variant": variant,
+        "rows": n_rows,
+        "rows_left_as_published": unchanged,
+        "choices": _counted((choices.texts[:n_rows] != MISSING).sum(axis=1)),
+        "choices_before": _counted(np.concatenate(lengths)),
+        "decoys": decoys,
+        "donors": {
+            "given": len(donors.answers),
+            "images_in_common": images_in_common(donors, image_ids(benchmark)),
+            "decoys_from_them": int((choices.donors[:n_rows] >= n_rows).sum()),
+        },
+    }
+
+
+def _counted(sizes: Any) -> dict[str, int]:  # noqa: ANN401  an array
+    different, counts = np.unique(sizes, return_counts=True)
+    return {str(size): int(count) for size, count in zip(different, counts, strict=True)}
+
+
+def in_words(statistics: dict[str, Any]) -> list[str]:
+    """What was changed, in sentences: for the terminal and the card of what was written."""
+    return _pruned(statistics) if "rounds" in statistics else _replaced(statistics)
+
+
+def _pruned(statistics: dict[str, Any]) -> list[str]:
+    last, wanted = statistics["rounds"][-1], f"{100 * statistics['to_gain']:g}"
+    reached = "" if statistics["reached"] else f" That is more than the {wanted} requested, but no more rows may go."
+    return [
+        f"{statistics['rows']:,} of {statistics['published']:,} rows are kept; the most biased ones were left out. On "
+        f"those kept, the strongest blind probe gains {100 * last['gain']:+.1f} points.{reached}"
+    ]
+
+
+def _replaced(statistics: dict[str, Any]) -> list[str]:
+    sizes = " or ".join(statistics["choices"])
+    before = " or ".join(statistics["choices_before"])
+    lines = [f"Choices are the target and {_KINDS[statistics['variant']]}: {sizes} a row; before: {before}."]
+    for name, found in statistics["decoys"].items():
+        kind = _NAMES.get(name, name)
+        rest = f"; {found['missing']:,} are missing" if found["missing"] else ""
+        lines.append(
+            f"{kind}: {found['found']:,} of {found['wanted']:,} decoys are of this kind, {found['fallbacks']:,} are "
+            f"fallbacks for others that could not be found{rest}."
+        )
+        if found["fallbacks"] > MOSTLY * found["wanted"]:
+            lines.append(f"So most {kind} decoys are fallbacks: {_ADVICE.get(name, '')}")
+    donors = statistics["donors"]
+    if donors["given"]:
+        lines.append(
+            f"Donors: {donors['given']:,} answers about {donors['images_in_common']:,} of the benchmark's images; "
+            f"{donors['decoys_from_them']:,} decoys are theirs."
+        )
+        if not donors["images_in_common"]:
+            lines.append(
+                "Images are matched by id or file name; images stored inside a file are matched by their content."
+            )
+    if statistics["rows_left_as_published"]:
+        lines.append(
+            f"{statistics['rows_left_as_published']:,} rows keep their published choices: no decoy was found."
+        )
+    return lines
+
+
+_NAMES = {"iou": "IoU", "qou": "QoU", "orig": "published"}
+_KINDS = {
+    "iou": "IoU decoys",
+    "qou": "QoU decoys",
+    "iou_qou": "IoU and QoU decoys",
+    "all": "published, IoU and QoU decoys",
+}
+_ADVICE = {
+    "iou": "its images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
+    "qou": "too few questions are similar, or their words have no vectors. A pool or other word vectors may help.",
+}

@@ -1,0 +1,191 @@
+"""``hf_vqa_mc.preview`` and ``vqa-mc preview``: sample questions of a benchmark as a page and as a picture."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import SEED, check_options, option, verb
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from hf_vqa_mc.benchmarks import Benchmark
+    from hf_vqa_mc.report import Example
+
+SHOWN_AS = "Shown"
+
+
+@dataclass(frozen=True)
+class PreviewSettings(BenchmarkOptions):
+    """Show sample questions: image, question, choices by kind, and a model's picks.
+
+    The page is one file that any browser opens from the disk. DATASET stays as it is, unless --card adds the picture
+    to its card.
+
+    Raises:
+        InputError: an option is out of range, or two name the same file.
+    """
+
+    predictions: Path | None = option(
+        "A model's answers, as vqa-mc score takes them; its picks are marked.", None, panel=SHOWN_AS
+    )
+    questions: int = option(
+        "Number of questions, drawn at random.", 12, check=("1 to 1000", lambda n: 1 <= n <= 1000), panel=SHOWN_AS
+    )
+    seed: int = option("Random seed.", 0, check=SEED, panel=SHOWN_AS)
+    output: Path | None = option("HTML file to write.", None, panel=SHOWN_AS, cli_default=Path("preview.html"))
+    picture: Path | None = option("PNG file for a picture of the first four questions.", None, panel=SHOWN_AS)
+    card: bool = option(
+        "Also add such a picture to the dataset card: writes preview.png and README.md in DATASET, which must be a "
+        "folder of vqa-mc build.",
+        False,
+        panel=SHOWN_AS,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.picture and self.output and self.picture.absolute() == self.output.absolute():
+            raise InputError(f"--picture {self.picture} and --output {self.output} are the same file; name two")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreviewResult(Result):
+    """Sample questions of a benchmark."""
+
+    title: str
+    examples: "list[Example]"
+    settings: PreviewSettings
+    messages: tuple[str, ...] = ()
+    """what was written"""
+
+    @property
+    def html(self) -> str:
+        """The page."""
+        from hf_vqa_mc.report import preview_html
+
+        return preview_html(self.title, self.examples)
+
+    def report(self) -> "Iterator[RenderableType]":
+        """What was written; the questions as a table where nothing was."""
+        from rich.table import Table
+        from rich.text import Text
+
+        if self.messages:
+            yield from self.messages
+            return
+        table = Table("question", "choices (the correct one first)", title=self.title)
+        for one in self.examples:
+            decoys = [text for index, text in enumerate(one.choices) if index != one.label]
+            table.add_row(Text(one.question), Text(" | ".join([one.choices[one.label], *decoys])))
+        yield table
+
+    def to_dict(self) -> dict[str, Any]:
+        """The questions without their images, and what was written."""
+        return {
+            "title": self.title,
+            "questions": self.to_pandas().to_dict("records"),
+            "written": [message.rpartition(": ")[2].removeprefix("wrote ") for message in self.messages],
+        }
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per question: question_id, question, question_type, choices, label, kinds, picked."""
+        import pandas as pd
+
+        columns = ("question_id", "question", "question_type", "choices", "label", "kinds", "picked")
+        return pd.DataFrame(
+            [[getattr(one, name) for name in columns] for one in self.examples], columns=columns, dtype=object
+        )
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Write the page, or the picture of the first four questions if the name ends in .png."""
+        from hf_vqa_mc.io.atomic_file import check_place, write_bytes
+        from hf_vqa_mc.report import preview_picture
+
+        path = Path(path)
+        check_place(path, "output", self.settings.paths)
+        write_bytes(path, preview_picture(self.examples) if path.suffix == ".png" else self.html.encode())
+        return [path]
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.html)}" style="width:100%;height:640px;border:0"></iframe>'
+
+
+def run_preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
+    """Draw sample questions.
+
+    Returns:
+        The questions; a notebook shows them as the page does.
+
+    Raises:
+        InputError: the benchmark or the predictions cannot be used, or the dataset has no card for ``card``.
+    """
+    from dataclasses import replace
+
+    from hf_vqa_mc.io.atomic_file import check_place
+    from hf_vqa_mc.report.benchmark_examples import drawn_rows, examples_of, picks_of
+    from hf_vqa_mc.report.plain_text import shown_name
+
+    inputs = [*settings.paths, *filter(None, [settings.predictions])]
+    wanted = {"--output": settings.output, "--picture": settings.picture}
+    for flag, path in wanted.items():
+        if path is not None:
+            check_place(path, flag, inputs)
+    benchmark = settings.read(progress)
+    card = _card_folder(benchmark) if settings.card else None
+    split = benchmark.test
+    picked = picks_of(split, settings.predictions) if settings.predictions else {}
+    examples = examples_of(split, drawn_rows(split, settings.questions, settings.seed), picked=picked)
+    title = ", ".join(part for part in (shown_name(settings.name), benchmark.config, split.name) if part)
+    result = PreviewResult(title, examples, settings)
+    messages = [f"wrote {path}" for path in wanted.values() if path is not None for path in result.save(path)]
+    if card is not None:
+        messages.append(_add_to_card(card, benchmark, examples))
+    progress("writing", 1, 1)
+    return replace(result, messages=tuple(messages))
+
+
+preview = verb(
+    "preview",
+    PreviewSettings,
+    run_preview,
+    examples=(
+        "vqa-mc preview vqa_mc cocoqa_iou_qou",
+        "vqa-mc preview vqa_mc cocoqa_iou_qou --predictions cocoqa_iou_qou-predictions.json",
+        "vqa-mc preview vqa_mc cocoqa_iou_qou --card",
+    ),
+)
+
+
+def _card_folder(benchmark: "Benchmark") -> Path:
+    """The dataset's folder; raises InputError unless ``vqa-mc build`` wrote its card."""
+    from hf_vqa_mc.dataset.inventory import configs_of, read_inventory
+
+    folder = benchmark.path
+    inventory = read_inventory(folder) if folder is not None and folder.is_dir() else None
+    if folder is None or inventory is None or benchmark.config not in configs_of(inventory):
+        raise InputError(
+            f"--card: {benchmark.dataset} is no folder of vqa-mc build, so there is no card for a picture; "
+            "name one, or draw the picture with --picture FILE.png"
+        )
+    return folder
+
+
+def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]") -> str:
+    """Put the picture on the card; returns a message."""
+    from dataclasses import replace
+
+    from hf_vqa_mc.dataset.card_picture import put_picture
+    from hf_vqa_mc.report import preview_picture
+
+    try:
+        drawn = preview_picture([replace(example, picked=None) for example in examples])  # a card is of no model
+        return f"on the dataset card: {put_picture(folder, benchmark.config or '', drawn)}"
+    except (MissingExtra, OSError) as error:
+        return f"no picture on the dataset card: {error}"

@@ -1,0 +1,224 @@
+"""``hf_vqa_mc.remedy`` and ``vqa-mc remedy``: a benchmark with better decoys, or without its most biased rows."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import AT_LEAST_ONE, FRACTION, POSITIVE, SEED, check_options, option, verb
+from hf_vqa_mc.result import Result
+from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, default_folder, shortcut_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from datasets import DatasetDict
+    from rich.console import RenderableType
+
+    from hf_vqa_mc.audits import Audit
+    from hf_vqa_mc.benchmarks import Benchmark
+
+DECOYS, DONORS, PRUNING, AUDITING = "Decoys", "Donors", "Pruning", "The audits before and after"
+
+
+def _no_output(given: Mapping[str, Any]) -> Path:
+    raise InputError("--output is missing: name the file (of the benchmark's kind) or folder to write")
+
+
+def _report_folder(given: Mapping[str, Any]) -> Path:
+    folder = default_folder(given)
+    return folder.with_name(f"{folder.name}-remedied")
+
+
+@dataclass(frozen=True)
+class RemedySettings(BenchmarkOptions):
+    """Replace a benchmark's decoys by ones that leave fewer shortcuts, and audit it before and after.
+
+    IoU decoys are answers to other questions on the same image, QoU decoys answers to similar questions. Questions,
+    targets, images and all other columns stay as they are; choice_kinds and choice_origins say where each choice is
+    from.
+
+    Raises:
+        InputError: an option is out of range, or excludes another; names it.
+    """
+
+    output: Path | None = option(
+        "File of the same kind as the benchmark's, or folder, to write.", None, cli_default=_no_output
+    )
+    variant: str = option("iou_qou, iou, qou, or all (also the published decoys).", "iou_qou", panel=DECOYS)
+    decoys_per_set: int = option("IoU and QoU decoys each.", 3, check=AT_LEAST_ONE, panel=DECOYS)
+    word_vectors: str | None = option(
+        "For QoU decoys: a word2vec, GloVe or .kv file, a gensim-data name, or corpus.", None, panel=DECOYS
+    )
+    wup_threshold: float = option(
+        "WordNet similarity from which two texts mean the same.", 0.9, check=FRACTION, panel=DECOYS
+    )
+    ties: Literal["random", "position"] = option(
+        "Order of equally similar questions: from a random start, or by position, which gives equal questions the "
+        "same decoys.",
+        "random",
+        panel=DECOYS,
+    )
+    seed: int = option("Random seed.", 0, check=SEED, panel=DECOYS)
+    pool: str | None = option(
+        "Another multiple-choice dataset, on the same or other images, whose answers may become decoys.",
+        None,
+        panel=DONORS,
+    )
+    pool_config: str | None = option("Config of the pool.", None, panel=DONORS)
+    captions: str | None = option(
+        "Column of captions: answers that occur in an image's captions may become its IoU decoys.", None, panel=DONORS
+    )
+    scene_graphs: str | None = option(
+        "Column of objects, whose names and attributes may become IoU decoys.", None, panel=DONORS
+    )
+    prune: float | None = option(
+        "Keep the decoys, but leave out rows until no blind probe gains more than this fraction of the rows over "
+        "random guessing, such as 0.05, or half of the rows are gone.",
+        None,
+        check=("a gain from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
+        panel=PRUNING,
+    )
+    probe_rows: int = option("Rows used to train each probe, at most.", 20_000, check=AT_LEAST_ONE, panel=AUDITING)
+    time_limit: float = option(
+        "Seconds per audit after which no further probe starts training.", 600.0, check=POSITIVE, panel=AUDITING
+    )
+    report: Path | None = option(
+        "Folder for the report of both audits; by default vqa_mc_audit/NAME-remedied.",
+        None,
+        panel=AUDITING,
+        cli_default=_report_folder,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        others = (self.word_vectors, self.pool, self.captions, self.scene_graphs)
+        if self.prune is not None and any(one is not None for one in others):
+            raise InputError(
+                "--prune keeps the decoys; leave --word-vectors, --pool, --captions and --scene-graphs out"
+            )
+        if self.pool_config is not None and self.pool is None:
+            raise InputError(f"--pool-config {self.pool_config} is for --pool DATASET; add that, or leave it out")
+        if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
+            raise InputError(f"--report {self.report} and --output are the same; name two")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RemedyResult(Result):
+    """A remedied benchmark, what was changed, and its audits before and after."""
+
+    benchmark: "Benchmark"
+    """as published"""
+    remedied: "Benchmark"
+    statistics: dict[str, Any]
+    before: "Audit"
+    after: "Audit"
+    settings: RemedySettings
+    written: tuple[Path, ...] = ()
+
+    @cached_property
+    def dataset(self) -> "DatasetDict":
+        """The remedied rows in the benchmark's own columns, split by split."""
+        return self.remedied.to_datasets()
+
+    def report(self) -> "Iterator[RenderableType]":
+        """What was changed, the table of shortcuts before and after, both verdicts, and the files."""
+        from hf_vqa_mc.remedies import in_words
+
+        yield from in_words(self.statistics)
+        yield ""
+        yield shortcut_table([self.before, self.after])
+        yield TABLE_NOTE
+        for moment, audit in (("Before", self.before.as_json()), ("After", self.after.as_json())):
+            yield f"\n{moment}: {audit['verdict']} {ambiguity(audit)}"
+        yield ""
+        for name, why in self.benchmark.left_out.items():
+            yield f"{name} is not in the remedied benchmark: {why}"
+        yield from (f"wrote {path}" for path in self.written)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was changed and both audits; fractions."""
+        audits = {"before": self.before.as_json(), "after": self.after.as_json()}
+        return {"remedy": self.statistics, **audits, "written": [str(path) for path in self.written]}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per shortcut: accuracy and gain over random guessing before and after; NaN where it was not run."""
+        import pandas as pd
+
+        columns = ["accuracy", "gain", "low", "high", "alarm"]
+        tables = {
+            moment: pd.DataFrame([gain.as_json() for gain in audit.gains]).set_index(["name", "knows"])[columns]
+            for moment, audit in (("before", self.before), ("after", self.after))
+        }
+        joined = pd.concat([table.add_suffix(f"_{moment}") for moment, table in tables.items()], axis=1)
+        return joined.reset_index()
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Write the remedied benchmark to a file of its kind, or a folder that ``load_dataset`` reads."""
+        from hf_vqa_mc.benchmarks import check_output
+        from hf_vqa_mc.remedies import Remedied
+
+        check_output(self.settings.dataset, Path(path))
+        return Remedied(self.remedied, self.statistics).write(self.benchmark, Path(path))
+
+
+def run_remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
+    """Remedy a benchmark.
+
+    Returns:
+        The remedied rows as ``.dataset``, statistics and both audits; written to ``output`` and ``report`` if given.
+
+    Raises:
+        InputError: the benchmark, word vectors or donors cannot be used, or no decoys of this kind can be made.
+    """
+    from hf_vqa_mc.audits import ProbeSettings
+    from hf_vqa_mc.audits import audit as audit_benchmark
+    from hf_vqa_mc.benchmarks import check_output
+    from hf_vqa_mc.dataset.settings import Settings
+    from hf_vqa_mc.io.progress import prefixed
+    from hf_vqa_mc.remedies import check_remedy, give_new_decoys, prune, read_donors
+    from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
+
+    if settings.prune is None:
+        check_remedy(settings.variant, settings.word_vectors)
+    if settings.output is not None:
+        check_output(settings.dataset, settings.output)
+    if settings.report is not None:
+        others = [Path(path) for path in (settings.output, settings.pool) if path is not None]
+        check_audit_folder(settings.report, "--report", [*settings.paths, *others])
+    benchmark = settings.read(progress)
+    if settings.prune is not None:
+        made = prune(benchmark, settings.prune, settings.probe_rows, settings.seed, progress)
+    else:
+        donors = read_donors(
+            benchmark, settings.pool, settings.pool_config, settings.captions, settings.scene_graphs, progress
+        )
+        method = Settings(
+            decoys_per_set=settings.decoys_per_set,
+            wup_threshold=settings.wup_threshold,
+            ties=settings.ties,
+            seed=settings.seed,
+        )
+        made = give_new_decoys(benchmark, settings.variant, settings.word_vectors, method, donors, progress)
+    written = [] if settings.output is None else made.write(benchmark, settings.output)
+    audited = ProbeSettings(probe_rows=settings.probe_rows, time_limit=settings.time_limit, seed=settings.seed)
+    before = audit_benchmark(benchmark, audited, prefixed(progress, "before"))
+    after = audit_benchmark(made.benchmark, audited, prefixed(progress, "after"))
+    if settings.report is not None:
+        written += write_audit(settings.report, before, after, progress=progress)
+    return RemedyResult(benchmark, made.benchmark, made.statistics, before, after, settings, tuple(written))
+
+
+remedy = verb(
+    "remedy",
+    RemedySettings,
+    run_remedy,
+    examples=(
+        "vqa-mc remedy benchmark.tsv --word-vectors glove.6B.100d.txt --output remedied.tsv",
+        "vqa-mc remedy vqa_mc easyvqa_random_uniform --word-vectors corpus --output remedied",
+    ),
+)

@@ -1,0 +1,87 @@
+"""``vqa-mc remedy`` and ``hf_vqa_mc.remedy``: what they change, report and write, and their exit codes."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hf_vqa_mc.cli import app
+from tests.cli.test_audit import lines
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, ["remedy", *map(str, arguments)])
+
+
+def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
+    rows = [
+        {
+            "image_id": str(n // 4),
+            "question": f"what is {'abcd'[n % 4]}",
+            "choices": [f"a rather long answer numbered {n:03d}", f"no {n}"],
+            "answer": 0,
+        }
+        for n in range(400)
+    ]
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    result = run("b.jsonl", "--variant", "iou", "--output", "mended.jsonl", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    before, after = ({one["name"]: one for one in told[when]["shortcuts"]} for when in ("before", "after"))
+    assert before["longest choice"]["accuracy"] == 1
+    assert "longest choice" not in after  # all are as long, so it says nothing
+    assert "choice A" not in before or before["choice A"]["accuracy"] == 1
+    assert not after["choice A"]["alarm"]
+    assert told["remedy"]["decoys"]["iou"]["fallbacks"] == 0
+    mended = [json.loads(line) for line in (tmp_path / "mended.jsonl").read_text("utf-8").splitlines()]
+    assert [row["choices"][row["answer"]] for row in mended] == [row["choices"][0] for row in rows]
+    assert (tmp_path / "vqa_mc_audit" / "b-remedied" / "report.html").exists()
+
+
+def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path):
+    path = lines(tmp_path / "b.jsonl", "question cue", 0.5, rows=600)
+    result = run(path, "--prune", "0.2", "--output", "fewer.jsonl", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)["remedy"]
+    rounds = [one["rows"] for one in told["rounds"]]
+    assert rounds == sorted(rounds, reverse=True)
+    assert told["rounds"][-1]["gain"] < told["rounds"][0]["gain"]
+    kept = (tmp_path / "fewer.jsonl").read_text("utf-8").splitlines()
+    assert len(kept) == told["rows"] < 600
+    published = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert all(json.loads(line) in published for line in kept)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--word-vectors", "corpus", "--prune", "0.1"], "--prune keeps the decoys"),
+        (["--prune", "1"], "--prune 1.0: expected a gain"),
+        ([], "QoU decoys need word vectors"),
+        (["--variant", "iou"], "IoU decoys need images"),
+        (["--variant", "orig"], "unknown variant 'orig'"),
+        (["--ties", "none"], "unknown ties 'none'"),
+        (["--decoys-per-set", "0"], "--decoys-per-set 0: expected 1 or more"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_remedy_that_cannot_be_is_one_line(run, tmp_path, arguments, message):
+    rows = [{"question": f"what {n}", "choices": ["a", "b"], "answer": n % 2} for n in range(300)]
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    result = run("b.jsonl", "--output", "mended.jsonl", *arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert not (tmp_path / "mended.jsonl").exists()
+    assert not (tmp_path / "vqa_mc_audit").exists()
+
+
+def test_an_output_that_cannot_be_is_refused_before_any_work(run, tmp_path):
+    lines(tmp_path / "b.jsonl", rows=20)
+    (tmp_path / "other.jsonl").write_text("{}\n", "utf-8")
+    for output in ("b.jsonl", "other.jsonl", "no/such/place.jsonl"):
+        result = run("b.jsonl", "--variant", "iou", "--output", output)
+        assert result.exit_code == 2, result.output
+        assert "counting" not in result.stderr
+    assert (tmp_path / "other.jsonl").read_text("utf-8") == "{}\n"
