@@ -18,8 +18,8 @@ from hf_vqa_mc.exports.base64_images import Base64Images
 from hf_vqa_mc.exports.beside import GROUP
 from hf_vqa_mc.exports.pandas_cells import guarded, tsv_header, tsv_lines
 from hf_vqa_mc.exports.questions import LETTERS, Progress, Questions, check_lettered
-from hf_vqa_mc.exports.written import Exported, made_folder, read_record, record, replaced_file
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.exports.written import Exported, made_folder, read_record, record
+from hf_vqa_mc.io.atomic_file import replaced_file, write_json
 
 HARNESS = "vlmevalkit"
 TURN = 1_000_000

@@ -2,14 +2,12 @@
 
 import contextlib
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, umask
+from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words
 from hf_vqa_mc.io.atomic_folder import FolderKind, written_beside
 from hf_vqa_mc.version import __version__
 
@@ -81,24 +79,3 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     with written_beside(folder, EXPORTED) as place:
         yield place.tree
         place.publish()
-
-
-@contextlib.contextmanager
-def replaced_file(path: Path) -> Iterator[BinaryIO]:
-    """A file open for writing, which takes the place of ``path`` at the end of the block if all went well.
-
-    Raises:
-        OSError: the disk is full or closed to us; what was there still is.
-    """
-    with in_plain_words(path):
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-        try:
-            with open(descriptor, "wb") as file:  # noqa: PTH123  it is open already
-                os.fchmod(descriptor, 0o666 & ~umask())  # mkstemp lets nobody else read it
-                yield file
-                file.flush()
-                os.fsync(descriptor)
-            Path(name).replace(path)
-        except BaseException:  # Ctrl-C too
-            Path(name).unlink(missing_ok=True)
-            raise

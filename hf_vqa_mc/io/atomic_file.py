@@ -1,4 +1,4 @@
-"""A file appears whole or not at all: it is written beside its place and moved there."""
+"""Atomic writes of files: a file is written under a hidden name next to its path and moved there when whole."""
 
 import contextlib
 import errno
@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from hf_vqa_mc.errors import InputError
 
@@ -15,27 +15,39 @@ _ENVIRONMENT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPE
 
 
 def write_json(path: Path, value: Any, indent: int | None = None) -> None:  # noqa: ANN401  any json value
-    """Write a value as json, as `write_bytes` does."""
+    """Write a value as JSON, as `write_bytes` does."""
     write_bytes(path, (json.dumps(value, allow_nan=False, indent=indent) + "\n").encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file; what was there before is replaced in one step, the folder made if there is none.
+    """Write or replace a file in one step; its folder is made if there is none.
 
     Raises:
-        OSError: the disk is full or closed to us; one sentence, and what was there before still is.
+        OSError: the disk is full or not writable; one sentence, and what was there before still is.
     """
-    place = Path(os.path.realpath(path))  # the file that a link names, not the link, is replaced
     with in_plain_words(path):
-        place.parent.mkdir(exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.", suffix=".partial", dir=place.parent)
+        Path(os.path.realpath(path)).parent.mkdir(exist_ok=True)
+    with replaced_file(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def replaced_file(path: Path) -> Iterator[BinaryIO]:
+    """A file open for writing that replaces ``path`` (of a link: the file that it names) if the block succeeds.
+
+    Raises:
+        OSError: the disk is full or not writable; one sentence, and what was there before still is.
+    """
+    target = Path(os.path.realpath(path))
+    with in_plain_words(path):
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".partial", dir=target.parent)
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123  it is open already
                 os.fchmod(descriptor, 0o666 & ~umask())  # mkstemp lets nobody else read it
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(descriptor)
-            Path(name).replace(place)
+            Path(name).replace(target)
         except BaseException:  # Ctrl-C too
             with contextlib.suppress(OSError):
                 Path(name).unlink()
@@ -43,38 +55,27 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def check_place(path: Path, option: str, inputs: Iterable[Path] = ()) -> None:
-    """Nothing, if a file can be put there.
+    """Raise InputError unless a file can be written at a path.
 
     Args:
-        path: where.
-        option: what names it, for the message.
+        path: of the file.
+        option: that gave it, for the message.
         inputs: files that it must not replace, and folders in which it must not lie.
-
-    Raises:
-        InputError: it is a folder or a device, or an input, or its folder cannot be made.
     """
     if path.is_dir():
         raise InputError(f"{option} {path} is a folder; name a file in it")
     if path.exists() and not path.is_file():
         raise InputError(f"{option} {path} is no ordinary file; name one")
     check_folder(path.absolute().parent, f"{option} {path}: the folder")
-    place = Path(os.path.realpath(path))  # which takes links that lead in a circle as they are
-    if place.is_symlink() or not place.parent.parent.is_dir():
+    target = Path(os.path.realpath(path))  # which takes links that lead in a circle as they are
+    if target.is_symlink() or not target.parent.parent.is_dir():
         raise InputError(f"{option} {path} is a link that leads nowhere; name a file")
-    if any(place.is_relative_to(os.path.realpath(given)) for given in inputs):
+    if any(target.is_relative_to(os.path.realpath(given)) for given in inputs):
         raise InputError(f"{option} {path} would replace or change what is read; name another place")
 
 
 def check_folder(folder: Path, what: str) -> None:
-    """Nothing, if it is a folder or can be made in one that there is.
-
-    Args:
-        folder: where.
-        what: it is, for the message.
-
-    Raises:
-        InputError: it is a file, or there is no folder around it.
-    """
+    """Raise InputError unless it is a folder or can be made in an existing one; what: its name in the message."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{what} {folder} is a file; name a folder")
     if not folder.absolute().parent.is_dir():
@@ -82,23 +83,29 @@ def check_folder(folder: Path, what: str) -> None:
 
 
 def umask() -> int:
-    """What the user takes from everybody's rights; it can only be read by setting it."""
+    """The process's file mode mask; it can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 @contextlib.contextmanager
-def in_plain_words(path: Path) -> Iterator[None]:
-    """Says in one sentence that something could not be written.
+def in_plain_words(path: Path, within: str = "") -> Iterator[None]:
+    """Reword errors of a full disk or of missing permission to one sentence that names the path.
+
+    Args:
+        path: what is written.
+        within: part of the names of the files below it; errors of other files are raised as they are.
 
     Raises:
-        OSError: the disk is full or closed to us.
+        OSError: the disk is full or not writable.
     """
     try:
         yield
     except OSError as error:
-        if error.errno not in _ENVIRONMENT:
+        at = str(error.filename or "") if within else ""
+        elsewhere = at and within not in at and not at.startswith(str(path))
+        if error.errno not in _ENVIRONMENT or elsewhere:
             raise
-        reason = os.strerror(error.errno).lower()
+        reason = os.strerror(error.errno).lower() + (f" ({at})" if at else "")
         raise OSError(error.errno, f"cannot write {path}: {reason}; nothing there was changed") from error

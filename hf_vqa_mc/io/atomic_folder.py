@@ -1,9 +1,9 @@
-"""A folder appears whole or not at all: it is written beside its place and moved there when whole.
+"""Atomic writes of folders: everything goes into ``.<output>.<random>.partial/tree`` next to the output.
 
-Everything goes into ``.<output>.<random>.partial/tree``, beside the output and so on its file system. When the tree is
-whole it is exchanged with the output in one step of the kernel (Linux: renameat2 with RENAME_EXCHANGE). Where the
-kernel cannot, two renames do it: a command killed between them leaves no output, and the next one puts the old one
-back. A command killed at any other moment leaves the output as it was. The next one also clears what lies beside it.
+When the tree is whole it is exchanged with the output in one step of the kernel (Linux: renameat2 with
+RENAME_EXCHANGE). Where the kernel cannot, two renames do it: a command killed between them leaves no output, and the
+next one puts the old one back. A command killed at any other moment leaves the output as it was. The next one also
+clears the hidden folders that are left over.
 """
 
 import contextlib
@@ -20,20 +20,20 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.atomic_file import in_plain_words
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 _CANNOT_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
-_ENVIRONMENT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @dataclass(frozen=True)
 class FolderKind:
-    """What a folder that one of our commands wrote is known by; only such a one may be replaced."""
+    """How a folder that one of our commands wrote is recognized; only such a folder may be replaced."""
 
     command: str
-    """which writes it, for messages: ``vqa-mc build``"""
+    """that writes it, for messages: ``vqa-mc build``"""
     mark: str
-    """the file in it that tells, for messages: ``statistics.json``"""
+    """the file in it by which it is recognized, for messages: ``statistics.json``"""
     is_ours: Callable[[Path], bool]
     """whether a folder is of this kind; may raise InputError where it is, but must not be touched"""
     remedy: str = "name another"
@@ -41,25 +41,21 @@ class FolderKind:
 
 
 def check_output(output: Path, kind: FolderKind) -> None:
-    """Nothing, if a folder of this kind can be put there: nothing is there yet, an empty folder, or one of the kind.
-
-    Raises:
-        InputError: the folder around it is missing, or something else is there (which is then left alone).
-    """
-    place = _without_links(output)
-    if not place.parent.is_dir():
-        raise InputError(f"output {output}: there is no folder {place.parent}; create it first")
-    if not place.exists() and not place.is_symlink():
+    """Raise InputError unless nothing is there yet (in an existing folder), an empty folder, or one of this kind."""
+    target = Path(os.path.realpath(output))  # links that lead in a circle are taken as they are
+    if not target.parent.is_dir():
+        raise InputError(f"output {output}: there is no folder {target.parent}; create it first")
+    if not target.exists() and not target.is_symlink():
         return
-    if place == Path.cwd().resolve():
+    if target == Path.cwd().resolve():
         raise InputError(
             f"output {output} is the folder you are in, which {kind.command} would replace; name one in it"
         )
-    if place.is_mount():
+    if target.is_mount():
         raise InputError(f"output {output} is a mount point, which cannot be replaced; name a folder in it")
-    if not place.is_dir():
+    if not target.is_dir():
         raise InputError(f"output {output} exists and is not a folder; name another")
-    if any(place.iterdir()) and not kind.is_ours(place):
+    if any(target.iterdir()) and not kind.is_ours(target):
         raise InputError(
             f"output {output} is a folder that {kind.command} did not write (it has no {kind.mark} of ours); "
             f"{kind.remedy}, or remove it first"
@@ -68,15 +64,15 @@ def check_output(output: Path, kind: FolderKind) -> None:
 
 @contextlib.contextmanager
 def written_beside(output: Path, kind: FolderKind) -> Iterator["Place"]:
-    """A place to write a new tree for ``output``; what is not published by the end of the block is removed.
+    """A hidden folder in which to write a new tree for ``output``; what is not published by the end is removed.
 
     Raises:
         InputError: as ``check_output``.
-        OSError: the disk is full or closed to us; one sentence, and the output is as it was.
+        OSError: the disk is full or not writable; one sentence, and the output is as it was.
     """
-    output = _without_links(output)  # a link stays a link: what it points to is replaced
+    output = Path(os.path.realpath(output))  # a link stays a link: what it points to is replaced
     check_output(output, kind)
-    with _in_plain_words(output):
+    with in_plain_words(output, within=f".{output.name}."):
         place = Place(output, kind)
         try:
             yield place
@@ -99,7 +95,7 @@ class Place:
         self.tree.mkdir()
 
     def publish(self, complete: Callable[[Path | None], None] = lambda old: None) -> None:
-        """Put the tree in its place.
+        """Replace the output by the tree.
 
         Args:
             complete: called with the output as it is now (None if there is none), while no other command of ours can
@@ -122,13 +118,7 @@ class Place:
 
 
 def carry_over(old: Path, tree: Path, leave_out: set[str]) -> None:
-    """Everything of an old output that the new tree keeps, as hard links (copies where links fail).
-
-    Args:
-        old: the output as it is.
-        tree: the new one; what it holds already is not replaced.
-        leave_out: names in the old output that the new one does without.
-    """
+    """Hard-link (or copy) everything of an old output that the new tree lacks, except the names left out."""
     for path in sorted(old.iterdir()):
         if path.name in leave_out or (tree / path.name).exists():
             continue
@@ -139,7 +129,7 @@ def carry_over(old: Path, tree: Path, leave_out: set[str]) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Whether the kernel swapped two paths in one step; False where it cannot."""
+    """Swap two paths in one step of the kernel; False where it cannot."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
     if rename is None:
         return False
@@ -152,15 +142,29 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def remove_leftovers(output: Path) -> None:
-    """Clear away the hidden folders of killed commands, known by their names and by nobody holding their lock.
+    """Clear away the hidden folders of killed commands, recognized by their names and by nobody holding their lock.
 
-    One that was killed between two renames holds the old output: that goes back to its place.
+    One that was killed between two renames holds the old output, which is put back.
     """
     ours = re.compile(rf"\.{re.escape(output.name)}\.[a-z0-9_]{{8}}\.partial")
     for folder in sorted(output.parent.iterdir()):
         if ours.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
             with contextlib.suppress(Timeout), FileLock(folder / "lock", timeout=0):
                 _remove(folder, output)
+
+
+@contextlib.contextmanager
+def locked(output: Path) -> Iterator[None]:
+    """Exclude other commands from the output; the lock file is removed while it is held, so that none is left."""
+    path = output.parent / f".{output.name}.lock"
+    with tempfile.TemporaryFile(dir=output.parent):  # where nothing can be written FileLock may wait for ever
+        pass
+    with FileLock(path):
+        try:
+            yield
+        finally:
+            if os.name == "posix":  # elsewhere filelock removes it itself
+                path.unlink(missing_ok=True)
 
 
 def _remove(folder: Path, output: Path) -> None:
@@ -174,35 +178,3 @@ def _link_or_copy(path: str | Path, to: str | Path) -> None:
         os.link(path, to, follow_symlinks=False)
     except OSError:
         shutil.copy2(path, to, follow_symlinks=False)
-
-
-@contextlib.contextmanager
-def locked(output: Path) -> Iterator[None]:
-    """Alone with the output; the lock file is removed while it is held, so that none stays behind."""
-    path = output.parent / f".{output.name}.lock"
-    with tempfile.TemporaryFile(dir=output.parent):  # where nothing can be written FileLock may wait for ever
-        pass
-    with FileLock(path):
-        try:
-            yield
-        finally:
-            if os.name == "posix":  # elsewhere filelock removes it itself
-                path.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _in_plain_words(output: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        at = str(error.filename or "")
-        if error.errno not in _ENVIRONMENT or (at and f".{output.name}." not in at and not at.startswith(str(output))):
-            raise  # of another kind, or somewhere else
-        reason = os.strerror(error.errno).lower()
-        where = f" ({at})" if at else ""
-        raise OSError(error.errno, f"cannot write {output}: {reason}{where}; nothing there was changed") from error
-
-
-def _without_links(path: Path) -> Path:
-    """What a path leads to; links that lead in a circle are taken as they are."""
-    return Path(os.path.realpath(path))

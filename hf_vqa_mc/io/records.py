@@ -1,7 +1,7 @@
 """Typed columns of JSON records; whatever is not as its publisher describes it is named with its location."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,10 +41,14 @@ def _places(name: str, first: int) -> Callable[[int], str]:
 
 
 class Records:
-    """Some records of a list: a column of each field, checked at once; the culprit is looked for only if one fails."""
+    """Some records of a list as columns; a column is checked at once, the culprit searched only if that fails.
+
+    Args:
+        rows: as JSON gave them.
+        place: position to the record's location, for messages.
+    """
 
     def __init__(self, rows: Sequence[Any], place: Callable[[int], str]) -> None:
-        """Rows as json gave them, and where each of them stands, for messages."""
         self.rows = rows
         self.place = place
 
@@ -67,6 +71,18 @@ class Records:
                     ) from None
             raise
 
+    def checked(self, field: str, is_valid: Callable[[Any], bool], expected: str) -> None:
+        """Raise InputError unless the test holds for the field's values; expected: what it asks for."""
+        for position, value in enumerate(self.column(field)):
+            if not is_valid(value):
+                raise self.unexpected(position, field, expected, value)
+
+    def _of_type(self, field: str, kind: type, expected: str) -> list[Any]:
+        values = self.column(field)
+        if not set(map(type, values)) <= {kind}:
+            self.checked(field, lambda value: type(value) is kind, expected)
+        return values
+
     def texts(self, field: str) -> list[str]:
         """The field's values, which must be text."""
         values = self.column(field)
@@ -76,44 +92,41 @@ class Records:
     def filled_texts(self, field: str) -> list[str]:
         """The field's values, which must be text that is more than spaces."""
         values = self.texts(field)
-        for position, value in enumerate(values):
-            if not value or value.isspace():
-                raise self.unexpected(position, field, "text", value)
+        if "" in values or any(map(str.isspace, values)):
+            self.checked(field, lambda value: bool(value) and not value.isspace(), "text")
         return values
 
     def ids(self, field: str) -> list[str]:
         """The field's values as text; they must be whole numbers or text that is not empty."""
         values = self.column(field)
-        if set(map(type, values)) <= {int}:
-            return [str(value) for value in values]
-        for position, value in enumerate(values):
-            if type(value) is not int and not (type(value) is str and value and value.isprintable()):
-                raise self.unexpected(position, field, "a whole number (or text)", value)
+        if not set(map(type, values)) <= {int}:
+            self.checked(
+                field,
+                lambda value: type(value) is int or (type(value) is str and value != "" and value.isprintable()),
+                "a whole number (or text)",
+            )
         return [str(value) for value in values]
 
     def whole_numbers(self, field: str) -> list[int]:
-        """The field's values, which must be whole numbers from 0 on, of any sensible size."""
+        """The field's values, which must be whole numbers from 0 to ``LARGEST``."""
         values = self.column(field)
         if not set(map(type, values)) <= {int} or (values and not 0 <= min(values) <= max(values) <= LARGEST):
-            for position, value in enumerate(values):
-                if type(value) is not int or not 0 <= value <= LARGEST:
-                    raise self.unexpected(position, field, WHOLE_NUMBER, value)
+            self.checked(field, lambda value: type(value) is int and 0 <= value <= LARGEST, WHOLE_NUMBER)
         return values
 
     def named(self, field: str, meanings: Mapping[str, _Value]) -> list[_Value]:
         """What the field's values mean; each must be one of the names that the publisher uses."""
-        values = self.column(field)
-        for position, value in enumerate(values):
-            if not isinstance(value, Hashable) or value not in meanings:
-                raise self.unexpected(position, field, f"one of {', '.join(map(repr, meanings))}", value)
-        return [meanings[value] for value in values]
+        try:
+            return [meanings[value] for value in self.column(field)]
+        except (KeyError, TypeError):
+            known = ", ".join(map(repr, meanings))
+            self.checked(field, lambda value: type(value) is str and value in meanings, f"one of {known}")
+            raise
 
     def lists(self, field: str, length: int | None = None) -> list[list[Any]]:
         """The field's values, which must be lists (of so many items)."""
-        values = self.column(field)
+        values = self._of_type(field, list, "a list")
         for position, value in enumerate(values):
-            if type(value) is not list:
-                raise self.unexpected(position, field, "a list", value)
             if length is not None and len(value) != length:
                 raise InputError(
                     f"{self.place(position)}, field {field!r}: expected {length} items, found {len(value)}"
@@ -142,19 +155,12 @@ class Records:
 
     def inner(self, field: str) -> "Records":
         """The objects in a field, one a record."""
-        values = self.column(field)
-        for position, value in enumerate(values):
-            if type(value) is not dict:
-                raise self.unexpected(position, field, "a json object", value)
+        values = self._of_type(field, dict, "a json object")
         return Records(values, lambda position: f"{self.place(position)}, field {field!r}")
 
     def booleans(self, field: str) -> list[bool]:
         """The field's values, which must be true or false."""
-        values = self.column(field)
-        if not set(map(type, values)) <= {bool}:
-            position = next(position for position, value in enumerate(values) if type(value) is not bool)
-            raise self.unexpected(position, field, "true or false", values[position])
-        return values
+        return self._of_type(field, bool, "true or false")
 
     def texts_or_nulls(self, field: str) -> list[str | None]:
         """The field's values, which must be text or null."""
@@ -164,7 +170,7 @@ class Records:
         return values
 
     def check_same(self, field: str, expected: Sequence[str], what: str) -> None:
-        """The field's ids must be the given ones; what: where those come from."""
+        """Raise InputError unless the field's ids are the given ones; what: where those come from."""
         found = self.ids(field)
         if found != list(expected):
             position = next(at for at, (one, other) in enumerate(zip(found, expected, strict=True)) if one != other)
@@ -176,11 +182,7 @@ class Records:
 
 
 def check_texts(values: list[Any], place: Callable[[int], str]) -> None:
-    """Nothing, if all values are text that a file can store.
-
-    Raises:
-        InputError: naming the place of the first that is not.
-    """
+    """Raise InputError unless all values are text that a file can store; place: position to location."""
     if not set(map(type, values)) <= {str}:
         position = next(position for position, value in enumerate(values) if type(value) is not str)
         raise InputError(f"{place(position)}: expected text, found {shown(values[position])}")
