@@ -8,12 +8,36 @@ from typing import Any
 import pytest
 
 from hf_vqa_mc import engines
-from hf_vqa_mc.engines.gqa import patterns
+from hf_vqa_mc.engines.gqa import (
+    cleaning,
+    kinds,
+    own_attributes,
+    own_ontology,
+    patterns,
+    plurals,
+    relation_names,
+    spoken_of,
+    untold,
+    value_types,
+    wording,
+)
 from hf_vqa_mc.engines.vocabulary import read_vocabulary, vocabulary
 from hf_vqa_mc.errors import InputError
 
 FOLDER = Path(engines.__file__).parent
-SCHEMAS: dict[str, type] = {"gqa/templates": patterns.Templates}
+SCHEMAS: dict[str, type] = {
+    "gqa/cleaning": cleaning.NameWords,
+    "gqa/kinds": kinds.Kinds,
+    "gqa/mentions": spoken_of.Mentions,
+    "gqa/nouns": own_ontology.Nouns,
+    "gqa/plurals": plurals.Plurals,
+    "gqa/relations": relation_names.Relations,
+    "gqa/templates": patterns.Templates,
+    "gqa/untold": untold.Untold,
+    "gqa/value_types": value_types.ValueTypes,
+    "gqa/values": own_attributes.Values,
+    "gqa/wording": wording.Words,
+}
 
 
 def test_every_file_has_a_schema_and_fits_it() -> None:
@@ -38,6 +62,47 @@ def test_templates_of_a_list_are_distinct_questions_and_name_known_phrases_only(
     assert named == file.phrases.keys()
     for question_type, detailed in file.detailed_types.items():
         assert detailed.keys() <= file.templates[question_type].keys()
+
+
+def test_nouns_refer_to_nouns_and_are_listed_once_in_a_category() -> None:
+    file = own_ontology.NOUNS
+    listed = [*file.categories.items(), ("", file.no_category)]
+    names = {name for _, one in listed for name in one.names()}
+    for category, one in listed:
+        assert set(one.above) | {category} - {""} <= file.categories.keys()
+        assert one.kinds_of.keys() <= names
+        groups = [one.nouns, one.mass, one.plural, one.unique, one.sometimes, *one.kinds_of.values()]
+        singles = [name for group in groups for name in group if group not in (one.mass, one.plural)]
+        assert len(set(singles)) == len(singles), category
+
+
+def test_values_refer_to_values() -> None:
+    file = own_attributes.VALUES
+    values = {value for of_type in file.types.values() for value in of_type} | set(file.untyped)
+    assert all(len(set(of_type)) == len(of_type) for of_type in (*file.types.values(), file.untyped))
+    assert file.nouns | file.adjectives.keys() <= values
+    places = {place for group in file.places for place in group}
+    assert file.places_nearby.keys() | {place for near in file.places_nearby.values() for place in near} <= places
+    named = {value for group in file.alike for value in group}
+    named |= file.alike_one.keys() | {value for others in file.alike_one.values() for value in others}
+    assert len(named & values) > 0.8 * len(named), "the others are values of GQA's list"
+
+
+@pytest.mark.parametrize("groups", [own_attributes.VALUES.alike, kinds.KINDS.alike])
+def test_a_group_of_alike_names_has_each_once(groups: tuple[tuple[str, ...], ...]) -> None:
+    assert all(len(set(group)) == len(group) > 1 for group in groups)
+
+
+def test_relations_refer_to_meanings_and_relations() -> None:
+    file = relation_names.RELATIONS
+    positions = {meaning for meanings in file.prepositions.values() for meaning in meanings}
+    actions = {meaning for meanings in file.actions.values() for meaning in meanings}
+    assert file.sure.keys() | set(file.posture_prepositions) <= file.prepositions.keys()
+    assert {meaning for meanings in file.sure.values() for meaning in meanings} <= positions | {"under"}
+    assert file.apart.keys() | {meaning for others in file.apart.values() for meaning in others} | file.many <= actions
+    assert file.one_subject <= file.actions.keys()
+    assert {posture for pair in file.postures_alike for posture in pair} <= set(file.postures)
+    assert all(list(pair) == sorted(pair) and len(pair) == 2 for pair in file.postures_alike)
 
 
 @dataclass(frozen=True)

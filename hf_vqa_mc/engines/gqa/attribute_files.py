@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hf_vqa_mc.engines.gqa.ontology import Attribute
-from hf_vqa_mc.engines.gqa.own_attributes import is_participle, scene_attributes, similar_values
-from hf_vqa_mc.engines.gqa.own_values import ADJECTIVES, AFTER_ONLY, SPELLED
+from hf_vqa_mc.engines.gqa.own_attributes import VALUES, is_participle, scene_attributes, similar_values
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 
@@ -95,7 +94,7 @@ def _values(
     for value, (types, lists, marks) in rows.items():
         kinds = tuple(dict.fromkeys(kind for kind in types if not kind.isdigit()))
         similar = set(lists["S"]) | {other for group in lists["C"] for other in coarse[group]} | ours[value]
-        adjective = lists["A"][0] if lists["A"] else ADJECTIVES.get(value, value)
+        adjective = lists["A"][0] if lists["A"] else VALUES.adjectives.get(value, value)
         verb = is_participle(value) and ("P" in marks or bool({"pose", "activity", "sportActivity"} & set(kinds)))
         made[value] = Attribute(
             value=value,
@@ -104,8 +103,8 @@ def _values(
             similar=frozenset(similar & rows.keys() - {value}),
             verb=verb,
             before_only="N" in marks and not {"material", "orientation", "lighting"} & set(kinds),
-            after_only="P" in marks or value in AFTER_ONLY,
+            after_only="P" in marks or value in VALUES.after_only,
         )
         aliases |= {other: value for other in (*lists["E"], adjective) if other not in rows}
-    aliases |= {other: value for other, value in SPELLED.items() if value in rows and other not in rows}
+    aliases |= {other: value for other, value in VALUES.spellings.items() if value in rows and other not in rows}
     return scene_attributes(made), aliases

@@ -3,29 +3,31 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology
 from hf_vqa_mc.engines.gqa.own_attributes import is_participle
 from hf_vqa_mc.engines.gqa.plurals import is_surely_plural, singular_of
+from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.text.wordnet import load_wordnet
 
-_STOP_WORDS = frozenset(
-    "a an the this that these those some his her its their my our your one two three four five six seven several many "
-    "few another other part piece pieces bunch group pair lot of most each every".split()
-)
-_NOT_THEMSELVES = frozenset(
-    "toy stuffed fake model statue picture painting photo image drawing drawn painted printed reflection shadow "
-    "artificial plastic chocolate paper reflected carved cardboard miniature pretend cartoon illustration".split()
-)
-"""Words that may tell that a thing is none: a toy car is no car."""
-_AFTER_IT = frozenset("of in on with at for behind under near above by below beside next inside from against".split())
-_SENTENCES = frozenset("has have is are see sees not no and or without hanging sitting standing".split())
-"""Words of which it is not sure what the name names: all of a sentence, or one of two things."""
-_NO_HEADS = frozenset({"top", "side", "area", "line", "part", "board", "piece", "head", "back", "house"})
+
+@dataclass(frozen=True)
+class NameWords:
+    """The schema of ``cleaning.yaml``, which describes its keys."""
+
+    stop_words: frozenset[str]
+    not_themselves: frozenset[str]
+    after_it: frozenset[str]
+    sentences: frozenset[str]
+    no_heads: frozenset[str]
+    before_values: frozenset[str]
+    after_values: frozenset[str]
 
 
+_WORDS = vocabulary("gqa/cleaning", NameWords)
 _UNSEEN = frozenset({"Mn", "Me", "Cf"})
 """Unicode's categories of accents and of what cannot be seen."""
 LONGEST = 3
@@ -89,7 +91,7 @@ def unclear_kinds(names: Iterable[str], ontology: Ontology) -> frozenset[str]:
     ['horse', 'man']
     """
     words = {word for name in names for word in plain(name).split()}
-    known = (_known(word, ontology) for word in words - _STOP_WORDS)
+    known = (_known(word, ontology) for word in words - _WORDS.stop_words)
     return frozenset(ontology.nouns[name].kind for name in known if name and not ontology.nouns[name].vague)
 
 
@@ -102,7 +104,7 @@ def is_unknown(name: str, ontology: Ontology) -> bool:
     """
     if not name.strip():
         return False
-    words = [word for word in plain(name).split() if word not in _STOP_WORDS]
+    words = [word for word in plain(name).split() if word not in _WORDS.stop_words]
     if not words:
         return is_foreign(name)
     return clean_name(name, ontology).name is None and not any(_known(word, ontology) for word in words)
@@ -115,15 +117,15 @@ def besides(name: str) -> str:
     ('a chair', '')
     """
     words = plain(name).split()
-    place = next((place for place, word in enumerate(words) if place and word in _AFTER_IT), len(words))
+    place = next((place for place, word in enumerate(words) if place and word in _WORDS.after_it), len(words))
     return " ".join(words[place + 1 :])
 
 
 def _without_filler(word: str) -> str:
     words = word.split()
-    while words and words[0] in ("very", "is", "are", "a", "an", "really", "colored", "the", "bright"):
+    while words and words[0] in _WORDS.before_values:
         words = words[1:]
-    while words and words[-1] in ("colored", "color", "colour", "coloured", "shaped", "in"):
+    while words and words[-1] in _WORDS.after_values:
         words = words[:-1]
     return " ".join(words)
 
@@ -135,17 +137,17 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
     word if the whole is no word of its own in WordNet ("crt monitor"); words after "of", "in", "on" are left away.
     """
     words = plain(text).split()
-    while len(words) > 1 and words[0] in _STOP_WORDS:
+    while len(words) > 1 and words[0] in _WORDS.stop_words:
         words = words[1:]
     if not words:
         return Cleaned(None, (), "empty")
-    if set(words) & _SENTENCES and " ".join(words) not in ontology.nouns:
+    if set(words) & _WORDS.sentences and " ".join(words) not in ontology.nouns:
         return Cleaned(None, (), "unknown")
     found = _known(" ".join(words), ontology)
     if found:
         return Cleaned(found)
     for place, word in enumerate(words):
-        if place and word in _AFTER_IT:
+        if place and word in _WORDS.after_it:
             shorter = clean_name(" ".join(words[:place]), ontology)
             noun = ontology.nouns.get(shorter.name or "")
             return Cleaned(None, (), "unknown") if noun is None or noun.vague else shorter._replace(note="phrase")
@@ -157,10 +159,10 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
     last = _known(words[-1], ontology) if len(words) <= LONGEST else None
     if (
         last
-        and set(words[:-1]).isdisjoint(_AFTER_IT)
+        and set(words[:-1]).isdisjoint(_WORDS.after_it)
         and not any(map(is_participle, words[:-1]))
-        and words[-1] not in _NO_HEADS
-        and not set(words[:-1]) & _NOT_THEMSELVES
+        and words[-1] not in _WORDS.no_heads
+        and not set(words[:-1]) & _WORDS.not_themselves
         and not _is_a_word(words)
     ):
         return Cleaned(last, (), "read as its last word")
@@ -189,12 +191,16 @@ def _values(words: list[str], ontology: Ontology) -> tuple[str, ...] | None:
         for length in (2, 1):
             text = " ".join(words[place : place + length])
             value = clean_value(text, ontology) if len(words[place : place + length]) == length else None
-            if value is not None and _may_stand_before(ontology.attributes[value]) and text not in _NOT_THEMSELVES:
+            if (
+                value is not None
+                and _may_stand_before(ontology.attributes[value])
+                and text not in _WORDS.not_themselves
+            ):
                 values.append(value)
                 place += length
                 break
         else:
-            if words[place] not in _STOP_WORDS and words[place] != "and":
+            if words[place] not in _WORDS.stop_words and words[place] != "and":
                 return None
             place += 1
     return tuple(values)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hf_vqa_mc.engines.gqa.observed import Observed
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Noun
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.untold import ALWAYS_PARTS, RARELY_TOLD, WIDE_WORDS, Told, told_by
+from hf_vqa_mc.engines.gqa.untold import UNTOLD, Told, told_by
 from hf_vqa_mc.engines.rng import Chance
 
 LIKELIEST = 12
@@ -241,9 +241,9 @@ class Distractors(Observed):
     def _is_absent(self, noun: Noun, there: Told) -> bool:
         if (
             noun.vague
-            or noun.kind in RARELY_TOLD
-            or noun.kind in WIDE_WORDS
-            or not ALWAYS_PARTS.isdisjoint(noun.parents)
+            or noun.kind in UNTOLD.rarely_annotated
+            or noun.kind in UNTOLD.wide_words
+            or not UNTOLD.parts.isdisjoint(noun.parents)
         ):
             return False
         own = {noun.kind, *noun.parents}

@@ -33,7 +33,7 @@ from hf_vqa_mc.engines.gqa.cleaning import (
     unclear_kinds,
 )
 from hf_vqa_mc.engines.gqa.edges import clean_relations
-from hf_vqa_mc.engines.gqa.kinds import VAGUE
+from hf_vqa_mc.engines.gqa.kinds import KINDS
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.positions import Box, overlap, position, within
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
@@ -61,7 +61,7 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
     )
     unknown = [thing.name for thing in raw.objects.values() if is_unknown(thing.name, ontology)]
     if any(map(is_foreign, unknown)):
-        unclear |= {name for name in VAGUE if name in ontology.nouns and ontology.nouns[name].vague}
+        unclear |= {name for name in KINDS.vague if name in ontology.nouns and ontology.nouns[name].vague}
     nameless = bool(unknown)
     same = _duplicates(objects, boxes, ontology)
     problems.update({"object: the same one twice": len(same)} if same else {})

@@ -15,12 +15,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from hf_vqa_mc.engines.gqa.attribute_files import read_attributes
-from hf_vqa_mc.engines.gqa.kinds import AMBIGUOUS, KINDS_ALIKE, VAGUE, heads_alike, people_alike
+from hf_vqa_mc.engines.gqa.kinds import KINDS, KINDS_ALIKE, heads_alike, people_alike
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
-from hf_vqa_mc.engines.gqa.own_nouns import CATEGORIES
-from hf_vqa_mc.engines.gqa.own_ontology import own_ontology, with_numbers_of_one_kind
-from hf_vqa_mc.engines.gqa.own_values import EXCLUSIVE
-from hf_vqa_mc.engines.gqa.plurals import COLLECTIVE_PLURALS, PAIRS, SAME, plural_of, singular_of
+from hf_vqa_mc.engines.gqa.own_attributes import VALUES
+from hf_vqa_mc.engines.gqa.own_ontology import NOUNS, own_ontology, with_numbers_of_one_kind
+from hf_vqa_mc.engines.gqa.plurals import PLURALS, plural_of, singular_of
 from hf_vqa_mc.engines.gqa.relation_names import RelationTable
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
@@ -80,7 +79,7 @@ def _read(objects: Path, attributes: Path) -> Ontology:
         nouns=nouns,
         attributes=values,
         relations=RelationTable(),
-        exclusive=EXCLUSIVE & {kind for value in values.values() for kind in value.types},
+        exclusive=VALUES.exclusive_types & {kind for value in values.values() for kind in value.types},
         name=f"{objects.name}, {attributes.name}",
         similar_kinds=_similar_kinds(lines, nouns, aliases),
         name_aliases=aliases,
@@ -171,9 +170,9 @@ def _noun(line: _Line, by_name: Mapping[str, _Line]) -> Noun:
         mass=mass,
         parents=_parents(by_name.get(kind, line), by_name),
         singular=singular,
-        plural_form="" if name in PAIRS else many,
+        plural_form="" if name in PLURALS.pairs else many,
         proper=name in _PROPER,
-        vague=name in VAGUE,
+        vague=name in KINDS.vague,
     )
 
 
@@ -187,9 +186,9 @@ def _singular(name: str, by_name: Mapping[str, _Line]) -> str:
     for ending in ("s", "es"):
         if name.endswith(ending) and name.removesuffix(ending) in by_name and name != "glasses":
             return name.removesuffix(ending)
-    if name in PAIRS or name.split()[-1] in COLLECTIVE_PLURALS | {"people", "supplies"}:
+    if name in PLURALS.pairs or name.split()[-1] in PLURALS.collective | {"people", "supplies"}:
         return "person" if name == "people" else ""
-    if name in SAME:
+    if name in PLURALS.same:
         return name
     singular = singular_of(name)
     return singular if singular in by_name or name not in _NO_SINGULAR else ""
@@ -203,7 +202,7 @@ def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
     """Kinds above: those of the near names that are so, then the categories."""
     own = own_ontology().nouns
     found: list[str] = []
-    if line.name in AMBIGUOUS:
+    if line.name in KINDS.ambiguous:
         return ()
     for near in line.near:
         above = own[line.name].parents if line.name in own else ()
@@ -220,7 +219,7 @@ def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
         category = above_it if above_it and above_it != category else ABOVE.get(category, "")
     for near in list(found):
         higher = own[near].parents if near in own else ()
-        found += [name for name in higher if name not in found and name in by_name and name not in VAGUE]
+        found += [name for name in higher if name not in found and name in by_name and name not in KINDS.vague]
     return tuple(name for name in dict.fromkeys(found) if name != line.name)
 
 
@@ -230,7 +229,7 @@ def _similar_kinds(
     near: dict[str, set[str]] = defaultdict(set)
     for line in lines:
         kind = nouns[line.name].kind
-        loose = (line.category,) if line.name in AMBIGUOUS and line.category else ()
+        loose = (line.category,) if line.name in KINDS.ambiguous and line.category else ()
         named = (*line.near, *line.other_categories, *loose)
         others = [nouns[other].kind if other in nouns else other for other in named]
         for other in others:
@@ -247,7 +246,7 @@ def _similar_kinds(
     for noun in nouns.values():
         if noun.kind in own.nouns:  # a bowl may be tableware though the file has it in no category
             above = own.nouns[noun.kind]
-            may_be = own.similar_kinds.get(above.kind, frozenset()) & CATEGORIES.keys()
+            may_be = own.similar_kinds.get(above.kind, frozenset()) & NOUNS.categories.keys()
             near[noun.kind] |= ({*above.parents, *may_be} & categories) - {noun.kind, *noun.parents}
     return {kind: frozenset(others) for kind, others in near.items()}
 

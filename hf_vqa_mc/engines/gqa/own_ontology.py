@@ -1,54 +1,60 @@
 """An ontology without files: our lists of nouns, values and relations, with WordNet's for the rarer nouns."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.kinds import KINDS_ALIKE, VAGUE, heads_alike, people_alike
+from hf_vqa_mc.engines.gqa.kinds import KINDS, KINDS_ALIKE, heads_alike, people_alike
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
-from hf_vqa_mc.engines.gqa.own_attributes import own_attributes
-from hf_vqa_mc.engines.gqa.own_nouns import ABOVE, CATEGORIES
-from hf_vqa_mc.engines.gqa.own_nouns import SPELLED as NOUNS_SPELLED
-from hf_vqa_mc.engines.gqa.own_values import ADJECTIVES, EXCLUSIVE, SPELLED
-from hf_vqa_mc.engines.gqa.plurals import PAIRS, plural_of
+from hf_vqa_mc.engines.gqa.own_attributes import VALUES, own_attributes
+from hf_vqa_mc.engines.gqa.plurals import PLURALS, plural_of
 from hf_vqa_mc.engines.gqa.relation_names import RelationTable
+from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.text.wordnet import WordNet, load_wordnet
 
-WORDNET_CATEGORIES = {
-    "animal": ("animal", 0),
-    "bird": ("bird", 0),
-    "fruit": ("edible_fruit", 0),
-    "vegetable": ("vegetable", 0),
-    "furniture": ("furniture", 0),
-    "clothing": ("clothing", 0),
-    "vehicle": ("vehicle", 0),
-    "appliance": ("home_appliance", 0),
-    "musical instrument": ("musical_instrument", 0),
-    "flower": ("flower", 0),
-    "tree": ("tree", 0),
-    "dog": ("dog", 0),
-    "building": ("building", 0),
-    "tool": ("hand_tool", 0),
-    "food": ("dish", 1),
-    "drink": ("alcohol", 0),
-}
-"""Categories to the word and the place among its noun senses (from 0) under which WordNet has their kinds."""
 
-NOT_FROM_WORDNET = frozenset(
-    "top bottom short shorts black blue white red green brown gray grey orange gold silver pink purple tan beige "
-    "still light right left front back side end set pair male female young adult pet game monster baby jack "
-    "baker hood crane bat drill brush file counter bar seat stand slip plane level square plan paddle pack roll "
-    "boxer pointer setter retriever cock stock pier court hall house home pound post range plant tee train "
-    "combination head ear leg arm foot mount beast creature invertebrate vertebrate prey darter thing painter "
-    "hack stray den mama baa queen king drone worker soldier sole bass pike perch skate ray kite swift crab "
-    "cancer tick grub host date lime seed nut kernel pit cone bolt nail tag tab pull gown slide sled float raft "
-    "balloon horn tube press iron range plate cup glass".split()
-)
-"""Words whose sense in WordNet is rarely the one meant in a picture, or that are values as often as nouns."""
+@dataclass(frozen=True)
+class Category:
+    """Nouns of a category; ``nouns.yaml`` describes the keys."""
+
+    above: tuple[str, ...] = ()
+    nouns: tuple[str, ...] = ()
+    mass: frozenset[str] = frozenset()
+    plural: frozenset[str] = frozenset()
+    unique: frozenset[str] = frozenset()
+    kinds_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    sometimes: frozenset[str] = frozenset()
+
+    def names(self) -> dict[str, str]:
+        """All names, with the noun that each is a kind of, or ""."""
+        plain = dict.fromkeys([*self.nouns, *sorted(self.mass | self.plural | self.unique | self.sometimes)], "")
+        return plain | {name: higher for higher, names in self.kinds_of.items() for name in names}
+
+
+@dataclass(frozen=True)
+class WordNetSense:
+    """A noun sense of WordNet."""
+
+    lemma: str
+    sense: int
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """The schema of ``nouns.yaml``, which describes its keys."""
+
+    categories: dict[str, Category]
+    no_category: Category
+    spellings: dict[str, str]
+    wordnet_categories: dict[str, WordNetSense]
+    not_from_wordnet: frozenset[str]
+
+
+NOUNS = vocabulary("gqa/nouns", Nouns)
 
 
 @lru_cache(maxsize=1)
@@ -70,19 +76,19 @@ def own_ontology() -> Ontology:
         for other in others:
             near[other].add(kind)
     attributes = own_attributes()
-    aliases = {alias: name for alias, name in NOUNS_SPELLED.items() if name in nouns and alias not in nouns}
+    aliases = {alias: name for alias, name in NOUNS.spellings.items() if name in nouns and alias not in nouns}
     for kind, others in heads_alike(nouns, aliases).items():
         near[kind] |= others
     return Ontology(
         nouns=nouns,
         attributes=attributes,
         relations=RelationTable(),
-        exclusive=EXCLUSIVE,
+        exclusive=VALUES.exclusive_types,
         name="own",
         similar_kinds={kind: frozenset(others) for kind, others in near.items()},
         name_aliases=aliases,
-        value_aliases={alias: value for alias, value in SPELLED.items() if value in attributes}
-        | {adjective: value for value, adjective in ADJECTIVES.items()},
+        value_aliases={alias: value for alias, value in VALUES.spellings.items() if value in attributes}
+        | {adjective: value for value, adjective in VALUES.adjectives.items()},
     )
 
 
@@ -103,54 +109,53 @@ def _listed() -> tuple[dict[str, Noun], dict[str, frozenset[str]]]:
     nouns: dict[str, Noun] = {}
     loose: dict[str, frozenset[str]] = {}
     above: dict[str, tuple[str, ...]] = {}
-    for category, line in CATEGORIES.items():
-        of_category = (category, *ABOVE.get(category, ())) if category else ()
-        for name, mark, higher in _marked(line):
+    for category, one in [*NOUNS.categories.items(), ("", NOUNS.no_category)]:
+        of_category = (category, *one.above) if category else ()
+        for name, higher in one.names().items():
             if name in nouns:
                 continue
-            if higher == ".":
+            if name in one.sometimes:
                 loose[name] = frozenset(of_category)
-            parents = () if higher == "." else _chain(higher, above) + of_category
+                parents: tuple[str, ...] = ()
+            else:
+                parents = (higher, *above.get(higher, ()), *of_category) if higher else of_category
             above[name] = tuple(dict.fromkeys(parent for parent in parents if parent != name))
-            nouns[name] = _noun(name, mark, higher, above[name])
-    for name in VAGUE - nouns.keys():
+            nouns[name] = _noun(name, one, above[name])
+    for name in KINDS.vague - nouns.keys():
         nouns[name] = Noun(name=name, kind=name, singular=name, plural_form=plural_of(name), vague=True)
+    nouns["people"] = Noun(name="people", kind="person", plural=True, singular="person", plural_form="people")
     return nouns, loose
 
 
-def _chain(higher: str, above: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return (higher, *above.get(higher, ())) if higher else ()
-
-
-def _marked(line: str) -> Iterator[tuple[str, str, str]]:
-    """Names with their mark ("", "+" mass, "^" plural, "=" the only one) and the kind above."""
-    for word in line.split():
-        name, _, higher = word.replace("_", " ").partition(":")
-        name, _, kind = name.partition("=") if "^=" in name else (name, "", "")
-        mark = "+" if name[0] == "+" else name[-1] if name[-1] in "^=+" else ""
-        yield name.strip("+^="), mark, f"={kind}" if kind else higher
-
-
-def _noun(name: str, mark: str, higher: str, parents: tuple[str, ...]) -> Noun:
-    if higher.startswith("="):  # people: several of another kind
-        return Noun(name=name, kind=higher[1:], plural=True, singular=higher[1:], plural_form=name)
+def _noun(name: str, category: Category, parents: tuple[str, ...]) -> Noun:
+    mass, plural = name in category.mass, name in category.plural
+    if plural:
+        plural_form = "" if name in PLURALS.pairs else name
+    else:
+        plural_form = "" if mass or name in category.unique else plural_of(name)
     return Noun(
         name=name,
         kind=name,
-        plural=mark == "^",
-        mass=mark == "+",
+        plural=plural,
+        mass=mass,
         parents=parents,
-        singular=name if mark in ("", "=") else "",
-        plural_form=plural_of(name) if mark == "" else name if mark == "^" and name not in PAIRS else "",
-        vague=name in VAGUE,
+        singular="" if mass or plural else name,
+        plural_form=plural_form,
+        vague=name in KINDS.vague,
     )
 
 
 def _from_wordnet(wordnet: WordNet, listed: Mapping[str, Noun]) -> dict[str, Noun]:
     """Nouns of one or two words of which all senses are of one of the categories."""
-    anchors = {category: wordnet.nouns.senses(word)[place] for category, (word, place) in WORDNET_CATEGORIES.items()}
+    anchors = {name: wordnet.nouns.senses(one.lemma)[one.sense] for name, one in NOUNS.wordnet_categories.items()}
     codes = _category_codes(wordnet, anchors)
-    taken = listed.keys() | NOUNS_SPELLED.keys() | {plural_of(name) for name in listed} | NOT_FROM_WORDNET | VAGUE
+    taken = (
+        listed.keys()
+        | NOUNS.spellings.keys()
+        | {plural_of(name) for name in listed}
+        | NOUNS.not_from_wordnet
+        | KINDS.vague
+    )
     found = {}
     starts = wordnet.nouns.starts
     for lemma, place in wordnet.nouns.lemmas.items():
@@ -179,7 +184,7 @@ _CHAINS: Mapping[str, tuple[str, ...]] = {
     "flower": ("flower", "plant"),
     "tree": ("tree", "plant"),
 }
-_ORDER = (*(category for category in WORDNET_CATEGORIES if category not in _CHAINS), *_CHAINS)
+_ORDER = (*(category for category in NOUNS.wordnet_categories if category not in _CHAINS), *_CHAINS)
 _ABOVE = ((), *(_CHAINS.get(category, (category,)) for category in _ORDER))
 """By code: what is above a synset of that category; special categories have the higher codes, 0 is none."""
 

@@ -15,24 +15,7 @@ from hf_vqa_mc.engines.gqa.question import Part
 from hf_vqa_mc.engines.gqa.reference import NAMED, NO_FACTS, Fact, Link, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.gqa.spoken_of import (
-    BACKGROUND,
-    BODY_PART,
-    DOING,
-    LIVING,
-    OF_PEOPLE,
-    OF_SURFACES,
-    OF_THINGS,
-    ON_OTHERS,
-    OWN_NAME_ONLY,
-    PEOPLE,
-    PICTURES,
-    SEVERAL_EACH,
-    TOO_WIDE,
-    WHOLE_PLACES,
-    WITHIN,
-    WORN_CATEGORIES,
-)
+from hf_vqa_mc.engines.gqa.spoken_of import BODY_PART, DOING, LIVING, MENTIONS, PEOPLE
 from hf_vqa_mc.engines.gqa.wording import (
     MATERIAL,
     Said,
@@ -51,7 +34,7 @@ PROMINENT = 0.1
 NEAREST = 4
 """Of this many objects to the left or right each reference may take one."""
 
-_NO_SIDES = frozenset(BACKGROUND | ON_OTHERS)
+_NO_SIDES = frozenset(MENTIONS.background | MENTIONS.on_others)
 _DOING = frozenset(DOING)
 
 
@@ -75,7 +58,7 @@ class References:
             wider = [
                 (category, said)
                 for category in self.categories(name)
-                if category not in TOO_WIDE and category != noun.kind and name not in OWN_NAME_ONLY
+                if category not in MENTIONS.too_wide and category != noun.kind and name not in MENTIONS.own_name_only
                 if (said := as_category(self.ontology, category, noun.plural)) is not None
             ]
             self._heads[object_id] = ((name, own), *wider[:2])
@@ -88,7 +71,9 @@ class References:
         """
         if self.graph.nameless:
             return ()
-        return tuple(category for category in self.ontology.nouns[name].parents if category not in WORN_CATEGORIES)
+        return tuple(
+            category for category in self.ontology.nouns[name].parents if category not in MENTIONS.worn_categories
+        )
 
     def plain(self, object_id: str) -> tuple[Reference, ...]:
         """All clear references without another object."""
@@ -173,11 +158,11 @@ class References:
     def name_can_have(self, name: str, kind: str) -> bool:
         """As ``can_have``, of a name; rooms and towns have no color as a whole."""
         noun = self.ontology.nouns[name]
-        if kind in OF_SURFACES and (noun.kind in WHOLE_PLACES or "room" in noun.parents):
+        if kind in MENTIONS.types_of_surfaces and (noun.kind in MENTIONS.whole_places or "room" in noun.parents):
             return False
-        if kind in OF_PEOPLE:
+        if kind in MENTIONS.types_of_people:
             return self.ontology.isa(name, PEOPLE)
-        if kind in OF_THINGS and self.ontology.isa(name, PEOPLE):
+        if kind in MENTIONS.types_of_things and self.ontology.isa(name, PEOPLE):
             return False
         if kind not in DOING and kind != MATERIAL:
             return True
@@ -203,7 +188,7 @@ class References:
                 for relation, side, other in self._nearest(object_id, ends)
                 if relation_form(relation) is not None
                 and self.askable(other)
-                and not (relation in WITHIN and self._is_picture(other))
+                and not (relation in MENTIONS.within and self._is_picture(other))
                 and not self._same_kind(object_id, other)
                 for name, said in self.heads(object_id)
                 if self._is_told_apart(object_id, name, relation, side, other)
@@ -220,7 +205,7 @@ class References:
         return [end for end in ends if end[0] not in (LEFT, RIGHT)] + near[:NEAREST]
 
     def _is_picture(self, object_id: str) -> bool:
-        return self.ontology.nouns[self.graph.objects[object_id].name].kind in PICTURES
+        return self.ontology.nouns[self.graph.objects[object_id].name].kind in MENTIONS.pictures
 
     def _same_kind(self, one: str, other: str) -> bool:
         nouns = self.ontology.nouns
@@ -235,7 +220,7 @@ class References:
     def askable(self, object_id: str) -> bool:
         """Whether people would speak of an object by itself."""
         noun = self.ontology.nouns[self.graph.objects[object_id].name]
-        return not noun.vague and (noun.plural or noun.kind not in SEVERAL_EACH)
+        return not noun.vague and (noun.plural or noun.kind not in MENTIONS.several_each)
 
     def pick(
         self, object_id: str, chance: Chance, hidden: Set[Fact] = NO_FACTS, depth: int | None = None

@@ -4,31 +4,49 @@ Of our own table; verbs with a preposition that stand in it only by their parts 
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from hf_vqa_mc.engines.gqa.ontology import RelationName
-from hf_vqa_mc.engines.gqa.relation_spelling import SAYS_NOTHING
-from hf_vqa_mc.engines.gqa.relation_words import (
-    ACTIONS,
-    APART,
-    BOTH_WAYS,
-    ONE_SUBJECT,
-    OPPOSITES,
-    PARTICIPLES,
-    POSTURES,
-    POSTURES_ALIKE,
-    PREPOSITIONS,
-    SURE,
-)
+from hf_vqa_mc.engines.vocabulary import vocabulary
+
+
+@dataclass(frozen=True)
+class Relations:
+    """The schema of ``relations.yaml``, which describes its keys."""
+
+    prepositions: dict[str, frozenset[str]]
+    sure: dict[str, frozenset[str]]
+    opposites: dict[str, frozenset[str]]
+    actions: dict[str, frozenset[str]]
+    apart: dict[str, frozenset[str]]
+    many: frozenset[str]
+    one_subject: frozenset[str]
+    inverses: dict[str, str]
+    postures: tuple[str, ...]
+    posture_prepositions: tuple[str, ...]
+    postures_alike: frozenset[tuple[str, ...]]
+    participles: frozenset[str]
+    no_participles: frozenset[str]
+    says_nothing: frozenset[str]
+    spellings: dict[str, str]
+    verbs: frozenset[str]
+    doubled: frozenset[str]
+
+
+RELATIONS = vocabulary("gqa/relations", Relations)
+_INVERSES = {**RELATIONS.inverses, **{back: name for name, back in RELATIONS.inverses.items() if back}}
 
 
 class RelationTable(Mapping[str, RelationName]):
     """All relations: those of the tables, and by rule every other participle with a known preposition."""
 
     def __init__(self) -> None:
-        self._known = {name: _preposition(name) for name in PREPOSITIONS if name not in SAYS_NOTHING}
-        self._known |= {name: _action(name) for name in ACTIONS}
-        for posture in POSTURES:
-            for preposition in ("on", "in", "at", "near", "next to", "by", "behind", "in front of", "on top of"):
+        self._known = {
+            name: _preposition(name) for name in RELATIONS.prepositions if name not in RELATIONS.says_nothing
+        }
+        self._known |= {name: _action(name) for name in RELATIONS.actions}
+        for posture in RELATIONS.postures:
+            for preposition in RELATIONS.posture_prepositions:
                 self._known[f"{posture} {preposition}"] = _compound(posture, preposition)
         self._listed = tuple(self._known)
 
@@ -57,45 +75,42 @@ class RelationTable(Mapping[str, RelationName]):
 def _parts(name: str) -> tuple[str, str] | None:
     """The participle and preposition of a relation by rule."""
     verb, _, rest = name.partition(" ")
-    if verb not in PARTICIPLES and not (
-        verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in _NOUNS
+    if verb not in RELATIONS.participles and not (
+        verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in RELATIONS.no_participles
     ):
         return None
     if not rest:
-        return (verb, "") if verb not in PARTICIPLES and verb not in POSTURES else None
-    return (verb, rest) if rest in PREPOSITIONS and rest not in ("for", "of") else None
-
-
-_NOUNS = frozenset("thing string spring during building ceiling railing painting wedding morning evening king".split())
+        return (verb, "") if verb not in RELATIONS.participles and verb not in RELATIONS.postures else None
+    return (verb, rest) if rest in RELATIONS.prepositions and rest not in ("for", "of") else None
 
 
 def _preposition(name: str) -> RelationName:
-    meant = set(PREPOSITIONS[name].split())
-    sure = SURE.get(name)
-    against = set[str]().union(*(_against(mark) for mark in sure.split())) if sure else set[str]()
-    excludes = {other for other, marks in SURE.items() if against & set(marks.split())}
-    related = {other for other, marks in PREPOSITIONS.items() if meant & set(marks.split())} - {name}
-    return RelationName(name, BOTH_WAYS.get(name, ""), frozenset(excludes), True, False, True, frozenset(related))
+    meant = RELATIONS.prepositions[name]
+    against = set[str]().union(*map(_against, RELATIONS.sure.get(name, ())))
+    excludes = {other for other, meanings in RELATIONS.sure.items() if against & meanings}
+    related = {other for other, meanings in RELATIONS.prepositions.items() if meant & meanings} - {name}
+    return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), True, False, True, frozenset(related))
 
 
-def _against(mark: str) -> set[str]:
-    return OPPOSITES.get(mark, set()) | {other for other, marks in OPPOSITES.items() if mark in marks}
+def _against(meaning: str) -> set[str]:
+    """The opposites of a meaning."""
+    listed = RELATIONS.opposites
+    return set(listed.get(meaning, ())) | {one for one, others in listed.items() if meaning in others}
 
 
 def _action(name: str) -> RelationName:
-    marks = set(ACTIONS[name].split())
-    related = {other for other, those in ACTIONS.items() if marks & set(those.split())} - {name}
-    against = {mark for of_one in marks for mark in APART.get(of_one, "").split()}
-    against |= {mark for mark, others in APART.items() if marks & set(others.split())}
-    excludes = {other for other, those in ACTIONS.items() if against & set(those.split())} - related - {name}
-    many = bool(marks & {"look", "touch", "joined", "around", "covered", "hang", "lean", "filled", "cover"})
+    meant = RELATIONS.actions[name]
+    related = {other for other, meanings in RELATIONS.actions.items() if meant & meanings} - {name}
+    against = {one for meaning in meant for one in RELATIONS.apart.get(meaning, ())}
+    against |= {one for one, others in RELATIONS.apart.items() if meant & others}
+    excludes = {other for other, meanings in RELATIONS.actions.items() if against & meanings} - related - {name}
     return RelationName(
         name,
-        BOTH_WAYS.get(name, ""),
+        _INVERSES.get(name, ""),
         frozenset(excludes),
         spatial=False,
-        one_subject=name in ONE_SUBJECT,
-        many=many,
+        one_subject=name in RELATIONS.one_subject,
+        many=bool(meant & RELATIONS.many),
         related=frozenset(related),
     )
 
@@ -106,11 +121,11 @@ def _compound(verb: str, preposition: str) -> RelationName:
     plain = _preposition(preposition)
     related = set(plain.related) | {preposition}
     excludes = set(plain.excludes)
-    if preposition in ("on", "on top of") and verb not in POSTURES:
+    if preposition in ("on", "on top of") and verb not in RELATIONS.postures:
         excludes.clear()  # what hangs on the ceiling is under it
-    if verb in POSTURES:
-        for other in POSTURES:
-            same = other == verb or frozenset({verb, other}) in POSTURES_ALIKE
+    if verb in RELATIONS.postures:
+        for other in RELATIONS.postures:
+            same = other == verb or tuple(sorted((verb, other))) in RELATIONS.postures_alike
             (related if same else excludes).add(f"{other} {preposition}")
     related.discard(f"{verb} {preposition}")
     return RelationName(

@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology, RelationName
-from hf_vqa_mc.engines.gqa.own_values import AFTER_ONLY
+from hf_vqa_mc.engines.gqa.own_attributes import VALUES
 from hf_vqa_mc.engines.gqa.plurals import plural_of
 from hf_vqa_mc.engines.gqa.question import Part
-from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL
 from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.vocabulary import vocabulary
 
 Phrase: TypeAlias = Sequence[Part]
 """Words in order, each with the object it speaks of."""
@@ -20,63 +21,29 @@ AN_BEFORE = re.compile(
 )
 """What begins with the sound of a vowel: an apple, an hour, an SUV, but a unicorn, a one-way sign."""
 
-CAPITALS = {
-    "american": "American", "asian": "Asian", "bmw": "BMW", "caucasian": "Caucasian", "cd": "CD", "cds": "CDs",
-    "chinese": "Chinese", "christmas": "Christmas", "coca": "Coca", "cola": "Cola", "cpu": "CPU", "cpus": "CPUs",
-    "dvd": "DVD", "dvds": "DVDs",
-    "european": "European", "french": "French", "german": "German", "halloween": "Halloween", "indian": "Indian",
-    "italian": "Italian", "japanese": "Japanese", "lcd": "LCD", "led": "LED", "mexican": "Mexican", "nike": "Nike",
-    "pikachu": "Pikachu", "pokemon": "Pokemon", "roman": "Roman", "rv": "RV", "suv": "SUV", "suvs": "SUVs",
-    "tv": "TV", "tvs": "TVs", "ufo": "UFO", "usb": "USB", "wii": "Wii", "xbox": "Xbox", "adidas": "Adidas",
-}  # fmt: skip
-"""Words with capitals wherever they stand."""
-
-PARTITIVES = {"clothing": "piece", "furniture": "piece", "footwear": "item", "jewelry": "piece", "luggage": "piece",
-    "sports equipment": "piece", "tableware": "piece",
-}  # fmt: skip
-"""Categories without a number, with the word that counts them: a piece of furniture."""
-
-UNCOUNTED = {
-    "bacon", "bread", "broccoli", "butter", "cabbage", "cardboard", "celery", "cement", "cereal", "cheese",
-    "chocolate", "cloth", "clothing", "concrete", "corn", "dirt", "dust", "foam", "foil", "food", "furniture",
-    "garbage", "glaze", "grass", "gravel", "ham", "hay", "honey", "icing", "jelly", "juice", "lettuce",
-    "luggage", "meat", "milk", "moss", "mud", "parsley", "pasta", "pavement", "popcorn", "rice", "salt", "sand",
-    "snow", "soap", "soda", "soup", "spinach", "steam", "sugar", "toast", "toilet paper", "trash", "water",
-    "wine", "yogurt",
-}  # fmt: skip
-"""Names without an article, whatever an ontology says of them."""
-
 NOT_UNIQUE = {"glass"}
 """Names of which there may be several, though their plural is another thing's name."""
 
-POSITIONS: dict[tuple[str, str], tuple[str, ...]] = {
-    (HORIZONTAL, "left"): ("on the left", "on the left side"),
-    (HORIZONTAL, "right"): ("on the right", "on the right side"),
-    (HORIZONTAL, "middle"): ("in the middle", "in the center"),
-    (VERTICAL, "top"): ("at the top",),
-    (VERTICAL, "middle"): ("in the middle", "in the center"),
-    (VERTICAL, "bottom"): ("at the bottom",),
-}
-"""How places in the image are said."""
-
 MATERIAL = "material"
-SWITCHED = {"on": "turned on", "off": "turned off"}
-"""Values that alone would be read as prepositions."""
 
-PREPOSITIONS = frozenset(
-    "about above across against along alongside among around at behind below beneath beside between beyond by in "
-    "inside near on outside over past through toward towards under underneath within".split()
-) | {
-    "along side", "in between", "in front of", "next to", "on the back of", "on the bottom of", "on the edge of",
-    "on the front of", "on the other side of", "on the side of", "on top of", "to the left of", "to the right of",
-}  # fmt: skip
-"""Relations without a verb that can stand after "is" and behind a noun."""
 
-PASSIVES = frozenset(
-    "attached connected contained covered displayed enclosed filled hung mounted parked perched placed plugged pulled "
-    "stacked strapped stuck surrounded tied topped worn driven".split()
-)
-"""First words of relations that are said of something without it doing anything: covered by, parked near."""
+@dataclass(frozen=True)
+class Words:
+    """The schema of ``wording.yaml``, which describes its keys."""
+
+    capitals: tuple[str, ...]
+    partitives: dict[str, str]
+    uncounted: frozenset[str]
+    positions: dict[str, dict[str, tuple[str, ...]]]
+    switched: dict[str, str]
+    prepositions: frozenset[str]
+    passives: frozenset[str]
+
+
+_WORDS = vocabulary("gqa/wording", Words)
+_CAPITALS = {word.lower(): word for word in _WORDS.capitals}
+PARTITIVES = _WORDS.partitives
+POSITIONS = {(kind, value): phrases for kind, values in _WORDS.positions.items() for value, phrases in values.items()}
 
 
 class Said(NamedTuple):
@@ -127,7 +94,7 @@ def spelled(text: str) -> str:
     >>> spelled("wii controller")
     'Wii controller'
     """
-    return " ".join(CAPITALS.get(word, word) for word in text.split(" "))
+    return " ".join(_CAPITALS.get(word, word) for word in text.split(" "))
 
 
 def with_article(text: str) -> str:
@@ -151,7 +118,7 @@ def called(ontology: Ontology, name: str) -> Said:
 
 @lru_cache(maxsize=1 << 14)
 def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: bool) -> Said:
-    mass = (uncounted or name in UNCOUNTED) and not plural
+    mass = (uncounted or name in _WORDS.uncounted) and not plural
     unique = not (plural or mass or proper or has_plural or name in NOT_UNIQUE)
     return Said(name.title() if proper else spelled(name), plural, mass, proper, unique)
 
@@ -159,7 +126,13 @@ def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: 
 def one(ontology: Ontology, name: str) -> Said | None:
     """One of what is called so: "an apple" for apples; None where there is no such form (pants, water)."""
     noun = ontology.nouns[name]
-    if noun.mass or name in UNCOUNTED or noun.proper or not noun.plural_form or not (noun.singular or not noun.plural):
+    if (
+        noun.mass
+        or name in _WORDS.uncounted
+        or noun.proper
+        or not noun.plural_form
+        or not (noun.singular or not noun.plural)
+    ):
         return None
     return Said(spelled(noun.singular or name))
 
@@ -167,7 +140,7 @@ def one(ontology: Ontology, name: str) -> Said | None:
 def several(ontology: Ontology, name: str) -> Said:
     """Several of what is called so, or the mass of it: apples, pants, water."""
     noun = ontology.nouns[name]
-    if noun.plural or not noun.plural_form or name in UNCOUNTED:
+    if noun.plural or not noun.plural_form or name in _WORDS.uncounted:
         return called(ontology, name)
     return Said(spelled(noun.plural_form), plural=True)
 
@@ -194,8 +167,8 @@ def predicate(ontology: Ontology, kind: str, value: str) -> str:
     """A value as it stands after "is": red, made of wood, on the left."""
     if (kind, value) in POSITIONS:
         return POSITIONS[kind, value][0]
-    if value in SWITCHED:
-        return SWITCHED[value]
+    if value in _WORDS.switched:
+        return _WORDS.switched[value]
     if kind == MATERIAL:
         return f"made of {spelled(value)}"
     return spelled(ontology.attributes[value].adjective or value)
@@ -204,7 +177,7 @@ def predicate(ontology: Ontology, kind: str, value: str) -> str:
 def stands_before(ontology: Ontology, kind: str, value: str) -> str | None:
     """A value as an adjective before its noun; None where it stands behind (waiting, on the left)."""
     attribute = ontology.attributes.get(value)
-    if attribute is None or attribute.verb or value in AFTER_ONLY or (kind, value) in POSITIONS:
+    if attribute is None or attribute.verb or value in VALUES.after_only or (kind, value) in POSITIONS:
         return None
     return spelled(attribute.adjective or value)
 
@@ -229,9 +202,9 @@ def is_doing(attribute: Attribute) -> bool:
 def relation_form(name: str) -> str | None:
     """How a relation is said: "verb" (wearing), "state" (parked on), "place" (near); None if not after "is"."""
     first = name.split()[0]
-    if name in PREPOSITIONS:
+    if name in _WORDS.prepositions:
         return "place"
-    if first in PASSIVES:
+    if first in _WORDS.passives:
         return "state"
     return "verb" if first.endswith("ing") and first not in ("during", "king") else None
 

@@ -10,7 +10,8 @@ from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.plurals import plural_of, singular_of
-from hf_vqa_mc.engines.gqa.relation_spelling import SAYS_NOTHING, cleaned_relation
+from hf_vqa_mc.engines.gqa.relation_names import RELATIONS
+from hf_vqa_mc.engines.gqa.relation_spelling import cleaned_relation
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
 from hf_vqa_mc.errors import InputError
 
@@ -224,7 +225,7 @@ def test_relations_are_spelled_as_after_is(written: str, name: str) -> None:
 @given(st.text(max_size=20))
 def test_any_text_is_a_relation_or_none(text: str) -> None:
     name = cleaned_relation(text)
-    assert name not in SAYS_NOTHING
+    assert name not in RELATIONS.says_nothing
     assert cleaned_relation(name) in (name, "")
 
 

@@ -14,7 +14,7 @@ from hf_vqa_mc.engines.gqa.reference import NO_FACTS, Fact, Reference
 from hf_vqa_mc.engines.gqa.references import References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.gqa.spoken_of import LIVING, OWN_NAME_ONLY, PEOPLE, PICTURES, TOO_WIDE, YOUNG
+from hf_vqa_mc.engines.gqa.spoken_of import LIVING, MENTIONS, PEOPLE
 from hf_vqa_mc.engines.gqa.wording import PARTITIVES, POSITIONS, Phrase, Said, as_category, called, predicate
 from hf_vqa_mc.engines.rng import Chance
 
@@ -61,7 +61,7 @@ class Asking:
         self._all_of: dict[str, tuple[str, ...]] = {}
         self._kinds_asked: dict[str, list[str]] = {}
         pictures = {self.kind(key) for key in graph.objects} | graph.unclear
-        self._not_said = frozenset(PICTURES if not pictures.isdisjoint(PICTURES) else ())
+        self._not_said = frozenset(MENTIONS.pictures if not pictures.isdisjoint(MENTIONS.pictures) else ())
         """words for the image that one of its objects is called by"""
         self.references = References(graph, ontology, self.known, settings)
         self.objects = [key for key in graph.objects if self.references.askable(key)]
@@ -130,9 +130,9 @@ class Asking:
         return [
             category
             for category in self.references.categories(name)
-            if category not in TOO_WIDE
-            and not (noun.kind in YOUNG and self._is_one_of_more(category))
-            and name not in OWN_NAME_ONLY
+            if category not in MENTIONS.too_wide
+            and not (noun.kind in MENTIONS.young and self._is_one_of_more(category))
+            and name not in MENTIONS.own_name_only
             and category not in name
             and category != noun.kind
             and (category == PEOPLE or PEOPLE not in noun.parents)

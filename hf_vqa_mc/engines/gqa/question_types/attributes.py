@@ -9,7 +9,7 @@ from hf_vqa_mc.engines.gqa.question import Part, Question
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, slots_of
 from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
-from hf_vqa_mc.engines.gqa.spoken_of import DOING, YOUNG
+from hf_vqa_mc.engines.gqa.spoken_of import DOING, MENTIONS
 from hf_vqa_mc.engines.gqa.wording import MATERIAL, POSITIONS, is_doing, one, spelled, with_article
 from hf_vqa_mc.engines.rng import Chance
 
@@ -41,11 +41,9 @@ def refer(asking: Asking, object_id: str, chance: Chance, *kinds: str) -> Refere
 
 def can_be_asked(asking: Asking, object_id: str, kind: str) -> bool:
     """Whether a type can be asked about: not the age of a baby."""
-    return not (kind == "age" and asking.ontology.nouns[asking.name(object_id)].kind in YOUNG) and kind not in (
-        "gender",
-        "race",
-        "fatness",
-    )
+    if kind == "age":
+        return asking.ontology.nouns[asking.name(object_id)].kind not in MENTIONS.young
+    return kind not in ("gender", "race", "fatness")
 
 
 def group(kind: str) -> str:

@@ -10,8 +10,8 @@ from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
 from hf_vqa_mc.engines.gqa.reference import Fact
 from hf_vqa_mc.engines.gqa.references import side_by_side
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, NEARBY, PICTURES, SCENERY, UNDER, WITHIN
-from hf_vqa_mc.engines.gqa.untold import ALWAYS_PARTS
+from hf_vqa_mc.engines.gqa.spoken_of import MENTIONS
+from hf_vqa_mc.engines.gqa.untold import UNTOLD
 from hf_vqa_mc.engines.gqa.wording import (
     MATERIAL,
     NOT_UNIQUE,
@@ -30,6 +30,7 @@ from hf_vqa_mc.engines.rng import Chance
 
 WORN = {"wearing", "worn by", "dressed in"}
 EXIST, EXIST_RELATION = wordings("exist"), wordings("exist relation")
+_SCENERY = MENTIONS.background | MENTIONS.scenery
 
 
 class _Form:
@@ -231,8 +232,8 @@ def other_relation(asking: Asking, subject: str, relation: str, target: str, cha
     other = asking.decoys.relation(asking.graph, subject, relation, target, chance)
     if other is None or other in WORN or relation_form(other) is None:
         return None
-    is_part = not ALWAYS_PARTS.isdisjoint(asking.ontology.nouns[asking.name(subject)].parents)
-    if {relation, other} & UNDER and (is_part or asking.kind(target) in BACKGROUND):
+    is_part = not UNTOLD.parts.isdisjoint(asking.ontology.nouns[asking.name(subject)].parents)
+    if {relation, other} & MENTIONS.under and (is_part or asking.kind(target) in MENTIONS.background):
         return None
     return other
 
@@ -257,9 +258,11 @@ def triples(asking: Asking, chance: Chance) -> list[tuple[str, str, str]]:
         for relation, target in sorted(asking.thing(subject).relations):
             if target not in askable or relation_form(relation) is None or asking.name(subject) == asking.name(target):
                 continue
-            if relation in WITHIN and asking.kind(target) in PICTURES:
+            if relation in MENTIONS.within and asking.kind(target) in MENTIONS.pictures:
                 continue
-            if relation in NEARBY and asking.kind(subject) in (SCENERY if asking.lives(target) else BACKGROUND):
+            if relation in MENTIONS.nearby and asking.kind(subject) in (
+                _SCENERY if asking.lives(target) else MENTIONS.background
+            ):
                 continue
             if relation not in (LEFT, RIGHT):
                 told.append((subject, relation, target))

@@ -11,7 +11,7 @@ from hf_vqa_mc.engines.gqa.question_types.asking import Asking, kind_of, selecte
 from hf_vqa_mc.engines.gqa.question_types.objects import WORN, depth_of_relations, nobody_at, other_relation, triples
 from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.spoken_of import BACKGROUND, PEOPLE, PICTURES
+from hf_vqa_mc.engines.gqa.spoken_of import MENTIONS, PEOPLE
 from hf_vqa_mc.engines.gqa.wording import as_category, called, relation_form
 from hf_vqa_mc.engines.rng import Chance
 
@@ -136,7 +136,7 @@ def _some(asking: Asking, name: str, relation: str) -> str:
     said = called(asking.ontology, name)
     if relation_form(relation) == "place" and said.plural:
         return f"any {said.text}"
-    if asking.ontology.nouns[name].kind in BACKGROUND or (said.mass and relation_form(relation) != "verb"):
+    if asking.ontology.nouns[name].kind in MENTIONS.background or (said.mass and relation_form(relation) != "verb"):
         return f"the {said.text}"
     return said.some
 
@@ -163,7 +163,7 @@ def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
         else:
             slots |= {"that": near}
         sides = {LEFT, RIGHT} == {relation, other}
-        of_picture = asking.kind(given if side == "s" else direct) in PICTURES  # on which side of the picture
+        of_picture = asking.kind(given if side == "s" else direct) in MENTIONS.pictures  # on which side of the picture
         texts = [SHORT.get(option, option) for option in options] if sides else options
         yield from asking.question(
             "choose relation",
