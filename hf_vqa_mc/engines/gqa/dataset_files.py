@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.engines.gqa.balancing import Bools
 from hf_vqa_mc.engines.gqa.entailment import Entailments
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, SHORT, YES
-from hf_vqa_mc.engines.gqa.program import published, semantic_text
-from hf_vqa_mc.engines.gqa.question import Question
+from hf_vqa_mc.engines.gqa.program import Question, published, semantic_text
 from hf_vqa_mc.engines.gqa.question_table import QuestionColumns, QuestionTable
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph

@@ -1,34 +1,49 @@
 """Which questions about an image follow from which (Hudson and Manning 2019, Sect. 3.4, Fig. 15).
 
-A question with its answer tells facts about objects (``facts.py``), and from these more facts follow. Another question
-follows if these settle it (``ways.py``). That what it refers to is there and the only one is taken as given, and that
-it has an answer; but not which object it is: who knows that the vehicle is an airplane does not know that the white
-vehicle is. Facts are closed under what follows from them, so chains of entailments are found at once, but for those
-that lean on what a question in the middle presupposes.
+A question with its answer states facts about objects (``facts.py``), and from these more facts follow. Another
+question follows if these settle it (`Ways`). That what it refers to is there and the only one is taken as given, and
+that it has an answer; but not which object it is: who knows that the vehicle is an airplane does not know that the
+white vehicle is. Facts are closed under what follows from them, so chains of entailments are found at once, but for
+those that lean on what a question in the middle presupposes.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, product
+from typing import NamedTuple, TypeAlias
 
-from hf_vqa_mc.engines.gqa.described import DescribedIndex
-from hf_vqa_mc.engines.gqa.facts import Fact, Told, described_facts, read_question
-from hf_vqa_mc.engines.gqa.followed import Followed
+from hf_vqa_mc.engines.gqa.executor import NO, OPPOSITE, YES
+from hf_vqa_mc.engines.gqa.facts import (
+    Condition,
+    Described,
+    Fact,
+    Told,
+    condition_fact,
+    described_facts,
+    is_kind,
+    read_question,
+    relation_condition,
+)
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.question import Question
+from hf_vqa_mc.engines.gqa.program import Question
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
-from hf_vqa_mc.engines.gqa.ways import Ways
+
+MANY_WAYS = 64
+"""ways to settle a question that are considered; what follows only by others is left out"""
+
+Way: TypeAlias = tuple[Fact, ...]
+"""Facts that settle a question together, those that state what it refers to last."""
 
 
 class Entailments(NamedTuple):
-    """What follows from each question about an image; questions are known by their places."""
+    """What follows from each question about an image; questions are known by their indices."""
 
     entailed: list[list[int]]
     """the others that follow, among them the equivalent ones; in order"""
     equivalent: list[list[int]]
-    """those that say the same of the same references in other words, with the question itself"""
+    """those that state the same of the same references in other words, with the question itself"""
     content: list[int]
-    """questions with the same number tell the same, whatever words and references they use"""
+    """questions with the same number state the same, whatever words and references they use"""
 
 
 def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Ontology) -> Entailments:
@@ -44,36 +59,31 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
         ontology: of the graph.
     """
     told = [read_question(question, graph, ontology) for question in questions]
-    ways, only = Ways(ontology), DescribedIndex(ontology)
+    ways, only, index = Ways(ontology), DescribedIndex(ontology), _Followed(ontology)
     for of_one in told:
         for described, object_id in of_one.references:
             only.add(described, object_id)
-    index = Followed(ontology)
-    for place, of_one in enumerate(told):
+    for number, of_one in enumerate(told):
         for way in ways.of(of_one, only):
-            index.need(place, way)
-    index.complete()
-    says = [_says(of_one, question.answer) for of_one, question in zip(told, questions, strict=True)]
+            index.need(number, way)
+    statements = [
+        (frozenset(of_one.references), question.answer, frozenset(of_one.facts))
+        for of_one, question in zip(told, questions, strict=True)
+    ]
     alike: dict[object, list[int]] = defaultdict(list)
-    for place, key in enumerate(says):
-        alike[key].append(place)
+    for number, statement in enumerate(statements):
+        alike[statement].append(number)
     contents: dict[object, int] = {}
-    content = [contents.setdefault((answer, facts), len(contents)) for _, answer, facts in says]
+    content = [contents.setdefault(statement[1:], len(contents)) for statement in statements]
     entailed = []
-    for place, of_one in enumerate(told):
-        found = index.settled(_all_facts(of_one))
-        found.update(alike[says[place]])
-        found.discard(place)
+    for number, of_one in enumerate(told):
+        found = index.settled(_all_facts(of_one)).union(alike[statements[number]]) - {number}
         entailed.append(sorted(found))
-    return Entailments(entailed, [alike[key] for key in says], content)
-
-
-def _says(told: Told, answer: str) -> tuple[frozenset[object], str, frozenset[Fact]]:
-    return frozenset(told.references), answer, frozenset(told.facts)
+    return Entailments(entailed, [alike[statement] for statement in statements], content)
 
 
 def _all_facts(told: Told) -> Iterable[Fact]:
-    """What a question tells and presupposes.
+    """What a question states and presupposes.
 
     What is there by its answer is an object to speak of, if it cannot be mixed up with one that is spoken of already.
     """
@@ -88,3 +98,263 @@ def _all_facts(told: Told) -> Iterable[Fact]:
         witness, *others = told.witnesses[described]
         if not others and often[witness] == 1 and witness not in referred:
             yield from described_facts(described, witness)
+
+
+class DescribedIndex:
+    """Finds descriptions, each with an object or another text, that are wider or narrower than another.
+
+    All apples are fruit, all red apples are apples.
+    """
+
+    def __init__(self, ontology: Ontology) -> None:
+        self._ontology = ontology
+        self._by_conditions: dict[frozenset[Condition], dict[tuple[str, str], None]] = defaultdict(dict)
+        self._by_fewer: dict[frozenset[Condition], dict[tuple[Described, str], None]] = {}
+
+    def add(self, described: Described, belonging: str) -> None:
+        """Add a description."""
+        self._by_conditions[described.conditions][described.kind, belonging] = None
+        self._by_fewer = {}
+
+    def wider(self, described: Described) -> Iterator[tuple[Described, str]]:
+        """Those that hold for all that is described, with the description itself."""
+        for conditions in _subsets(described.conditions):
+            for kind, belonging in self._by_conditions.get(conditions, ()):
+                if is_kind(self._ontology, described.kind, kind):
+                    yield Described(kind, conditions), belonging
+
+    def narrower(self, described: Described) -> Iterator[tuple[Described, str]]:
+        """Those all of whose objects are described, with the description itself."""
+        if not self._by_fewer:
+            for conditions, kinds in self._by_conditions.items():
+                for fewer in _subsets(conditions):
+                    added = {(Described(kind, conditions), belonging): None for kind, belonging in kinds}
+                    self._by_fewer.setdefault(fewer, {}).update(added)
+        for one, belonging in self._by_fewer.get(described.conditions, ()):
+            if is_kind(self._ontology, one.kind, described.kind):
+                yield one, belonging
+
+
+def _subsets(conditions: frozenset[Condition]) -> Iterator[frozenset[Condition]]:
+    """All sets of some of the conditions, with all and none."""
+    if len(conditions) == 1:
+        yield conditions  # first, and without sorting: most have one or none
+        yield frozenset()
+        return
+    listed = list(conditions)
+    for size in range(len(listed) + 1):
+        yield from map(frozenset, combinations(listed, size))
+
+
+class Ways:
+    """The sets of facts that settle a question.
+
+    That there is what a question refers to, and only one, is taken as given. Which object it is has to be known: a
+    fact about an object counts only with all that the question says of that object to refer to it, and of those that
+    this speaks of. The object of which all this holds is then the one that is meant, whatever it was called.
+    """
+
+    def __init__(self, ontology: Ontology) -> None:
+        self._ontology = ontology
+
+    def of(self, told: Told, only: DescribedIndex) -> list[Way]:
+        """At most MANY_WAYS sets of facts, each of which settles the question.
+
+        Args:
+            told: what the question states.
+            only: all descriptions by which some question about the image refers to an object.
+        """
+        given = {fact for described, key in told.references for fact in described_facts(described, key)}
+        ways: dict[Way, None] = {}
+        for facts in told.settled_by:
+            options = [self._options(fact, told, only) for fact in facts if fact not in given]
+            for choice in product(*options):
+                way = dict.fromkeys(fact for part in choice for fact in part)
+                if way:
+                    ways[(*way, *_meant(way, told))] = None
+                if len(ways) == MANY_WAYS:
+                    return list(ways)
+        return list(ways)
+
+    def _options(self, fact: Fact, told: Told, only: DescribedIndex) -> list[Way]:
+        """Sets of facts from each of which a fact follows."""
+        match fact:
+            case "some", Described() as described:
+                witnesses = told.witnesses.get(described, ())
+                return [(fact,), *(tuple(described_facts(described, witness)) for witness in witnesses)]
+            case "none", Described() as described:
+                return [(fact,), *self._excluded(described, told, only)]
+        return [(one,) for one in self._same(fact, told)]
+
+    def _excluded(self, described: Described, told: Told, only: DescribedIndex) -> Iterator[Way]:
+        """There is none if the only object that could be one is none."""
+        for wider, object_id in only.wider(described):
+            seen: Way = () if (wider, object_id) in told.references else (("only", wider, object_id),)
+            fails = [condition_fact(object_id, one, False) for one in sorted(described.conditions - wider.conditions)]
+            if described.kind != wider.kind:
+                fails.append(("kind", object_id, described.kind, NO))
+            for failed in fails:
+                yield from ((*seen, fact) for fact in self._same(failed, told))
+
+    def _same(self, fact: Fact, told: Told) -> list[Fact]:
+        """A fact about an object, and what is the same where the object is the only one of a description.
+
+        If there is no red apple, then the apple is not red, whichever it is.
+        """
+        same = [fact]
+        for (kind, conditions), object_id in told.references:
+            condition = self._condition(fact, object_id)
+            if condition is not None:
+                what, one, two, sign = condition
+                if what == "value":
+                    condition = (what, one, two, OPPOSITE[sign])
+                if what == "value" or fact[-1] == NO:
+                    same.append(("none", Described(kind, conditions | {condition})))
+            elif fact[0] == "kind" and fact[1:] == (object_id, fact[2], NO):
+                if is_kind(self._ontology, str(fact[2]), kind):
+                    same.append(("none", Described(str(fact[2]), conditions)))
+        return same
+
+    def _condition(self, fact: Fact, object_id: str) -> Condition | None:
+        """A fact as a condition on an object that it is about."""
+        match fact:
+            case "value", str(key), str(kind), str(value), str(sign) if key == object_id:
+                return ("value", kind, value, sign)
+            case "relation", str(subject), str(relation), str(target), str(_) if subject == object_id:
+                return relation_condition(self._ontology, "s", relation, target)
+            case "relation", str(subject), str(relation), str(target), str(_) if target == object_id:
+                return relation_condition(self._ontology, "o", relation, subject)
+        return None
+
+
+def _meant(facts: Iterable[Fact], told: Told) -> Iterator[Fact]:
+    """All that a question says of the objects of some facts to refer to them."""
+    spoken_of = {key for fact in facts for key in _objects(fact)}
+    for described, object_id in reversed(told.references):  # what is spoken of to refer to another comes before it
+        if object_id in spoken_of:
+            spoken_of.update(_others(described))
+    for described, object_id in told.references:
+        if object_id in spoken_of:
+            yield from described_facts(described, object_id)
+
+
+def _objects(fact: Fact) -> Iterator[str]:
+    """The objects that a fact is about."""
+    match fact:
+        case (("value" | "exact" | "kind" | "name"), str(key), *_):
+            yield key
+        case "relation", str(subject), _, str(target), _:
+            yield from (subject, target)
+        case "only", Described() as described, str(key):
+            yield from (key, *_others(described))
+        case (("some" | "none" | "common"), Described() as described, *_) | ("same", _, Described() as described, _):
+            yield from _others(described)
+        case ("same", _, frozenset() as several, _) | ("common", frozenset() as several, _):
+            yield from several
+        case "compare", _, frozenset() as pairs:
+            yield from (key for key, _ in pairs)
+        case "or", frozenset() as facts:
+            yield from (key for one in facts for key in _objects(one))
+
+
+def _others(described: Described) -> Iterator[str]:
+    """The objects to which those that are described have relations."""
+    return (condition[3] for condition in described.conditions if condition[0] == "relation")
+
+
+class _Followed:
+    """From facts to the questions about one image that they settle: first `need` for all, then `settled`."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self._ontology = ontology
+        self._wanted: dict[Fact, int] = {}
+        self._settles: dict[int, list[tuple[int, frozenset[int]]]] = defaultdict(list)
+        """fact to the questions that it settles together with other facts, and these"""
+        self._about: dict[object, list[tuple[Fact, int]]] = defaultdict(list)
+        self._described = {"some": DescribedIndex(ontology), "none": DescribedIndex(ontology)}
+        self._memory: dict[Fact, tuple[int, ...]] = {}
+
+    def need(self, question: int, facts: Way) -> None:
+        """All of these facts settle a question; best the one first that fewest questions need."""
+        first, *others = map(self._number, facts)
+        self._settles[first].append((question, frozenset(others)))
+
+    def _number(self, fact: Fact) -> int:
+        if fact in self._wanted:
+            return self._wanted[fact]
+        number = self._wanted[fact] = len(self._wanted)
+        match fact:
+            case ("some" | "none") as sign, Described() as described:
+                self._described[sign].add(described, "")
+            case "relation", subject, _, target, _:
+                self._about["relation", subject, target].append((fact, number))
+            case "value", object_id, kind, *_:
+                self._about["value", object_id, kind].append((fact, number))
+            case (("kind" | "scene") as what, one, *_):
+                self._about[what, one].append((fact, number))
+        return number
+
+    def settled(self, facts: Iterable[Fact]) -> set[int]:
+        """The questions that facts settle."""
+        known: set[int] = set()
+        for fact in facts:
+            if fact not in self._memory:
+                self._memory[fact] = tuple(self._following(fact))
+            known.update(self._memory[fact])
+        return {question for number in known for question, others in self._settles.get(number, ()) if others <= known}
+
+    def _following(self, fact: Fact) -> Iterator[int]:
+        """The wanted facts that follow from one fact, by number."""
+        if fact in self._wanted:
+            yield self._wanted[fact]
+        match fact:
+            case "some", Described() as described:
+                yield from (self._wanted["some", one] for one, _ in self._described["some"].wider(described))
+            case "none", Described() as described:
+                yield from (self._wanted["none", one] for one, _ in self._described["none"].narrower(described))
+            case "relation", str(subject), str(relation), str(target), sign if sign == YES:
+                yield from self._from_relation(subject, relation, target)
+                if inverse := self._ontology.relations[relation].inverse:
+                    yield from self._from_relation(target, inverse, subject)
+            case _:
+                yield from self._from_values(fact)
+
+    def _from_values(self, fact: Fact) -> Iterator[int]:
+        """What follows from a value, a name or a kind."""
+        match fact:
+            case "exact", object_id, str(kind), str(value):
+                exclusive = kind in self._ontology.exclusive
+                yield from self._from_value(("value", object_id, kind), value, exclusive)
+            case "scene exact", kind, str(value):
+                yield from self._from_value(("scene", kind), value, True)
+            case (("name" | "kind"), object_id, *_):
+                for wanted, number in self._about.get(("kind", object_id), ()):
+                    if self._kind_sign(fact, str(wanted[2])) == wanted[3]:
+                        yield number
+
+    def _from_value(self, about: object, value: str, exclusive: bool) -> Iterator[int]:
+        """What follows if what a fact is about has a value, and no other of an exclusive type."""
+        for wanted, number in self._about.get(about, ()):
+            other, sign = str(wanted[-2]), wanted[-1]
+            if value == other:
+                if sign == YES:
+                    yield number
+            elif sign == NO and exclusive and not self._ontology.alike(other, value):
+                yield number
+
+    def _kind_sign(self, fact: Fact, kind: str) -> str | None:
+        """Whether an object whose name or kind is known, or a kind that it is not, is of a kind."""
+        told = str(fact[2])
+        if fact[0] == "name":
+            return YES if self._ontology.isa(told, kind) else None if self._ontology.may_be(told, kind) else NO
+        if fact[3] == YES:
+            return YES if is_kind(self._ontology, told, kind) else None
+        return NO if is_kind(self._ontology, kind, told) else None
+
+    def _from_relation(self, subject: str, relation: str, target: str) -> Iterator[int]:
+        for wanted, number in self._about.get(("relation", subject, target), ()):
+            other, sign = str(wanted[2]), wanted[4]
+            if sign == YES and other == relation:
+                yield number
+            elif sign == NO and relation in self._ontology.relations[other].excludes:
+                yield number

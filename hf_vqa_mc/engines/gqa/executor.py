@@ -2,18 +2,19 @@
 
 Annotations are not exhaustive (Hudson and Manning 2019, Sect. 3.2). So every selection has two sides: the objects
 that certainly are meant, and those that might be: a ``person`` where a man is looked for, an apple without a color
-where a red one is, a pair of objects of which no relation is told. Only the list of objects is taken to be complete:
-what may not be an apple by its name is none.
+where a red one is, a pair of objects of which no relation is annotated. Only the list of objects is taken to be
+complete: what may not be an apple by its name is none.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.program import Program, Step
+from hf_vqa_mc.engines.gqa.program import Program
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
 
 YES, NO = "yes", "no"
+OPPOSITE = {YES: NO, NO: YES}
 LEFT_OUT = ""
 """Stands for what was left out of a graph among the objects that might be meant."""
 NAME = "name"
@@ -50,11 +51,8 @@ class Found(NamedTuple):
         return self.certain[0] if len(self.certain) == len(self.possible) == 1 else None
 
 
-Value: TypeAlias = Found | str | None
-
-
 class Run(NamedTuple):
-    """A program's way over a graph."""
+    """The result of a program."""
 
     answer: str | None
     """None: the graph does not settle it"""
@@ -62,192 +60,212 @@ class Run(NamedTuple):
     """the objects that each step certainly found or looked at"""
 
 
-def run(program: Program, graph: SceneGraph, ontology: Ontology, known: "Known | None" = None) -> Run:
-    """The answer to a program.
-
-    Args:
-        program: as in ``program.OPERATIONS``; its names must be the ontology's.
-        graph: normalised.
-        ontology: of the graph.
-        known: what steps gave before on this same graph; filled. One dictionary a graph makes many programs quick.
-
-    Returns:
-        The answer in the ontology's words ("yes" and "no" for what is verified), and what each step found.
-    """
-    values, found = _run(program, graph, ontology, known)
-    return Run(values[-1] if isinstance(values[-1], str) else None, tuple(found))
-
-
-def find(program: Program, graph: SceneGraph, ontology: Ontology, known: "Known | None" = None) -> Found | None:
-    """What a program's last step finds; None where an earlier one is not settled. Args as for ``run``."""
-    values, _ = _run(program, graph, ontology, known)
-    return values[-1] if isinstance(values[-1], Found) else None
-
-
-def _run(
-    program: Program, graph: SceneGraph, ontology: Ontology, known: "Known | None"
-) -> tuple[list[Value], list[tuple[str, ...]]]:
-    values: list[Value] = []
-    found: list[tuple[str, ...]] = []
-    for step in program:
-        inputs = [values[place] for place in step.inputs]
-        key = (step.operation, step.argument, *inputs)
-        result = known.get(key) if known is not None else None
-        if result is None:
-            result = _RULES[step.operation](step, inputs, graph, ontology)
-            if known is not None:
-                known[key] = result
-        values.append(result[0])
-        found.append(result[1])
-    return values, found
-
-
+Value: TypeAlias = Found | str | None
+Inputs: TypeAlias = Sequence[Value]
 Result: TypeAlias = tuple[Value, tuple[str, ...]]
-Known: TypeAlias = dict[tuple[Any, ...], Result]
-"""What steps give on one graph: by operation, argument and inputs."""
+"""What a step gives, and the objects that it found or looked at."""
 UNSETTLED: Result = (None, ())
 
 
-def _select(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    (name,) = step.argument
-    if name == SCENE:
-        return SCENE, ()
-    certain = tuple(key for key, thing in graph.objects.items() if ontology.isa(thing.name, name))
-    possible = tuple(key for key, thing in graph.objects.items() if ontology.may_be(thing.name, name))
-    return Found(certain, (*possible, *_left_out(name, graph, ontology))), certain
+class Executor:
+    """Runs programs on one normalised scene graph; what equal steps give is computed once."""
 
+    def __init__(self, graph: SceneGraph, ontology: Ontology) -> None:
+        self.graph, self.ontology = graph, ontology
+        self._known: dict[tuple[Any, ...], Result] = {}
 
-def _left_out(name: str, graph: SceneGraph, ontology: Ontology) -> tuple[str, ...]:
-    """LEFT_OUT, if something of this name may have been left out of the graph."""
-    return (LEFT_OUT,) if any(ontology.may_be(kind, name) for kind in graph.unclear) else ()
+    def run(self, program: Program) -> Run:
+        """The answer in the ontology's words ("yes" and "no" for what is verified), and what each step found.
 
+        The names in the program must be the ontology's.
+        """
+        results = self._results(program)
+        answer = results[-1][0]
+        return Run(answer if isinstance(answer, str) else None, tuple(ids for _, ids in results))
 
-def _filter(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    (found,) = inputs
-    if not isinstance(found, Found):
-        return UNSETTLED
-    kind, value, negated = step.argument
-    wanted = NO if negated else YES
-    told = {key: has_value(graph, ontology, key, kind, value) for key in found.possible if key != LEFT_OUT}
-    kept = Found(
-        tuple(key for key in found.certain if told[key] == wanted),
-        tuple(key for key in found.possible if told.get(key) in (wanted, None)),
-    )
-    return kept, kept.certain
+    def find(self, program: Program) -> Found | None:
+        """What a program's last step finds; None where an earlier one is not settled."""
+        found = self._results(program)[-1][0]
+        return found if isinstance(found, Found) else None
 
+    def _results(self, program: Program) -> list[Result]:
+        results: list[Result] = []
+        for step in program:
+            inputs = [results[index][0] for index in step.inputs]
+            key = (step.operation, step.argument, *inputs)
+            result = self._known.get(key)
+            if result is None:
+                result = self._known[key] = _RULES[step.operation](self, inputs, *step.argument)
+            results.append(result)
+        return results
 
-def _relate(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    """The objects at the other end of a relation; one of which there is one as a rule is taken to be told wholly."""
-    name, relation, side = step.argument
-    (anchor,) = inputs
-    if not isinstance(anchor, Found) or anchor.only is None:
-        return UNSETTLED
-    certain, possible = [], []
-    for key, thing in graph.objects.items():
-        if key == anchor.only or not ontology.may_be(thing.name, name):
-            continue
-        ends = (key, anchor.only) if side == "s" else (anchor.only, key)
-        told = holds(graph, ontology, ends[0], relation, ends[1])
-        if told != NO:
-            possible.append(key)
-            if told == YES and ontology.isa(thing.name, name):
-                certain.append(key)
-    words = ontology.relations[relation]
-    if certain and not words.many and not (words.one_subject and side == "o"):  # one wears several things
-        possible = certain
-    else:
-        possible += _left_out(name, graph, ontology)
-    return Found(tuple(certain), tuple(possible)), tuple(certain)
+    def has_value(self, key: str, kind: str, value: str) -> str | None:
+        """Whether an object has a value: "no" only where it has another one of a type of which there is one."""
+        values = self.graph.objects[key].values.get(kind, ())
+        if value in values:
+            return YES
+        exclusive = kind in self.ontology.exclusive
+        return NO if exclusive and values and not any(self.ontology.alike(value, one) for one in values) else None
 
+    def holds(self, subject: str, relation: str, target: str) -> str | None:
+        """Whether a relation holds: "no" only where one is annotated that excludes it."""
+        related, words = self.graph.related, self.ontology.relations[relation]
+        if related(subject, relation, target):
+            return YES
+        if any(related(subject, other, target) for other in words.excludes):
+            return NO
+        taken = words.one_subject and any(
+            related(other, relation, target) for other in self.graph.objects if other != subject
+        )
+        return NO if taken else None
 
-def has_value(graph: SceneGraph, ontology: Ontology, key: str, kind: str, value: str) -> str | None:
-    """Whether an object has a value: "no" only where it has another one of a type of which there is one."""
-    values = graph.objects[key].values.get(kind, ())
-    if value in values:
-        return YES
-    if kind not in ontology.exclusive or not values or any(ontology.alike(value, other) for other in values):
-        return None
-    return NO
+    def _select(self, inputs: Inputs, name: str) -> Result:
+        if name == SCENE:
+            return SCENE, ()
+        objects, ontology = self.graph.objects, self.ontology
+        certain = tuple(key for key, thing in objects.items() if ontology.isa(thing.name, name))
+        possible = tuple(key for key, thing in objects.items() if ontology.may_be(thing.name, name))
+        return Found(certain, (*possible, *self._left_out(name))), certain
 
+    def _left_out(self, name: str) -> tuple[str, ...]:
+        """LEFT_OUT, if something of this name may have been left out of the graph."""
+        return (LEFT_OUT,) if any(self.ontology.may_be(kind, name) for kind in self.graph.unclear) else ()
 
-def holds(graph: SceneGraph, ontology: Ontology, subject: str, relation: str, target: str) -> str | None:
-    """Whether a relation holds: "no" only where one is told that excludes it."""
-    if graph.related(subject, relation, target):
-        return YES
-    words = ontology.relations[relation]
-    if any(graph.related(subject, other, target) for other in words.excludes):
-        return NO
-    if words.one_subject and any(
-        graph.related(other, relation, target) for other in graph.objects if other != subject
-    ):
-        return NO
-    return None
-
-
-def _query(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    (kind,) = step.argument
-    (found,) = inputs
-    if found == SCENE:
-        return graph.scene.get(kind), ()
-    if not isinstance(found, Found) or found.only is None:
-        return UNSETTLED
-    thing = graph.objects[found.only]
-    if kind == NAME:
-        return thing.name, found.certain
-    values = thing.values.get(kind, ())
-    return (values[0] if len(values) == 1 else None), found.certain
-
-
-def _verify(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    kind, value = step.argument
-    (found,) = inputs
-    if found == SCENE:
-        there = graph.scene.get(kind)
-        if there is None or (there != value and ontology.alike(value, there)):
+    def _filter(self, inputs: Inputs, kind: str, value: str, negated: str) -> Result:
+        (found,) = inputs
+        if not isinstance(found, Found):
             return UNSETTLED
-        return (YES if there == value else NO), ()
-    if not isinstance(found, Found) or found.only is None:
-        return UNSETTLED
-    return has_value(graph, ontology, found.only, kind, value), found.certain
+        wanted = NO if negated else YES
+        told = {key: self.has_value(key, kind, value) for key in found.possible if key != LEFT_OUT}
+        kept = Found(
+            tuple(key for key in found.certain if told[key] == wanted),
+            tuple(key for key in found.possible if told.get(key) in (wanted, None)),
+        )
+        return kept, kept.certain
+
+    def _relate(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
+        """The objects at the other end of a relation; all are annotated where there is one as a rule."""
+        anchor = _only(inputs)
+        if anchor is None:
+            return UNSETTLED
+        certain, possible = [], []
+        for key, thing in self.graph.objects.items():
+            if key == anchor or not self.ontology.may_be(thing.name, name):
+                continue
+            told = self.holds(key, relation, anchor) if side == "s" else self.holds(anchor, relation, key)
+            if told != NO:
+                possible.append(key)
+                if told == YES and self.ontology.isa(thing.name, name):
+                    certain.append(key)
+        words = self.ontology.relations[relation]
+        if certain and not words.many and not (words.one_subject and side == "o"):  # one wears several things
+            possible = certain
+        else:
+            possible += self._left_out(name)
+        return Found(tuple(certain), tuple(possible)), tuple(certain)
+
+    def _query(self, inputs: Inputs, kind: str) -> Result:
+        if inputs[0] == SCENE:
+            return self.graph.scene.get(kind), ()
+        key = _only(inputs)
+        if key is None:
+            return UNSETTLED
+        thing = self.graph.objects[key]
+        values = (thing.name,) if kind == NAME else thing.values.get(kind, ())
+        return (values[0] if len(values) == 1 else None), (key,)
+
+    def _verify(self, inputs: Inputs, kind: str, value: str) -> Result:
+        if inputs[0] == SCENE:
+            there = self.graph.scene.get(kind)
+            if there is None or (there != value and self.ontology.alike(value, there)):
+                return UNSETTLED
+            return (YES if there == value else NO), ()
+        key = _only(inputs)
+        return UNSETTLED if key is None else (self.has_value(key, kind, value), (key,))
+
+    def _choose(self, inputs: Inputs, kind: str, *options: str) -> Result:
+        if kind != NAME:
+            told = [self._verify(inputs, kind, option) for option in options]
+            chosen = [option for option, (value, _) in zip(options, told, strict=True) if value == YES]
+            clear = len(chosen) == 1 and all(value is not None for value, _ in told)
+            return (chosen[0] if clear else None), told[0][1]
+        key = _only(inputs)
+        if key is None:
+            return UNSETTLED
+        name = self.graph.objects[key].name
+        chosen = [option for option in options if self.ontology.isa(name, option)]
+        clear = len(chosen) == 1 and sum(self.ontology.may_be(name, option) for option in options) == 1
+        return (chosen[0] if clear else None), (key,)
+
+    def _verify_relation(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
+        """Whether there is such an object at the other end of the relation, whichever."""
+        value, ids = self._relate(inputs, name, relation, side)
+        return _exists(value), ids
+
+    def _choose_relation(self, inputs: Inputs, name: str, one: str, other: str, side: str) -> Result:
+        """Which of two relations the input has with the only object of a name."""
+        told = {relation: self._verify_relation(inputs, name, relation, side) for relation in (one, other)}
+        answers = [answer for answer, _ in told.values()]
+        if answers.count(YES) != 1 or None in answers:
+            return UNSETTLED
+        chosen = next(relation for relation, (answer, _) in told.items() if answer == YES)
+        return SHORT.get(chosen, chosen), told[chosen][1]
+
+    def _same(self, inputs: Inputs, kind: str) -> Result:
+        keys = _compared(inputs)
+        return UNSETTLED if keys is None else (self._all_alike(keys, kind), keys)
+
+    def _different(self, inputs: Inputs, kind: str) -> Result:
+        value, keys = self._same(inputs, kind)
+        return (OPPOSITE[value] if isinstance(value, str) else None), keys
+
+    def _all_alike(self, keys: tuple[str, ...], kind: str) -> str | None:
+        """Whether all have the same value of a type; "no" only where two have values that nobody would mix up."""
+        objects, ontology = self.graph.objects, self.ontology
+        if kind == NAME:
+            names = [objects[key].name for key in keys]
+            if len({ontology.nouns[name].kind for name in names}) == 1:
+                return YES
+            may_be = ontology.may_be
+            return NO if any(not (may_be(one, two) or may_be(two, one)) for one in names for two in names) else None
+        values = [objects[key].values.get(kind, ()) for key in keys]
+        if any(len(of_one) != 1 for of_one in values):
+            return None
+        different = {of_one[0] for of_one in values}
+        if len(different) == 1:
+            return YES
+        return NO if any(not ontology.alike(one, other) for one in different for other in different) else None
+
+    def _common(self, inputs: Inputs) -> Result:
+        """The one type of which two objects have the same value, but for positions; None if there are several.
+
+        What is asked for is a type of IN_COMMON; another type that they share would be a right answer as well.
+        """
+        keys = _compared(inputs)
+        if keys is None:
+            return UNSETTLED
+        types = (set(self.graph.objects[key].values) - {"", HORIZONTAL, VERTICAL} for key in keys)
+        alike = {kind: self._all_alike(keys, kind) for kind in sorted(set.intersection(*types))}
+        shared = [kind for kind, answer in alike.items() if answer == YES]
+        clear = len(shared) == 1 and shared[0] in IN_COMMON and None not in alike.values()
+        return (shared[0] if clear else None), keys
+
+    def _compare(self, inputs: Inputs, comparative: str) -> Result:
+        kind, more, less = COMPARATIVES[comparative]
+        keys = _compared(inputs)
+        if keys is None:
+            return UNSETTLED
+        values = [self.graph.objects[key].values.get(kind, ()) for key in keys]
+        for key, own, others in zip(keys, values, reversed(values), strict=True):
+            if own == (more,) and others == (less,):
+                return self.graph.objects[key].name, keys
+        return None, keys
 
 
-def _choose(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    kind, *options = step.argument
+def _only(inputs: Inputs) -> str | None:
+    """The object that the only input finds, if it is clear which."""
     (found,) = inputs
-    if kind != NAME:
-        told = [_verify(Step("verify", (kind, option)), inputs, graph, ontology) for option in options]
-        chosen = [option for option, (value, _) in zip(options, told, strict=True) if value == YES]
-        clear = len(chosen) == 1 and all(value is not None for value, _ in told)
-        return (chosen[0] if clear else None), told[0][1]
-    if not isinstance(found, Found) or found.only is None:
-        return UNSETTLED
-    name = graph.objects[found.only].name
-    chosen = [option for option in options if ontology.isa(name, option)]
-    clear = len(chosen) == 1 and sum(ontology.may_be(name, option) for option in options) == 1
-    return (chosen[0] if clear else None), found.certain
-
-
-def _verify_relation(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    """Whether there is such an object at the other end of the relation, whichever."""
-    value, ids = _relate(step, inputs, graph, ontology)
-    return _exists(value), ids
-
-
-def _choose_relation(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    """Which of two relations the input has with the only object of a name."""
-    name, one, other, side = step.argument
-    told = {
-        relation: _relate(Step("relate", (name, relation, side)), inputs, graph, ontology) for relation in (one, other)
-    }
-    answers = {relation: _exists(value) for relation, (value, _) in told.items()}
-    chosen = [relation for relation, answer in answers.items() if answer == YES]
-    if len(chosen) != 1 or None in answers.values():
-        return UNSETTLED
-    return SHORT.get(chosen[0], chosen[0]), told[chosen[0]][1]
-
-
-def _exist(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    return _exists(inputs[0]), ()
+    return found.only if isinstance(found, Found) else None
 
 
 def _exists(value: Value) -> str | None:
@@ -256,98 +274,31 @@ def _exists(value: Value) -> str | None:
     return YES if value.certain else None if value.possible else NO
 
 
-def _both(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    return (NO if NO in inputs else YES if set(inputs) == {YES} else None), ()
-
-
-def _either(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    return (YES if YES in inputs else NO if set(inputs) == {NO} else None), ()
-
-
-def _same(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    keys = _compared(inputs)
-    if keys is None:
-        return UNSETTLED
-    return _all_alike(keys, step.argument[0], graph, ontology), keys
-
-
-def _different(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    value, keys = _same(step, inputs, graph, ontology)
-    return ({YES: NO, NO: YES}[value] if isinstance(value, str) else None), keys
-
-
-def _compared(inputs: list[Value]) -> tuple[str, ...] | None:
+def _compared(inputs: Inputs) -> tuple[str, ...] | None:
     """The objects to compare: the only ones of two inputs, or all of one, at least two."""
     if len(inputs) == 1:
         (found,) = inputs
         clear = isinstance(found, Found) and found.certain == found.possible and len(found.certain) > 1
         return found.certain if clear and isinstance(found, Found) else None
-    keys = [found.only for found in inputs if isinstance(found, Found)]
-    if len(keys) != len(inputs) or None in keys or len(set(keys)) != len(keys):
-        return None
-    return tuple(key for key in keys if key is not None)
+    keys = [_only((found,)) for found in inputs]
+    one, other = keys
+    return None if one is None or other is None or one == other else (one, other)
 
 
-def _all_alike(keys: tuple[str, ...], kind: str, graph: SceneGraph, ontology: Ontology) -> str | None:
-    """Whether all have the same value of a type; "no" only where two have values that nobody would mix up."""
-    if kind == NAME:
-        names = [graph.objects[key].name for key in keys]
-        if len({ontology.nouns[name].kind for name in names}) == 1:
-            return YES
-        apart = any(
-            not ontology.may_be(one, other) and not ontology.may_be(other, one) for one in names for other in names
-        )
-        return NO if apart else None
-    values = [graph.objects[key].values.get(kind, ()) for key in keys]
-    if any(len(of_one) != 1 for of_one in values):
-        return None
-    different = {of_one[0] for of_one in values}
-    if len(different) == 1:
-        return YES
-    return NO if any(not ontology.alike(one, other) for one in different for other in different) else None
-
-
-def _common(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    """The one type of which two objects have the same value, but for places; nothing if there are several.
-
-    What is asked for is a type of IN_COMMON; another type that they share would be a right answer as well.
-    """
-    keys = _compared(inputs)
-    if keys is None:
-        return UNSETTLED
-    kinds = sorted(set.intersection(*(set(graph.objects[key].values) - {"", HORIZONTAL, VERTICAL} for key in keys)))
-    shared = [kind for kind in kinds if _all_alike(keys, kind, graph, ontology) == YES]
-    settled = [kind for kind in kinds if _all_alike(keys, kind, graph, ontology) is not None]
-    clear = len(shared) == 1 and shared[0] in IN_COMMON and settled == kinds
-    return (shared[0] if clear else None), keys
-
-
-def _compare(step: Step, inputs: list[Value], graph: SceneGraph, ontology: Ontology) -> Result:
-    kind, more, less = COMPARATIVES[step.argument[0]]
-    keys = _compared(inputs)
-    if keys is None:
-        return UNSETTLED
-    values = [graph.objects[key].values.get(kind, ()) for key in keys]
-    for key, own, others in zip(keys, values, reversed(values), strict=True):
-        if own == (more,) and others == (less,):
-            return graph.objects[key].name, keys
-    return None, keys
-
-
-_RULES: dict[str, Callable[[Step, list[Value], SceneGraph, Ontology], Result]] = {
-    "select": _select,
-    "filter": _filter,
-    "relate": _relate,
-    "query": _query,
-    "verify": _verify,
-    "choose": _choose,
-    "verify rel": _verify_relation,
-    "choose rel": _choose_relation,
-    "exist": _exist,
-    "and": _both,
-    "or": _either,
-    "same": _same,
-    "different": _different,
-    "common": _common,
-    "compare": _compare,
+_RULES: dict[str, Callable[..., Result]] = {
+    "select": Executor._select,
+    "filter": Executor._filter,
+    "relate": Executor._relate,
+    "query": Executor._query,
+    "verify": Executor._verify,
+    "choose": Executor._choose,
+    "verify rel": Executor._verify_relation,
+    "choose rel": Executor._choose_relation,
+    "exist": lambda _, inputs: (_exists(inputs[0]), ()),
+    "and": lambda _, inputs: (NO if NO in inputs else YES if set(inputs) == {YES} else None, ()),
+    "or": lambda _, inputs: (YES if YES in inputs else NO if set(inputs) == {NO} else None, ()),
+    "same": Executor._same,
+    "different": Executor._different,
+    "common": Executor._common,
+    "compare": Executor._compare,
 }

@@ -1,4 +1,4 @@
-"""What a question and its answer tell, as facts about objects, and which facts settle a question.
+"""What a question and its answer state, as facts about objects, and which facts settle a question.
 
 Objects are known by their ids. Within a question an id stands for one object, whichever that is: the one that it
 refers to. Hudson and Manning 2019, Sect. 3.4.
@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, YES
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, OPPOSITE, YES
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
-from hf_vqa_mc.engines.gqa.program import Step
-from hf_vqa_mc.engines.gqa.question import Question
+from hf_vqa_mc.engines.gqa.program import Question, Step
 from hf_vqa_mc.engines.gqa.scene_graph import SCENE, SceneGraph
-
-OPPOSITE = {YES: NO, NO: YES}
 
 Condition: TypeAlias = tuple[str, str, str, str]
 """("value", type, value, yes or no), or ("relation", side, relation, id of the object at its other end)"""
@@ -37,20 +34,18 @@ Fact: TypeAlias = tuple[object, ...]
 - ("same", type, ids or Described, yes or no), ("common", ids, type), ("compare", type, ids with their values)
 - ("or", facts), ("program", program, answer)
 """
-
-
 Claim: TypeAlias = tuple[list[Fact], list[tuple[Fact, ...]]]
-"""What is told, and alternatives of what settles it."""
+"""What is stated, and alternatives of what settles it."""
 
 
 @dataclass(slots=True)
 class Told:
-    """What a question with its answer says."""
+    """What a question with its answer states."""
 
     references: list[tuple[Described, str]] = field(default_factory=list)
     """what it presupposes: the only object of a description"""
     facts: list[Fact] = field(default_factory=list)
-    """what its answer tells"""
+    """what its answer states"""
     settled_by: list[tuple[Fact, ...]] = field(default_factory=list)
     """alternatives; all facts of one settle the question, if it has an answer at all"""
     witnesses: dict[Described, tuple[str, ...]] = field(default_factory=dict)
@@ -100,10 +95,10 @@ def described_facts(described: Described, object_id: str) -> list[Fact]:
 
 
 def read_question(question: Question, graph: SceneGraph, ontology: Ontology) -> Told:
-    """What a question tells and what settles it.
+    """What a question states and what settles it.
 
-    A question of a form that is not known here tells what it refers to, and is settled only by a question of the same
-    program. So is one that refers to an object in two ways that do not say that they mean the same: it tells nothing.
+    A question of an unknown form states what it refers to, and is settled only by a question of the same program. So
+    is one that refers to an object in two ways that do not say that they mean the same: it states nothing.
     """
     told = _Reader(question, graph, ontology).told
     if all(_is_one(told, object_id, ontology) for _, object_id in told.references):
@@ -133,16 +128,16 @@ class _Reader:
         self.told = Told()
         self.values: list[Described | str | None] = []
         try:
-            for place in range(len(question.program)):
-                self.values.append(self._selection(place))
+            for index in range(len(question.program)):
+                self.values.append(self._selection(index))
             self.told.facts, self.told.settled_by = self._claim(len(question.program) - 1, question.answer)
         except _Unknown:
             same: Fact = ("program", question.program, question.answer)
             self.told.facts, self.told.settled_by = [same], [(same,)]
 
-    def _selection(self, place: int) -> Described | str | None:
+    def _selection(self, index: int) -> Described | str | None:
         """What a step selects; None for one that selects nothing."""
-        step = self.question.program[place]
+        step = self.question.program[index]
         match step.operation, step.argument:
             case "select", (name,):
                 return SCENE if name == SCENE else Described(kind_of(self.ontology, name))
@@ -154,8 +149,8 @@ class _Reader:
                 return self._related(step, name, relation, side)
         return None
 
-    def _described(self, place: int) -> Described:
-        value = self.values[place]
+    def _described(self, index: int) -> Described:
+        value = self.values[index]
         if not isinstance(value, Described):
             raise _Unknown
         return value
@@ -164,72 +159,68 @@ class _Reader:
         condition = relation_condition(self.ontology, side, relation, self._only(step.inputs[0]))
         return Described(kind_of(self.ontology, name), frozenset((condition,)))
 
-    def _only(self, place: int) -> str:
+    def _only(self, index: int) -> str:
         """The one object that a step found, noted as a reference."""
-        ids = self.question.found[place]
+        ids = self.question.found[index]
         if len(ids) != 1:
             raise _Unknown
-        reference = (self._described(place), ids[0])
+        reference = (self._described(index), ids[0])
         if reference not in self.told.references:
             self.told.references.append(reference)
         return ids[0]
 
-    def _claim(self, place: int, answer: str) -> Claim:
-        """What the answer to a step tells, and what settles it."""
-        step = self.question.program[place]
-        match step.operation:
-            case "query":
-                return self._queried(step)
-            case "choose":
-                return self._named(step) if step.argument[0] == NAME else self._chosen(step)
-            case "choose rel":
-                return self._chosen_relation(step, place)
-            case "common":
+    def _claim(self, index: int, answer: str) -> Claim:
+        """What the answer to a step states, and what settles it."""
+        step = self.question.program[index]
+        match step.operation, step.argument:
+            case "query", (kind,):
+                return self._queried(step, kind)
+            case "choose", (kind, *options):
+                return self._named(step, options) if kind == NAME else self._chosen(step, kind, options)
+            case "choose rel", _:
+                return self._chosen_relation(step, index)
+            case "common", _:
                 return self._in_common(step, answer)
-            case "compare":
-                return self._compared(step, answer)
+            case "compare", (comparative,):
+                return self._compared(step, comparative, answer)
+            case (("and" | "or"), _) if answer in OPPOSITE:
+                return self._joined(step, answer)
         if answer not in OPPOSITE:
             raise _Unknown
-        if step.operation in ("and", "or"):
-            return self._joined(step, answer)
-        return self._verified(step, place, answer)
+        return self._verified(step, index, answer)
 
-    def _verified(self, step: Step, place: int, answer: str) -> Claim:
-        match step.operation:
-            case "verify" if self.values[step.inputs[0]] == SCENE:
-                kind, value = step.argument
-                exact = ("scene exact", kind, value)
+    def _verified(self, step: Step, index: int, answer: str) -> Claim:
+        match step.operation, step.argument:
+            case "verify", (kind, value) if self.values[step.inputs[0]] == SCENE:
                 one: Fact = ("scene", kind, value, answer)
-                return [exact if answer == YES else one], [(one,)]
-            case "verify":
-                one = ("value", self._only(step.inputs[0]), *step.argument, answer)
-            case "exist":
+                return [("scene exact", kind, value) if answer == YES else one], [(one,)]
+            case "verify", (kind, value):
+                one = ("value", self._only(step.inputs[0]), kind, value, answer)
+            case "exist", _:
                 one = self._there(self._described(step.inputs[0]), step.inputs[0], answer)
-            case "verify rel":
-                name, relation, side = step.argument
-                one = self._there(self._related(step, name, relation, side), place, answer)
-            case "same":
-                one = ("same", step.argument[0], self._several(step), answer)
-            case "different":
-                one = ("same", step.argument[0], self._several(step), OPPOSITE[answer])
+            case "verify rel", (name, relation, side):
+                one = self._there(self._related(step, name, relation, side), index, answer)
+            case "same", (kind,):
+                one = ("same", kind, self._several(step), answer)
+            case "different", (kind,):
+                one = ("same", kind, self._several(step), OPPOSITE[answer])
             case _:
                 raise _Unknown
         return [one], [(one,)]
 
-    def _there(self, described: Described, place: int, answer: str) -> Fact:
+    def _there(self, described: Described, index: int, answer: str) -> Fact:
         """That there is such an object, or none."""
         if answer == NO:
             return ("none", described)
-        self.told.witnesses[described] = self.question.found[place]
+        self.told.witnesses[described] = self.question.found[index]
         return ("some", described)
 
     def _several(self, step: Step) -> frozenset[str] | Described:
         if len(step.inputs) == 1:
             return self._described(step.inputs[0])
-        return frozenset(self._only(place) for place in step.inputs)
+        return frozenset(map(self._only, step.inputs))
 
-    def _queried(self, step: Step) -> Claim:
-        (kind,) = step.argument
+    def _queried(self, step: Step, kind: str) -> Claim:
         if self.values[step.inputs[0]] == SCENE:
             value = self.graph.scene[kind]
             return [("scene exact", kind, value)], [(("scene", kind, value, YES),)]
@@ -240,32 +231,31 @@ class _Reader:
         value = self.graph.objects[key].values[kind][0]
         return [("exact", key, kind, value)], [(("value", key, kind, value, YES),)]
 
-    def _chosen(self, step: Step) -> Claim:
-        kind, *options = step.argument
+    def _chosen(self, step: Step, kind: str, options: Sequence[str]) -> Claim:
         if self.values[step.inputs[0]] == SCENE:
-            there: Sequence[str] = (self.graph.scene[kind],)
-            facts: list[Fact] = [("scene", kind, value, YES if value in there else NO) for value in options]
-            return [("scene exact", kind, there[0])], [(fact,) for fact in facts]
+            there = self.graph.scene[kind]
+            settled: list[Fact] = [("scene", kind, value, YES if value == there else NO) for value in options]
+            return [("scene exact", kind, there)], [(fact,) for fact in settled]
         key = self._only(step.inputs[0])
-        there = self.graph.objects[key].values.get(kind, ())
-        facts = [("value", key, kind, value, YES if value in there else NO) for value in options]
+        values = self.graph.objects[key].values.get(kind, ())
+        facts: list[Fact] = [("value", key, kind, value, YES if value in values else NO) for value in options]
         return facts, [(fact,) for fact in facts]
 
-    def _named(self, step: Step) -> Claim:
+    def _named(self, step: Step, options: Sequence[str]) -> Claim:
         key = self._only(step.inputs[0])
         name = self.graph.objects[key].name
-        told = {option: YES if self.ontology.isa(name, option) else NO for option in step.argument[1:]}
-        facts: list[Fact] = [("kind", key, kind_of(self.ontology, option), sign) for option, sign in told.items()]
+        signs = {option: YES if self.ontology.isa(name, option) else NO for option in options}
+        facts: list[Fact] = [("kind", key, kind_of(self.ontology, option), sign) for option, sign in signs.items()]
         return facts, [(fact,) for fact in facts]
 
-    def _chosen_relation(self, step: Step, place: int) -> Claim:
+    def _chosen_relation(self, step: Step, index: int) -> Claim:
         name, *relations, side = step.argument
-        anchor, found = self._only(step.inputs[0]), self.question.found[place]
+        anchor, found = self._only(step.inputs[0]), self.question.found[index]
+        subject, target = (found[0], anchor) if side == "s" else (anchor, found[0])
         facts: list[Fact] = []
         for relation in relations:
-            ends = (found[0], anchor) if side == "s" else (anchor, found[0])
-            holds = self.graph.related(ends[0], relation, ends[1])
-            facts.append(self._there(self._related(step, name, relation, side), place, YES if holds else NO))
+            sign = YES if self.graph.related(subject, relation, target) else NO
+            facts.append(self._there(self._related(step, name, relation, side), index, sign))
         return facts, [(fact,) for fact in facts]
 
     def _in_common(self, step: Step, answer: str) -> Claim:
@@ -275,10 +265,10 @@ class _Reader:
         shared: Fact = ("same", answer, several, YES)
         return [("common", several, answer), shared], [(shared,)]
 
-    def _compared(self, step: Step, answer: str) -> Claim:
-        """Which of two it is, and how that is called, which its reference may tell."""
-        kind, more, _ = COMPARATIVES[step.argument[0]]
-        values = {key: self.graph.objects[key].values[kind] for key in (self._only(place) for place in step.inputs)}
+    def _compared(self, step: Step, comparative: str, answer: str) -> Claim:
+        """Which of two it is, and how that is called, which its reference may state."""
+        kind, more, _ = COMPARATIVES[comparative]
+        values = {key: self.graph.objects[key].values[kind] for key in map(self._only, step.inputs)}
         winner = next(key for key, of_one in values.items() if of_one == (more,))
         facts: tuple[Fact, ...] = (("compare", kind, frozenset(values.items())), ("name", winner, answer))
         own = kind_of(self.ontology, answer)
@@ -287,12 +277,11 @@ class _Reader:
         return list(facts), [facts[:1] if clear else facts]
 
     def _joined(self, step: Step, answer: str) -> Claim:
-        """Both facts are told, or one of two."""
-        both = (answer == YES) == (step.operation == "and")
-        parts = [self._claim(place, answer) for place in step.inputs]
+        """Both facts are stated, or one of two."""
+        parts = [self._claim(index, answer) for index in step.inputs]
         if any(len(settled_by) != 1 or len(settled_by[0]) != 1 for _, settled_by in parts):
             raise _Unknown
-        if both:
+        if (answer == YES) == (step.operation == "and"):
             facts = [fact for told, _ in parts for fact in told]
             return facts, [tuple(alternative[0][0] for _, alternative in parts)]
         needs = [alternative[0] for _, alternative in parts]

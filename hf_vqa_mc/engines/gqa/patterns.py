@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import product
 
-from hf_vqa_mc.engines.gqa.question import Part
+from hf_vqa_mc.engines.gqa.program import Part
 from hf_vqa_mc.engines.gqa.wording import Phrase
 from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.engines.vocabulary import vocabulary

@@ -1,6 +1,7 @@
-"""Functional programs: the steps from a scene graph to an answer (Hudson and Manning 2019, Sect. 3.4, Table 3)."""
+"""Questions and their functional programs, from a scene graph to an answer (Hudson and Manning 2019, Sect. 3.4)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 OPERATIONS = {
@@ -20,10 +21,12 @@ OPERATIONS = {
     "common": (),
     "compare": ("comparative",),  # older: which of two
 }
-"""Each operation with what its arguments are."""
+"""Each operation with its arguments (Table 3)."""
 
-NAMING = {"select", "relate", "verify rel", "choose rel"}
-"""Operations whose published argument tells the objects found, in brackets."""
+_NAMING = {"select", "relate", "verify rel", "choose rel"}
+"""Operations whose published argument has the objects found, in brackets."""
+_TYPED = {"filter", "verify", "choose", "same", "different"}
+"""Operations whose published name has the type."""
 
 
 class Step(NamedTuple):
@@ -33,7 +36,7 @@ class Step(NamedTuple):
     """a key of OPERATIONS"""
     argument: tuple[str, ...] = ()
     inputs: tuple[int, ...] = ()
-    """places of earlier steps in the program"""
+    """indices of earlier steps in the program"""
 
 
 Program: TypeAlias = tuple[Step, ...]
@@ -49,10 +52,9 @@ def then(program: Sequence[Step], operation: str, *argument: str) -> Program:
 
 
 def joined(one: Program, other: Program, operation: str, *argument: str) -> Program:
-    """Two programs side by side with one more step on what both give."""
-    moved = tuple(step._replace(inputs=tuple(place + len(one) for place in step.inputs)) for step in other)
-    last = Step(operation, argument, (len(one) - 1, len(one) + len(other) - 1))
-    return (*one, *moved, last)
+    """Two programs one after the other with one more step on what both give."""
+    moved = tuple(step._replace(inputs=tuple(index + len(one) for index in step.inputs)) for step in other)
+    return (*one, *moved, Step(operation, argument, (len(one) - 1, len(one) + len(other) - 1)))
 
 
 def published(program: Program, found: Sequence[Sequence[str]]) -> list[dict[str, object]]:
@@ -79,14 +81,13 @@ def semantic_text(steps: Sequence[dict[str, object]]) -> str:
 
 
 def _operation(step: Step) -> str:
-    typed = step.operation in ("filter", "verify", "choose", "same", "different") and step.argument[0]
     if step.operation == "compare":
         return f"choose {step.argument[0]}"
-    return f"{step.operation} {step.argument[0]}" if typed and step.argument[0] else step.operation
+    return f"{step.operation} {step.argument[0]}".strip() if step.operation in _TYPED else step.operation
 
 
 def _argument(step: Step, ids: Sequence[str]) -> str:
-    named = f" ({','.join(ids) or '-'})" if step.operation in NAMING and step.argument != ("scene",) else ""
+    named = f" ({','.join(ids) or '-'})" if step.operation in _NAMING and step.argument != ("scene",) else ""
     match step.operation, step.argument:
         case "filter", (_, value, negated):
             return f"not({value})" if negated else value
@@ -100,5 +101,58 @@ def _argument(step: Step, ids: Sequence[str]) -> str:
             return "?"
         case (("same" | "different" | "compare"), _):
             return ""
-        case _:
-            return ",".join(step.argument) + named
+    return ",".join(step.argument) + named
+
+
+Part: TypeAlias = tuple[str, str]
+"""Some words and the id of the object they speak of, "" for none."""
+
+
+class Pointed(NamedTuple):
+    """A text and which of its words speak of which object."""
+
+    text: str
+    objects: dict[str, str]
+    """indices of words, as GQA's files have them ("3", or "2:5" for words 2 to 4), to object ids"""
+
+
+def sentence(parts: Sequence[Part], end: str) -> Pointed:
+    """Parts joined to a sentence: single spaces, no space before a comma, a capital first, ``end`` last.
+
+    >>> sentence([("is the", ""), ("apple", "7"), ("red", "")], "?")
+    Pointed(text='Is the apple red?', objects={'2': '7'})
+    """
+    words: list[str] = []
+    objects = {}
+    for text, object_id in parts:
+        first = len(words)
+        for word in text.split():
+            if word == "," and words:
+                words[-1] += ","
+            else:
+                words.append(word)
+        if object_id and len(words) > first:
+            objects[str(first) if len(words) == first + 1 else f"{first}:{len(words)}"] = object_id
+    text = " ".join(words)
+    return Pointed(text[:1].upper() + text[1:] + end, objects)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about an image, before it has an id."""
+
+    row: str
+    """the row of the paper's Table 3 that it is of, a key of `question_types.QUESTION_TYPES`"""
+    detailed: str
+    """the type in detail, where possible as GQA's files call it; questions that ask for the same thing and have other
+    answers differ in a "C" at its end"""
+    program: Program
+    found: tuple[tuple[str, ...], ...]
+    """the object ids of each step of the program"""
+    question: Pointed
+    answer: str
+    full_answer: Pointed
+    global_group: str
+    """what kind of answer is asked for: color, animal; "" where there is no kind (yes, no)"""
+    local_group: str
+    """that and the subject: apple-color"""

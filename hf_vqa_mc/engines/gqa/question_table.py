@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.engines.gqa.entailment import Entailments
-from hf_vqa_mc.engines.gqa.question import Question
+from hf_vqa_mc.engines.gqa.program import Question
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES
 
 _TYPE_CODES = {

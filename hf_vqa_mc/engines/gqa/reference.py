@@ -2,8 +2,7 @@
 
 from typing import NamedTuple, TypeAlias
 
-from hf_vqa_mc.engines.gqa.program import Program
-from hf_vqa_mc.engines.gqa.question import Part
+from hf_vqa_mc.engines.gqa.program import Part, Program
 from hf_vqa_mc.engines.gqa.wording import Said, relation_form
 
 Fact: TypeAlias = tuple[str, ...]

@@ -8,10 +8,8 @@ clear is decided by its program: it must find that object and no other that it m
 
 from collections.abc import Set
 
-from hf_vqa_mc.engines.gqa.executor import Known, find
-from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.program import Program, Step, then
-from hf_vqa_mc.engines.gqa.question import Part
+from hf_vqa_mc.engines.gqa.executor import Executor
+from hf_vqa_mc.engines.gqa.program import Part, Program, Step, then
 from hf_vqa_mc.engines.gqa.reference import NAMED, NO_FACTS, Fact, Link, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
@@ -41,9 +39,8 @@ _DOING = frozenset(DOING)
 class References:
     """The references to the objects of one image."""
 
-    def __init__(self, graph: SceneGraph, ontology: Ontology, known: Known, settings: GqaSettings) -> None:
-        """``known``: as for `executor.run`."""
-        self.graph, self.ontology, self.known, self.settings = graph, ontology, known, settings
+    def __init__(self, executor: Executor, settings: GqaSettings) -> None:
+        self.graph, self.ontology, self.executor, self.settings = executor.graph, executor.ontology, executor, settings
         self._plain: dict[str, tuple[Reference, ...]] = {}
         self._links: dict[str, tuple[Link, ...]] = {}
         self._heads: dict[str, tuple[tuple[str, Said], ...]] = {}
@@ -139,7 +136,7 @@ class References:
 
     def is_clear(self, program: Program, object_id: str) -> bool:
         """Whether a program finds this object and no other that it might mean."""
-        found = find(program, self.graph, self.ontology, self.known)
+        found = self.executor.find(program)
         return found is not None and found.only == object_id
 
     def has_sides(self, *object_ids: str) -> bool:

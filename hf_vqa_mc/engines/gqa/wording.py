@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology, RelationName
 from hf_vqa_mc.engines.gqa.own_attributes import VALUES
 from hf_vqa_mc.engines.gqa.plurals import plural_of
-from hf_vqa_mc.engines.gqa.question import Part
+from hf_vqa_mc.engines.gqa.program import Part
 from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.engines.vocabulary import vocabulary
 

@@ -3,10 +3,9 @@
 from itertools import combinations, permutations
 from random import Random
 
-from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, Known, find, run
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, Executor
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology, RelationName
-from hf_vqa_mc.engines.gqa.program import Program, Step, joined, then
-from hf_vqa_mc.engines.gqa.question import Pointed, Question
+from hf_vqa_mc.engines.gqa.program import Pointed, Program, Question, Step, joined, then
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 
 NOUNS = [
@@ -118,7 +117,7 @@ def programs(graph: SceneGraph, random: Random) -> list[Program]:
     ]
     described = plain + [then(program, *random.choice(filters)) for program in plain * 4]
     described += [then(then(program, *random.choice(filters)), *random.choice(filters)) for program in plain]
-    clear = [program for program in described if len(run(program, graph, ONTOLOGY).found[-1]) == 1]
+    clear = [program for program in described if len(Executor(graph, ONTOLOGY).run(program).found[-1]) == 1]
     related = [
         then(program, "relate", random.choice(categories), relation.name, side)
         for program in clear
@@ -128,7 +127,7 @@ def programs(graph: SceneGraph, random: Random) -> list[Program]:
     described += related + [
         then(program, *random.choice(filters)) for program in random.sample(related, len(related) // 3)
     ]
-    clear = [program for program in described if len(run(program, graph, ONTOLOGY).found[-1]) == 1]
+    clear = [program for program in described if len(Executor(graph, ONTOLOGY).run(program).found[-1]) == 1]
     exists = [then(program, "exist") for program in described]
     found = list(exists)
     for program in random.sample(clear, min(len(clear), 30)):
@@ -165,13 +164,13 @@ def programs(graph: SceneGraph, random: Random) -> list[Program]:
 def asked(graph: SceneGraph, random: Random, most: int = 200) -> list[Question]:
     """Questions that the graph settles and whose references are clear, without words."""
     found = []
-    known: Known = {}
+    executor = Executor(graph, ONTOLOGY)
     for program in programs(graph, random):
-        answer, ids = run(program, graph, ONTOLOGY, known)
+        answer, ids = executor.run(program)
         if answer is not None:
             nothing = Pointed("", {})
             found.append(Question("", "", program, ids, nothing, answer, nothing, "", ""))
-    found = [question for question in found if says(question, graph, known) is not None]
+    found = [question for question in found if says(question, executor) is not None]
     return random.sample(found, min(most, len(found)))
 
 
@@ -179,19 +178,19 @@ REFERRING = {"query", "verify", "choose", "verify rel", "choose rel", "relate", 
 OF_TWO = {"same", "different"}
 
 
-def says(question: Question, graph: SceneGraph, known: Known) -> tuple[object, ...] | None:
+def says(question: Question, executor: Executor) -> tuple[object, ...] | None:
     """The answer to a question in another world, whatever it speaks of there; None if that is not clear.
 
     Comparisons are answered by a name, which stands for the first or the second.
     """
-    answer, found = run(question.program, graph, ONTOLOGY, known)
-    if answer is None or not all(_is_one(question.program, place, graph, known) for place in _spoken_of(question)):
+    answer, found = executor.run(question.program)
+    if answer is None or not all(_is_one(question.program, place, executor) for place in _spoken_of(question)):
         return None
     last = question.program[-1]
     if last.operation != "compare":
         return (answer,)
     kind, more, _ = COMPARATIVES[last.argument[0]]
-    return answer, *(graph.objects[key].values[kind] == (more,) for key in found[-1])
+    return answer, *(executor.graph.objects[key].values[kind] == (more,) for key in found[-1])
 
 
 def agrees(said: tuple[object, ...] | None, expected: tuple[object, ...] | None) -> bool:
@@ -216,8 +215,8 @@ def _spoken_of(question: Question) -> set[int]:
     }
 
 
-def _is_one(program: Program, place: int, graph: SceneGraph, known: Known) -> bool:
-    found = find(program[: place + 1], graph, ONTOLOGY, known)
+def _is_one(program: Program, place: int, executor: Executor) -> bool:
+    found = executor.find(program[: place + 1])
     return found is not None and found.only is not None
 
 

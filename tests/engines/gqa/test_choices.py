@@ -7,10 +7,9 @@ import pytest
 
 from hf_vqa_mc.engines.gqa.dataset_files import Choices, graph_record, question_record
 from hf_vqa_mc.engines.gqa.entailment import Entailments
-from hf_vqa_mc.engines.gqa.executor import SHORT, run
+from hf_vqa_mc.engines.gqa.executor import SHORT, Executor
 from hf_vqa_mc.engines.gqa.generate import generate
-from hf_vqa_mc.engines.gqa.program import Step, joined
-from hf_vqa_mc.engines.gqa.question import Question, sentence
+from hf_vqa_mc.engines.gqa.program import Question, Step, joined, sentence
 from hf_vqa_mc.engines.gqa.question_table import QuestionColumns
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from tests.engines.gqa.entailment_worlds import ONTOLOGY
@@ -73,7 +72,7 @@ def test_of_two_that_are_compared_one_is_the_answer():
         {name: SceneObject(name, name, (0, 0, 1, 1), {"size": (size,)}, frozenset()) for name, size in sizes.items()},
     )
     program = joined((Step("select", ("food",)),), (Step("select", ("table",)),), "compare", "smaller")
-    answer, found = run(program, graph, ONTOLOGY)
+    answer, found = Executor(graph, ONTOLOGY).run(program)
     full = sentence([("the", ""), ("apple", "apple"), ("is smaller than the", ""), ("table", "table")], ".")
     asked = sentence([("which is smaller, the food or the table", "")], "?")
     question = Question("compare", "comparativeChoose", program, found, asked, answer, full, "food", "09smaller-a_t")

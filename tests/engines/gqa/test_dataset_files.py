@@ -10,10 +10,9 @@ import pytest
 
 from hf_vqa_mc.engines.gqa.dataset_files import Spilled, graph_record, question_id, question_record, write_dataset
 from hf_vqa_mc.engines.gqa.entailment import entailments
-from hf_vqa_mc.engines.gqa.executor import run
+from hf_vqa_mc.engines.gqa.executor import Executor
 from hf_vqa_mc.engines.gqa.generate import split_of
-from hf_vqa_mc.engines.gqa.program import Step, then
-from hf_vqa_mc.engines.gqa.question import Question, sentence
+from hf_vqa_mc.engines.gqa.program import Question, Step, sentence, then
 from hf_vqa_mc.engines.gqa.selection import select_balanced
 from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
 from hf_vqa_mc.engines.gqa.statistics import dataset_statistics
@@ -55,7 +54,7 @@ def asked(graph):
     ]
     found = []
     for row, detailed, program, group, local in programs:
-        answer, ids = run(program, graph, ONTOLOGY)
+        answer, ids = Executor(graph, ONTOLOGY).run(program)
         if answer is not None:
             said = sentence([(f"{row} the", ""), (name, "7"), (str(program[-1].argument), "")], "?")
             full = sentence([("It is", ""), (answer, "7"), (color, "")], ".")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.distractors import Distractors
-from hf_vqa_mc.engines.gqa.executor import holds
+from hf_vqa_mc.engines.gqa.executor import Executor
 from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject
@@ -127,7 +127,7 @@ def test_another_relation_certainly_does_not_hold(graph: SceneGraph, seed: int) 
             told = {name for name, other in thing.relations if other == target}
             assert decoy is None or decoy not in told
             if decoy is not None:
-                assert holds(graph, ONTOLOGY, key, decoy, target) == "no"
+                assert Executor(graph, ONTOLOGY).holds(key, decoy, target) == "no"
 
 
 def test_siblings_and_sides_are_found() -> None:

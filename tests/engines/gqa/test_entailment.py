@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.entailment import entailments
-from hf_vqa_mc.engines.gqa.executor import run
-from hf_vqa_mc.engines.gqa.program import Step, joined, then
-from hf_vqa_mc.engines.gqa.question import Pointed, Question
+from hf_vqa_mc.engines.gqa.executor import Executor
+from hf_vqa_mc.engines.gqa.program import Pointed, Question, Step, joined, then
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from tests.engines.gqa.entailment_worlds import (
     LEFT,
@@ -91,7 +90,7 @@ QUESTIONS = {
 
 
 def question(program, graph=GRAPH):
-    answer, found = run(program, graph, ONTOLOGY)
+    answer, found = Executor(graph, ONTOLOGY).run(program)
     assert answer is not None, program
     return Question("", "", program, found, WORDS, answer, WORDS, "", "")
 
@@ -298,7 +297,7 @@ def test_what_follows_is_so_in_every_world_where_the_first_question_has_its_answ
     graph = graph_of(facts)
     questions = asked(graph, random, 80)
     entailed = entailments(questions, graph, ONTOLOGY).entailed
-    told = [says(one, graph, {}) for one in questions]
+    told = [says(one, Executor(graph, ONTOLOGY)) for one in questions]
     for _ in range(12):
         other = changed(facts, random, random.choice((1, 2, 3, 6, 9)))
         answers = _answers(questions, graph_of(grown(other, random, random.choice((0, 0, 1, 2)))))
@@ -317,7 +316,7 @@ def test_what_follows_of_an_object_is_so_though_there_are_others_of_which_the_fi
     graph = graph_of(facts)
     questions = [one for one in asked(graph, random, 120) if about_objects(one)]
     entailed = entailments(questions, graph, ONTOLOGY).entailed
-    told = [says(one, graph, {}) for one in questions]
+    told = [says(one, Executor(graph, ONTOLOGY)) for one in questions]
     for _ in range(12):
         few = changed(facts, random, random.choice((0, 1, 2, 3)))
         answers = _answers(questions, graph_of(few))
@@ -329,5 +328,5 @@ def test_what_follows_of_an_object_is_so_though_there_are_others_of_which_the_fi
 
 
 def _answers(questions, graph):
-    known = {}
-    return [says(one, graph, known) for one in questions]
+    executor = Executor(graph, ONTOLOGY)
+    return [says(one, executor) for one in questions]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hf_vqa_mc.engines.gqa.executor import IN_COMMON, run
+from hf_vqa_mc.engines.gqa.executor import IN_COMMON, Executor
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology, RelationName
 from hf_vqa_mc.engines.gqa.program import Step, joined, published, semantic_text, then
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject
@@ -80,13 +80,13 @@ def select(name):
 
 
 def answer(program):
-    return run(program, GRAPH, ONTOLOGY).answer
+    return Executor(GRAPH, ONTOLOGY).run(program).answer
 
 
 def test_a_name_means_its_kind_and_all_that_is_of_the_category():
-    assert run(select("fruit"), GRAPH, ONTOLOGY).found == (("1", "2"),)
-    assert run(select("apples"), GRAPH, ONTOLOGY).found == (("1", "2"),)
-    assert run(select("_"), GRAPH, ONTOLOGY).found[0] == tuple(GRAPH.objects)
+    assert Executor(GRAPH, ONTOLOGY).run(select("fruit")).found == (("1", "2"),)
+    assert Executor(GRAPH, ONTOLOGY).run(select("apples")).found == (("1", "2"),)
+    assert Executor(GRAPH, ONTOLOGY).run(select("_")).found[0] == tuple(GRAPH.objects)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_values_are_answers_where_one_object_has_one(program, expected):
 
 def test_a_value_that_might_be_used_for_the_same_thing_is_no_no():
     graph = SceneGraph("1", 9, 9, {"1": thing("1", "table", color="orange")})
-    assert run(then(select("table"), "verify", "color", "red"), graph, ONTOLOGY).answer is None
-    assert run(then(select("table"), "verify", "color", "green"), graph, ONTOLOGY).answer == "no"
+    assert Executor(graph, ONTOLOGY).run(then(select("table"), "verify", "color", "red")).answer is None
+    assert Executor(graph, ONTOLOGY).run(then(select("table"), "verify", "color", "green")).answer == "no"
 
 
 @pytest.mark.parametrize(
@@ -144,19 +144,27 @@ def test_what_is_there_and_what_is_not_is_told_only_where_the_graph_settles_it(p
 
 def test_a_person_may_be_a_woman():
     graph = SceneGraph("1", 9, 9, {"1": thing("1", "person")})
-    assert run(then(select("woman"), "exist"), graph, ONTOLOGY).answer is None
-    assert run(then(select("woman"), "exist"), GRAPH, ONTOLOGY).answer == "no"  # a man and a boy are none
+    assert Executor(graph, ONTOLOGY).run(then(select("woman"), "exist")).answer is None
+    assert Executor(GRAPH, ONTOLOGY).run(then(select("woman"), "exist")).answer == "no"  # a man and a boy are none
 
 
 def test_what_was_left_out_may_be_what_is_looked_for():
     graph = SceneGraph("1", 9, 9, {"1": thing("1", "apple", color="red")}, unclear=frozenset({"banana"}))
     for name in ("banana", "fruit", "apple", "dog"):
         settled = {"banana": None, "fruit": "yes", "apple": "yes", "dog": "no"}
-        assert run(then(select(name), "exist"), graph, ONTOLOGY).answer == settled[name]
-    assert run(then(select("fruit"), "query", "color"), graph, ONTOLOGY).answer is None
-    assert run(then(then(select("banana"), "filter", "color", "red", ""), "exist"), graph, ONTOLOGY).answer is None
-    assert run(then(then(select("apple"), "relate", "banana", "on", "s"), "exist"), graph, ONTOLOGY).answer is None
-    assert run(then(then(select("apple"), "relate", "dog", "on", "s"), "exist"), graph, ONTOLOGY).answer == "no"
+        assert Executor(graph, ONTOLOGY).run(then(select(name), "exist")).answer == settled[name]
+    assert Executor(graph, ONTOLOGY).run(then(select("fruit"), "query", "color")).answer is None
+    assert (
+        Executor(graph, ONTOLOGY).run(then(then(select("banana"), "filter", "color", "red", ""), "exist")).answer
+        is None
+    )
+    assert (
+        Executor(graph, ONTOLOGY).run(then(then(select("apple"), "relate", "banana", "on", "s"), "exist")).answer
+        is None
+    )
+    assert (
+        Executor(graph, ONTOLOGY).run(then(then(select("apple"), "relate", "dog", "on", "s"), "exist")).answer == "no"
+    )
 
 
 def test_logic_is_settled_by_one_side_where_it_can_be():
@@ -198,7 +206,7 @@ def test_what_two_things_have_in_common_is_a_type_that_the_scores_take_and_no_se
         graph = SceneGraph(
             "1", 9, 9, {key: SceneObject(key, key, (0, 0, 1, 1), shared, frozenset()) for key in ("table", "couch")}
         )
-        assert run(common, graph, ONTOLOGY).answer == told
+        assert Executor(graph, ONTOLOGY).run(common).answer == told
     assert frozenset(COMMON_ANSWERS) == IN_COMMON
 
 
@@ -214,15 +222,15 @@ def test_programs_are_published_as_gqa_does():
     program = then(
         then(then(select("table"), "relate", "apple", "on", "s"), "filter", "color", "red", ""), "query", "color"
     )
-    steps = published(program, run(program, GRAPH, ONTOLOGY).found)
+    steps = published(program, Executor(GRAPH, ONTOLOGY).run(program).found)
     assert semantic_text(steps) == (
         "select: table (3)->relate: apple,on,s (1,2) [0]->filter color: red [1]->query: color [2]"
     )
     either = joined(then(select("apple"), "exist"), then(select("dog"), "exist"), "or")
-    assert semantic_text(published(either, run(either, GRAPH, ONTOLOGY).found)) == (
+    assert semantic_text(published(either, Executor(GRAPH, ONTOLOGY).run(either).found)) == (
         "select: apple (1,2)->exist: ? [0]->select: dog (-)->exist: ? [2]->or:  [1, 3]"
     )
     scene = then(select("scene"), "choose", "weather", "sunny", "cloudy")
-    assert semantic_text(published(scene, run(scene, GRAPH, ONTOLOGY).found)) == (
+    assert semantic_text(published(scene, Executor(GRAPH, ONTOLOGY).run(scene).found)) == (
         "select: scene->choose weather: sunny|cloudy [0]"
     )

@@ -13,10 +13,10 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.distractors import Distractors
-from hf_vqa_mc.engines.gqa.executor import NO, YES, run
+from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
 from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
-from hf_vqa_mc.engines.gqa.question import Question
+from hf_vqa_mc.engines.gqa.program import Question
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES, questions_about
 from hf_vqa_mc.engines.gqa.question_types.asking import discloses
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
@@ -239,7 +239,7 @@ def test_decoys_that_are_so_make_no_wrong_question() -> None:
     left_out: Counter[str] = Counter()
     for seed in range(20):
         for question in questions_about(KITCHEN, ONTOLOGY, LyingDecoys(), unlimited(seed), left_out):
-            assert run(question.program, KITCHEN, ONTOLOGY).answer == question.answer
+            assert Executor(KITCHEN, ONTOLOGY).run(question.program).answer == question.answer
             last = question.program[-1]
             assert last.operation != "choose" or last.argument[1] != last.argument[2]
     assert sum(count for reason, count in left_out.items() if reason.startswith("mismatch")) > 0
@@ -258,7 +258,7 @@ def test_every_question_about_any_image_is_answered_by_its_program(graph: SceneG
     assert not [reason for reason in left_out if reason.startswith("mismatch")], left_out
     assert len({one.question.text for one in found}) == len(found)
     for one in found:
-        result = run(one.program, graph, ONTOLOGY)
+        result = Executor(graph, ONTOLOGY).run(one.program)
         assert (result.answer, result.found) == (one.answer, one.found)
         assert (QUESTION_TYPES[one.row].structural in ("verify", "logical") or "all" in one.row) <= (
             one.answer in (YES, NO)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.gqa.executor import find
-from hf_vqa_mc.engines.gqa.question import sentence
+from hf_vqa_mc.engines.gqa.executor import Executor
+from hf_vqa_mc.engines.gqa.program import sentence
 from hf_vqa_mc.engines.gqa.references import Fact, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
@@ -16,7 +16,7 @@ from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, graph_of, graph
 
 
 def references(graph: SceneGraph, **options: float) -> References:
-    return References(graph, ONTOLOGY, {}, GqaSettings(**options))  # type: ignore[arg-type]
+    return References(Executor(graph, ONTOLOGY), GqaSettings(**options))  # type: ignore[arg-type]
 
 
 def texts(found: list[Reference]) -> set[str]:
@@ -100,7 +100,7 @@ def test_every_reference_finds_its_object_and_no_other_that_it_might_mean(graph:
     for key in graph.objects:
         reference = by.pick(key, Chance(seed, key))
         if reference is not None:
-            found = find(reference.program, graph, ONTOLOGY)
+            found = Executor(graph, ONTOLOGY).find(reference.program)
             assert found is not None and found.certain == found.possible == (key,)
             assert set(sentence(reference.the, "").objects.values()) <= set(graph.objects)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hf_vqa_mc.engines.gqa.distractors import Distractors
-from hf_vqa_mc.engines.gqa.executor import NO, YES, run
+from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
 from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
@@ -116,9 +116,9 @@ def test_a_toilet_beside_a_bed_makes_no_bathroom() -> None:
 
 def test_the_leg_of_a_chair_speaks_of_a_chair() -> None:
     graph = _graph(("leg of a chair", (0, 0, 9, 9), []), ("dog", (50, 50, 90, 90), []))
-    assert run(then(then((), "select", "chair"), "exist"), graph, OWN).answer is None
-    assert run(then(then((), "select", "dog"), "exist"), graph, OWN).answer == YES
-    assert run(then(then((), "select", "umbrella"), "exist"), graph, OWN).answer == NO
+    assert Executor(graph, OWN).run(then(then((), "select", "chair"), "exist")).answer is None
+    assert Executor(graph, OWN).run(then(then((), "select", "dog"), "exist")).answer == YES
+    assert Executor(graph, OWN).run(then(then((), "select", "umbrella"), "exist")).answer == NO
 
 
 def test_nobody_is_asked_for_the_color_of_people_or_what_wears_a_collar() -> None:

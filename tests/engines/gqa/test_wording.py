@@ -3,7 +3,7 @@
 import pytest
 
 from hf_vqa_mc.engines.gqa.patterns import Pattern
-from hf_vqa_mc.engines.gqa.question import sentence
+from hf_vqa_mc.engines.gqa.program import sentence
 from hf_vqa_mc.engines.gqa.wording import (
     as_category,
     called,

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.question import Question
+from hf_vqa_mc.engines.gqa.program import Question
 from hf_vqa_mc.engines.gqa.question_types import (
     attributes,
     categories,

@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Protocol
 
-from hf_vqa_mc.engines.gqa.executor import NO, YES, Known, find, has_value, run
+from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.patterns import Pattern
-from hf_vqa_mc.engines.gqa.program import Program, Step, then
-from hf_vqa_mc.engines.gqa.question import Part, Question, sentence
+from hf_vqa_mc.engines.gqa.program import Part, Program, Question, sentence, then
 from hf_vqa_mc.engines.gqa.reference import NO_FACTS, Fact, Reference
 from hf_vqa_mc.engines.gqa.references import References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
@@ -56,14 +55,14 @@ class Asking:
     ) -> None:
         """left_out: counts the questions that were not asked, by reason."""
         self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, settings.seed
-        self.known: Known = {}
+        self.executor = Executor(graph, ontology)
         self.left_out: Counter[str] = Counter() if left_out is None else left_out
         self._all_of: dict[str, tuple[str, ...]] = {}
         self._kinds_asked: dict[str, list[str]] = {}
         pictures = {self.kind(key) for key in graph.objects} | graph.unclear
         self._not_said = frozenset(MENTIONS.pictures if not pictures.isdisjoint(MENTIONS.pictures) else ())
         """words for the image that one of its objects is called by"""
-        self.references = References(graph, ontology, self.known, settings)
+        self.references = References(self.executor, settings)
         self.objects = [key for key in graph.objects if self.references.askable(key)]
         """of what can be asked about by itself"""
 
@@ -148,7 +147,7 @@ class Asking:
 
     def settles(self, object_id: str, kind: str, value: str) -> str | None:
         """Whether an object has a value: yes, no, or None where it is not told."""
-        return has_value(self.graph, self.ontology, object_id, kind, value)
+        return self.executor.has_value(object_id, kind, value)
 
     def is_plural(self, object_id: str) -> bool:
         """Whether an object is several things."""
@@ -156,7 +155,7 @@ class Asking:
 
     def is_there(self, name: str) -> str | None:
         """Whether there is such an object: yes, no, or None where there might be."""
-        found = find((Step("select", (name,)),), self.graph, self.ontology, self.known)
+        found = self.executor.find(selected(name))
         if found is None or (found.possible and not found.certain):
             return None
         return YES if found.certain else NO
@@ -212,7 +211,7 @@ class Asking:
             groups: global and local.
             chance: for the wording.
         """
-        result = run(program, self.graph, self.ontology, self.known)
+        result = self.executor.run(program)
         if result.answer != expected:
             self.left_out["not settled by the graph" if result.answer is None else f"mismatch: {row}"] += 1
             return ()

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.patterns import detailed_types, wordings
-from hf_vqa_mc.engines.gqa.program import Program, Step, then
-from hf_vqa_mc.engines.gqa.question import Part, Question
+from hf_vqa_mc.engines.gqa.program import Part, Program, Question, Step, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, slots_of
 from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.patterns import wordings
-from hf_vqa_mc.engines.gqa.program import then
-from hf_vqa_mc.engines.gqa.question import Part, Question
+from hf_vqa_mc.engines.gqa.program import Part, Question, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, kind_of
 from hf_vqa_mc.engines.gqa.reference import NAMED, Reference
 from hf_vqa_mc.engines.gqa.spoken_of import PEOPLE

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, YES, find, run
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, YES
 from hf_vqa_mc.engines.gqa.patterns import wordings
-from hf_vqa_mc.engines.gqa.program import joined, then
-from hf_vqa_mc.engines.gqa.question import Part, Question
+from hf_vqa_mc.engines.gqa.program import Part, Question, joined, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
 from hf_vqa_mc.engines.gqa.reference import Fact, Reference
 from hf_vqa_mc.engines.gqa.spoken_of import BODY_PART, PEOPLE
@@ -119,7 +118,7 @@ def common(asking: Asking, chance: Chance) -> Iterator[Question]:
         if both is None:
             continue
         program = joined(both[0].program, both[1].program, "common")
-        kind = run(program, asking.graph, asking.ontology, asking.known).answer
+        kind = asking.executor.run(program).answer
         if kind not in COMMON or not all(asking.can_have(key, kind) for key in (one, other)):
             continue
         value = spelled(asking.thing(one).values[kind][0])
@@ -206,11 +205,11 @@ def _all(asking: Asking, operation: str, chance: Chance) -> Iterator[Question]:
             continue
         if kind in COMPARED and not asking.references.name_can_have(name, kind):
             continue
-        found = find(selected(name), asking.graph, asking.ontology, asking.known)
+        found = asking.executor.find(selected(name))
         said = several(asking.ontology, name)
         if found is None or len(found.certain) < 2 or not said.plural:
             continue
-        answer = run(then(selected(name), "same", kind), asking.graph, asking.ontology, asking.known).answer
+        answer = asking.executor.run(then(selected(name), "same", kind)).answer
         if answer is None:
             continue
         right = answer == (YES if operation == "same" else NO)

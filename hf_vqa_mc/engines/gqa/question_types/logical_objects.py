@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from hf_vqa_mc.engines.gqa.executor import NO, YES, run
+from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.patterns import wordings
-from hf_vqa_mc.engines.gqa.program import Program, joined, then
-from hf_vqa_mc.engines.gqa.question import Part, Question
+from hf_vqa_mc.engines.gqa.program import Part, Program, Question, joined, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
 from hf_vqa_mc.engines.gqa.question_types.objects import cannot_be_missing, there_is
 from hf_vqa_mc.engines.gqa.wording import Phrase, one, several, spelled, stands_before, with_article
@@ -68,7 +67,7 @@ def _two(asking: Asking, first: str, second: str, word: str, key: str, chance: C
         if pair is not None:
             program = then(program, "filter", *pair, "")
             before = stands_before(asking.ontology, *pair) or ""
-            told = run(then(program, "exist"), asking.graph, asking.ontology, asking.known).answer
+            told = asking.executor.run(then(program, "exist")).answer
             if told is None:
                 asking.left_out["not settled by the graph"] += 1
                 return

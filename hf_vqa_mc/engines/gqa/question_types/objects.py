@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.patterns import Pattern, wordings
-from hf_vqa_mc.engines.gqa.program import then
-from hf_vqa_mc.engines.gqa.question import Part, Question
+from hf_vqa_mc.engines.gqa.program import Part, Question, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
 from hf_vqa_mc.engines.gqa.reference import Fact
 from hf_vqa_mc.engines.gqa.references import side_by_side

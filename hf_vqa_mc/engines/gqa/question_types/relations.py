@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from hf_vqa_mc.engines.gqa.executor import NO, SHORT, YES
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING
 from hf_vqa_mc.engines.gqa.patterns import wordings
-from hf_vqa_mc.engines.gqa.program import then
-from hf_vqa_mc.engines.gqa.question import Part, Question
+from hf_vqa_mc.engines.gqa.program import Part, Question, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, kind_of, selected, slots_of
 from hf_vqa_mc.engines.gqa.question_types.objects import WORN, depth_of_relations, nobody_at, other_relation, triples
 from hf_vqa_mc.engines.gqa.reference import Fact, Reference
