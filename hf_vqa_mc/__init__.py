@@ -9,9 +9,9 @@ from hf_vqa_mc.lazy import lazy_names
 
 if TYPE_CHECKING:
     from hf_vqa_mc.benchmarks import read_benchmark as read_benchmark
-    from hf_vqa_mc.dataset import VqaMc as VqaMc
-    from hf_vqa_mc.dataset import register as register
-    from hf_vqa_mc.dataset import with_images as with_images
+    from hf_vqa_mc.dataset.builder import VqaMc as VqaMc
+    from hf_vqa_mc.dataset.image_column import with_images as with_images
+    from hf_vqa_mc.dataset.registration import register as register
     from hf_vqa_mc.errors import InputError as InputError
     from hf_vqa_mc.errors import MissingExtra as MissingExtra
     from hf_vqa_mc.metrics import load_metric as load_metric
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "InputError": "errors",
     "MissingExtra": "errors",
-    "VqaMc": "dataset",
+    "VqaMc": "dataset.builder",
     "__version__": "version",
     "audit": "verbs.audit",
     "generate_gqa": "verbs.generate_gqa",
     "load_metric": "metrics",
     "preview": "verbs.preview",
     "read_benchmark": "benchmarks",
-    "register": "dataset",
+    "register": "dataset.registration",
     "remedy": "verbs.remedy",
-    "with_images": "dataset",
+    "with_images": "dataset.image_column",
 }
 __all__ = list(_HOMES)
 

@@ -1,8 +1,6 @@
-"""The nouns that cross rooms: the triplet table, the multiple-choice row and the kinds of its choices."""
+"""The tables that packages exchange: triplets and multiple-choice rows."""
 
 from collections.abc import Mapping
-from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -10,28 +8,8 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError
 
-if TYPE_CHECKING:
-    from datasets import Features
-
 SPLITS = ("train", "validation", "test")
 
-
-class ChoiceKind(IntEnum):
-    """Which set a choice of a multiple-choice row comes from."""
-
-    TARGET = 0
-    """the correct answer"""
-    ORIG = 1
-    """a decoy published with the source"""
-    IOU = 2
-    """image only unresolvable: the target of another question on the same image"""
-    QOU = 3
-    """question only unresolvable: the target of a similar question"""
-    RANDOM = 4
-    """a target drawn at random"""
-
-
-CHOICE_KINDS = tuple(kind.name.lower() for kind in ChoiceKind)
 
 TRIPLETS = pa.schema(
     [
@@ -84,35 +62,6 @@ def check_triplets(triplets: pa.Table, place: str) -> pa.Table:
     return triplets
 
 
-def multiple_choice_features() -> "Features":
-    """The columns of every ``<source>_<variant>`` config, as ``load_dataset`` gives them."""
-    import datasets
-    from datasets import ClassLabel, Features, Value
-
-    List = getattr(datasets, "List", datasets.Sequence)  # as datasets 3 calls it
-    return Features(
-        {
-            "question_id": Value("string"),
-            "image_id": Value("string"),
-            "question": Value("string"),
-            "choices": List(Value("string")),
-            "label": Value("int64"),
-            "choice_kinds": List(ClassLabel(names=list(CHOICE_KINDS))),
-            "choice_fallback": List(Value("bool")),
-            "answers": List(Value("string")),
-            "question_type": Value("string"),
-            "answer_type": Value("string"),
-        }
-    )
-
-
-def features_of(schema: pa.Schema) -> "Features":
-    """The columns of an open-ended config, as ``load_dataset`` gives them."""
-    from datasets import Features
-
-    return Features.from_arrow_schema(schema)
-
-
 MULTIPLE_CHOICE = pa.schema(
     [
         ("question_id", pa.string()),
@@ -120,14 +69,14 @@ MULTIPLE_CHOICE = pa.schema(
         ("question", pa.string()),
         ("choices", pa.list_(pa.string())),  # shuffled, as published
         ("label", pa.int64()),  # index of the target in choices
-        ("choice_kinds", pa.list_(pa.int64())),  # ChoiceKind
-        ("choice_fallback", pa.list_(pa.bool_())),  # stands in for a decoy of its kind that could not be found
+        ("choice_kinds", pa.list_(pa.int64())),  # indexes of decoys.CHOICE_KINDS
+        ("choice_fallback", pa.list_(pa.bool_())),  # a substitute for a decoy of its kind that could not be found
         ("answers", pa.list_(pa.string())),
         ("question_type", pa.string()),
         ("answer_type", pa.string()),
     ]
 )
-"""The same as an Arrow schema, for the rooms that do without ``datasets``."""
+"""The columns of every ``<source>_<variant>`` config; ``dataset.features`` has them for ``datasets``."""
 
 QUESTIONS = {"question": "text", "choices": "lists of text", "label": "whole numbers"}
 """What makes rows multiple-choice questions, ours or another's: column to what it holds."""

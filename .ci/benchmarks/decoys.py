@@ -22,12 +22,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset import Settings, Variant, build_variants
+from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
 from hf_vqa_mc.decoys.question_groups import group_questions
 from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
 from hf_vqa_mc.io.packed import unpacked
-from hf_vqa_mc.schema import ChoiceKind
 from hf_vqa_mc.sources.reading import read_triplets
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.normalisation import comparable, squeezed, words
@@ -97,7 +97,7 @@ def synthetic_rows() -> list[Row]:
     ]
 
 
-def timed_build(triplets: pa.Table, vectors: WordVectors) -> tuple[float, Variant]:
+def timed_build(triplets: pa.Table, vectors: WordVectors) -> tuple[float, BuiltVariant]:
     """Seconds from triplets to the rows of iou_qou and their statistics; everything is compiled before."""
     numba.set_num_threads(threads())
     list(build_variants(triplets.slice(0, 2_000), ["iou_qou"], vectors, Settings()))
@@ -114,7 +114,9 @@ def threads() -> int:
 # the literal method --------------------------------------------------------------------------------------------------
 
 
-def literal_seconds(triplets: pa.Table, vectors: WordVectors, variant: Variant) -> tuple[float, float, int, float]:
+def literal_seconds(
+    triplets: pa.Table, vectors: WordVectors, variant: BuiltVariant
+) -> tuple[float, float, int, float]:
     """What a plain programme needs at least for all triplets, from some of them.
 
     Its similarities are kept: NLTK is asked once for each pair of texts that stand in one row of the result, as target
@@ -171,13 +173,13 @@ def offer(target: str, candidates: Iterable[str], known: dict[tuple[str, str], f
     return taken
 
 
-def accepted_pairs(variant: Variant) -> set[tuple[str, str]]:
+def accepted_pairs(variant: BuiltVariant) -> set[tuple[str, str]]:
     """Pairs of texts whose similarity was looked at, each once: those that stand side by side."""
     found: set[tuple[str, str]] = set()
     for table in variant.splits.values():
         columns = (table[name].to_pylist() for name in ("choices", "choice_kinds", "choice_fallback", "label"))
         for choices, kinds, fallback, label in zip(*columns, strict=True):
-            for kind in (ChoiceKind.IOU, ChoiceKind.QOU):
+            for kind in ("iou", "qou"):
                 texts = [t for t, k, f in zip(choices, kinds, fallback, strict=True) if k == kind and not f]
                 texts.append(choices[label])
                 found.update((min(a, b), max(a, b)) for n, a in enumerate(texts) for b in texts[:n])

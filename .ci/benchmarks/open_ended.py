@@ -105,7 +105,7 @@ def question(draw: Random, number: int) -> dict[str, Any]:
 
 def measured(folder: Path) -> list[float]:
     """Seconds, and the most memory that this process ever held, in GB."""
-    from hf_vqa_mc.dataset import build_dataset
+    from hf_vqa_mc.dataset.build import build_dataset
 
     start = time.perf_counter()
     build_dataset("gqa", data_dir=folder, output=folder / "vqa_mc", variants=["all"])

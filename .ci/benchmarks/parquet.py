@@ -8,8 +8,9 @@ from random import Random
 import datasets
 import pyarrow as pa
 
+from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.shards import write_split
-from hf_vqa_mc.schema import MULTIPLE_CHOICE, multiple_choice_features
+from hf_vqa_mc.schema import MULTIPLE_CHOICE
 
 ROWS = 40_000
 ROUNDS = 3

@@ -26,7 +26,7 @@ ROWS = pa.schema(
         ("label", pa.int64()),  # index of the target in choices
         ("question_type", pa.string()),  # "" where the benchmark has none
         ("answers", pa.list_(pa.string())),  # all human answers; empty where the benchmark has none
-        ("choice_kinds", pa.list_(pa.string())),  # names of schema.CHOICE_KINDS; empty where the benchmark has none
+        ("choice_kinds", pa.list_(pa.string())),  # names of decoys.CHOICE_KINDS; empty where the benchmark has none
     ]
 )
 """What is known of every row, whatever the benchmark's layout; no nulls anywhere."""

@@ -20,8 +20,8 @@ from hf_vqa_mc.benchmarks.layouts import Layout
 from hf_vqa_mc.benchmarks.offered import Offered, as_text
 from hf_vqa_mc.benchmarks.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.benchmarks.spelled_lists import unpacked_lists
+from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.schema import CHOICE_KINDS
 
 KINDS = "choice_kinds"
 """Our own column with the kind of each choice."""
@@ -158,9 +158,9 @@ def choice_kinds(table: pa.Table, offered: Offered, labels: NDArray[np.int64]) -
     fits = (lengths == offered.counts) & (offered.counts == offered.lengths)
     cells = np.where(fits, starts + labels, 0)
     if len(flat):
-        targets = pc.fill_null(pc.equal(flat, CHOICE_KINDS[0]), False).to_numpy(zero_copy_only=False)
+        targets = pc.fill_null(pc.equal(flat, TARGET.name), False).to_numpy(zero_copy_only=False)
         fits &= targets[cells]
-        known_kinds = pc.is_in(flat, pa.array(CHOICE_KINDS)).to_numpy(zero_copy_only=False)
+        known_kinds = pc.is_in(flat, pa.array(list(CHOICE_KINDS))).to_numpy(zero_copy_only=False)
         unknown = np.bincount(np.repeat(np.arange(rows), lengths)[~known_kinds], minlength=rows)
         fits &= unknown == 0
     else:

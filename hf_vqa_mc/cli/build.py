@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.dataset import Build
-    from hf_vqa_mc.dataset.settings import Combine, Pool, Ties, WupBoundary
+    from hf_vqa_mc.dataset.build import Build
+    from hf_vqa_mc.decoys.settings import Combine, Pool, Ties, WupBoundary
 
 METHOD, IMAGES, RUNNING = "The method", "Images", "Running"
 
@@ -112,8 +112,8 @@ def build(
     A second source built into the same folder is added to it; a source built again replaces its own configs.
     The folder appears, or changes, only when the build is whole.
     """
-    from hf_vqa_mc.dataset import Settings
     from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.io.progress import steps_on_stderr
 
     settings = Settings(  # which checks the values

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pyarrow import Table
     from rich.table import Table as RichTable
 
-    from hf_vqa_mc.dataset import Build, Settings
-    from hf_vqa_mc.dataset.settings import Ties
+    from hf_vqa_mc.dataset.build import Build
+    from hf_vqa_mc.decoys.settings import Settings, Ties
     from hf_vqa_mc.io.progress import Progress
 
 SOURCE, SHOWN = "easyvqa", "easyvqa_iou_qou"
@@ -68,8 +68,8 @@ def quickstart(
     The 48,248 questions and 5,000 images come with the package easy-vqa; no network is needed.
     It takes some minutes; typed again, it goes on with the features and models that it left beside the folder.
     """
-    from hf_vqa_mc.dataset import Settings
     from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.io.progress import steps_on_stderr
     from hf_vqa_mc.report.audit_folder import check_audit_folder
     from hf_vqa_mc.sources.easyvqa import package_folder

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pyarrow import Table as Rows
     from rich.table import Table
 
-    from hf_vqa_mc.dataset import Build, Settings
+    from hf_vqa_mc.dataset.build import Build
+    from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.io.progress import Progress
     from hf_vqa_mc.training import Trained
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset import Settings, build_variants
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.ingredients import GENERATED, PUBLISHED, Origins, check_names, gather, published_only
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.dataset.open_ended import all_there, sorted_out
 from hf_vqa_mc.dataset.output_folder import check_output
+from hf_vqa_mc.dataset.variants import build_variants
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images

@@ -10,12 +10,14 @@ import datasets
 import datasets.exceptions
 import pyarrow as pa
 
-from hf_vqa_mc.dataset import RECIPES, Settings, build_variants
 from hf_vqa_mc.dataset.build import about_source
+from hf_vqa_mc.dataset.features import features_of, multiple_choice_features
 from hf_vqa_mc.dataset.fingerprint import code_state, fingerprint, input_state, vectors_state
 from hf_vqa_mc.dataset.ingredients import GENERATED, Ingredients, Origins, Progress, check_names, gather
+from hf_vqa_mc.dataset.variants import build_variants, needs_published
+from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.schema import features_of, multiple_choice_features
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.open_ended import Reading
@@ -75,14 +77,14 @@ def _configs() -> dict[str, VqaMcConfig]:
     """All configs of all sources by name."""
     variants = [
         VqaMcConfig(
-            name=f"{source.name}_{variant}",
+            name=f"{source.name}_{name}",
             source=source.name,
-            variant=variant,
-            description=f"{source.title}, variant {variant}",
+            variant=name,
+            description=f"{source.title}, variant {name}",
         )
         for source in SOURCES.values()
-        for variant, recipe in RECIPES.items()
-        if source.has_orig_decoys or "orig" not in recipe.sets
+        for name, variant in VARIANTS.items()
+        if source.has_orig_decoys or not needs_published(variant)
     ]
     open_ended = [
         VqaMcConfig(name=config.name, source=source.name, variant=config.word, description=config.description)

@@ -8,9 +8,8 @@ from typing import Any
 
 from hf_vqa_mc.dataset.card_open_ended import is_open
 from hf_vqa_mc.dataset.card_text import card_text, has_choices, title
-from hf_vqa_mc.dataset.image_files import image_features
+from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
 from hf_vqa_mc.dataset.inventory import IMAGES, Inventory, configs_of
-from hf_vqa_mc.schema import multiple_choice_features
 from hf_vqa_mc.sources.source import OPEN_SPLITS
 
 CARD = "README.md"
@@ -67,7 +66,7 @@ def dataset_info(name: str, config: dict[str, Any]) -> Any:  # noqa: ANN401  dat
     elif config["variant"] == IMAGES:
         features = image_features()
     elif config["embedded_images"]:
-        features = Features({**multiple_choice_features(), "image": image_features()["image"]})
+        features = embedded_features()
     else:
         features = multiple_choice_features()
     splits = {split: SplitInfo(split, s["num_bytes"], s["rows"]) for split, s in _ordered(config["splits"])}

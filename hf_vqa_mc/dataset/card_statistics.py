@@ -2,12 +2,7 @@
 
 from typing import Any
 
-SETS = {
-    "iou": "IoU",
-    "qou": "QoU",
-    "random_uniform": "random, drawn evenly",
-    "random_frequency": "random, drawn by frequency",
-}
+from hf_vqa_mc.decoys import methods
 
 FILTERS = {
     "same_text": "the same text as the target or as a decoy already taken",
@@ -53,14 +48,15 @@ def _per_set(found: dict[str, Any], key: str) -> dict[tuple[str, str], Any]:
     return figures
 
 
-def _called(name: str, config: str) -> str:
-    return SETS.get(name, name) + (f" in `{config}`" if config else "")
+def _label(name: str, config: str = "") -> str:
+    known = methods()
+    return (known[name][1].label if name in known else name) + (f" in `{config}`" if config else "")
 
 
 def _fallbacks(found: dict[str, Any]) -> list[str]:
     sentences = []
     for (name, config), figures in _per_set(found, "fallbacks").items():
-        kind, called = SETS.get(name, name), _called(name, config)
+        kind, called = _label(name), _label(name, config)
         choices, fallback, missing = (figures[key] for key in ("choices", "fallback", "missing"))
         if not fallback and not missing:
             sentences.append(f"**{called}**: there is a decoy of this kind in each of the {choices:,} places.")
@@ -96,7 +92,7 @@ def _fewer_choices(found: dict[str, Any]) -> list[str]:
 
 def _turned_away(found: dict[str, Any]) -> list[str]:
     counted = _per_set(found, "turned_away")
-    figures = {_called(*which): reasons for which, reasons in counted.items() if sum(reasons.values())}
+    figures = {_label(*which): reasons for which, reasons in counted.items() if sum(reasons.values())}
     if not figures:
         return []
     reasons = [reason for reason in FILTERS if any(figures[name].get(reason) for name in figures)]

@@ -5,7 +5,8 @@ from typing import Any
 from hf_vqa_mc.dataset.card_open_ended import is_open, open_table, open_text, plain
 from hf_vqa_mc.dataset.card_statistics import statistics_text
 from hf_vqa_mc.dataset.inventory import IMAGES, PREFERRED, PREVIEW, Inventory, configs_of, pictured
-from hf_vqa_mc.schema import CHOICE_KINDS, SPLITS
+from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
+from hf_vqa_mc.schema import SPLITS
 
 PAPER = """@inproceedings{chao2018being,
   title     = {Being Negative but Constructively: Lessons Learnt from Creating Better Visual Question Answering
@@ -24,10 +25,7 @@ most multiple-choice VQA datasets a machine that sees only the answers, or the a
 does far better than chance, because the decoys give themselves away. Chao, Hu and Sha (NAACL 2018) make them anew from
 the dataset's own answers; how far that goes here, the tables below say:
 
-- **IoU**, image only unresolvable: correct answers to *other questions about the same image*. They all fit the image;
-  one has to read the question.
-- **QoU**, question only unresolvable: correct answers to *similar questions about other images*. They all fit the
-  question; one has to look at the image.
+{kinds}
 
 Both are correct answers elsewhere, so that having been seen as one tells less (neutrality). A decoy that means what
 the target means, or another decoy of its set, is turned away.
@@ -50,18 +48,6 @@ COLUMNS = """\
 | question_type, answer_type | string | as the source gives them, else "" |
 """
 
-VARIANTS = {
-    "orig": "the decoys published with the source (or made as VQA's were, see below)",
-    "iou": "IoU decoys",
-    "qou": "QoU decoys",
-    "iou_qou": "IoU and QoU decoys",
-    "all": "the published decoys, IoU and QoU decoys",
-    "random_uniform": "answers drawn evenly from the different ones",
-    "random_frequency": "answers drawn as often as they are given",
-    "orig_random_uniform": "the published decoys and evenly drawn answers",
-    "orig_random_frequency": "the published decoys and answers drawn by frequency",
-}
-
 
 def card_text(inventory: Inventory) -> str:
     """The whole page, in Markdown."""
@@ -69,7 +55,7 @@ def card_text(inventory: Inventory) -> str:
     choices = has_choices(inventory)
     parts = [
         f"# {title(inventory)}",
-        WHAT_IT_IS if choices else OPEN_ENDED,
+        WHAT_IT_IS.format(kinds=_kinds(inventory)) if choices else OPEN_ENDED,
         *_picture(inventory),
         _loading(inventory),
         "## Configs",
@@ -89,6 +75,14 @@ def card_text(inventory: Inventory) -> str:
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
+def _kinds(inventory: Inventory) -> str:
+    """The kinds of decoys of the preferred variant and of all in the folder."""
+    built = {config["variant"] for config in configs_of(inventory).values()}
+    sets = {name for variant in VARIANTS.values() if variant.name in {PREFERRED, *built} for name in variant.sets}
+    kinds = dict.fromkeys(kind for name, (kind, _) in methods().items() if name in sets and kind.card)
+    return "\n".join(f"- {kind.card}" for kind in kinds)
+
+
 def has_choices(inventory: Inventory) -> bool:
     """Whether the folder holds a multiple-choice config."""
     return any(config["variant"] != IMAGES and not is_open(config) for config in configs_of(inventory).values())
@@ -104,7 +98,7 @@ def example_text(example: dict[str, Any]) -> str:
     """A question as people see it, its choices with their kinds."""
     lines = [f"> **{plain(example['question'])}** (image {example['image_id']}, {example['split']})", ">"]
     for position, choice in enumerate(example["choices"]):
-        kind = CHOICE_KINDS[example["choice_kinds"][position]]
+        kind = list(CHOICE_KINDS)[example["choice_kinds"][position]]
         kind = "**target**" if position == example["label"] else kind
         kind += ", fall-back" if example["choice_fallback"][position] else ""
         lines.append(f"> {position}. {plain(choice)} ({kind})")
@@ -188,7 +182,9 @@ def choices_text(statistics: dict[str, Any]) -> str:
 
 def _variants_named(inventory: Inventory) -> str:
     named = {config["variant"] for config in configs_of(inventory).values() if not is_open(config)}
-    return "\n".join(f"- `{name}`: the target and {text}" for name, text in VARIANTS.items() if name in named)
+    return "\n".join(
+        f"- `{name}`: the target and {variant.description}" for name, variant in VARIANTS.items() if name in named
+    )
 
 
 def _source_text(name: str, entry: dict[str, Any]) -> str:

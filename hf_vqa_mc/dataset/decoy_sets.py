@@ -6,17 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.prepared import Material
-from hf_vqa_mc.dataset.recipes import SET_KINDS, Recipe
-from hf_vqa_mc.dataset.settings import Settings
+from hf_vqa_mc.decoys import Method, Variant, methods
 from hf_vqa_mc.decoys.decoy_set import DecoySet, as_published, empty_set, side_by_side
 from hf_vqa_mc.decoys.fallbacks import take_fallbacks
 from hf_vqa_mc.decoys.filters import REASONS
-from hf_vqa_mc.decoys.image_only_unresolvable import take_image_decoys
-from hf_vqa_mc.decoys.question_groups import group_questions
-from hf_vqa_mc.decoys.question_only_unresolvable import take_question_decoys
-from hf_vqa_mc.decoys.random_targets import take_random_decoys
-from hf_vqa_mc.text.word_vectors import WordVectors
+from hf_vqa_mc.decoys.material import Material
 
 ALONE = ""
 """The view of a set that shares its row with no other set, or is combined as in the paper."""
@@ -26,18 +20,18 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A set of decoys as it appears in a config."""
+    """A set of decoys as a config has it."""
 
     picks: NDArray[np.int32]
     """(triplets, K): text numbers, MISSING where none could be found"""
     donors: NDArray[np.int32]
-    """(triplets, K): the triplet whose target each is, MISSING for fall-backs and published decoys"""
+    """(triplets, K): the triplet whose target each is, MISSING for fallbacks and published decoys"""
     fallback: NDArray[np.bool_]
     """(triplets, K)"""
     turned_away: dict[str, int]
-    """how many candidates each filter turned away"""
+    """how many candidates each filter rejected"""
     missing_why: dict[str, int]
-    """for how many places no decoy of the kind was found, by reason"""
+    """for how many slots no decoy of the kind was found, by reason"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,50 +41,47 @@ class MadeSet:
     views: dict[str, View]
     """by the name of the variant, or ALONE"""
 
-    def view(self, recipe: Recipe) -> View:
+    def view(self, variant: Variant) -> View:
         """The set as a variant shows it."""
-        return self.views.get(recipe.name, self.views[ALONE])
+        return self.views.get(variant.name, self.views[ALONE])
 
 
-def make_sets(
-    recipes: Sequence[Recipe],
-    material: Material,
-    vectors: WordVectors | None,
-    settings: Settings,
-    progress: Progress,
-) -> dict[str, MadeSet]:
-    """All sets that some recipes need: first decoys of their own kinds, then fall-backs for those that are missing.
+def make_sets(variants: Sequence[Variant], material: Material, progress: Progress) -> dict[str, MadeSet]:
+    """All sets that some variants need: first decoys of their own kinds, then fallbacks for those that are missing.
 
-    With ``combine="distinct"`` a set takes no text that an earlier set of the row holds, and a fall-back none that any
-    other does. So a text that two sets share is replaced by the later one's next candidate, and a fall-back, which
-    would do as well as another, never takes the place of a decoy that was looked for.
+    With ``combine="distinct"`` a set takes no text that an earlier set of the row holds, and a fallback none that any
+    other set holds. So a text that two sets share is replaced by the later one's next candidate, and a fallback, for
+    which any other would do, never displaces a decoy of its kind.
 
     Args:
-        recipes: the variants that will be made.
+        variants: those that will be made.
         material: the dataset.
-        vectors: for QoU decoys; may be None where none are made.
-        settings: the method's parameters.
-        progress: told (step, done, total).
+        progress: takes (step, done, total).
     """
     combined = {ALONE: ()} | {
-        recipe.name: recipe.sets for recipe in recipes if len(recipe.sets) > 1 and settings.combine == "distinct"
+        variant.name: variant.sets
+        for variant in variants
+        if len(variant.sets) > 1 and material.settings.combine == "distinct"
     }
     made: dict[str, DecoySet] = {}
-    names = [name for name in SET_KINDS if any(name in recipe.sets for recipe in recipes)]
+    used = [method for _, method in methods().values() if any(method.name in variant.sets for variant in variants)]
+    names = [method.name for method in used]
     views = {name: [view for view, sets in combined.items() if view == ALONE or name in sets] for name in names}
     keys = _RowKeys(combined, views, made, material)
-    for name in names:
-        if f"{name}_decoys" in material.lists:
-            made[name] = as_published(material.padded(f"{name}_decoys"), len(views[name]))
-            continue
-        size = settings.n_random if name.startswith("random") else settings.decoys_per_set
-        made[name] = empty_set(material.size, size, [keys.others(name, view) for view in views[name]])
-        _take(name, made[name], material, vectors, settings, progress)
+    taken = [method for method in used if method.column not in material.lists]
+    for method in used:
+        name = method.name
+        if method.column in material.lists:
+            made[name] = as_published(material.padded(method.column), len(views[name]))
+        else:
+            size = getattr(material.settings, method.size)
+            made[name] = empty_set(material.size, size, [keys.others(name, view) for view in views[name]])
+            _take(method, made[name], material, progress)
     missing = {name: _why_missing(made[name]) for name in names}
-    for name in names:
-        if f"{name}_decoys" not in material.lists:
-            excluded = side_by_side([keys.others(name, view) for view in views[name]])
-            _stand_in(name, made[name]._replace(excluded=excluded), material, settings)
+    for method in taken:
+        if method.fallback:
+            excluded = side_by_side([keys.others(method.name, view) for view in views[method.name]])
+            _fall_back(method.name, made[method.name]._replace(excluded=excluded), material)
     return {name: MadeSet(_views(views[name], made[name], missing[name])) for name in names}
 
 
@@ -114,42 +105,26 @@ class _RowKeys:
         return self.material.keys_of(np.concatenate(picks, axis=1)) if picks else none
 
 
-def _take(
-    name: str,
-    decoys: DecoySet,
-    material: Material,
-    vectors: WordVectors | None,
-    settings: Settings,
-    progress: Progress,
-) -> None:
-    """Fills a set with decoys of its own kind."""
-    step = f"{name} decoys"
-    tables = material.candidates.tables
+def _take(method: Method, decoys: DecoySet, material: Material, progress: Progress) -> None:
+    """Fill a set with decoys of its own kind."""
+    if method.take is None:
+        raise ValueError(f"decoys of the set {method.name} are only published")
+    step, before = f"{method.name} decoys", 0
     progress(step, 0, material.size)
-    before = 0
     for pool in material.pools:
-        if name == "iou":
-            take_image_decoys(decoys, pool, material.triplets, tables, settings.seed)
-        elif name == "qou":
-            if vectors is None:
-                raise ValueError("QoU decoys need word vectors")
-            groups = group_questions(material.table["question"].take(pool).to_pylist(), vectors)
 
-            def tell(done: int, before: int = before) -> None:
-                progress(step, before + done, material.size)
+        def report(done: int, before: int = before) -> None:
+            progress(step, before + done, material.size)
 
-            ties_seed = settings.seed if settings.ties == "random" else None
-            take_question_decoys(decoys, pool, groups, material.triplets, tables, settings.n_similar, tell, ties_seed)
-        else:
-            by_frequency = name == "random_frequency"
-            take_random_decoys(decoys, pool, material.triplets, material.candidates, settings.seed, by_frequency)
+        method.take(decoys, pool, material, report)
         before += len(pool)
         progress(step, before, material.size)
 
 
-def _stand_in(name: str, decoys: DecoySet, material: Material, settings: Settings) -> None:
-    """Lets fall-backs stand in for what is missing."""
+def _fall_back(name: str, decoys: DecoySet, material: Material) -> None:
+    """Fill the remaining slots with fallbacks."""
     nothing = (np.empty(0, np.int32), np.zeros(material.size + 1, np.int64))
+    settings = material.settings
     take_fallbacks(
         decoys,
         material.triplets,
@@ -167,26 +142,26 @@ def _views(names: list[str], decoys: DecoySet, missing: list[dict[str, int]]) ->
     turned_away = decoys.turned_away.sum(axis=0, dtype=np.int64).tolist()
     return {
         name: View(
-            decoys.picks[:, place],
-            decoys.donors[:, place],
-            decoys.fallback[:, place],
-            dict(zip(REASONS, turned_away[place], strict=True)),
-            missing[place],
+            decoys.picks[:, view],
+            decoys.donors[:, view],
+            decoys.fallback[:, view],
+            dict(zip(REASONS, turned_away[view], strict=True)),
+            missing[view],
         )
-        for place, name in enumerate(names)
+        for view, name in enumerate(names)
     }
 
 
 def _why_missing(decoys: DecoySet) -> list[dict[str, int]]:
-    """For how many places of each view no decoy of the kind was found, by reason."""
+    """For how many slots of each view no decoy of the kind was found, by reason."""
     size = decoys.picks.shape[2]
     none, lacking = decoys.considered == 0, np.maximum(size - decoys.considered, 0)
-    places = size - decoys.found
+    open_slots = size - decoys.found
     return [
         {
             "no candidates": int(missing[none].sum()),
             "fewer candidates than places": int(np.minimum(missing, lacking)[~none].sum()),
             "turned away by the filters": int(np.maximum(missing - lacking, 0)[~none].sum()),
         }
-        for missing in places.T
+        for missing in open_slots.T
     ]

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from hf_vqa_mc.dataset.card import write_card
-from hf_vqa_mc.dataset.image_files import ImageFiles, image_features
+from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
+from hf_vqa_mc.dataset.image_files import ImageFiles
 from hf_vqa_mc.dataset.inventory import (
     IMAGES,
     INVENTORY,
@@ -23,7 +24,7 @@ from hf_vqa_mc.dataset.output_folder import written_beside
 from hf_vqa_mc.dataset.shards import WrittenSplit, write_split
 from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP
 from hf_vqa_mc.io.atomic_folder import carry_over
-from hf_vqa_mc.schema import SPLITS, multiple_choice_features
+from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.open_ended import Reading
 
 Progress = Callable[[str, int, int], None]
@@ -110,11 +111,7 @@ def write_folder(
 def _write_variant(
     tree: Path, name: str, variant: BuiltVariant, embedded: ImageFiles | None, progress: Progress
 ) -> dict[str, Any]:
-    from datasets import Features
-
-    features = multiple_choice_features()
-    if embedded:
-        features = Features({**features, "image": image_features()["image"]})
+    features = embedded_features() if embedded else multiple_choice_features()
     total = sum(table.num_rows for table in variant.splits.values())
     splits: dict[str, WrittenSplit] = {}
     for split in SPLITS:

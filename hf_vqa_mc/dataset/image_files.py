@@ -8,14 +8,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
-
-if TYPE_CHECKING:
-    from datasets import Features
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 NAMED = 5
@@ -48,13 +44,6 @@ class ImageFiles:
     def beside(self, table: pa.Table) -> pa.Table:
         """The table with a column ``image``."""
         return table.append_column("image", self.stored(table["image_id"].to_pylist()))
-
-
-def image_features() -> "Features":
-    """The columns of every ``<source>_images`` config."""
-    from datasets import Features, Image, Value
-
-    return Features({"image_id": Value("string"), "image": Image()})
 
 
 def find_images(

@@ -8,7 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset import RECIPES, Settings, variants_of
+from hf_vqa_mc.dataset.variants import needs_word_vectors, variants_of
+from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.sources.reading import OpenedSource
@@ -85,10 +87,10 @@ def check_names(source: Source, variants: Sequence[str] | None, origins: Origins
     if origins.decoys == RELEASED and not source.has_released_decoys:
         raise InputError(f"{source.name}: the authors released no decoys for it; leave --decoys at {GENERATED}")
     if variants is not None and not variants:
-        raise InputError(f"no variants named; known: {', '.join(RECIPES)}")
+        raise InputError(f"no variants named; known: {', '.join(VARIANTS)}")
     for variant in variants or ():
-        if variant not in RECIPES:
-            raise unknown_name("variant", variant, RECIPES)
+        if variant not in VARIANTS:
+            raise unknown_name("variant", variant, VARIANTS)
         if variants is not None and list(variants).count(variant) > 1:
             raise InputError(f"variant {variant!r} is named twice")
 
@@ -118,7 +120,7 @@ def gather(
     source = opened.source
     wanted = word_vectors or source.default_word_vectors
     similar = origins.decoys == GENERATED and (
-        variants is None or any("qou" in RECIPES[name].sets for name in variants)
+        variants is None or needs_word_vectors([VARIANTS[name] for name in variants])
     )
     vectors = None
     if similar and wanted is None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset import RECIPES
+from hf_vqa_mc.dataset.features import features_of
 from hf_vqa_mc.dataset.shards import WrittenSplit, write_stream
+from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.schema import features_of
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.open_ended import Reading
 from hf_vqa_mc.sources.source import OpenEnded, Source
@@ -35,14 +35,14 @@ def sorted_out(source: Source, names: Sequence[str] | None) -> tuple[list[str] |
     if names is None:
         return None, None
     if not names:
-        raise InputError(f"no variants named; known: {', '.join(sorted({*RECIPES, *words}))}")
+        raise InputError(f"no variants named; known: {', '.join(sorted({*VARIANTS, *words}))}")
     variants: list[str] = []
     chosen: list[OpenEnded] = []
     for name in names:
         short = name.removeprefix(f"{source.name}_")
         config = configs.get(name) or words.get(short)
-        if config is None and short not in RECIPES:
-            raise unknown_name("variant", name, sorted({*RECIPES, *words}))
+        if config is None and short not in VARIANTS:
+            raise unknown_name("variant", name, sorted({*VARIANTS, *words}))
         if config in chosen or (config is None and short in variants):
             raise InputError(f"variant {name!r} is named twice")
         if config:

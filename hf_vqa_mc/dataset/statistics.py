@@ -6,30 +6,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.dataset.decoy_sets import ALONE, MadeSet, View
-from hf_vqa_mc.dataset.prepared import Material
 from hf_vqa_mc.dataset.prior_rule import PriorRule, chance, decoys_per_row
-from hf_vqa_mc.dataset.recipes import SET_KINDS, Recipe
 from hf_vqa_mc.dataset.rows import Choices
+from hf_vqa_mc.decoys import Variant, kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.wordnet import wordnet_covers
 
 
-def statistics(recipe: Recipe, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, Any]:
+def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, Any]:
     """The statistics of a config, ready for JSON."""
-    views = {name: made[name].view(recipe) for name in recipe.sets}
+    views = {name: made[name].view(variant) for name in variant.sets}
+    made_here = {name: view for name, view in views.items() if methods()[name][1].take is not None}
     sizes = (choices.texts != MISSING).sum(axis=1)
     splits = {split: rows for split in SPLITS if (rows := material.table["split"].to_numpy() == split).any()}
     return {
         "rows": {split: int(rows.sum()) for split, rows in splits.items()},
         "choices_per_row": {split: _counts(sizes[rows]) for split, rows in splits.items()},
-        "turned_away": {name: view.turned_away for name, view in views.items() if name != "orig"},
-        "fallbacks": {name: _fallbacks(view, material.size) for name, view in views.items() if name != "orig"},
-        "repeated_across_sets": _repeated(recipe, choices, made, material),
+        "turned_away": {name: view.turned_away for name, view in made_here.items()},
+        "fallbacks": {name: _fallbacks(view, material.size) for name, view in made_here.items()},
+        "repeated_across_sets": _repeated(variant, choices, made, material),
         "neutrality": _neutrality(choices.keys[material.training], len(material.candidates.key_texts)),
         "wordnet_coverage": _coverage(material),
-        "prior_rule": _prior_rule(recipe, choices, splits, material),
+        "prior_rule": _prior_rule(choices, splits, material),
     }
 
 
@@ -46,10 +47,10 @@ def _fallbacks(view: View, n_rows: int) -> dict[str, Any]:
     }
 
 
-def _repeated(recipe: Recipe, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, int]:
+def _repeated(variant: Variant, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, int]:
     """How many texts the sets of a row share as they are made on their own, and how many of them were replaced."""
-    own = [material.keys_of(made[name].views[ALONE].picks) for name in recipe.sets]
-    kinds = [int(SET_KINDS[name]) for name in recipe.sets]
+    own = [material.keys_of(made[name].views[ALONE].picks) for name in variant.sets]
+    kinds = [kind_number(methods()[name][0].name) for name in variant.sets]
     before = _shared_texts(own)
     after = _shared_texts([choices.keys[:, choices.kinds == kind] for kind in kinds])
     return {
@@ -102,9 +103,9 @@ def _coverage(material: Material) -> dict[str, Any]:
 
 
 def _prior_rule(
-    recipe: Recipe, choices: Choices, splits: dict[str, NDArray[np.bool_]], material: Material
+    choices: Choices, splits: dict[str, NDArray[np.bool_]], material: Material
 ) -> dict[str, dict[str, float]]:
-    """Eq. 2, learnt on the training split and asked on the others; nothing where there is no training split."""
+    """Eq. 2, fitted on the training split and evaluated on the others; empty where there is no training split."""
     if "train" not in splits:
         return {}
     train = choices.keys[splits["train"]]

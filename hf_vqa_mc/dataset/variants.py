@@ -5,20 +5,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hf_vqa_mc.dataset.decoy_sets import make_sets
-from hf_vqa_mc.dataset.prepared import Material
-from hf_vqa_mc.dataset.recipes import Recipe, find_recipes, has_released_decoys
 from hf_vqa_mc.dataset.rows import Choices, split_tables
-from hf_vqa_mc.dataset.settings import Settings
 from hf_vqa_mc.dataset.statistics import statistics
+from hf_vqa_mc.decoys import VARIANTS, Variant, methods
+from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 
 @dataclass(frozen=True, eq=False)
-class Variant:
-    """A variant of a dataset."""
+class BuiltVariant:
+    """The rows of a variant of a dataset."""
 
     name: str
     splits: dict[str, pa.Table]
@@ -32,40 +33,72 @@ def build_variants(
     names: Sequence[str],
     vectors: WordVectors | None,
     settings: Settings,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> Iterator[Variant]:
-    """Makes variants of a dataset. The sets of decoys are made once, before the first variant is given.
+    progress: Callable[[str, int, int], None] = lambda step, done, total: None,
+) -> Iterator[BuiltVariant]:
+    """Make variants of a dataset. All sets of decoys are made before the first variant is yielded.
 
     Args:
         triplets: a table ``schema.TRIPLETS``, checked, with the released decoys if these are to be used.
-        names: keys of ``RECIPES``.
+        names: of ``decoys.VARIANTS``.
         vectors: for the similarity of questions; None where no QoU decoys are made.
         settings: the method's parameters.
-        progress: told (step, done, total).
+        progress: takes (step, done, total).
 
     Raises:
-        InputError: an unknown name, one that needs decoys or word vectors that are not there.
+        InputError: an unknown name, or one that needs decoys or word vectors that are not there.
     """
-    tell = progress or (lambda step, done, total: None)
-    recipes = find_recipes(list(names), triplets)
-    if vectors is None and not has_released_decoys(triplets) and any("qou" in recipe.sets for recipe in recipes):
+    variants = find_variants(names, triplets)
+    if vectors is None and needs_word_vectors(variants, triplets.column_names):
         raise InputError("QoU decoys need word vectors; name some: --word-vectors FILE, a gensim-data name, or corpus")
-    return _build(triplets, recipes, vectors, settings, tell)
+    return _build(Material.of(triplets, settings, vectors), variants, progress)
 
 
 def _build(
-    triplets: pa.Table,
-    recipes: list[Recipe],
-    vectors: WordVectors | None,
-    settings: Settings,
-    progress: Callable[[str, int, int], None],
-) -> Iterator[Variant]:
-    material = Material.of(triplets, settings)
-    made = make_sets(recipes, material, vectors, settings, progress)
-    for recipe in recipes:
-        choices = Choices(recipe, made, material)
-        yield Variant(
-            recipe.name,
-            split_tables(recipe, choices, material, settings.seed),
-            statistics(recipe, choices, made, material),
-        )
+    material: Material, variants: list[Variant], progress: Callable[[str, int, int], None]
+) -> Iterator[BuiltVariant]:
+    made = make_sets(variants, material, progress)
+    for variant in variants:
+        choices = Choices(variant, made, material)
+        found = statistics(variant, choices, made, material)
+        yield BuiltVariant(variant.name, split_tables(variant, choices, material), found)
+
+
+def needs_word_vectors(variants: Sequence[Variant], columns: Sequence[str] = ()) -> bool:
+    """Whether a variant has decoys that are made with word vectors, and not read from one of these columns."""
+    found = [methods()[name][1] for variant in variants for name in variant.sets]
+    return any(method.needs_word_vectors and method.column not in columns for method in found)
+
+
+def needs_published(variant: Variant) -> bool:
+    """Whether a variant has decoys that nothing makes."""
+    return any(methods()[name][1].take is None for name in variant.sets)
+
+
+def variants_of(triplets: pa.Table) -> list[str]:
+    """The variants that a triplet table can have: those with Orig only where every triplet has published decoys."""
+    return [name for name, variant in VARIANTS.items() if _has_published(variant, triplets)]
+
+
+def find_variants(names: Sequence[str], triplets: pa.Table) -> list[Variant]:
+    """The variants of these names.
+
+    Raises:
+        InputError: an unknown name, or one that needs published decoys where there are none.
+    """
+    found = [VARIANTS.find(name) for name in names]
+    for variant in found:
+        if not _has_published(variant, triplets):
+            raise InputError(
+                f"variant {variant.name!r} needs the source's own decoys, which these files do not hold for every "
+                f"question; it can have: {', '.join(variants_of(triplets))}"
+            )
+    return found
+
+
+def _has_published(variant: Variant, triplets: pa.Table) -> bool:
+    """Whether every triplet comes with the decoys of the variant that nothing makes."""
+    columns = [method.column for _, method in map(methods().__getitem__, variant.sets) if method.take is None]
+    return all(
+        column in triplets.column_names and bool(pc.min(pc.list_value_length(triplets[column])).as_py())
+        for column in columns
+    )

@@ -1,1 +1,33 @@
-"""Making decoys: similar-question search, the three procedures, the filters and what stands in for missing ones."""
+"""Kinds of decoys and the variants that combine them, one declaration each, and the procedures that make them.
+
+Importing this package loads declarations only; kernels are loaded when decoys are made.
+"""
+
+from hf_vqa_mc.decoys.image_only_unresolvable import IMAGE_ONLY_UNRESOLVABLE
+from hf_vqa_mc.decoys.kind import ChoiceKind, Method, Variant
+from hf_vqa_mc.decoys.original import ORIGINAL
+from hf_vqa_mc.decoys.question_only_unresolvable import QUESTION_ONLY_UNRESOLVABLE
+from hf_vqa_mc.decoys.random_targets import RANDOM_TARGETS
+from hf_vqa_mc.decoys.target import TARGET
+from hf_vqa_mc.decoys.variants import PAPER_VARIANTS
+from hf_vqa_mc.listing import Listing
+
+__all__ = ["CHOICE_KINDS", "TARGET", "VARIANTS", "ChoiceKind", "Method", "Variant", "kind_number", "methods"]
+
+CHOICE_KINDS = Listing(
+    "choice kind", TARGET, ORIGINAL, IMAGE_ONLY_UNRESOLVABLE, QUESTION_ONLY_UNRESOLVABLE, RANDOM_TARGETS
+)
+"""In the order of the ClassLabel ``choice_kinds``, in which sets are made and stand in a row before it is shuffled."""
+
+VARIANTS = Listing("variant", *PAPER_VARIANTS)
+"""In the order in which they are built."""
+
+
+def methods() -> dict[str, tuple[ChoiceKind, Method]]:
+    """The sets of decoys by name, each with its kind."""
+    return {method.name: (kind, method) for kind in CHOICE_KINDS.values() for method in kind.methods}
+
+
+def kind_number(name: str) -> int:
+    """The integer of a kind in the column ``choice_kinds``."""
+    return list(CHOICE_KINDS).index(name)

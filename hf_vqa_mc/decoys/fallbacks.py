@@ -6,15 +6,14 @@ Random ones of the triplet's published decoys, then random ones of the targets m
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import FilterTables
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, stand_in
 from hf_vqa_mc.decoys.rng import purpose_hash, shuffled
-from hf_vqa_mc.decoys.workers import over_ranges
 
 N_FREQUENT = 10
 """Stand-ins come from the 10 most frequent targets (Sect. 5.1)."""
-_TRIPLETS_AT_A_GO = 4096
+_TRIPLETS_PER_TASK = 4096
 
 
 def take_fallbacks(
@@ -43,7 +42,7 @@ def take_fallbacks(
     """
     chance = purpose_hash(seed, f"fallback:{purpose}")
     arguments = (decoys, triplets, tables, *published, frequent, text_hashes, chance, wup)
-    over_ranges(_walk, len(decoys.picks), _TRIPLETS_AT_A_GO, *arguments)
+    over_ranges(_walk, len(decoys.picks), _TRIPLETS_PER_TASK, *arguments)
 
 
 @njit(cache=True, nogil=True)

@@ -1,146 +1,38 @@
 """QoU decoys: the targets of similar questions (Chao et al. 2018, Sect. 4.1).
 
-Who sees the question but not the image cannot tell which of them is meant. The targets of the N most similar triplets
-are offered one after the other until K pass the filters. Few are needed as a rule, so the neighbours are searched in
-rounds: first the triplets with the same words, then the 12 most similar bags of words, then more for those left over.
+The question alone does not tell which of them is correct.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from hf_vqa_mc.decoys.kind import ChoiceKind, Method
 
-from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import FilterTables
-from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, start_over, wants_more
-from hf_vqa_mc.decoys.question_groups import NO_GROUP, QuestionGroups
-from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
-from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
-from hf_vqa_mc.decoys.workers import over_ranges
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-_ROUNDS = (12, 64, 512)
-"""How many neighbouring groups are searched for before the last round, which takes N of them."""
-_GROUPS_AT_A_GO = 64
+    from hf_vqa_mc.decoys.decoy_set import DecoySet
+    from hf_vqa_mc.decoys.material import Material
 
 
-def take_question_decoys(
-    decoys: DecoySet,
-    pool: NDArray[np.int64],
-    groups: QuestionGroups,
-    triplets: Triplets,
-    tables: FilterTables,
-    n_similar: int,
-    progress: Callable[[int], None],
-    ties_seed: int | None = None,
+def _take(
+    decoys: "DecoySet", pool: "NDArray[np.int64]", material: "Material", progress: Callable[[int], None]
 ) -> None:
-    """Fills the sets of the triplets of a pool with targets of the pool's triplets that have similar questions.
+    from hf_vqa_mc.decoys.similar_targets import take_question_decoys
 
-    Args:
-        decoys: the sets, changed in place.
-        pool: the triplets that get decoys and give them, int64, ascending.
-        groups: their questions, grouped.
-        triplets: all triplets.
-        tables: what the filters look up.
-        n_similar: N, how many similar triplets are offered at the most.
-        progress: called with how many triplets are done.
-        ties_seed: triplets with equally similar questions are offered in the order of the dataset, or, with a seed, in
-            that order from a random place on, each triplet's own. In the order of the dataset all repetitions of a
-            question get the same decoys, and who knows the question can tell them from the other answers.
-    """
-    if not groups.size:
-        return
-    members = pool[groups.members]
-    short = np.zeros(len(decoys.found), np.bool_)
-    short[members] = True
-    everyone = np.arange(groups.size, dtype=np.int32)
-    nobody = Neighbours(np.empty((groups.size, 0), np.int32), np.empty((groups.size, 0)))
-    step = max(_GROUPS_AT_A_GO, groups.size // 64)
-    chance = None if ties_seed is None else purpose_hash(ties_seed, "qou ties")
-    context = (members, groups.member_starts, short, triplets, tables, n_similar, chance)
-    over_ranges(_walk, groups.size, step, decoys, everyone, nobody, *context, False)
-    index = SimilarQuestions(groups)
-    rounds = sorted({min(k, n_similar, groups.size - 1) for k in (*_ROUNDS, n_similar)} - {0})
-    for k in rounds:
-        incomplete = np.unique(groups.of_question[np.flatnonzero(short[pool])])
-        incomplete = incomplete[incomplete != NO_GROUP]
-        for queries, found in index.nearest(incomplete, k):
-            last = k == rounds[-1]
-            over_ranges(_walk, len(queries), _GROUPS_AT_A_GO, decoys, queries, found, *context, last)
-            progress(len(pool) - int(np.count_nonzero(short)))
-    progress(len(pool))
+    take_question_decoys(decoys, pool, material, progress)
 
 
-@njit(cache=True, nogil=True)
-def _walk(
-    first: int,
-    end_place: int,
-    decoys: DecoySet,
-    queries: NDArray[np.int32],
-    found: Neighbours,
-    members: NDArray[np.int64],
-    member_starts: NDArray[np.int64],
-    short: NDArray[np.bool_],
-    triplets: Triplets,
-    tables: FilterTables,
-    n_similar: int,
-    chance: np.uint64 | None,
-    last: bool,
-) -> None:
-    """Offers the members of a query's own group and of its neighbours to all members of the group that are short."""
-    k = found.groups.shape[1]
-    walk = new_walk(decoys, tables)
-    for place in range(first, end_place):
-        own = queries[place]
-        cosines = found.cosines[place]
-        usable = k
-        if not last:  # who else has the last one's cosine is not known yet
-            while usable > 0 and cosines[usable - 1] == cosines[k - 1]:
-                usable -= 1
-        for triplet in members[member_starts[own] : member_starts[own + 1]]:
-            if not short[triplet]:
-                continue
-            start_over(decoys, triplet)
-            alike = members[member_starts[own] : member_starts[own + 1]]
-            alike = _from_a_place(alike, n_similar, chance, triplets.hashes[triplet])
-            n_taken = offer_targets(decoys, triplet, alike, triplets, walk, 0, tables, n_similar)
-            start = 0
-            while start < usable and wants_more(decoys, triplet, n_similar):
-                end = start + 1
-                while end < usable and cosines[end] == cosines[start]:
-                    end += 1
-                alike = _members_in_order(found.groups[place, start:end], members, member_starts)
-                alike = _from_a_place(alike, n_similar, chance, triplets.hashes[triplet])
-                n_taken = offer_targets(decoys, triplet, alike, triplets, walk, n_taken, tables, n_similar)
-                start = end
-            short[triplet] = wants_more(decoys, triplet, n_similar)
-
-
-@njit(cache=True)
-def _from_a_place(
-    alike: NDArray[np.int64], n_similar: int, chance: np.uint64 | None, triplet_hash: np.uint64
-) -> NDArray[np.int64]:
-    """The same, or from a random place on and then from the first, as many as can be considered and one."""
-    if chance is None:
-        return alike
-    place = below(draw(chance, triplet_hash, len(alike)), len(alike))
-    some = min(len(alike), n_similar + 1)
-    return np.concatenate((alike[place : place + some], alike[: max(0, some - (len(alike) - place))]))
-
-
-@njit(cache=True)
-def _members_in_order(
-    groups: NDArray[np.int32], members: NDArray[np.int64], member_starts: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """The members of equally similar groups, in the order of the dataset."""
-    if len(groups) == 1:
-        return members[member_starts[groups[0]] : member_starts[groups[0] + 1]]
-    total = 0
-    for group in groups:
-        total += member_starts[group + 1] - member_starts[group]
-    together = np.empty(total, np.int64)
-    end = 0
-    for group in groups:
-        for i in range(member_starts[group], member_starts[group + 1]):
-            together[end] = members[i]
-            end += 1
-    return np.sort(together)
+QUESTION_ONLY_UNRESOLVABLE = ChoiceKind(
+    name="qou",
+    label="QoU",
+    colour="#8a4fb0",
+    dark_colour="#c79be6",
+    definition="correct answers to similar questions about other images",
+    fits="they fit the question",
+    card="**QoU**, question only unresolvable: correct answers to *similar questions about other images*. They all "
+    "fit the\n  question; one has to look at the image.",
+    shortage="too few questions are similar, or their words have no vectors. A pool or other word vectors may help.",
+    methods=(Method(name="qou", label="QoU", take=_take, column="qou_decoys", needs_word_vectors=True),),
+)

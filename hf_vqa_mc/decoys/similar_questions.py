@@ -18,10 +18,9 @@ from numba import uintp
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.decoys.question_groups import QuestionGroups
-from hf_vqa_mc.decoys.workers import over_ranges
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 LANES = 256

@@ -2,12 +2,16 @@
 
 from typing import Any
 
+from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.hub.markdown import plain, table
-from hf_vqa_mc.schema import CHOICE_KINDS
 
 HELD_OUT = "held_out"
 """Names the training images on which the checkpoint was chosen where no split does."""
-KINDS = {"orig": "published", "iou": "IoU", "qou": "QoU", "random": "random"}
+
+
+def kind_label(name: str) -> str:
+    """The adjective of a kind of choices; its name where it is not one of ours."""
+    return CHOICE_KINDS[name].label if name in CHOICE_KINDS and name != TARGET.name else name
 
 
 def results(measured: list[tuple[str, Any]]) -> str:
@@ -35,12 +39,12 @@ def decoys(split: str, figures: dict[str, Any]) -> str:
     if not chosen:
         return ""
     rows = [
-        [plain(KINDS.get(kind, kind)), percent(share), percent(offered[kind]) if kind in offered else ""]
+        [plain(kind_label(kind)), percent(share), percent(offered[kind]) if kind in offered else ""]
         for kind, share in chosen.items()
     ]
-    wrong = {kind: share for kind, share in chosen.items() if kind != CHOICE_KINDS[0] and share > 0}
+    wrong = {kind: share for kind, share in chosen.items() if kind != TARGET.name and share > 0}
     told = ", ".join(
-        f"{percent(share / sum(wrong.values()))} are {plain(KINDS.get(kind, kind))} decoys"
+        f"{percent(share / sum(wrong.values()))} are {plain(kind_label(kind))} decoys"
         for kind, share in sorted(wrong.items(), key=lambda item: -item[1])
     )
     said = f"On {split}, of its wrong answers {told}." if told else f"On {split}, none."

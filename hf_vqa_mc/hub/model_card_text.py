@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
 
-from hf_vqa_mc.dataset.card_text import PAPER, VARIANTS
+from hf_vqa_mc.dataset.card_text import PAPER
+from hf_vqa_mc.decoys import VARIANTS, methods
 from hf_vqa_mc.hub.markdown import block, code, link, one_line, plain, table
 from hf_vqa_mc.hub.model_card_results import HELD_OUT, decoys, question_types, results
 from hf_vqa_mc.hub.training_record import Record
@@ -23,10 +24,6 @@ MODELS = {
     "comes of it joins question and candidate answer in one hidden layer",
 }
 AVERAGING = MODELS.keys() - {"hiecoatt"}
-EXPLAINED = {
-    "iou": "IoU decoys are correct answers to other questions about the same image",
-    "qou": "QoU decoys are correct answers to similar questions about other images",
-}
 TOLD_ELSEWHERE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from"}
 """Settings that are no part of the table: places on a machine, and what other paragraphs tell."""
 
@@ -104,8 +101,8 @@ def _trained_on(record: Record) -> str:
     return _sentences(
         [
             f"Trained{by} on {', '.join(filter(None, on))}" if any(on) else f"Trained{by}" if by else "",
-            f"Its questions have as choices the target and {VARIANTS[variant]}" if variant else "",
-            *(text for kind, text in EXPLAINED.items() if variant == "all" or kind in variant.split("_")),
+            f"Its questions have as choices the target and {VARIANTS[variant].description}" if variant else "",
+            *_explained(variant),
             f"Questions: {', '.join(rows)}" if rows else "",
             f"The checkpoint was chosen on {_chosen_on(record)}" if _chosen_on(record) else "",
             f"It began with the weights of {code(_checkpoint_name(started['name']))}"
@@ -114,6 +111,13 @@ def _trained_on(record: Record) -> str:
             else "",
         ]
     )
+
+
+def _explained(variant: str) -> list[str]:
+    """What the kinds of decoys of a variant are."""
+    sets = VARIANTS[variant].sets if variant else ()
+    kinds = dict.fromkeys(methods()[name][0] for name in sets)
+    return [f"{kind.legend} are {kind.definition}" for kind in kinds if kind.definition]
 
 
 def _checkpoint_name(name: str) -> str:

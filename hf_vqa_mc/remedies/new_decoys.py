@@ -10,10 +10,11 @@ import pyarrow as pa
 from hf_vqa_mc.benchmarks import Benchmark
 from hf_vqa_mc.dataset.decoy_sets import make_sets
 from hf_vqa_mc.dataset.ingredients import sentences
-from hf_vqa_mc.dataset.prepared import Material
-from hf_vqa_mc.dataset.recipes import RECIPES, Recipe
 from hf_vqa_mc.dataset.rows import Arrangement, Choices
-from hf_vqa_mc.dataset.settings import Settings
+from hf_vqa_mc.dataset.variants import needs_word_vectors
+from hf_vqa_mc.decoys import VARIANTS, Variant
+from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.donors import Donors, images_in_common
@@ -23,8 +24,6 @@ from hf_vqa_mc.schema import TRIPLETS
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
-VARIANTS = ("iou_qou", "iou", "qou", "all")
-"""Variants of a remedy; ``all`` also keeps the published decoys."""
 _COUNTED, _OTHERS = "train", "test"
 """Splits of the triplet table: rows whose targets are counted for the most frequent ones, and all others."""
 
@@ -45,7 +44,7 @@ def give_new_decoys(
 
     Args:
         benchmark: with its targets.
-        variant: one of ``VARIANTS``.
+        variant: a variant with ``remedies`` of ``decoys.VARIANTS``.
         word_vectors: as ``load_word_vectors`` takes it, for QoU decoys.
         settings: of the method.
         donors: further answers that may become decoys.
@@ -56,17 +55,17 @@ def give_new_decoys(
             IoU decoys.
     """
     check_remedy(variant, word_vectors)
-    recipe = RECIPES[variant]
+    recipe = VARIANTS[variant]
     donors = donors or Donors.none()
     if "iou" in recipe.sets:
         _check_images(benchmark, donors)
     triplets = _triplets(benchmark, donors)
     vectors = _vectors(word_vectors, recipe, triplets, settings, progress)
-    material = Material.of(triplets, settings, skip_same_question=True)
-    made = make_sets([recipe], material, vectors, settings, progress)
+    material = Material.of(triplets, settings, vectors, skip_same_question=True)
+    made = make_sets([recipe], material, progress)
     choices = Choices(recipe, made, material)
     placed = all(split.placed for split in benchmark.splits.values())
-    arrangement = Arrangement(recipe, choices, material, settings.seed, target_first=not placed)
+    arrangement = Arrangement(recipe, choices, material, target_first=not placed)
     origins = _origins(benchmark, donors)
     splits, first, unchanged = {}, 0, 0
     for name, split in benchmark.splits.items():
@@ -85,9 +84,10 @@ def give_new_decoys(
 
 def check_remedy(variant: str, word_vectors: str | None) -> None:
     """Raise InputError unless the variant exists and word vectors are named where it needs them."""
-    if variant not in VARIANTS:
-        raise unknown_name("variant", variant, VARIANTS)
-    if word_vectors is None and "qou" in RECIPES[variant].sets:
+    known = [name for name, declared in VARIANTS.items() if declared.remedies]
+    if variant not in known:
+        raise unknown_name("variant", variant, known)
+    if word_vectors is None and needs_word_vectors([VARIANTS[variant]]):
         raise InputError(
             "QoU decoys need word vectors; name them: --word-vectors FILE (word2vec, GloVe or .kv), a gensim-data "
             "name, or corpus to train them on the benchmark's own text"
@@ -153,9 +153,9 @@ def _triplets(benchmark: Benchmark, donors: Donors) -> pa.Table:
 
 
 def _vectors(
-    name: str | None, recipe: Recipe, triplets: pa.Table, settings: Settings, progress: Progress
+    name: str | None, recipe: Variant, triplets: pa.Table, settings: Settings, progress: Progress
 ) -> WordVectors | None:
-    if name is None or "qou" not in recipe.sets:
+    if name is None or not needs_word_vectors([recipe]):
         return None
     progress("reading word vectors", 0, 1)
     vectors = load_word_vectors(name, partial(sentences, triplets), settings.seed)

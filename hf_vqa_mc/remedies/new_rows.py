@@ -13,8 +13,8 @@ from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.benchmarks.label_forms import ByPlace
 from hf_vqa_mc.benchmarks.layouts import PlacedLayout
 from hf_vqa_mc.dataset.rows import Arrangement
+from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.schema import CHOICE_KINDS, ChoiceKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class NewRows:
     rows: pa.Table
     """``benchmarks.ROWS``"""
     kinds: pa.ListArray
-    """(rows,) of each choice, a name of ``schema.CHOICE_KINDS``"""
+    """(rows,) of each choice, a name of ``decoys.CHOICE_KINDS``"""
     fallback: pa.ListArray
     """(rows,) whether each choice is a fallback for a decoy that could not be found"""
     origins: pa.ListArray
@@ -45,7 +45,7 @@ def new_rows(split: Split, arrangement: Arrangement, rows: NDArray[np.int64], or
     made = arrangement.columns(rows)
     donors = arrangement.donors(rows)
     lonely = pc.list_value_length(made["choices"]).to_numpy() < 2
-    kinds = pa.array(CHOICE_KINDS).take(made["choice_kinds"].flatten())
+    kinds = pa.array(list(CHOICE_KINDS)).take(made["choice_kinds"].flatten())
     described = _choice_origins(made, donors, origins)
     columns = {
         "choices": made["choices"],
@@ -80,7 +80,7 @@ def _choice_origins(made: Mapping[str, pa.Array], donors: pa.ListArray, origins:
     numbers = donors.flatten().to_numpy()
     from_donor = origins.take(pa.array(np.maximum(numbers, 0)))
     fallback = made["choice_fallback"].flatten()
-    is_target = pc.equal(made["choice_kinds"].flatten(), int(ChoiceKind.TARGET))
+    is_target = pc.equal(made["choice_kinds"].flatten(), kind_number(TARGET.name))
     cases = pc.make_struct(is_target, fallback, pa.array(numbers == MISSING))
     return pc.case_when(cases, "target", "fall-back", "published", from_donor)
 
@@ -106,7 +106,7 @@ def written_rows(benchmark: Benchmark, split: Split, made: NewRows, most: int) -
     columns = {"choice_kinds": made.kinds, "choice_fallback": made.fallback, "choice_origins": made.origins}
     for name, column in columns.items():
         if name == "choice_kinds" and numbered:
-            numbers = pc.index_in(column.flatten(), pa.array(CHOICE_KINDS)).cast(pa.int64())
+            numbers = pc.index_in(column.flatten(), pa.array(list(CHOICE_KINDS))).cast(pa.int64())
             column = pa.ListArray.from_arrays(column.offsets, numbers)
         index = table.schema.get_field_index(name)
         if index < 0:

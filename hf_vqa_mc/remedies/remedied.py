@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.benchmarks import Benchmark, write_benchmark
-from hf_vqa_mc.dataset.recipes import Recipe
 from hf_vqa_mc.dataset.rows import Choices
+from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.remedies.donors import Donors, images_in_common
 
@@ -43,7 +43,7 @@ def image_ids(benchmark: Benchmark) -> pa.ChunkedArray:
 
 def decoy_statistics(
     variant: str,
-    recipe: Recipe,
+    declared: Variant,
     benchmark: Benchmark,
     choices: Choices,
     made: Mapping[str, Any],
@@ -53,8 +53,8 @@ def decoy_statistics(
     """What was found for the benchmark's own rows.
 
     Args:
-        variant: name of the recipe.
-        recipe: the sets of decoys.
+        variant: name of the declared.
+        declared: the sets of decoys.
         benchmark: as published.
         choices: of all triplets, those of the benchmark's rows first.
         made: the sets by name.
@@ -64,8 +64,8 @@ def decoy_statistics(
     lengths = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
     n_rows = sum(map(len, lengths))
     decoys = {}
-    for name in recipe.sets:
-        view = made[name].view(recipe)
+    for name in declared.sets:
+        view = made[name].view(declared)
         found, fallback = view.picks[:n_rows] != MISSING, view.fallback[:n_rows]
         decoys[name] = {
             "wanted": found.size,
@@ -110,16 +110,17 @@ def _pruned(statistics: dict[str, Any]) -> list[str]:
 def _replaced(statistics: dict[str, Any]) -> list[str]:
     sizes = " or ".join(statistics["choices"])
     before = " or ".join(statistics["choices_before"])
-    lines = [f"Choices are the target and {_KINDS[statistics['variant']]}: {sizes} a row; before: {before}."]
+    kinds = VARIANTS[statistics["variant"]].description
+    lines = [f"Choices are the target and {kinds}: {sizes} a row; before: {before}."]
     for name, found in statistics["decoys"].items():
-        kind = _NAMES.get(name, name)
+        kind, _ = methods()[name]
         rest = f"; {found['missing']:,} are missing" if found["missing"] else ""
         lines.append(
-            f"{kind}: {found['found']:,} of {found['wanted']:,} decoys are of this kind, {found['fallbacks']:,} are "
-            f"fallbacks for others that could not be found{rest}."
+            f"{kind.label}: {found['found']:,} of {found['wanted']:,} decoys are of this kind, {found['fallbacks']:,} "
+            f"are fallbacks for others that could not be found{rest}."
         )
         if found["fallbacks"] > MOSTLY * found["wanted"]:
-            lines.append(f"So most {kind} decoys are fallbacks: {_ADVICE.get(name, '')}")
+            lines.append(f"So most {kind.legend} are fallbacks: {kind.shortage}")
     donors = statistics["donors"]
     if donors["given"]:
         lines.append(
@@ -135,16 +136,3 @@ def _replaced(statistics: dict[str, Any]) -> list[str]:
             f"{statistics['rows_left_as_published']:,} rows keep their published choices: no decoy was found."
         )
     return lines
-
-
-_NAMES = {"iou": "IoU", "qou": "QoU", "orig": "published"}
-_KINDS = {
-    "iou": "IoU decoys",
-    "qou": "QoU decoys",
-    "iou_qou": "IoU and QoU decoys",
-    "all": "published, IoU and QoU decoys",
-}
-_ADVICE = {
-    "iou": "its images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
-    "qou": "too few questions are similar, or their words have no vectors. A pool or other word vectors may help.",
-}

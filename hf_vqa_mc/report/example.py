@@ -2,30 +2,26 @@
 
 from dataclasses import dataclass
 
+from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.schema import CHOICE_KINDS
-
-KIND_NAMES = {
-    "orig": "original decoys",
-    "iou": "IoU decoys: they fit the image",
-    "qou": "QoU decoys: they fit the question",
-    "random": "random decoys",
-    "": "decoys",
-    "stand-in": "stand-ins: no such decoy was found",
-    "target": "correct answer",
-}
-"""Sets of choices, in the order of the paper's Figure 2 (decoys first), and what a page calls them."""
-
 
 STAND_IN = "fall-back"
-"""The origin of a choice that was taken for want of a decoy of its kind, as a remedy's ``choice_origins`` tells it."""
-IN_PLACE_OF = {
-    "orig": "stand-in for an original decoy",
-    "iou": "stand-in for an IoU decoy",
-    "qou": "stand-in for a QoU decoy",
-    "random": "stand-in for a random decoy",
-}
-"""What is said of a stand-in, by the kind that it should have been."""
+"""The origin of a choice that replaces a decoy that could not be found, as in a remedy's ``choice_origins``."""
+
+
+def kind_legends() -> dict[str, str]:
+    """Sets of choices in the order of the paper's Figure 2 (decoys first), and their headings."""
+    legends = {name: ": ".join(filter(None, [kind.legend, kind.fits])) for name, kind in CHOICE_KINDS.items()}
+    target = legends.pop(TARGET.name)
+    return {**legends, "": "decoys", "stand-in": "stand-ins: no such decoy was found", TARGET.name: target}
+
+
+def _in_place_of(name: str) -> str:
+    """What is said of a stand-in, by the kind that it should have been."""
+    if name not in CHOICE_KINDS:
+        return "stand-in"
+    label = CHOICE_KINDS[name].label
+    return f"stand-in for {'an' if label[0] in 'AEIOaeio' else 'a'} {label} decoy"
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ class Example:
     label: int
     """index of the target in ``choices``"""
     kinds: list[str]
-    """of each choice, names of `schema.CHOICE_KINDS`; empty where the benchmark has none"""
+    """of each choice, names of `decoys.CHOICE_KINDS`; empty where the benchmark has none"""
     origins: list[str]
     """where each choice is from, such as the question that it answers, or ``STAND_IN``; "" or an empty list where
     nothing is known"""
@@ -74,7 +70,7 @@ class Example:
                 )
 
     def kind(self, place: int) -> str:
-        """Which set a choice is of: a key of ``KIND_NAMES``; stand-ins are of none but their own."""
+        """Which set a choice is of: a key of `kind_legends`; stand-ins are of none but their own."""
         if place == self.label:
             return "target"
         return "stand-in" if self._told(place) == STAND_IN else self._set(place)
@@ -84,14 +80,14 @@ class Example:
         told = self._told(place)
         if place == self.label:
             return "" if told in ("target", STAND_IN) else told
-        return IN_PLACE_OF.get(self._set(place), "stand-in") if told == STAND_IN else told
+        return _in_place_of(self._set(place)) if told == STAND_IN else told
 
     def _told(self, place: int) -> str:
         return self.origins[place] if self.origins else ""
 
     def _set(self, place: int) -> str:
         kind = self.kinds[place] if self.kinds else ""
-        return kind if kind in CHOICE_KINDS and kind != "target" else ""
+        return kind if kind in CHOICE_KINDS and kind != TARGET.name else ""
 
 
 def letter(place: int) -> str:
@@ -104,8 +100,8 @@ def letter(place: int) -> str:
 
 
 def by_kind(example: Example) -> list[tuple[str, list[int]]]:
-    """The places of a question's choices, set by set, in the order of ``KIND_NAMES``."""
-    sets: dict[str, list[int]] = {kind: [] for kind in KIND_NAMES}
+    """The places of a question's choices, set by set, in the order of `kind_legends`."""
+    sets: dict[str, list[int]] = {kind: [] for kind in kind_legends()}
     for place in range(len(example.choices)):
         sets[example.kind(place)].append(place)
     return [(kind, places) for kind, places in sets.items() if places]

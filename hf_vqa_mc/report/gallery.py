@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from hf_vqa_mc.report.example import KIND_NAMES, Example, letter
+from hf_vqa_mc.report.example import Example, kind_legends, letter
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.report.thumbnails import picture_values
 
@@ -27,7 +27,7 @@ def gallery(examples: Sequence[Example], after: Sequence[Example] = ()) -> dict[
         shown.append(_card(example) | {"before": _choices(example), "after": _choices(partner) if partner else None})
     for example in later.values():
         shown.append(_card(example) | {"before": None, "after": _choices(example)})
-    return {"examples": shown, "sides": 2 if after else 1, "kinds": KIND_NAMES}
+    return {"examples": shown, "sides": 2 if after else 1, "kinds": kind_legends()}
 
 
 def _card(example: Example) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hf_vqa_mc.report.example import KIND_NAMES, Example, by_kind
+from hf_vqa_mc.report.example import Example, by_kind, kind_legends
 from hf_vqa_mc.report.gallery import ORIGIN, TYPE, choice_values
 from hf_vqa_mc.report.page import rendered
 from hf_vqa_mc.report.plain_text import count, percent, plain
@@ -40,7 +40,11 @@ def _card(example: Example) -> dict[str, Any]:
         **picture_values(example.image, SIDE),
         "about": [text for text in about if text],
         "sets": [
-            {"kind": kind, "name": KIND_NAMES[kind], "choices": [choice_values(example, index) for index in indices]}
+            {
+                "kind": kind,
+                "name": kind_legends()[kind],
+                "choices": [choice_values(example, index) for index in indices],
+            }
             for kind, indices in by_kind(example)
         ],
     }

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.report.example import Example, by_kind, letter
 from hf_vqa_mc.report.plain_text import plain
@@ -25,15 +26,6 @@ MOST_CHOICES = 18
 """Of a set; VQA's own decoys are 17."""
 DOTS_PER_INCH = 150
 INK, SOFT, RIGHT, WRONG = "#1e252e", "#5c6673", "#2f7d4f", "#b3372f"
-COLOURS = {
-    "target": RIGHT, "orig": "#6b7480", "iou": "#2d66b1", "qou": "#8a4fb0", "random": "#9a6b16", "": SOFT,
-    "stand-in": SOFT,
-}  # fmt: skip
-TITLES = {
-    "target": "correct answer", "orig": "original decoys", "iou": "IoU decoys", "qou": "QoU decoys",
-    "random": "random decoys", "": "decoys", "stand-in": "stand-ins: no such decoy found",
-}  # fmt: skip
-
 Line = tuple[str, str, str, float]
 """Text, colour, weight, and how far it is set in, in inches."""
 
@@ -82,7 +74,8 @@ def _lines(example: Example) -> list[Line]:
     for kind, places in by_kind(example):
         lines.append(("", SOFT, "normal", 0.0))
         more = f" (of {len(places):,})" if len(places) > MOST_CHOICES else ""
-        lines.append((TITLES[kind] + more, COLOURS[kind], "bold", 0.0))
+        heading, colour = _heading(kind)
+        lines.append((heading + more, colour, "bold", 0.0))
         for place in _drawn(example, places):
             mark, colour, weight = "", INK, "bold" if kind == "target" else "normal"
             if place == example.picked:
@@ -93,6 +86,13 @@ def _lines(example: Example) -> list[Line]:
                 start = f"{letter(place)}  " if number == 0 else "    "
                 lines.append((f"{start}{text}{mark if number == 0 else ''}", colour, weight, 0.06))
     return lines
+
+
+def _heading(kind: str) -> tuple[str, str]:
+    """Heading of a set of choices, and its colour."""
+    if kind in CHOICE_KINDS:
+        return CHOICE_KINDS[kind].legend, CHOICE_KINDS[kind].colour
+    return ("stand-ins: no such decoy found" if kind else "decoys"), SOFT
 
 
 def _drawn(example: Example, places: Sequence[int]) -> list[int]:

@@ -8,8 +8,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.schema import CHOICE_KINDS
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
 from hf_vqa_mc.scoring.statistics import mean_by, standard_error
 
@@ -152,9 +152,9 @@ def _kind_name(asked: Questions, row: int, kind: object) -> str:
     if isinstance(kind, str):
         return kind
     if isinstance(kind, int) and is_whole(kind) and 0 <= kind < len(CHOICE_KINDS):
-        return CHOICE_KINDS[kind]
+        return list(CHOICE_KINDS)[kind]
     raise asked.wrong(row, "choice_kinds", f"names, or numbers of {', '.join(CHOICE_KINDS)}")
 
 
 def _kind_order(name: str) -> tuple[int, str]:
-    return (CHOICE_KINDS.index(name) if name in CHOICE_KINDS else len(CHOICE_KINDS), name)
+    return (list(CHOICE_KINDS).index(name) if name in CHOICE_KINDS else len(CHOICE_KINDS), name)

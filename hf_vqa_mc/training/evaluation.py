@@ -10,11 +10,11 @@ import torch
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
+from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.candidate_head import in_threads
 from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
-from hf_vqa_mc.schema import CHOICE_KINDS
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.training.inputs import Inputs
 from hf_vqa_mc.training.questions import NONE, Questions
@@ -51,7 +51,8 @@ class Picked:
     def results(self) -> dict[str, Any]:
         """The figures of `scoring.mc_accuracy`, standard errors clustered by image, and the number of questions."""
         asked = self.questions
-        told = [[CHOICE_KINDS[kind] for kind in kinds if kind != NONE] for kinds in asked.kinds.tolist()]
+        names = list(CHOICE_KINDS)
+        told = [[names[kind] for kind in kinds if kind != NONE] for kinds in asked.kinds.tolist()]
         scored: Mapping[str, Any] = mc_accuracy(
             self.places.tolist(),
             asked.labels.tolist(),

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.dataset.loading import check_has_choices, load_splits
+from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.schema import CHOICE_KINDS, QUESTIONS, checked_rows
+from hf_vqa_mc.schema import QUESTIONS, checked_rows
 
 NONE = -1
 """Stands where a row has no such choice."""

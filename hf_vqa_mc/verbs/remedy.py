@@ -178,7 +178,7 @@ def run_remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.audits import ProbeSettings
     from hf_vqa_mc.audits import audit as audit_benchmark
     from hf_vqa_mc.benchmarks import check_output
-    from hf_vqa_mc.dataset.settings import Settings
+    from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.io.progress import prefixed
     from hf_vqa_mc.remedies import check_remedy, give_new_decoys, prune, read_donors
     from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit

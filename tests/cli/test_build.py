@@ -241,7 +241,7 @@ def test_every_parameter_of_the_method_has_its_default_in_the_help():
     from dataclasses import fields
 
     from hf_vqa_mc.cli.build import build as command
-    from hf_vqa_mc.dataset import Settings
+    from hf_vqa_mc.decoys.settings import Settings
 
     parameters = inspect.signature(command).parameters
     for field in fields(Settings):

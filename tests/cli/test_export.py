@@ -43,7 +43,7 @@ def question_file(tmp_path):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A folder of vqa-mc build with random decoys of COCO-QA."""
-    from hf_vqa_mc.dataset import build_dataset
+    from hf_vqa_mc.dataset.build import build_dataset
 
     folder = tmp_path_factory.mktemp("built")
     raw_files.cocoqa(folder / "cocoqa")

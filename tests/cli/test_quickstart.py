@@ -157,7 +157,7 @@ def test_a_second_run_tells_of_the_new_rows(quickstart):
 
 
 def test_another_source_in_the_folder_stays(quickstart, tmp_path):
-    from hf_vqa_mc.dataset import build_dataset
+    from hf_vqa_mc.dataset.build import build_dataset
 
     build_dataset("cocoqa", data_dir=raw_files.cocoqa(tmp_path / "cocoqa"), output="vqa_mc", variants=["iou"])
     code, out, err = quickstart("--no-train")

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A folder with vqa_mc, built of COCO-QA and VQA."""
-    from hf_vqa_mc.dataset import build_dataset
+    from hf_vqa_mc.dataset.build import build_dataset
 
     folder = tmp_path_factory.mktemp("built")
     with warnings.catch_warnings():

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 from PIL import Image
 
-from hf_vqa_mc.schema import MULTIPLE_CHOICE, ChoiceKind
+from hf_vqa_mc.decoys import kind_number
+from hf_vqa_mc.schema import MULTIPLE_CHOICE
 
 ABOUT = {
     "title": "Made-up QA",
@@ -25,8 +26,8 @@ MADE_WITH = {
     "word_vectors": {"name": "glove.txt", "sha256": "ab" * 32, "dim": 100},
     "settings": {"decoys_per_set": 3, "seed": 0},
 }
-KINDS = {"iou": [ChoiceKind.IOU] * 3, "qou": [ChoiceKind.QOU] * 3,
-         "iou_qou": [ChoiceKind.IOU] * 3 + [ChoiceKind.QOU] * 3}  # fmt: skip
+KINDS = {"iou": [kind_number("iou")] * 3, "qou": [kind_number("qou")] * 3,
+         "iou_qou": [kind_number("iou")] * 3 + [kind_number("qou")] * 3}  # fmt: skip
 ROWS = {"train": 40, "test": 20}
 IMAGES_PER_SPLIT = 8
 
@@ -54,7 +55,7 @@ def made_variants(*names: str, seed: int = 0, rows: dict[str, int] | None = None
 def made_rows(name: str, split: str, n: int, seed: int = 0) -> pa.Table:
     """Rows of one split; every image is asked about several times, image 0 in each split."""
     chance = Random(f"{name} {split} {seed}")
-    kinds = [ChoiceKind.TARGET, *KINDS[name]]
+    kinds = [kind_number("target"), *KINDS[name]]
     rows = []
     for position in range(n):
         order = chance.sample(range(len(kinds)), len(kinds))
@@ -67,7 +68,7 @@ def made_rows(name: str, split: str, n: int, seed: int = 0) -> pa.Table:
                 "choices": [f"answer {chance.randrange(100_000):05d}" for _ in order],
                 "label": order.index(0),
                 "choice_kinds": [kinds[place] for place in order],
-                "choice_fallback": [position % 2 == 0 and kinds[place] == ChoiceKind.IOU for place in order],
+                "choice_fallback": [position % 2 == 0 and kinds[place] == kind_number("iou") for place in order],
                 "answers": ["yes", "no"],
                 "question_type": "what",
                 "answer_type": "",

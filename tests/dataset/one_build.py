@@ -6,9 +6,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from hf_vqa_mc.dataset import Settings, build_dataset, folder
+from hf_vqa_mc.dataset import folder
+from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.image_files import find_images
+from hf_vqa_mc.decoys.settings import Settings
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 from tests.killed import PUBLISHING, die_after, die_publishing, started
 

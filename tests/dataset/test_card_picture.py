@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from hf_vqa_mc.dataset import build_dataset
+from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.dataset.card_picture import put_picture
 from hf_vqa_mc.errors import InputError
 from tests.dataset import raw_files

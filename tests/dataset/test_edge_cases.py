@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hf_vqa_mc.dataset import RECIPES, Settings
-from hf_vqa_mc.schema import ChoiceKind
+from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.settings import Settings
 from tests.decoys.literal_method import Choice
 from tests.decoys.small_worlds import build, decoys, random_vectors, shown, triplet
 
@@ -17,10 +17,10 @@ GENERATED = ["iou", "qou", "iou_qou", "random_uniform", "random_frequency"]
 
 def test_one_triplet_alone_keeps_its_target_and_the_statistics_say_what_is_missing() -> None:
     for name, variant in build([triplet(0, "what color", "red")], GENERATED, VECTORS).items():
-        assert shown(variant) == {"train": [[Choice("red", ChoiceKind.TARGET)]]}
+        assert shown(variant) == {"train": [[Choice("red", "target")]]}
         assert variant.statistics["rows"] == {"train": 1}
         assert variant.statistics["choices_per_row"] == {"train": {"1": 1}}
-        for kind in RECIPES[name].sets:
+        for kind in VARIANTS[name].sets:
             figures = variant.statistics["fallbacks"][kind]
             assert figures["missing"] == figures["choices"] == sum(figures["why"].values())
             assert figures["why"]["no candidates"] == figures["missing"]
@@ -29,7 +29,7 @@ def test_one_triplet_alone_keeps_its_target_and_the_statistics_say_what_is_missi
 
 def test_one_triplet_with_published_decoys_falls_back_on_them() -> None:
     alone = triplet(0, "what color", "red", orig_decoys=["blue", "Red.", "dark red", "kite", "pizza"])
-    built = build([alone], list(RECIPES), VECTORS)
+    built = build([alone], list(VARIANTS), VECTORS)
     assert sorted(c.text for c in shown(built["orig"])["train"][0]) == sorted(["red", *alone["orig_decoys"]])
     for name in ("iou", "qou"):
         (row,) = decoys(built[name]).values()
@@ -37,8 +37,8 @@ def test_one_triplet_with_published_decoys_falls_back_on_them() -> None:
         assert len(row) == 3
     combined = decoys(built["iou_qou"])["q0"]
     assert sorted(c.text for c in combined) == ["blue", "kite", "pizza"], "the sets share what there is"
-    assert Counter(c.kind for c in combined) == {ChoiceKind.IOU: 3}
-    assert [c.kind for c in decoys(built["all"])["q0"]] == [ChoiceKind.ORIG] * 5, "nothing is left to fall back on"
+    assert Counter(c.kind for c in combined) == {"iou": 3}
+    assert [c.kind for c in decoys(built["all"])["q0"]] == ["orig"] * 5, "nothing is left to fall back on"
 
 
 def test_an_image_with_one_question_has_fall_backs_from_the_ten_most_frequent_targets() -> None:

@@ -14,9 +14,9 @@ import pytest
 from datasets import load_dataset
 from PIL import Image
 
-from hf_vqa_mc.dataset import shards, with_images
+from hf_vqa_mc.dataset import shards
 from hf_vqa_mc.dataset.folder import write_folder
-from hf_vqa_mc.dataset.image_column import origin
+from hf_vqa_mc.dataset.image_column import origin, with_images
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP, StoredImages, image_address, stored_images
 from hf_vqa_mc.errors import InputError

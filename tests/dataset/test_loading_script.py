@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from datasets import load_dataset
 
-from hf_vqa_mc.dataset import build_dataset
+from hf_vqa_mc.dataset.build import build_dataset
 
 ROOT = Path(__file__).parents[2]
 

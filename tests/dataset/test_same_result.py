@@ -8,9 +8,9 @@ from typing import Any
 import numba
 import pytest
 
-from hf_vqa_mc.dataset import Settings, Variant
-from hf_vqa_mc.decoys import workers
-from hf_vqa_mc.schema import ChoiceKind
+from hf_vqa_mc import compiled
+from hf_vqa_mc.dataset.variants import BuiltVariant
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.normalisation import comparable
 from tests.decoys.small_worlds import build, decoys, random_vectors, triplet
 
@@ -45,8 +45,8 @@ def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     def over_small_ranges(kernel: Any, size: int, step: int, *arguments: object) -> None:
         over_ranges(kernel, size, max(1, step // 500), *arguments)
 
-    over_ranges = workers.over_ranges
-    for module in ("fallbacks", "image_only_unresolvable", "question_only_unresolvable", "random_targets"):
+    over_ranges = compiled.over_ranges
+    for module in ("fallbacks", "same_image", "similar_targets", "random_draws"):
         monkeypatch.setattr(f"hf_vqa_mc.decoys.{module}.over_ranges", over_small_ranges)
 
 
@@ -58,7 +58,7 @@ def one_thread() -> Iterator[None]:
     numba.set_num_threads(before)
 
 
-def assert_same(found: dict[str, Variant], expected: dict[str, Variant]) -> None:
+def assert_same(found: dict[str, BuiltVariant], expected: dict[str, BuiltVariant]) -> None:
     assert found.keys() == expected.keys()
     for name, variant in found.items():
         assert variant.splits == expected[name].splits
@@ -66,28 +66,28 @@ def assert_same(found: dict[str, Variant], expected: dict[str, Variant]) -> None
 
 
 @pytest.fixture(scope="module")
-def first_build() -> dict[str, Variant]:
+def first_build() -> dict[str, BuiltVariant]:
     return build(many_triplets(), NAMES, VECTORS)
 
 
-def test_a_second_build_gives_the_same(first_build: dict[str, Variant]) -> None:
+def test_a_second_build_gives_the_same(first_build: dict[str, BuiltVariant]) -> None:
     assert_same(build(many_triplets(), NAMES, VECTORS), first_build)
 
 
-def test_one_thread_gives_the_same(first_build: dict[str, Variant], one_thread: None) -> None:
+def test_one_thread_gives_the_same(first_build: dict[str, BuiltVariant], one_thread: None) -> None:
     assert_same(build(many_triplets(), NAMES, VECTORS), first_build)
 
 
 @pytest.mark.usefixtures("small_ranges")
 @pytest.mark.parametrize("n_threads", [2, 7])
 def test_many_threads_give_the_same(
-    first_build: dict[str, Variant], n_threads: int, monkeypatch: pytest.MonkeyPatch
+    first_build: dict[str, BuiltVariant], n_threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numba, "get_num_threads", lambda: n_threads)
     assert_same(build(many_triplets(), NAMES, VECTORS), first_build)
 
 
-def test_other_names_of_the_images_give_the_same(first_build: dict[str, Variant]) -> None:
+def test_other_names_of_the_images_give_the_same(first_build: dict[str, BuiltVariant]) -> None:
     renamed = [t | {"image_id": f"renamed {hash(t['image_id'])}"} for t in many_triplets()]
     for name, variant in build(renamed, NAMES, VECTORS).items():
         assert decoys(variant) == decoys(first_build[name])
@@ -119,15 +119,15 @@ def test_questions_that_are_all_unlike_have_the_same_qou_decoys_in_any_order() -
     assert decoys(build(triplets, ["qou"], VECTORS)["qou"]) == first
 
 
-def test_iou_decoys_stay_when_unrelated_images_come_in_or_go(first_build: dict[str, Variant]) -> None:
+def test_iou_decoys_stay_when_unrelated_images_come_in_or_go(first_build: dict[str, BuiltVariant]) -> None:
     """Fall-backs may change, as the most frequent targets do."""
     more = [*many_triplets(100, seed=7), *many_triplets(), *many_triplets(100, seed=8)]
     Random(2).shuffle(more)
     fewer = [t for t in many_triplets() if int(t["image_id"].split("-")[1]) < 40]
     for name in ("iou", "iou_qou", "all"):
-        before = decoys(first_build[name], ChoiceKind.IOU)
+        before = decoys(first_build[name], "iou")
         for triplets in (more, fewer):
-            after = decoys(build(triplets, [name], VECTORS)[name], ChoiceKind.IOU)
+            after = decoys(build(triplets, [name], VECTORS)[name], "iou")
             shared = before.keys() & after.keys()
             assert len(shared) >= 150
             for question_id in shared:
@@ -135,15 +135,15 @@ def test_iou_decoys_stay_when_unrelated_images_come_in_or_go(first_build: dict[s
                 assert own[0] == own[1]
 
 
-def test_a_set_is_the_same_whatever_else_is_built(first_build: dict[str, Variant]) -> None:
+def test_a_set_is_the_same_whatever_else_is_built(first_build: dict[str, BuiltVariant]) -> None:
     for name in NAMES:
         assert_same(build(many_triplets(), [name], VECTORS), {name: first_build[name]})
     assert_same(build(many_triplets(), NAMES[::-1], VECTORS), {name: first_build[name] for name in NAMES[::-1]})
 
 
-def test_decoys_that_need_no_replacing_are_the_same_in_every_config(first_build: dict[str, Variant]) -> None:
-    alone, together = (decoys(first_build[name], ChoiceKind.QOU) for name in ("qou", "iou_qou"))
-    iou = decoys(first_build["iou_qou"], ChoiceKind.IOU)
+def test_decoys_that_need_no_replacing_are_the_same_in_every_config(first_build: dict[str, BuiltVariant]) -> None:
+    alone, together = (decoys(first_build[name], "qou") for name in ("qou", "iou_qou"))
+    iou = decoys(first_build["iou_qou"], "iou")
     n_same = 0
     for question_id, row in alone.items():
         held = {comparable(choice.text) for choice in iou[question_id]}
@@ -153,7 +153,7 @@ def test_decoys_that_need_no_replacing_are_the_same_in_every_config(first_build:
     assert 0.3 * len(alone) < n_same < len(alone)
 
 
-def test_another_seed_gives_other_rows_but_the_same_qou_decoys(first_build: dict[str, Variant]) -> None:
+def test_another_seed_gives_other_rows_but_the_same_qou_decoys(first_build: dict[str, BuiltVariant]) -> None:
     other = build(many_triplets(), NAMES, VECTORS, replace(Settings(), seed=1))
     for name in NAMES:
         before, after = (build[name].splits["train"]["choices"].to_pylist() for build in (first_build, other))

@@ -7,8 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.dataset import RECIPES, Settings, Variant, build_variants, variants_of
-from hf_vqa_mc.schema import ChoiceKind
+from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants, variants_of
+from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.sources.reading import read_triplets
 from hf_vqa_mc.text.normalisation import comparable, words
 from hf_vqa_mc.text.word_vectors import WordVectors
@@ -18,7 +19,7 @@ from tests.decoys.small_worlds import random_vectors, shown, word_vectors
 from tests.sources.fixtures import write_easyvqa, write_visual7w, write_visual7w_decoys, write_vqa
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
-KINDS = {"orig": ChoiceKind.ORIG, "iou": ChoiceKind.IOU, "qou": ChoiceKind.QOU}
+KINDS = {"orig": "orig", "iou": "iou", "qou": "qou"}
 
 
 def vectors_for(table: pa.Table) -> WordVectors:
@@ -27,20 +28,20 @@ def vectors_for(table: pa.Table) -> WordVectors:
 
 
 def of_kind(row: list[Choice], name: str) -> list[Choice]:
-    return [choice for choice in row if choice.kind is KINDS.get(name, ChoiceKind.RANDOM)]
+    return [choice for choice in row if choice.kind == KINDS.get(name, "random")]
 
 
-def rows_of(variant: Variant) -> list[list[Choice]]:
+def rows_of(variant: BuiltVariant) -> list[list[Choice]]:
     return [row for rows in shown(variant).values() for row in rows]
 
 
-def check_counts(variant: Variant, settings: Settings, released: bool) -> None:
+def check_counts(variant: BuiltVariant, settings: Settings, released: bool) -> None:
     found, rows = variant.statistics, shown(variant)
     assert found["rows"] == {split: len(some) for split, some in rows.items()}
     assert found["choices_per_row"] == {
         split: {str(size): n for size, n in Counter(map(len, some)).items()} for split, some in rows.items()
     }
-    sets = [name for name in RECIPES[variant.name].sets if name != "orig"]
+    sets = [name for name in VARIANTS[variant.name].sets if name != "orig"]
     assert list(found["fallbacks"]) == list(found["turned_away"]) == sets
     for name in sets:
         size = settings.n_random if name.startswith("random") else settings.decoys_per_set
@@ -54,10 +55,10 @@ def check_counts(variant: Variant, settings: Settings, released: bool) -> None:
             assert not any(found["turned_away"][name].values()), "nothing was offered"
 
 
-def check_repeated(variant: Variant, alone: Mapping[str, Variant]) -> None:
+def check_repeated(variant: BuiltVariant, alone: Mapping[str, BuiltVariant]) -> None:
     """What the sets share as they are on their own, and what of it is left."""
     texts = n_rows = 0
-    own = {name: rows_of(alone[name]) for name in RECIPES[variant.name].sets}
+    own = {name: rows_of(alone[name]) for name in VARIANTS[variant.name].sets}
     left = 0
     for place, row in enumerate(rows_of(variant)):
         seen: set[str] = set()
@@ -76,10 +77,10 @@ def check_repeated(variant: Variant, alone: Mapping[str, Variant]) -> None:
     assert variant.statistics["repeated_across_sets"] == {"rows": n_rows, "texts": texts, "replaced": texts - left}
 
 
-def check_neutrality(variant: Variant) -> None:
+def check_neutrality(variant: BuiltVariant) -> None:
     rows = shown(variant)["train"]
-    targets = Counter(comparable(c.text) for row in rows for c in row if c.kind is ChoiceKind.TARGET)
-    decoys = Counter(comparable(c.text) for row in rows for c in row if c.kind is not ChoiceKind.TARGET)
+    targets = Counter(comparable(c.text) for row in rows for c in row if c.kind == "target")
+    decoys = Counter(comparable(c.text) for row in rows for c in row if c.kind != "target")
     assert variant.statistics["neutrality"] == {
         "unique_targets": len(targets),
         "as_target_mean": pytest.approx(len(rows) / len(targets)),
@@ -96,8 +97,8 @@ def check_neutrality(variant: Variant) -> None:
     }
 
 
-def check_coverage(variant: Variant) -> None:
-    targets = [c.text for row in rows_of(variant) for c in row if c.kind is ChoiceKind.TARGET]
+def check_coverage(variant: BuiltVariant) -> None:
+    targets = [c.text for row in rows_of(variant) for c in row if c.kind == "target"]
     covered = sum(wordnet_covers(words(target)) for target in targets)
     assert variant.statistics["wordnet_coverage"] == {
         "triplets": len(targets),
@@ -106,11 +107,11 @@ def check_coverage(variant: Variant) -> None:
     }
 
 
-def check_prior_rule(variant: Variant) -> None:
+def check_prior_rule(variant: BuiltVariant) -> None:
     """Eq. 2, word for word."""
     rows = shown(variant)
-    as_target = Counter(comparable(c.text) for row in rows["train"] for c in row if c.kind is ChoiceKind.TARGET)
-    as_decoy = Counter(comparable(c.text) for row in rows["train"] for c in row if c.kind is not ChoiceKind.TARGET)
+    as_target = Counter(comparable(c.text) for row in rows["train"] for c in row if c.kind == "target")
+    as_decoy = Counter(comparable(c.text) for row in rows["train"] for c in row if c.kind != "target")
     sizes = sorted(len(row) - 1 for row in rows["train"])
     k = sizes[len(sizes) // 2]
 
@@ -124,7 +125,7 @@ def check_prior_rule(variant: Variant) -> None:
         for row in rows[split]:
             best = max(map(likelihood, row))
             tied = [c for c in row if likelihood(c) == pytest.approx(best)]
-            score += sum(c.kind is ChoiceKind.TARGET for c in tied) / len(tied)
+            score += sum(c.kind == "target" for c in tied) / len(tied)
         assert figures["accuracy"] == pytest.approx(score / len(rows[split]))
         assert figures["chance"] == pytest.approx(sum(1 / len(row) for row in rows[split]) / len(rows[split]))
 
@@ -132,7 +133,7 @@ def check_prior_rule(variant: Variant) -> None:
 def check_everything(table: pa.Table, settings: Settings, names: list[str], released: bool = False) -> None:
     vectors = vectors_for(table)
     made = {v.name: v for v in build_variants(table, names, vectors, settings)}
-    single = sorted({name for variant in names for name in RECIPES[variant].sets})
+    single = sorted({name for variant in names for name in VARIANTS[variant].sets})
     alone = {v.name: v for v in build_variants(table, single, vectors, settings)}
     for variant in made.values():
         check_counts(variant, settings, released)
@@ -158,7 +159,7 @@ def released(folder: Path) -> pa.Table:
 
 def test_released_decoys_are_taken_as_they_are_and_need_no_word_vectors(tmp_path: Path) -> None:
     table = released(tmp_path)
-    assert variants_of(table) == list(RECIPES)
+    assert variants_of(table) == list(VARIANTS)
     names = ["iou", "qou", "iou_qou", "all", "orig"]
     for combine in ("distinct", "paper"):
         settings = Settings(combine=combine)
@@ -166,7 +167,7 @@ def test_released_decoys_are_taken_as_they_are_and_need_no_word_vectors(tmp_path
             for split, rows in shown(variant).items():
                 triplets = [t for t in table.to_pylist() if t["split"] == split]
                 for row, t in zip(rows, triplets, strict=True):
-                    for name in RECIPES[variant.name].sets:
+                    for name in VARIANTS[variant.name].sets:
                         choices = of_kind(row, name)
                         assert sorted(c.text for c in choices) == sorted(t[f"{name}_decoys"])
                         assert not any(c.is_fallback for c in choices)
@@ -174,7 +175,7 @@ def test_released_decoys_are_taken_as_they_are_and_need_no_word_vectors(tmp_path
 
 def test_figures_of_released_decoys_are_what_the_rows_say(tmp_path: Path) -> None:
     table = released(tmp_path)
-    check_everything(table, Settings(), list(RECIPES), released=True)
+    check_everything(table, Settings(), list(VARIANTS), released=True)
     for variant in build_variants(table, ["all"], None, Settings()):
         assert all(f["fallback"] == f["missing"] == 0 for f in variant.statistics["fallbacks"].values())
 

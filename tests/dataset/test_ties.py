@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hf_vqa_mc.dataset import Settings
+from hf_vqa_mc.decoys.settings import Settings
 from tests.decoys.small_worlds import build, decoys, random_vectors, triplet
 
 VECTORS = random_vectors(["what", "color", "where"], dim=4)

@@ -8,10 +8,13 @@ import pytest
 from datasets import load_dataset
 
 import hf_vqa_mc
-from hf_vqa_mc.dataset import RECIPES, Settings, build_dataset, with_images
+from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.dataset.builder import VqaMcConfig
+from hf_vqa_mc.dataset.features import multiple_choice_features
+from hf_vqa_mc.dataset.image_column import with_images
+from hf_vqa_mc.decoys import VARIANTS
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.schema import multiple_choice_features
 from hf_vqa_mc.sources import SOURCES
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
@@ -75,7 +78,7 @@ def test_there_is_a_config_for_every_source_and_variant():
     open_ended = {config.name for source in SOURCES.values() for config in source.open_ended}
     assert open_ended == {"gqa_balanced", "gqa_all", "tdiuc", "tdiuc_tail", "vqa2_pairs"}
     assert names >= open_ended
-    variants = sum(len(RECIPES) if source in with_orig else 5 for source in SOURCES)
+    variants = sum(len(VARIANTS) if source in with_orig else 5 for source in SOURCES)
     assert len(names) == variants + len(open_ended)
 
 

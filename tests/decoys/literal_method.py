@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset import Settings
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled, text_hashes
-from hf_vqa_mc.schema import SPLITS, ChoiceKind
+from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text import normalisation as language
 from hf_vqa_mc.text.similarity import phrase_wup
 
@@ -43,7 +43,7 @@ squeezed = cache(language.squeezed)
 
 class Choice(NamedTuple):
     text: str
-    kind: ChoiceKind
+    kind: str
     is_fallback: bool = False
 
 
@@ -197,7 +197,7 @@ class LiteralMethod:
         return self._made[variant]
 
     def row(self, variant: str, place: int) -> Row:
-        row = Row(Choice(self.targets[place], ChoiceKind.TARGET), {}, {})
+        row = Row(Choice(self.targets[place], "target"), {}, {})
         for name in SETS[variant]:
             if f"{name}_decoys" in self.triplets[place]:
                 texts = self.triplets[place][f"{name}_decoys"]
@@ -283,8 +283,8 @@ class LiteralMethod:
         return totals
 
 
-def kind_of(name: str) -> ChoiceKind:
-    return ChoiceKind.RANDOM if name.startswith("random") else ChoiceKind[name.upper()]
+def kind_of(name: str) -> str:
+    return "random" if name.startswith("random") else name
 
 
 def average_direction(bag: Sequence[str], vectors: Vectors) -> NDArray[np.float64]:

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hf_vqa_mc.dataset import Settings, Variant, build_variants
-from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS, ChoiceKind, check_triplets
+from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
+from hf_vqa_mc.decoys import CHOICE_KINDS
+from hf_vqa_mc.decoys.settings import Settings
+from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS, check_triplets
 from hf_vqa_mc.text.word_vectors import WordVectors
 from tests.decoys.literal_method import Choice
 
@@ -50,34 +52,34 @@ def build(
     names: Sequence[str],
     vectors: Mapping[str, Sequence[float]] | None = None,
     settings: Settings | None = None,
-) -> dict[str, Variant]:
+) -> dict[str, BuiltVariant]:
     given = word_vectors(vectors) if vectors else None
     return {v.name: v for v in build_variants(triplet_table(triplets), names, given, settings or Settings())}
 
 
-def shown(variant: Variant) -> dict[str, list[list[Choice]]]:
+def shown(variant: BuiltVariant) -> dict[str, list[list[Choice]]]:
     """The choices of each row of each split in their order."""
     found: dict[str, list[list[Choice]]] = {}
     for split, table in variant.splits.items():
         found[split] = []
         for row in table.to_pylist():
             choices = [
-                Choice(text, ChoiceKind(kind), fallback)
+                Choice(text, list(CHOICE_KINDS)[kind], fallback)
                 for text, kind, fallback in zip(
                     row["choices"], row["choice_kinds"], row["choice_fallback"], strict=True
                 )
             ]
-            if [n for n, choice in enumerate(choices) if choice.kind is ChoiceKind.TARGET] != [row["label"]]:
+            if [n for n, choice in enumerate(choices) if choice.kind == "target"] != [row["label"]]:
                 raise AssertionError(f"label {row['label']} is not where the target is: {choices}")
             found[split].append(choices)
     return found
 
 
-def decoys(variant: Variant, kind: ChoiceKind | None = None) -> dict[str, list[Choice]]:
+def decoys(variant: BuiltVariant, kind: str | None = None) -> dict[str, list[Choice]]:
     """The decoys of each question, of one kind or all, sorted."""
     found: dict[str, list[Choice]] = {}
     for split, rows in shown(variant).items():
         for question_id, choices in zip(variant.splits[split]["question_id"].to_pylist(), rows, strict=True):
-            wanted = [c for c in choices if c.kind is not ChoiceKind.TARGET and kind in (None, c.kind)]
+            wanted = [c for c in choices if c.kind != "target" and kind in (None, c.kind)]
             found[question_id] = sorted(wanted)
     return found

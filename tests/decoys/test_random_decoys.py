@@ -4,8 +4,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from hf_vqa_mc.dataset import Settings
-from hf_vqa_mc.schema import ChoiceKind
+from hf_vqa_mc.decoys.settings import Settings
 from tests.decoys.chi_square import is_likely
 from tests.decoys.small_worlds import build, decoys, triplet
 
@@ -20,7 +19,7 @@ def drawn(name: str, n_random: int = 1, seed: int = 0) -> tuple[list[str], dict[
     triplets = [triplet(n, "what is it", target) for n, target in enumerate(targets)]
     variant = build(triplets, [name], settings=Settings(n_random=n_random, seed=seed))[name]
     assert variant.statistics["turned_away"][name]["contains"] == 0
-    return targets, {key: [choice.text for choice in row] for key, row in decoys(variant, ChoiceKind.RANDOM).items()}
+    return targets, {key: [choice.text for choice in row] for key, row in decoys(variant, "random").items()}
 
 
 def expected_counts(targets: list[str], by_frequency: bool) -> dict[str, float]:

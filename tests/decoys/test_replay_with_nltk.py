@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hf_vqa_mc.dataset import Settings, build_variants
+from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys.candidates import Candidates
 from hf_vqa_mc.decoys.filters import ACCEPTED, REASONS, reason_against
-from hf_vqa_mc.schema import ChoiceKind
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.sources.reading import read_triplets
 from hf_vqa_mc.text.make_tables import open_wordnet
 from hf_vqa_mc.text.normalisation import words
@@ -89,8 +89,8 @@ def test_every_decision_on_a_thousand_real_rows_is_nltks(real_cocoqa: Path, real
         for name in names:
             row = literal.row(name, place)
             for kind in row.sets:
-                wanted = [choice for choice in row.choices if choice.kind is ChoiceKind[kind.upper()]]
-                made = [c for c in built[name][triplets[place]["question_id"]] if c.kind is ChoiceKind[kind.upper()]]
+                wanted = [choice for choice in row.choices if choice.kind == kind]
+                made = [c for c in built[name][triplets[place]["question_id"]] if c.kind == kind]
                 assert sorted(wanted) == made
         for kind, walk in row.walks.items():
             passed: list[str] = []

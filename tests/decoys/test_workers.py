@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from hf_vqa_mc.decoys.workers import over_ranges
+from hf_vqa_mc.compiled import over_ranges
 
 
 @pytest.mark.parametrize("size", [0, 1, 9, 10, 11, 1_000])

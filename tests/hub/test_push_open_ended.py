@@ -5,7 +5,7 @@ import json
 import pytest
 from datasets import load_dataset
 
-from hf_vqa_mc.dataset import build_dataset
+from hf_vqa_mc.dataset.build import build_dataset
 from tests.dataset.fixtures import tree_bytes
 from tests.hub.pushing import told
 from tests.sources.open_ended_files import write_gqa, write_vqa2_pairs

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hf_vqa_mc.benchmarks import read_benchmark
-from hf_vqa_mc.dataset import build_dataset
+from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.metrics.beside_files import Beside
 from hf_vqa_mc.metrics.official import official_files

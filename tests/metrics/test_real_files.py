@@ -65,7 +65,7 @@ def test_scene_graphs_are_taken_for_the_images_that_are_asked_about(real_data):
 def test_some_of_cocoqa_is_built_and_scored(real_cocoqa, tmp_path, monkeypatch):
     import datasets
 
-    from hf_vqa_mc.dataset import build_dataset
+    from hf_vqa_mc.dataset.build import build_dataset
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     for path in real_cocoqa.glob("*/*.txt"):

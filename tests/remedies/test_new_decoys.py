@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pytest
 
 from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
-from hf_vqa_mc.dataset.settings import Settings
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.remedies import give_new_decoys
 from hf_vqa_mc.remedies.donors import from_captions, from_questions, from_scene_graphs

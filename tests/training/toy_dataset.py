@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
+from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
-from hf_vqa_mc.schema import ChoiceKind
 
 COLOURS = {
     "red": (220, 30, 30),
@@ -53,8 +53,8 @@ def _rows(split, image_id, chance):
     iou, qou = ["square", "picture", "drawing"], list(chance.permutation(others)[:3])
     for number, (question, target, decoys, kinds) in enumerate(
         [
-            ("What colour is it?", colour, [*iou, *qou], [ChoiceKind.IOU] * 3 + [ChoiceKind.QOU] * 3),
-            ("What kind is this one?", "picture", [colour, "shape"], [ChoiceKind.IOU, ChoiceKind.QOU]),
+            ("What colour is it?", colour, [*iou, *qou], [kind_number("iou")] * 3 + [kind_number("qou")] * 3),
+            ("What kind is this one?", "picture", [colour, "shape"], [kind_number("iou"), kind_number("qou")]),
         ]
     ):
         order = chance.permutation(1 + len(decoys))
@@ -65,7 +65,7 @@ def _rows(split, image_id, chance):
             "question": question,
             "choices": choices,
             "label": choices.index(target),
-            "choice_kinds": [int([ChoiceKind.TARGET, *kinds][place]) for place in order],
+            "choice_kinds": [int([kind_number("target"), *kinds][place]) for place in order],
         }
 
 

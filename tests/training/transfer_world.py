@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
+from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.extraction.extraction import extract_features
-from hf_vqa_mc.schema import ChoiceKind
 from tests.training.toy_dataset import COLOURS, colour_of
 
 IMAGES = {
@@ -20,7 +20,7 @@ IMAGES = {
 CONFIGS = ("qavg_iou_qou", "visual7w_orig", "visual7w_all", "vqa_orig")
 WITH_FEATURES = ("qavg_iou_qou", "visual7w_orig", "vqa_orig")
 """Configs of which features are made; visual7w_all has the images of visual7w_orig."""
-_KINDS = {"orig": ChoiceKind.ORIG, "iou": ChoiceKind.IOU, "qou": ChoiceKind.QOU}
+_KINDS = {"orig": kind_number("orig"), "iou": kind_number("iou"), "qou": kind_number("qou")}
 
 
 def make(folder: Path) -> Path:
@@ -42,11 +42,11 @@ def make(folder: Path) -> Path:
 def _rows(config, image, kinds, chance):
     colour = str(chance.choice(list(COLOURS))) if chance.random() < 0.4 else colour_of(str(image))  # some are hard
     decoys = {
-        ChoiceKind.ORIG: ["shape", "kind"],
-        ChoiceKind.IOU: ["square", "drawing"],
-        ChoiceKind.QOU: list(chance.permutation([name for name in COLOURS if name != colour])[:2]),
+        kind_number("orig"): ["shape", "kind"],
+        kind_number("iou"): ["square", "drawing"],
+        kind_number("qou"): list(chance.permutation([name for name in COLOURS if name != colour])[:2]),
     }
-    offered = [(colour, ChoiceKind.TARGET), *((text, kind) for kind in kinds for text in decoys[kind])]
+    offered = [(colour, kind_number("target")), *((text, kind) for kind in kinds for text in decoys[kind])]
     for number, question in enumerate(
         ["What colour is it?", "What colour is this one?"][: 1 if image % 7 == 0 else 2]
     ):

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import starts
-from hf_vqa_mc.decoys.workers import over_ranges
 from hf_vqa_mc.engines.complementary.nearest import Nearest
 from hf_vqa_mc.engines.vqa_candidates.bags import Bags, bags_of_words
 from hf_vqa_mc.text.normalisation import comparable, words

@@ -12,9 +12,8 @@ import numpy as np
 from numba import uintp
 from numpy.typing import NDArray
 
-from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import starts
-from hf_vqa_mc.decoys.workers import over_ranges
 from hf_vqa_mc.engines.vqa_candidates.bags import Bags
 from hf_vqa_mc.engines.vqa_candidates.trie import LANES, SEGMENT, Trie, add_words, make_trie
 from hf_vqa_mc.errors import InputError

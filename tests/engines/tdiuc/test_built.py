@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.dataset import build_dataset
+from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.engines.tdiuc import TdiucInputs, TdiucSettings, generate_tdiuc
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.reading import read_triplets

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.dataset import Settings, build_variants
+from hf_vqa_mc.dataset.variants import build_variants
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import vqa_candidates
 from hf_vqa_mc.engines.vqa_candidates.answers import Answers
 from hf_vqa_mc.errors import InputError

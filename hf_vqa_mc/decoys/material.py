@@ -8,22 +8,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.settings import Settings
-from hf_vqa_mc.decoys.candidates import MISSING, Candidates
+from hf_vqa_mc.decoys import methods
+from hf_vqa_mc.decoys.candidates import MISSING, Candidates, starts
 from hf_vqa_mc.decoys.decoy_set import Triplets
 from hf_vqa_mc.decoys.fallbacks import N_FREQUENT
-from hf_vqa_mc.decoys.random_targets import most_frequent_texts
+from hf_vqa_mc.decoys.random_draws import most_frequent_texts
 from hf_vqa_mc.decoys.rng import text_hashes
+from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.normalisation import comparable
-
-_LISTS = ("orig_decoys", "iou_decoys", "qou_decoys")
+from hf_vqa_mc.text.word_vectors import WordVectors
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """A dataset, made ready."""
+    """A dataset, numbered."""
 
     table: pa.Table
+    settings: Settings
+    vectors: WordVectors | None
+    """for similar questions"""
     candidates: Candidates
     triplets: Triplets
     lists: dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]
@@ -34,17 +37,26 @@ class Material:
     """(triplets,): in the training split; all where there is none"""
 
     @classmethod
-    def of(cls, table: pa.Table, settings: Settings, *, skip_same_question: bool = False) -> "Material":
-        """Numbers the texts of a triplet table and divides it into pools.
+    def of(
+        cls,
+        table: pa.Table,
+        settings: Settings,
+        vectors: WordVectors | None = None,
+        *,
+        skip_same_question: bool = False,
+    ) -> "Material":
+        """Number the texts of a triplet table and divide it into pools.
 
         Args:
             table: of triplets.
             settings: of the method.
+            vectors: needed by some methods.
             skip_same_question: whether answers to the same question about the same image are no decoys; the paper
                 does not look.
         """
         table = table.combine_chunks()
-        columns = [name for name in _LISTS if name in table.column_names]
+        declared = [method.column for _, method in methods().values() if method.column]
+        columns = [column for column in declared if column in table.column_names]
         texts = [table["target"].to_pylist(), *(pc.list_flatten(table[name]).to_pylist() for name in columns)]
         candidates, numbers = Candidates.number(
             (text for part in texts for text in part), settings.wup_threshold, settings.wup_boundary == "reject"
@@ -55,6 +67,8 @@ class Material:
         everyone = np.arange(table.num_rows)
         return cls(
             table=table,
+            settings=settings,
+            vectors=vectors,
             candidates=candidates,
             triplets=Triplets(
                 targets=parts[0],
@@ -65,7 +79,10 @@ class Material:
                 if skip_same_question
                 else np.arange(table.num_rows, dtype=np.int32),
             ),
-            lists={name: (part, _list_starts(table[name])) for name, part in zip(columns, parts[1:], strict=True)},
+            lists={
+                name: (part, starts(pc.list_value_length(table[name]).to_numpy()))
+                for name, part in zip(columns, parts[1:], strict=True)
+            },
             pools=[everyone]
             if settings.pool == "dataset"
             else [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())],
@@ -105,8 +122,3 @@ def _numbered(questions: list[str]) -> NDArray[np.int32]:
     numbers: dict[str, int] = {}
     names = (comparable(question) or f"\0{place}" for place, question in enumerate(questions))
     return np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int32, len(questions))
-
-
-def _list_starts(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    lengths = pc.list_value_length(column).to_numpy()
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
