@@ -4,7 +4,7 @@ import hashlib
 import time
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,12 +63,11 @@ class Downloads:
 def fetch(remote: RemoteFile, config: "DownloadConfig | None" = None) -> Path:
     """The file in the cache of ``datasets``; only what is not yet there is fetched.
 
-    ``DownloadManager`` owns the cache and hands out the path, but begins a broken download from its first byte again
-    (and the Hub's ``http_get`` up to 10 MB before the break). So the file is put into its place before, with the Hub's
-    HTTP session.
+    ``DownloadManager`` restarts a broken download from its first byte (and the Hub's ``http_get`` up to 10 MB before
+    the break). So the file is put into the cache before it looks, with the Hub's HTTP session.
 
     Raises:
-        InputError: naming the file, what went wrong, and how to go on without the network.
+        InputError: naming the file, what went wrong, and how to continue without the network.
     """
     from datasets import DownloadConfig, DownloadManager
     from datasets import config as defaults
@@ -93,6 +92,8 @@ def fetch(remote: RemoteFile, config: "DownloadConfig | None" = None) -> Path:
 def _fetch_to(target: Path, remote: RemoteFile, quiet: bool) -> None:
     partial = target.with_name(f"{target.name}.partial")
     partial.touch()
+    failed = f"{remote.name} could not be downloaded from {remote.url}"
+    by_hand = f" Or get {remote.name} in another way, put it into a folder as it is, and name that with --data-dir."
     try:
         _fetch_patiently(partial, remote, quiet)
     except Exception as error:  # each library and version below has exceptions of its own
@@ -100,16 +101,17 @@ def _fetch_to(target: Path, remote: RemoteFile, quiet: bool) -> None:
         if not partial.stat().st_size:
             partial.unlink()
             kept = ""
-        raise InputError(f"{_failed(remote)} ({_brief(error)}).{kept}{_by_hand(remote)}") from error
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
+        raise InputError(f"{failed} ({reason}).{kept}{by_hand}") from error
     problem = _difference(partial, remote)
     if problem:
         partial.unlink()
-        raise InputError(f"{_failed(remote)}: {problem}. It was deleted; try again.{_by_hand(remote)}")
+        raise InputError(f"{failed}: {problem}. It was deleted; try again.{by_hand}")
     partial.replace(target)
 
 
 def _fetch_patiently(partial: Path, remote: RemoteFile, quiet: bool) -> None:
-    """Fetches what the file lacks; goes on where the connection breaks, until several tries in a row bring nothing."""
+    """Fetch what the file lacks; resume where the connection breaks, until several tries in a row bring nothing."""
     vain = 0
     while True:
         before = partial.stat().st_size
@@ -127,7 +129,7 @@ def _fetch_patiently(partial: Path, remote: RemoteFile, quiet: bool) -> None:
 
 
 def _fetch_rest(partial: Path, remote: RemoteFile, quiet: bool) -> None:
-    """One request for what the file lacks; each piece is written as it arrives, so none is fetched twice."""
+    """Request what the file lacks once; each piece is written as it arrives, so none is fetched twice."""
     from datasets.utils import tqdm
     from huggingface_hub import get_session
 
@@ -148,7 +150,8 @@ def _fetch_rest(partial: Path, remote: RemoteFile, quiet: bool) -> None:
                 raise ConnectionError(f"the server answers {response.status_code}")
             if response.status_code not in (OK, PARTIAL_CONTENT):
                 raise _RefusedError(f"the server answers {response.status_code} {response.reason_phrase}")
-            if response.status_code == PARTIAL_CONTENT and not _goes_on(response.headers, size):
+            start = response.headers.get("Content-Range", "")
+            if response.status_code == PARTIAL_CONTENT and not start.startswith(f"bytes {size}-"):
                 file.truncate(0)
                 raise ConnectionError("the server sent another part of the file than was asked for")
             if response.status_code == OK:  # from the first byte on, asked or not
@@ -159,10 +162,6 @@ def _fetch_rest(partial: Path, remote: RemoteFile, quiet: bool) -> None:
                 for piece in response.iter_bytes():
                     file.write(piece)
                     bar.update(len(piece))
-
-
-def _goes_on(headers: Mapping[str, str], size: int) -> bool:
-    return headers.get("Content-Range", "").startswith(f"bytes {size}-")
 
 
 class _RefusedError(Exception):
@@ -186,15 +185,3 @@ def _difference(path: Path, remote: RemoteFile) -> str | None:
             return f"expected a zip file, found something else or a damaged one ({error})"
         return None if bad is None else f"its member {bad} is damaged"
     return None
-
-
-def _failed(remote: RemoteFile) -> str:
-    return f"{remote.name} could not be downloaded from {remote.url}"
-
-
-def _brief(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
-
-
-def _by_hand(remote: RemoteFile) -> str:
-    return f" Or get {remote.name} in another way, put it into a folder as it is, and name that with --data-dir."

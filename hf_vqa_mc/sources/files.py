@@ -11,7 +11,7 @@ from typing import IO, Protocol
 from urllib.parse import urlsplit
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.packed import DAMAGE, damaged, unpacked
+from hf_vqa_mc.io.packed import DAMAGE, damaged, text_lines, unpacked
 
 DEPTH = 2
 """How many folders below the data folder a file is looked for."""
@@ -68,16 +68,7 @@ class PublishedFile:
             InputError: as ``open``; the file is not UTF-8.
         """
         with self.open() as stream:
-            content = stream.read()
-        try:
-            lines = content.decode("utf-8-sig").split("\n")
-        except UnicodeDecodeError as error:
-            line = content.count(b"\n", 0, error.start) + 1
-            found = f"0x{content[error.start]:02x}"
-            raise InputError(f"{self.place}, line {line}: expected UTF-8 text, found the byte {found}") from None
-        if not lines[-1]:
-            lines.pop()  # what follows the last line's end
-        return [line.removesuffix("\r") for line in lines]
+            return [line.removesuffix("\n").removesuffix("\r") for line in text_lines(stream, self.place)]
 
 
 class Files(Protocol):
@@ -113,23 +104,20 @@ class Folder:
 
     def has(self, name: str) -> bool:
         """Whether there is a file of this name."""
-        return self._locate(name) is not None
+        if name not in self._found:
+            self._found[name] = self._search(name)
+        return self._found[name] is not None
 
     def find(self, name: str) -> PublishedFile:
         """The file of this name; of several the one nearest to the top, plain before packed.
 
         Raises:
-            InputError: there is none, or two in equal places, or its zip file is damaged or unsafe.
+            InputError: there is none, or two at the same level, or its zip file is damaged or unsafe.
         """
-        file = self._locate(name)
+        file = self._found[name] if self.has(name) else None
         if file is None:
             raise InputError(self._missing(name))
         return file
-
-    def _locate(self, name: str) -> PublishedFile | None:
-        if name not in self._found:
-            self._found[name] = self._search(name)
-        return self._found[name]
 
     def _search(self, name: str) -> PublishedFile | None:
         for folders in self._levels:
@@ -185,11 +173,7 @@ class Folder:
 
 
 def member_names(path: Path) -> list[str]:
-    """The names of the files in a zip file.
-
-    Raises:
-        InputError: the zip file is damaged or truncated, or encrypted.
-    """
+    """The names of the files in a zip file; raises InputError if it is damaged or truncated, or encrypted."""
     try:
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
@@ -201,20 +185,12 @@ def member_names(path: Path) -> list[str]:
 
 
 def members_named(members: Sequence[str], name: str) -> list[str]:
-    """Those members of a zip file that are the file of this name, in whatever folder of it."""
-    return [
-        member
-        for member in members
-        if f"/{member}".endswith(f"/{name}") and not member.startswith("__MACOSX/")  # where macOS puts its notes
-    ]
+    """Those members of a zip file that are the file of this name, in whatever folder but macOS's notes."""
+    return [one for one in members if f"/{one}".endswith(f"/{name}") and not one.startswith("__MACOSX/")]
 
 
 def check_members(path: Path, members: Sequence[str]) -> None:
-    """Refuses a zip file with members outside its own folder: no publisher packs such, so it is not theirs.
-
-    Raises:
-        InputError: naming the member.
-    """
+    """Raise InputError if a zip file has members outside its own folder: no publisher packs such."""
     for member in members:
         parts = member.replace("\\", "/").split("/")
         if not parts[0] or ".." in parts or ":" in parts[0]:

@@ -1,6 +1,6 @@
 """Columns put together to triplet tables."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -8,9 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.schema import SPLITS, TRIPLETS
+from hf_vqa_mc.sources.files import PublishedFile
 
-Texts: TypeAlias = Sequence[str] | pa.Array
+Texts: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
 
 
 def triplet_table(
@@ -20,28 +22,36 @@ def triplet_table(
     split: Texts,
     question: Texts,
     target: Texts,
-    answers: pa.Array | None = None,
+    answers: pa.Array | pa.ChunkedArray | None = None,
     orig_decoys: pa.Array | None = None,
     question_type: Texts | None = None,
     answer_type: Texts | None = None,
     image_file: Texts,
 ) -> pa.Table:
-    """A table ``TRIPLETS``; where nothing is given, answers are the target, decoys are none and types are empty."""
-    targets = _text_array(target)
+    """A table ``TRIPLETS``; by default answers are the target, decoys are none and types are empty."""
+    targets = _array(target)
     rows = len(targets)
+    blank = pa.repeat(pa.scalar("", pa.string()), rows)
+    no_decoys = pa.ListArray.from_arrays(pa.array(np.zeros(rows + 1, dtype=np.int32)), pa.array([], pa.string()))
     columns = {
-        "question_id": _text_array(question_id),
-        "image_id": _text_array(image_id),
-        "split": _text_array(split),
-        "question": _text_array(question),
+        "question_id": _array(question_id),
+        "image_id": _array(image_id),
+        "split": _array(split),
+        "question": _array(question),
         "target": targets,
-        "answers": equal_lists(targets, 1) if answers is None else answers,
-        "orig_decoys": _no_lists(rows) if orig_decoys is None else orig_decoys,
-        "question_type": _blank(rows) if question_type is None else _text_array(question_type),
-        "answer_type": _blank(rows) if answer_type is None else _text_array(answer_type),
-        "image_file": _text_array(image_file),
+        "answers": equal_lists(targets, 1) if answers is None else _array(answers),
+        "orig_decoys": no_decoys if orig_decoys is None else orig_decoys,
+        "question_type": blank if question_type is None else _array(question_type),
+        "answer_type": blank if answer_type is None else _array(answer_type),
+        "image_file": _array(image_file),
     }
     return pa.Table.from_arrays([columns[name] for name in TRIPLETS.names], schema=TRIPLETS)
+
+
+def _array(values: Texts) -> pa.Array:
+    if isinstance(values, pa.ChunkedArray):
+        return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
+    return values if isinstance(values, pa.Array) else pa.array(values, pa.string())
 
 
 def equal_lists(values: pa.Array, length: int) -> pa.ListArray:
@@ -56,14 +66,56 @@ def text_lists(lists: Sequence[Sequence[str]]) -> pa.ListArray:
 
 def lists_of(lists: Sequence[Sequence[object]], values: pa.Array) -> pa.ListArray:
     """Lists as long as the given ones, of the values one list after the other."""
-    ends = np.cumsum([0, *map(len, lists)], dtype=np.int32)
-    return pa.ListArray.from_arrays(pa.array(ends), values)
+    return pa.ListArray.from_arrays(pa.array(np.cumsum([0, *map(len, lists)], dtype=np.int32)), values)
 
 
 def in_split_order(tables: Sequence[pa.Table]) -> pa.Table:
     """The rows of all tables: train, then validation, then test, each in the order given."""
     table = pa.concat_tables(tables)
     return pa.concat_tables([table.filter(pc.equal(table["split"], split)) for split in SPLITS]).combine_chunks()
+
+
+def read_annotated(
+    questions_file: PublishedFile,
+    annotations_file: PublishedFile,
+    question_columns: Callable[[Records], pa.Table],
+    annotation_columns: Callable[[Records], pa.Table],
+) -> pa.Table:
+    """The columns of questions and of their annotations in VQA's file layout, a row a question in the file's order.
+
+    Args:
+        questions_file: with a list ``questions``.
+        annotations_file: with a list ``annotations`` of the same questions.
+        question_columns: some records as a table with ``question_id`` and ``image_id``.
+        annotation_columns: likewise.
+
+    Raises:
+        InputError: a file is malformed, or the two are not about the same questions and images.
+    """
+    questions, annotations = (
+        pa.concat_tables(columns(records) for records in read_records(file, key)).combine_chunks()
+        for file, key, columns in (
+            (questions_file, "questions", question_columns),
+            (annotations_file, "annotations", annotation_columns),
+        )
+    )
+    rows = matching_rows(
+        questions["question_id"],
+        annotations["question_id"],
+        field="question_id",
+        places=(questions_file.place, annotations_file.place),
+        lists=("questions", "annotations"),
+    )
+    annotations = annotations.take(rows).combine_chunks()
+    differ = questions["question_id"].filter(pc.not_equal(questions["image_id"], annotations["image_id"]))
+    if len(differ):
+        raise InputError(
+            f"{annotations_file.place}: the annotation of question_id {differ[0]} expected the image_id of "
+            f"{questions_file.place}, found another"
+        )
+    for name in set(annotations.column_names).difference(questions.column_names):
+        questions = questions.append_column(name, annotations[name])
+    return questions
 
 
 def matching_rows(
@@ -84,10 +136,16 @@ def matching_rows(
         lists: what their records are called, for messages.
 
     Raises:
-        InputError: naming an id that is there twice or in one file only.
+        InputError: naming an id that is in a file twice or in one file only.
     """
     for some, place, name in zip((ids, other_ids), places, lists, strict=True):
-        _check_unique(some, field, f"{place}, {name}")
+        counts = pc.value_counts(some)
+        repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+        if len(repeated):
+            at = np.flatnonzero(pc.equal(some, repeated[0]).to_numpy())
+            raise InputError(
+                f"{place}, {name}[{at[1]}], field {field!r}: {repeated[0]} occurs already in record {at[0]}"
+            )
     rows = pc.index_in(ids, value_set=other_ids)
     missing = ids.filter(pc.is_null(rows))
     if not len(missing) and len(other_ids) > len(ids):
@@ -99,23 +157,3 @@ def matching_rows(
             f"{lists[1]} of {places[1]}; expected the same in both"
         )
     return rows.combine_chunks()
-
-
-def _check_unique(ids: pa.ChunkedArray, field: str, place: str) -> None:
-    counts = pc.value_counts(ids)
-    repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
-    if len(repeated):
-        at = np.flatnonzero(pc.equal(ids, repeated[0]).to_numpy())
-        raise InputError(f"{place}[{at[1]}], field {field!r}: {repeated[0]} occurs already in record {at[0]}")
-
-
-def _text_array(texts: Texts) -> pa.Array:
-    return texts if isinstance(texts, pa.Array) else pa.array(texts, pa.string())
-
-
-def _blank(rows: int) -> pa.Array:
-    return pa.repeat(pa.scalar("", pa.string()), rows)
-
-
-def _no_lists(rows: int) -> pa.ListArray:
-    return pa.ListArray.from_arrays(pa.array(np.zeros(rows + 1, dtype=np.int32)), pa.array([], pa.string()))

@@ -1,115 +1,96 @@
 """VQA (v1) and the reader of its file layout, which VQA2 shares: ten answers a question, 18 choices in v1."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.records import Records, read_records
-from hf_vqa_mc.sources.files import Files, PublishedFile, RemoteFile
+from hf_vqa_mc.io.records import Records
+from hf_vqa_mc.sources.files import Files, RemoteFile
 from hf_vqa_mc.sources.source import Source
-from hf_vqa_mc.sources.table import equal_lists, in_split_order, matching_rows, text_lists, triplet_table
+from hf_vqa_mc.sources.table import equal_lists, in_split_order, read_annotated, text_lists, triplet_table
 
 SUBSETS = {"train2014": "train", "val2014": "validation"}  # the answers of test2015 are not published
 CHOICES = 18  # Antol et al. 2015, section 3
 ANSWERS = 10
 YES_NO = ("yes", "no")  # what the papers' VQA⁻ and VQA2⁻ leave out: Chao et al. 2018, Supplement C
+MULTIPLE_CHOICE, OPEN_ENDED = "MultipleChoice", "OpenEnded"
 
 
-def read(files: Files, prefix: str = "", tasks: Iterable[str] = ("MultipleChoice", "OpenEnded")) -> pa.Table:
+def questions_name(subset: str, prefix: str = "", task: str = OPEN_ENDED) -> str:
+    """The name of a subset's questions; prefix: what the names of a release begin with."""
+    return f"{prefix}{task}_mscoco_{subset}_questions.json"
+
+
+def annotations_name(subset: str, prefix: str = "") -> str:
+    """The name of a subset's annotations."""
+    return f"{prefix}mscoco_{subset}_annotations.json"
+
+
+def read(files: Files, prefix: str = "", tasks: Sequence[str] = (MULTIPLE_CHOICE, OPEN_ENDED)) -> pa.Table:
     """The triplets of both subsets; the decoys are the other 17 choices, or none in files of the open-ended task.
 
     Args:
-        files: where the questions and annotations are.
+        files: with the questions and annotations.
         prefix: what the names of a release begin with.
         tasks: whose question files to take, the first that is there; both subsets from the same.
     """
-    found = [task for task in tasks if any(files.has(_questions_name(prefix, task, subset)) for subset in SUBSETS)]
-    task = next(iter(found or tasks))
-    parts = []
-    for subset, split in SUBSETS.items():
-        questions = files.find(_questions_name(prefix, task, subset))
-        annotations = files.find(f"{prefix}mscoco_{subset}_annotations.json")
-        parts.append(read_subset(questions, annotations, subset, split, choices=task == "MultipleChoice"))
-    return in_split_order(parts)
+    found = (task for task in tasks if any(files.has(questions_name(subset, prefix, task)) for subset in SUBSETS))
+    task = next(found, tasks[0])
+    return in_split_order([read_subset(files, subset, prefix, task) for subset in SUBSETS])
 
 
-def read_minus(files: Files, prefix: str = "", tasks: Iterable[str] = ("MultipleChoice", "OpenEnded")) -> pa.Table:
+def read_minus(files: Files, prefix: str = "", tasks: Sequence[str] = (MULTIPLE_CHOICE, OPEN_ENDED)) -> pa.Table:
     """The same without the questions whose target is yes or no."""
     triplets = read(files, prefix, tasks)
     targets = pc.utf8_lower(pc.utf8_trim_whitespace(triplets["target"]))
     return triplets.filter(pc.invert(pc.is_in(targets, value_set=pa.array(YES_NO)))).combine_chunks()
 
 
-def _questions_name(prefix: str, task: str, subset: str) -> str:
-    return f"{prefix}{task}_mscoco_{subset}_questions.json"
-
-
-def read_subset(
-    questions_file: PublishedFile, annotations_file: PublishedFile, subset: str, split: str, choices: bool
-) -> pa.Table:
-    """The triplets of a subset; choices: whether the questions come with 18 each."""
-    questions = pa.concat_tables(
-        _question_columns(records, choices) for records in read_records(questions_file, "questions")
-    ).combine_chunks()
-    annotations = pa.concat_tables(
-        _annotation_columns(records) for records in read_records(annotations_file, "annotations")
-    )
-    places = (questions_file.place, annotations_file.place)
-    rows = matching_rows(
-        questions["question_id"],
-        annotations["question_id"],
-        field="question_id",
-        places=places,
-        lists=("questions", "annotations"),
-    )
-    annotations = annotations.take(rows).combine_chunks()
-    differ = questions["question_id"].filter(pc.not_equal(questions["image_id"], annotations["image_id"]))
-    if len(differ):
-        raise InputError(
-            f"{annotations_file.place}: the annotation of question_id {differ[0]} expected the image_id of "
-            f"{questions_file.place}, found another"
-        )
-    image_ids = questions["image_id"].to_pylist()
+def read_subset(files: Files, subset: str, prefix: str = "", task: str = OPEN_ENDED) -> pa.Table:
+    """The triplets of a subset; those of the multiple-choice task with 17 decoys each."""
+    questions = files.find(questions_name(subset, prefix, task))
+    annotations = files.find(annotations_name(subset, prefix))
+    choices = task == MULTIPLE_CHOICE
+    rows = read_annotated(questions, annotations, partial(_question_columns, choices=choices), _annotation_columns)
+    image_ids = rows["image_id"].to_pylist()
     return triplet_table(
-        question_id=questions["question_id"].chunk(0),
+        question_id=rows["question_id"],
         image_id=[str(image_id) for image_id in image_ids],
-        split=[split] * len(rows),
-        question=questions["question"].chunk(0),
-        target=annotations["target"].chunk(0),
-        answers=annotations["answers"].chunk(0),
-        orig_decoys=_decoys(questions, annotations["target"].chunk(0), places) if choices else None,
-        question_type=annotations["question_type"].chunk(0),
-        answer_type=annotations["answer_type"].chunk(0),
+        split=[SUBSETS[subset]] * len(rows),
+        question=rows["question"],
+        target=rows["target"],
+        answers=rows["answers"],
+        orig_decoys=_decoys(rows, (questions.place, annotations.place)) if choices else None,
+        question_type=rows["question_type"],
+        answer_type=rows["answer_type"],
         image_file=[f"COCO_{subset}_{image_id:012d}.jpg" for image_id in image_ids],
     )
 
 
-def _question_columns(records: Records, choices: bool) -> pa.Table:
-    columns = {
+def id_columns(records: Records) -> dict[str, pa.Array]:
+    """The columns that questions and annotations share."""
+    return {
         "question_id": pa.array(records.ids("question_id"), pa.string()),
         "image_id": pa.array(records.whole_numbers("image_id"), pa.int64()),
-        "question": pa.array(records.filled_texts("question"), pa.string()),
     }
+
+
+def _question_columns(records: Records, choices: bool) -> pa.Table:
+    columns = id_columns(records) | {"question": pa.array(records.filled_texts("question"), pa.string())}
     if choices:
         columns["choices"] = text_lists(records.text_lists("multiple_choices", CHOICES))
     return pa.table(columns)
 
 
 def _annotation_columns(records: Records) -> pa.Table:
-    return pa.table(
-        {
-            "question_id": pa.array(records.ids("question_id"), pa.string()),
-            "image_id": pa.array(records.whole_numbers("image_id"), pa.int64()),
-            "target": pa.array(records.filled_texts("multiple_choice_answer"), pa.string()),
-            "answers": _answers(records),
-            "question_type": pa.array(records.texts("question_type"), pa.string()),
-            "answer_type": pa.array(records.texts("answer_type"), pa.string()),
-        }
-    )
+    targets = pa.array(records.filled_texts("multiple_choice_answer"), pa.string())
+    types = {name: pa.array(records.texts(name), pa.string()) for name in ("question_type", "answer_type")}
+    return pa.table({**id_columns(records), "target": targets, "answers": _answers(records), **types})
 
 
 def _answers(records: Records) -> pa.ListArray:
@@ -125,17 +106,17 @@ def _answers(records: Records) -> pa.ListArray:
     return equal_lists(texts.take(pa.array((order + ANSWERS * np.arange(len(order))[:, None]).ravel())), ANSWERS)
 
 
-def _decoys(questions: pa.Table, targets: pa.Array, places: tuple[str, str]) -> pa.ListArray:
+def _decoys(rows: pa.Table, places: tuple[str, str]) -> pa.ListArray:
     """The choices of each question but its target, which must be among them exactly once."""
-    choices = questions["choices"].chunk(0).flatten()
+    choices, targets = rows["choices"].chunk(0).flatten(), rows["target"].chunk(0)
     is_target = pc.equal(choices, targets.take(pa.array(np.arange(len(targets)).repeat(CHOICES))))
     times = is_target.to_numpy(zero_copy_only=False).reshape(-1, CHOICES).sum(axis=1)
     wrong = np.flatnonzero(times != 1)
     if len(wrong):
         row = int(wrong[0])
         raise InputError(
-            f"{places[0]}, question_id {questions['question_id'][row]}, field 'multiple_choices': expected the "
-            f"correct answer {shown(targets[row].as_py())} of {places[1]} exactly once, found it {times[row]} times "
+            f"{places[0]}, question_id {rows['question_id'][row]}, field 'multiple_choices': expected the correct "
+            f"answer {shown(targets[row].as_py())} of {places[1]} exactly once, found it {times[row]} times "
             f"({len(wrong):,} such questions)"
         )
     return equal_lists(choices.filter(pc.invert(is_target)), CHOICES - 1)
@@ -169,22 +150,22 @@ VQA = Source(
     downloads=(
         RemoteFile(
             url=f"{BASE}Questions_Train_mscoco.zip",
-            holds=("MultipleChoice_mscoco_train2014_questions.json", "OpenEnded_mscoco_train2014_questions.json"),
+            holds=tuple(questions_name("train2014", task=task) for task in (MULTIPLE_CHOICE, OPEN_ENDED)),
             sha256="c3b2bb6155528eeae95e0a914af394d6f0d98f8f2b51012c44b27778e1a96707",
         ),
         RemoteFile(
             url=f"{BASE}Questions_Val_mscoco.zip",
-            holds=("MultipleChoice_mscoco_val2014_questions.json", "OpenEnded_mscoco_val2014_questions.json"),
+            holds=tuple(questions_name("val2014", task=task) for task in (MULTIPLE_CHOICE, OPEN_ENDED)),
             sha256="e8839be5de2d711989bf0adc82e6717d1ce307d27c9b1dfb0abf413b79a5d4d0",
         ),
         RemoteFile(
             url=f"{BASE}Annotations_Train_mscoco.zip",
-            holds=("mscoco_train2014_annotations.json",),
+            holds=(annotations_name("train2014"),),
             sha256="a5f5f97c162a4ad44896be08bac6deaa258aa3fec281afcc84fe85ae44cb1ebc",
         ),
         RemoteFile(
             url=f"{BASE}Annotations_Val_mscoco.zip",
-            holds=("mscoco_val2014_annotations.json",),
+            holds=(annotations_name("val2014"),),
             sha256="29377c35186d90aeab3e61bdad890f51215d1f88b700bd22ef19004d73bf284f",
         ),
     ),
