@@ -153,6 +153,11 @@ class Records:
 
         return Records(list(chain.from_iterable(lists)), place)
 
+    def for_each(self, field: str, values: Sequence[_Value]) -> list[_Value]:
+        """A value of each record, repeated for each item of the list in a field, as ``nested`` gives them."""
+        pairs = zip(values, self.column(field), strict=True)
+        return list(chain.from_iterable([value] * len(items) for value, items in pairs))
+
     def inner(self, field: str) -> "Records":
         """The objects in a field, one a record."""
         values = self._of_type(field, dict, "a json object")

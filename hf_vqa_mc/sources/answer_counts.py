@@ -1,4 +1,4 @@
-"""What answers tell of a dataset without its images: how many there are, how often each, and their entropy.
+"""Statistics of a dataset's answers: how many there are, how often each, and their entropy.
 
 An open-ended config's statistics, ready for JSON::
 
@@ -21,12 +21,7 @@ MOST_FREQUENT = 20
 
 
 def count(counts: Counts, columns: pa.Table) -> None:
-    """Add rows to the counts.
-
-    Args:
-        counts: changed.
-        columns: the columns that its keys name, text without nulls.
-    """
+    """Add rows to the counts; columns: those that the keys of the counts name, text without nulls."""
     for names, counter in counts.items():
         groups = columns.group_by(list(names), use_threads=False).aggregate([([], "count_all")]).to_pydict()
         sizes = groups.pop("count_all")
@@ -34,20 +29,20 @@ def count(counts: Counts, columns: pa.Table) -> None:
             counter[values] += size
 
 
-def by_value(counter: Counter[tuple[str, ...]], place: int = -1) -> Counter[str]:
+def by_value(counter: Counter[tuple[str, ...]], position: int = -1) -> Counter[str]:
     """How many rows have each value of one of the columns that were counted together."""
     found: Counter[str] = Counter()
     for key, size in counter.items():
-        found[key[place]] += size
+        found[key[position]] += size
     return found
 
 
-def grouped(counter: Counter[tuple[str, ...]], place: int = -1) -> dict[str, Counter[str]]:
+def grouped(counter: Counter[tuple[str, ...]], position: int = -1) -> dict[str, Counter[str]]:
     """The counts of a column's values for each value of the first column; groups sorted by name, "" is none."""
     found: dict[str, Counter[str]] = {}
     for key, size in counter.items():
         if key[0]:
-            found.setdefault(key[0], Counter())[key[place]] += size
+            found.setdefault(key[0], Counter())[key[position]] += size
     return dict(sorted(found.items()))
 
 
@@ -64,12 +59,12 @@ def entropy(sizes: Iterable[int]) -> float:
 
 def mean_entropy(groups: Mapping[str, Counter[str]]) -> tuple[float, float]:
     """The mean of the groups' entropies in bits: each group counting the same, and by its rows; 0.0 for no groups."""
-    sizes = {name: sum(counts.values()) for name, counts in groups.items()}
-    bits = {name: entropy(counts.values()) for name, counts in groups.items()}
-    rows = sum(sizes.values())
-    if not rows:
+    bits = [entropy(counts.values()) for counts in groups.values()]
+    sizes = [counts.total() for counts in groups.values()]
+    if not sum(sizes):
         return 0.0, 0.0
-    return math.fsum(bits.values()) / len(bits), math.fsum(bits[name] * sizes[name] for name in bits) / rows
+    weighted = math.fsum(one * size for one, size in zip(bits, sizes, strict=True))
+    return math.fsum(bits) / len(bits), weighted / sum(sizes)
 
 
 def most_frequent(answers: Counter[str], number: int = MOST_FREQUENT) -> list[list[Any]]:
@@ -78,21 +73,13 @@ def most_frequent(answers: Counter[str], number: int = MOST_FREQUENT) -> list[li
 
 
 def answer_figures(answers: Counter[str], by: Mapping[str, Mapping[str, Counter[str]]]) -> dict[str, Any]:
-    """``answers`` and ``entropy`` of a config's statistics.
-
-    Args:
-        answers: of all rows.
-        by: what rows are grouped by -> group -> its answers.
-    """
+    """``answers`` and ``entropy`` of a config's statistics; by: kind of group -> group -> its answers."""
+    entropies = {
+        kind: {name: entropy(counts.values()) for name, counts in groups.items()} for kind, groups in by.items()
+    }
     return {
         "answers": {"different": len(answers), "most_frequent": most_frequent(answers)},
-        "entropy": {
-            "overall": entropy(answers.values()),
-            "by": {
-                kind: {name: entropy(counts.values()) for name, counts in groups.items()}
-                for kind, groups in by.items()
-            },
-        },
+        "entropy": {"overall": entropy(answers.values()), "by": entropies},
     }
 
 
@@ -104,7 +91,7 @@ def table(title: str, columns: list[str], rows: Iterable[list[Any]]) -> dict[str
 def type_table(title: str, kind: str, groups: Mapping[str, Counter[str]]) -> dict[str, Any]:
     """Questions, different answers, the most frequent answer and the entropy of each group."""
     rows = [
-        [name, sum(counts.values()), len(counts), most_frequent(counts, 1)[0][0], entropy(counts.values())]
+        [name, counts.total(), len(counts), most_frequent(counts, 1)[0][0], entropy(counts.values())]
         for name, counts in groups.items()
     ]
     columns = [kind, "questions", "different answers", "most frequent answer", "entropy (bits)"]

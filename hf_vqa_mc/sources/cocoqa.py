@@ -1,5 +1,8 @@
 """COCO-QA: questions with answers of one word, made from COCO's captions; four text files a split."""
 
+import re
+from collections.abc import Callable
+
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
@@ -8,8 +11,14 @@ from hf_vqa_mc.sources.source import Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 from hf_vqa_mc.sources.vqa import COCO_IMAGES
 
-PARTS = ("questions", "answers", "img_ids", "types")
 TYPES = {"0": "object", "1": "number", "2": "color", "3": "location"}
+EXPECTED: dict[str, tuple[Callable[[str], object], str]] = {
+    "questions": (str.strip, "a question"),
+    "answers": (str.strip, "an answer"),
+    "img_ids": (re.compile(r"[0-9]{1,12}").fullmatch, "the number of a COCO image"),
+    "types": (TYPES.get, "one of " + ", ".join(f"{key} ({name})" for key, name in TYPES.items())),
+}
+"""The files of a split: whether a line is valid, and what it should be."""
 IMAGE_SUBSETS = {"train": "train2014", "test": "val2014"}
 """COCO's subsets: all of the 46,293 and 22,879 image ids are also ids of VQA's images of that subset."""
 
@@ -20,25 +29,17 @@ def read(files: Files) -> pa.Table:
 
 
 def _read_split(files: Files, split: str, subset: str) -> pa.Table:
-    found = {part: files.find(f"{split}/{part}.txt") for part in PARTS}
+    found = {part: files.find(f"{split}/{part}.txt") for part in EXPECTED}
     lines = {part: file.read_lines() for part, file in found.items()}
     counts = {part: len(some) for part, some in lines.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{count:,} in {part}.txt" for part, count in counts.items())
         raise InputError(f"{found['questions'].place}: expected as many lines in all four files, found {listed}")
-    for part, expected in (("questions", "a question"), ("answers", "an answer")):
+    for part, (is_valid, expected) in EXPECTED.items():
         for number, line in enumerate(lines[part], start=1):
-            if not line or line.isspace():
-                raise InputError(f"{found[part].place}, line {number}: expected {expected}, found nothing")
-    for number, line in enumerate(lines["img_ids"], start=1):
-        if not (line.isascii() and line.isdigit() and len(line) <= 12):
-            raise InputError(
-                f"{found['img_ids'].place}, line {number}: expected the number of a COCO image, found {line[:60]!r}"
-            )
-    for number, line in enumerate(lines["types"], start=1):
-        if line not in TYPES:
-            known = ", ".join(f"{key} ({name})" for key, name in TYPES.items())
-            raise InputError(f"{found['types'].place}, line {number}: expected one of {known}, found {line[:60]!r}")
+            if not is_valid(line):
+                problem = repr(line[:60]) if part in ("img_ids", "types") else "nothing"
+                raise InputError(f"{found[part].place}, line {number}: expected {expected}, found {problem}")
     return triplet_table(
         question_id=[f"{split}-{row}" for row in range(counts["questions"])],
         image_id=lines["img_ids"],
@@ -71,7 +72,7 @@ COCOQA = Source(
     downloads=(
         RemoteFile(
             url="http://www.cs.toronto.edu/~mren/imageqa/data/cocoqa/cocoqa-2015-05-17.zip",
-            holds=tuple(f"{split}/{part}.txt" for split in IMAGE_SUBSETS for part in PARTS),
+            holds=tuple(f"{split}/{part}.txt" for split in IMAGE_SUBSETS for part in EXPECTED),
         ),
     ),
 )

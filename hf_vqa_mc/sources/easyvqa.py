@@ -33,7 +33,7 @@ def read(files: Files) -> pa.Table:
     for split in ("train", "test"):
         first = 0
         file = files.find(f"{split}/questions.json")
-        for rows in read_records(file, None):
+        for rows in read_records(file):
             records = Records([_named(row, rows.place(at)) for at, row in enumerate(rows.rows)], rows.place)
             images = records.whole_numbers("image_id")
             parts.append(

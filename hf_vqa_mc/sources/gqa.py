@@ -20,17 +20,16 @@ from hf_vqa_mc.sources.gqa_records import (
     split_files,
     types_of,
 )
-from hf_vqa_mc.sources.open_ended import column_of
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 
 BALANCED, ALL = "balanced", "all"
 COUNTED = {
-    "structural": "types.structural",
-    "semantic": "types.semantic",
-    "detailed": "types.detailed",
-    "group": "groups.global",
-    "answer": "answer",
+    "structural": ("types", "structural"),
+    "semantic": ("types", "semantic"),
+    "detailed": ("types", "detailed"),
+    "group": ("groups", "global"),
+    "answer": ("answer",),
 }
 KINDS = ("structural", "semantic", "detailed")
 TOGETHER = (KINDS, *((name, "answer") for name in (*KINDS, "group")))
@@ -72,10 +71,6 @@ def has_triplets(files: Files) -> bool:
     return bool(split_files(files, BALANCED, {}).keys() - {"challenge"})
 
 
-def _splits(files: Files, not_read: dict[str, str], kind: str) -> tuple[str, ...]:
-    return tuple(split_files(files, kind, not_read))
-
-
 def _read(files: Files, split: str, left_out: Counter[str], kind: str) -> Iterator[pa.Table]:
     for part in split_files(files, kind, {})[split]:
         for ids, records in question_records(part):
@@ -85,7 +80,11 @@ def _read(files: Files, split: str, left_out: Counter[str], kind: str) -> Iterat
 
 
 def _counted(table: pa.Table) -> pa.Table:
-    return pa.table({name: pc.fill_null(column_of(table, path), "") for name, path in COUNTED.items()})
+    columns = {
+        name: pc.struct_field(table[column], fields) if fields else table[column]
+        for name, (column, *fields) in COUNTED.items()
+    }
+    return pa.table({name: pc.fill_null(column, "") for name, column in columns.items()})
 
 
 def _images(table: pa.Table) -> pa.Table:
@@ -131,11 +130,10 @@ def statistics(counts: Counts) -> dict[str, Any]:
 
 
 def _crossed(rows: Counter[tuple[str, ...]]) -> dict[str, Any]:
-    structural = sorted({names[0] for names in rows})
-    semantic = sorted({names[1] for names in rows})
     sizes: Counter[tuple[str, str]] = Counter()
-    for names, size in rows.items():
-        sizes[names[0], names[1]] += size
+    for (one, other, *_), size in rows.items():
+        sizes[one, other] += size
+    structural, semantic = (sorted(set(names)) for names in zip(*sizes, strict=True))
     return answer_counts.table(
         "Questions by structural and semantic type",
         ["structural type", *semantic],
@@ -149,7 +147,7 @@ def _config(kind: str, **about: Any) -> OpenEnded:  # noqa: ANN401  fields of Op
         word=kind,
         schema=SCHEMA,
         columns=COLUMNS,
-        splits=partial(_splits, kind=kind),
+        splits=lambda files, not_read: tuple(split_files(files, kind, not_read)),
         needs=f"train_{kind}_questions.json",
         read=partial(_read, kind=kind),
         counted=_counted,

@@ -70,12 +70,12 @@ COLUMNS = {
 
 
 def split_files(files: Files, kind: str, not_read: dict[str, str]) -> dict[str, list[PublishedFile]]:
-    """The files of each split that is there.
+    """The files of each split.
 
     Args:
-        files: where they are.
+        files: of the source.
         kind: ``balanced`` or ``all``.
-        not_read: takes the files that are there and are not read, and why.
+        not_read: takes the files that are not read, and why.
 
     Raises:
         InputError: a file cannot be read, or a part of several is missing.
@@ -115,7 +115,7 @@ def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa
     Args:
         ids: of the questions.
         records: their records.
-        others: counts fields that are none of GQA's, which the table has no place for.
+        others: counts fields that are none of GQA's, which the table has no column for.
 
     Raises:
         InputError: naming file, question, field and what was expected.
@@ -143,27 +143,14 @@ def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa
 
 
 def types_of(types: Records, name: str) -> list[str]:
-    """The questions' types of a kind; structural and semantic ones must be GQA's.
-
-    Args:
-        types: the field ``types`` of records.
-        name: one of TYPES.
-
-    Raises:
-        InputError: naming file, question, field and what was expected.
-    """
+    """The questions' types of a kind, one of TYPES; raises InputError if one is unknown to GQA."""
     return types.named(name, {one: one for one in _KNOWN[name]}) if name in _KNOWN else types.filled_texts(name)
 
 
 def check_balanced(records: Records) -> None:
-    """Nothing, if all are balanced questions, as those of the files that are named so must be.
-
-    Raises:
-        InputError: naming file and question.
-    """
-    for position, balanced in enumerate(records.booleans("isBalanced")):
-        if not balanced:
-            raise records.unexpected(position, "isBalanced", "true, as the file is of balanced questions", balanced)
+    """Raise InputError unless all are balanced questions, as the names of their files say."""
+    records.booleans("isBalanced")
+    records.checked("isBalanced", bool, "true, as the file is of balanced questions")
 
 
 def _programs(records: Records) -> pa.Array:
@@ -188,9 +175,8 @@ def _annotations(records: Records) -> pa.Array:
         links = records.inner(name).rows
         spans = [span for link in links for span in link]
         objects = [value for link in links for value in link.values()]
-        place = _owner(records, name, links)
-        check_texts(spans, place)
-        check_texts(objects, place)
+        for texts in (spans, objects):
+            check_texts(texts, _owner(records, name, links))
         both = [pa.array(spans, pa.string()), pa.array(objects, pa.string())]
         columns.append(lists_of(links, pa.StructArray.from_arrays(both, fields=list(_LINKS.value_type))))
     return _struct("annotations", columns)
@@ -204,13 +190,10 @@ def _ids(records: Records, field: str) -> pa.Array:
 
 
 def _owner(records: Records, field: str, lists: Sequence[Sized]) -> Callable[[int], str]:
-    """Where a value of one of the lists stands, by its position among the values of all."""
-
-    def place(position: int) -> str:
-        ends = list(accumulate(map(len, lists)))
-        return f"{records.place(bisect_right(ends, position))}, field {field!r}"
-
-    return place
+    """The location of a value of one of the lists, by its position among the values of all."""
+    return lambda position: (
+        f"{records.place(bisect_right(list(accumulate(map(len, lists))), position))}, field {field!r}"
+    )
 
 
 def _struct(name: str, columns: list[pa.Array]) -> pa.Array:

@@ -1,22 +1,26 @@
 """Reading an open-ended config piece by piece: rows, checks and counts on the way, never all rows at once."""
 
+import tempfile
 import warnings
+import weakref
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import CountMismatch, InputError
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.answer_counts import count
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source
-from hf_vqa_mc.sources.unique_ids import UniqueIds
 
 AT_ONCE = 5_000
-"""Rows, a few more."""
+"""Rows that are counted together, a few more."""
+HASHES_AT_ONCE = 1 << 20
+"""Hashes of ids compared in memory at a time, 8 bytes each."""
 
 
 def open_ended_source(columns: Collection[str]) -> Source | None:
@@ -28,10 +32,17 @@ def open_ended_source(columns: Collection[str]) -> Source | None:
 
 
 class Reading:
-    """One reading of a config: its rows split by split, and what they were."""
+    """One reading of a config: its rows split by split, and their statistics.
+
+    Args:
+        config: the open-ended config.
+        files: of its source.
+
+    Raises:
+        InputError: the files do not hold it.
+    """
 
     def __init__(self, config: OpenEnded, files: Files) -> None:
-        """Raises: InputError: the files do not hold it."""
         self.config = config
         self.not_read: dict[str, str] = {}
         self._files = files
@@ -62,7 +73,7 @@ class Reading:
             self._check_unique(self.config.unique)
 
     def statistics(self) -> dict[str, Any]:
-        """What was read, ready for JSON, once all splits were.
+        """Counts and statistics of all splits, ready for JSON, once all were read.
 
         Raises:
             InputError: there was not one row.
@@ -70,20 +81,18 @@ class Reading:
         Warns:
             CountMismatch: there are more or fewer rows than the publisher or the paper says.
         """
+        name, expected = self.config.name, self.config.expected_counts
         if not any(self.rows.values()):
             left = "; ".join(f"{n:,} {reason}" for reason, n in self._left_out.items() if n)
-            raise InputError(
-                f"{self.config.name}: nothing is left of it ({left or 'the files are empty'}); leave it out"
-            )
-        expected = self.config.expected_counts
+            raise InputError(f"{name}: nothing is left of it ({left or 'the files are empty'}); leave it out")
         differing = [
             f"{n:,} in {split} where {expected[split]:,} were expected"
             for split, n in self.rows.items()
             if n != expected.get(split, n)
         ]
         if differing:
-            told = f"{self.config.name} does not have the published number of questions: {'; '.join(differing)}"
-            warnings.warn(CountMismatch(told), stacklevel=2)
+            message = f"{name} does not have the published number of questions: {'; '.join(differing)}"
+            warnings.warn(CountMismatch(message), stacklevel=2)
         return {
             "rows": {split: rows for split, rows in self.rows.items() if rows},
             **self.config.statistics(self._counts),
@@ -92,25 +101,22 @@ class Reading:
         }
 
     def _check_unique(self, column: str) -> None:
-        """Looks the suspects' texts up in the files again, as two ids may have one hash."""
+        """Look the ids of repeated hashes up in the files again, as two ids may have one hash."""
         suspects = self._ids.suspects()
-        if not suspects:
-            return
         seen: set[str] = set()
-        for split in self.splits:
+        for split in self.splits if suspects else ():
             for table in self.config.read(self._files, split, Counter()):
-                for text in table[column].to_pylist():
-                    if hash(text) in suspects and text in seen:
+                for text in (text for text in table[column].to_pylist() if hash(text) in suspects):
+                    if text in seen:
                         raise InputError(
                             f"{self.config.name}: {column} {text} occurs twice, the second time in {split}; it must "
                             "be unique"
                         )
-                    if hash(text) in suspects:
-                        seen.add(text)
+                    seen.add(text)
 
 
 def _larger(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of some thousand, as counting takes its time for each."""
+    """The same rows in tables of some thousand, as each table takes a fixed time to count."""
     waiting: list[pa.Table] = []
     rows = 0
     for table in tables:
@@ -123,18 +129,41 @@ def _larger(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting).combine_chunks()
 
 
+class UniqueIds:
+    """Finds repetitions among tens of millions of ids in constant memory: 64-bit hashes in a temporary file."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()
+        weakref.finalize(self, self._file.close)
+        self._seen = 0
+
+    def add(self, ids: Sequence[str]) -> None:
+        """Add ids."""
+        self._file.seek(0, 2)
+        self._file.write(np.fromiter(map(hash, ids), np.int64, len(ids)).tobytes())
+        self._seen += len(ids)
+
+    def suspects(self) -> set[int]:
+        """The values of ``hash`` that occur more than once: of equal ids, or hardly ever of different ones."""
+        parts = -(-self._seen // HASHES_AT_ONCE)
+        found: set[int] = set()
+        for part in range(parts):
+            hashes = np.concatenate([piece[piece % parts == part] for piece in self._pieces()])
+            values, counts = np.unique(hashes, return_counts=True)
+            found.update(values[counts > 1].tolist())
+        return found
+
+    def _pieces(self) -> Iterator[NDArray[np.int64]]:
+        self._file.seek(0)
+        while content := self._file.read(8 * HASHES_AT_ONCE):
+            yield np.frombuffer(content, np.int64)
+
+
 def distinct_images(config: OpenEnded, files: Files) -> pa.Table:
     """Each image of a config with its file, (image_id, image_file), in the order of the rows; reads the files once."""
-    reading = Reading(config, files)
     found: dict[str, str] = {}
-    for split in reading.splits:
+    for split in Reading(config, files).splits:
         for table in config.read(files, split, Counter()):
             images = config.images(table)
             found.update(zip(images["image_id"].to_pylist(), images["image_file"].to_pylist(), strict=True))
     return pa.table({"image_id": pa.array(found.keys(), pa.string()), "image_file": pa.array(found.values())})
-
-
-def column_of(table: pa.Table, path: str) -> pa.ChunkedArray:
-    """A column, or a field of a column of structs (``types.structural``)."""
-    name, *fields = path.split(".")
-    return pc.struct_field(table[name], fields) if fields else table[name]

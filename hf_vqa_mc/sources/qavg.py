@@ -8,7 +8,7 @@ split that ignored it would leak Visual7W's test images into training: one of it
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import chain, islice
 
@@ -30,37 +30,37 @@ PERCENT = {"train": 50, "validation": 20, "test": 30}
 def read(files: Files) -> pa.Table:
     """The triplets of question_answers.json, divided around the split of dataset_v7w_telling.json.
 
-    Visual7W_decoys.zip, which lists the same images, stands in for the latter where that is not there.
+    Where the latter is missing, Visual7W_decoys.zip, which lists the same images, is used.
 
     Raises:
         InputError: a file is missing or malformed, or an image is listed twice.
     """
     visual7w_splits = visual7w.read_image_splits(files)
-    place = files.find(QUESTIONS).place
-    parts = [_columns(images) for images in read_records(files.find(QUESTIONS), None)]
-    image_ids = list(dict.fromkeys(chain.from_iterable(ids for ids, _ in parts)))
-    if len(image_ids) < sum(len(ids) for ids, _ in parts):
-        raise InputError(f"{place}: image {_first_repeated(ids for ids, _ in parts)} is listed twice")
+    file = files.find(QUESTIONS)
+    parts = [_columns(images) for images in read_records(file)]
+    listed = list(chain.from_iterable(ids for ids, _ in parts))
+    image_ids = list(dict.fromkeys(listed))
+    if len(image_ids) < len(listed):
+        repeated = next(name for name, times in Counter(listed).items() if times > 1)
+        raise InputError(f"{file.place}: image {repeated} is listed twice")
     lacking = visual7w_splits.keys() - set(image_ids)
     if lacking:
-        warnings.warn(
-            CountMismatch(
-                f"qavg: {place} has no questions on {len(lacking):,} of Visual7W's {len(visual7w_splits):,} images "
-                f"(such as {min(lacking)}); each part holds Visual7W's only but for these"
-            ),
-            stacklevel=2,
+        message = (
+            f"qavg: {file.place} has no questions on {len(lacking):,} of Visual7W's {len(visual7w_splits):,} images "
+            f"(such as {min(lacking)}); each part holds Visual7W's only but for these"
         )
+        warnings.warn(CountMismatch(message), stacklevel=2)
     splits = split_images(image_ids, visual7w_splits)
     table = pa.concat_tables(columns for _, columns in parts).combine_chunks()
     names = table["image_id"].to_pylist()
     return in_split_order(
         [
             triplet_table(
-                question_id=table["question_id"].chunk(0),
-                image_id=table["image_id"].chunk(0),
+                question_id=table["question_id"],
+                image_id=table["image_id"],
                 split=[splits[name] for name in names],
-                question=table["question"].chunk(0),
-                target=table["target"].chunk(0),
+                question=table["question"],
+                target=table["target"],
                 image_file=[f"{name}.jpg" for name in names],
             )
         ]
@@ -76,7 +76,8 @@ def split_images(image_ids: Sequence[str], fixed: Mapping[str, str]) -> dict[str
             larger by as many and the last ones smaller.
     """
     splits = {image_id: fixed[image_id] for image_id in image_ids if image_id in fixed}
-    free = iter(sorted((name for name in image_ids if name not in splits), key=_hash))
+    others = (name for name in image_ids if name not in splits)
+    free = iter(sorted(others, key=lambda name: sha256(f"qavg {name}".encode()).digest()))
     ends = {"train": PERCENT["train"], "validation": PERCENT["train"] + PERCENT["validation"], "test": 100}
     begin = 0
     taken = list(splits.values())
@@ -88,16 +89,11 @@ def split_images(image_ids: Sequence[str], fixed: Mapping[str, str]) -> dict[str
     return splits
 
 
-def _hash(image_id: str) -> str:
-    return sha256(f"qavg {image_id}".encode()).hexdigest()
-
-
 def _columns(images: Records) -> tuple[list[str], pa.Table]:
     """The images that have questions, and these questions."""
     pairs = images.nested("qas")
-    lengths = [len(row["qas"]) for row in images.rows]
     ids = images.ids("id")
-    image_ids = list(chain.from_iterable([name] * length for name, length in zip(ids, lengths, strict=True)))
+    image_ids = images.for_each("qas", ids)
     pairs.check_same("image_id", image_ids, "the id of the image it is listed under")
     columns = {
         "question_id": pairs.ids("qa_id"),
@@ -105,13 +101,8 @@ def _columns(images: Records) -> tuple[list[str], pa.Table]:
         "question": pairs.filled_texts("question"),
         "target": pairs.filled_texts("answer"),
     }
-    asked = [name for name, length in zip(ids, lengths, strict=True) if length]
-    return asked, pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
-
-
-def _first_repeated(parts: Iterable[list[str]]) -> str:
-    names = list(chain.from_iterable(parts))
-    return next(name for name, times in Counter(names).items() if times > 1)
+    with_questions = [name for name, row in zip(ids, images.rows, strict=True) if row["qas"]]
+    return with_questions, pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
 QAVG = Source(

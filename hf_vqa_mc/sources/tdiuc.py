@@ -2,25 +2,45 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import list_items
+from hf_vqa_mc.io.records import LARGEST, WHOLE_NUMBER, Records, check_texts
 from hf_vqa_mc.scoring.tdiuc import TAIL_BELOW
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, PRESENCE, QUESTION_TYPES
 from hf_vqa_mc.sources import answer_counts
 from hf_vqa_mc.sources.files import Files, RemoteFile
+from hf_vqa_mc.sources.generated import tells_subsets
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source
-from hf_vqa_mc.sources.table import in_split_order, triplet_table
-from hf_vqa_mc.sources.tdiuc_records import SCHEMA, annotations_name, questions_name, read_splits, subsets_there
-from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS
+from hf_vqa_mc.sources.table import in_split_order, lists_of, read_annotated, triplet_table
+from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS, annotations_name, id_columns, questions_name
 
 NOT_IN_TAIL = (ABSURD, PRESENCE)
 """TDIUC-Tail leaves these out (appendix), where all answers are frequent: also in small files, where they are not."""
+GENOME_OFFSET = 10_000_000_000
+"""Added to Visual Genome's id of an image that is not COCO's in what vqa-mc generate writes: both count from 1 on."""
 ROWS = 10_000
 """In a piece."""
 
+_ANSWER = pa.struct([("answer", pa.string()), ("answer_id", pa.int64()), ("answer_confidence", pa.string())])
+SCHEMA = pa.schema(
+    [
+        ("question_id", pa.string()),
+        ("image_id", pa.string()),
+        ("question", pa.string()),
+        ("question_type", pa.string()),
+        ("answer", pa.string()),
+        ("answers", pa.list_(_ANSWER)),
+        ("ans_source", pa.string()),
+        ("image_file", pa.string()),
+    ]
+)
 COLUMNS = {
     "question_id, image_id, question": "as in the question file",
     "question_type": f"one of {', '.join(sorted(QUESTION_TYPES))}",
@@ -37,6 +57,8 @@ TYPES_ANSWERS, ORIGINS_ANSWERS, TYPES_ORIGINS = TOGETHER = (
     ("ans_source", "answer"),
     ("question_type", "ans_source"),
 )
+_kept: "WeakKeyDictionary[Files, dict[str, pa.Table]]" = WeakKeyDictionary()
+"""What was read from files that are in use, as both configs and each of their splits are made of all of it."""
 
 
 def read(files: Files) -> pa.Table:
@@ -45,21 +67,21 @@ def read(files: Files) -> pa.Table:
     Raises:
         InputError: a file is malformed, or neither subset is there.
     """
-    parts = []
-    for split, rows in read_splits(files).items():
-        parts.append(
+    return in_split_order(
+        [
             triplet_table(
-                question_id=rows["question_id"].combine_chunks(),
-                image_id=rows["image_id"].combine_chunks(),
+                question_id=rows["question_id"],
+                image_id=rows["image_id"],
                 split=[split] * rows.num_rows,
-                question=rows["question"].combine_chunks(),
-                target=rows["answer"].combine_chunks(),
+                question=rows["question"],
+                target=rows["answer"],
                 answers=_texts_of(rows["answers"].combine_chunks()),
-                question_type=rows["question_type"].combine_chunks(),
-                image_file=rows["image_file"].combine_chunks(),
+                question_type=rows["question_type"],
+                image_file=rows["image_file"],
             )
-        )
-    return in_split_order(parts)
+            for split, rows in read_splits(files).items()
+        ]
+    )
 
 
 def _texts_of(answers: pa.ListArray) -> pa.ListArray:
@@ -128,6 +150,113 @@ def statistics(counts: Counts) -> dict[str, Any]:
             ),
         ],
     }
+
+
+def read_splits(files: Files) -> dict[str, pa.Table]:
+    """The rows of each split of the files, tables ``SCHEMA``.
+
+    A question's id is the publisher's. If some are in both files, all get the name of their subset before them.
+
+    Raises:
+        InputError: a file is missing or malformed, or a question about the same image is in both files.
+    """
+    if files in _kept:
+        return _kept[files]
+    found = {SUBSETS[subset]: _read_subset(files, subset) for subset in subsets_there(files, {})}
+    if not found:
+        files.find(questions_name("train2014"))
+    ids = [table["question_id"] for table in found.values()]
+    if len(ids) > 1 and pc.any(pc.is_in(ids[0], value_set=ids[1].combine_chunks())).as_py():
+        names = {split: subset for subset, split in SUBSETS.items()}
+        _check_other_images(files, found)
+        for split, table in found.items():
+            longer = pc.binary_join_element_wise(names[split], table["question_id"], "-")
+            found[split] = table.set_column(0, SCHEMA.field(0), longer)
+    _kept[files] = found
+    return found
+
+
+def _check_other_images(files: Files, found: dict[str, pa.Table]) -> None:
+    """Raise InputError if questions with the same id in both splits are about the same image."""
+    pairs = [pc.binary_join_element_wise(one["question_id"], one["image_id"], "\n") for one in found.values()]
+    same = pc.filter(pairs[1], pc.is_in(pairs[1], value_set=pairs[0].combine_chunks()))
+    if len(same):
+        question_id, image_id = same[0].as_py().split("\n")
+        places = [files.find(questions_name(subset)).place for subset, split in SUBSETS.items() if split in found]
+        raise InputError(
+            f"{places[1]}: question_id {question_id} about image {image_id} is in {places[0]}, too ({len(same):,} "
+            "questions are in both); expected each question in one split: download the files again"
+        )
+
+
+def subsets_there(files: Files, not_read: dict[str, str]) -> list[str]:
+    """The subsets that the files hold; files without any question (as of vqa-mc generate) are noted as not read."""
+    there = [subset for subset in SUBSETS if files.has(questions_name(subset))]
+    empty = [subset for subset in there if _holds_none(files, subset)]
+    if len(empty) == len(there):
+        return there  # to be read, and told to be empty
+    not_read.update({questions_name(subset): "it holds no questions" for subset in empty})
+    return [subset for subset in there if subset not in empty]
+
+
+def _holds_none(files: Files, subset: str) -> bool:
+    named = ((questions_name(subset), "questions"), (annotations_name(subset), "annotations"))
+    return all(files.has(name) for name, _ in named) and not any(
+        any(list_items(files.find(name), key)) for name, key in named
+    )
+
+
+def _read_subset(files: Files, subset: str) -> pa.Table:
+    questions, annotations = files.find(questions_name(subset)), files.find(annotations_name(subset))
+    rows = read_annotated(questions, annotations, _question_columns, _annotation_columns)
+    release = f"COCO_{subset}_" if questions.member or tells_subsets(questions.path.parent) else ""
+    names = [_image_file(image_id, release) for image_id in rows["image_id"].to_pylist()]
+    columns = {
+        **{name: rows[name] for name in rows.column_names},
+        "image_id": rows["image_id"].cast(pa.string()),
+        "image_file": pa.array(names, pa.string()),
+    }
+    return pa.Table.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def _image_file(image_id: int, release: str) -> str:
+    """The name by which an image is had: since 2017 COCO's own bear no subset."""
+    if image_id >= GENOME_OFFSET:
+        return f"{image_id - GENOME_OFFSET}.jpg"
+    return f"{release}{image_id:012d}.jpg"
+
+
+def _question_columns(records: Records) -> pa.Table:
+    return pa.table(id_columns(records) | {"question": pa.array(records.filled_texts("question"), pa.string())})
+
+
+def _annotation_columns(records: Records) -> pa.Table:
+    lists = records.lists("answers")
+    for position, some in enumerate(lists):
+        if not some:
+            raise records.unexpected(position, "answers", "an answer", some)
+    answers = records.nested("answers")
+    texts = answers.filled_texts("answer")
+    numbers = [row.get("answer_id") for row in answers.rows]
+    sure = ["" if row.get("answer_confidence") is None else row["answer_confidence"] for row in answers.rows]
+    for position, number in enumerate(numbers):
+        if number is not None and (type(number) is not int or not 0 <= number <= LARGEST):
+            raise answers.unexpected(position, "answer_id", WHOLE_NUMBER, number)
+    check_texts(sure, lambda position: f"{answers.place(position)}, field 'answer_confidence'")
+    firsts = [0, *accumulate(map(len, lists))][:-1]
+    columns = [pa.array(texts, pa.string()), pa.array(numbers, pa.int64()), pa.array(sure, pa.string())]
+    structs = pa.StructArray.from_arrays(columns, fields=list(_ANSWER))
+    return pa.table(
+        {
+            **id_columns(records),
+            "question_type": pa.array(
+                records.named("question_type", {name: name for name in sorted(QUESTION_TYPES)}), pa.string()
+            ),
+            "answer": pa.array([texts[first] for first in firsts], pa.string()),
+            "answers": lists_of(lists, structs),
+            "ans_source": pa.array(records.ids("ans_source"), pa.string()),
+        }
+    )
 
 
 def _config(name: str, word: str, **about: Any) -> OpenEnded:  # noqa: ANN401  fields of OpenEnded

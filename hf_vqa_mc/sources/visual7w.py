@@ -1,7 +1,5 @@
 """Visual7W (telling): questions with three decoys by humans, and the decoys that Chao et al. released for it."""
 
-from itertools import chain
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -34,34 +32,29 @@ def read(files: Files) -> pa.Table:
     parts = []
     for images in read_records(files.find(TELLING), "images"):
         pairs = images.nested("qa_pairs")
-        lengths = [len(row["qa_pairs"]) for row in images.rows]
-
-        def of_each_pair(values: list[str], lengths: list[int] = lengths) -> list[str]:
-            return list(chain.from_iterable([value] * length for value, length in zip(values, lengths, strict=True)))
-
-        image_ids = of_each_pair(images.ids("image_id"))
+        image_ids = images.for_each("qa_pairs", images.ids("image_id"))
         pairs.check_same("image_id", image_ids, "the id of the image it is listed under")
         parts.append(
             triplet_table(
                 question_id=pairs.ids("qa_id"),
                 image_id=image_ids,
-                split=of_each_pair(images.named("split", SPLIT_NAMES)),
+                split=images.for_each("qa_pairs", images.named("split", SPLIT_NAMES)),
                 question=pairs.filled_texts("question"),
                 target=pairs.filled_texts("answer"),
                 orig_decoys=text_lists(pairs.text_lists("multiple_choices", DECOYS_PER_QUESTION)),
                 question_type=pairs.texts("type"),
-                image_file=of_each_pair(images.texts("filename")),
+                image_file=images.for_each("qa_pairs", images.texts("filename")),
             )
         )
     return in_split_order(parts)
 
 
 def read_image_splits(files: Files) -> dict[str, str]:
-    """The split of each image: from the questions or, where they are not there, from the released decoys."""
+    """The split of each image: from the questions or, where they are missing, from the released decoys."""
     splits: dict[str, str] = {}
     if not files.has(TELLING) and all(files.has(name) for name in DECOYS.values()):
         for split, name in DECOYS.items():
-            for records in read_records(files.find(name), None):
+            for records in read_records(files.find(name)):
                 splits.update(dict.fromkeys(records.ids(_key(records.rows[0], "image_id", "Img_id")), split))
     else:
         for images in read_records(files.find(TELLING), "images"):
@@ -104,7 +97,7 @@ def _read_decoys(files: Files, name: str) -> list[pa.Table]:
                 "qou_decoys": text_lists(records.text_lists("QoU_decoys", DECOYS_PER_QUESTION)),
             }
         )
-        for records in read_records(files.find(name), None)
+        for records in read_records(files.find(name))
     ]
 
 

@@ -123,6 +123,23 @@ def _decoys(rows: pa.Table, places: tuple[str, str]) -> pa.ListArray:
 
 
 BASE = "https://s3.amazonaws.com/cvmlp/vqa/mscoco/vqa/"
+
+
+def archive(
+    name: str,
+    sha256: str | None = None,
+    size: int | None = None,
+    prefix: str = "",
+    tasks: Sequence[str] = (MULTIPLE_CHOICE, OPEN_ENDED),
+) -> RemoteFile:
+    """An archive of a release, such as ``Questions_Train``, with the questions of so many tasks or the annotations."""
+    kind, part = name.split("_")
+    subset = f"{part.lower()}2014"
+    questions = tuple(questions_name(subset, prefix, task) for task in tasks)
+    holds = questions if kind == "Questions" else (annotations_name(subset, prefix),)
+    return RemoteFile(f"{BASE}{prefix}{name}_mscoco.zip", holds, sha256, size)
+
+
 COCO_IMAGES = (
     "train2014.zip and val2014.zip from http://images.cocodataset.org/zips/train2014.zip and "
     "http://images.cocodataset.org/zips/val2014.zip, COCO_train2014_<image id, 12 digits>.jpg."
@@ -148,26 +165,10 @@ VQA = Source(
     image_hint=COCO_IMAGES,
     expected_counts={"train": 248_349, "validation": 121_512},
     downloads=(
-        RemoteFile(
-            url=f"{BASE}Questions_Train_mscoco.zip",
-            holds=tuple(questions_name("train2014", task=task) for task in (MULTIPLE_CHOICE, OPEN_ENDED)),
-            sha256="c3b2bb6155528eeae95e0a914af394d6f0d98f8f2b51012c44b27778e1a96707",
-        ),
-        RemoteFile(
-            url=f"{BASE}Questions_Val_mscoco.zip",
-            holds=tuple(questions_name("val2014", task=task) for task in (MULTIPLE_CHOICE, OPEN_ENDED)),
-            sha256="e8839be5de2d711989bf0adc82e6717d1ce307d27c9b1dfb0abf413b79a5d4d0",
-        ),
-        RemoteFile(
-            url=f"{BASE}Annotations_Train_mscoco.zip",
-            holds=(annotations_name("train2014"),),
-            sha256="a5f5f97c162a4ad44896be08bac6deaa258aa3fec281afcc84fe85ae44cb1ebc",
-        ),
-        RemoteFile(
-            url=f"{BASE}Annotations_Val_mscoco.zip",
-            holds=(annotations_name("val2014"),),
-            sha256="29377c35186d90aeab3e61bdad890f51215d1f88b700bd22ef19004d73bf284f",
-        ),
+        archive("Questions_Train", "c3b2bb6155528eeae95e0a914af394d6f0d98f8f2b51012c44b27778e1a96707"),
+        archive("Questions_Val", "e8839be5de2d711989bf0adc82e6717d1ce307d27c9b1dfb0abf413b79a5d4d0"),
+        archive("Annotations_Train", "a5f5f97c162a4ad44896be08bac6deaa258aa3fec281afcc84fe85ae44cb1ebc"),
+        archive("Annotations_Val", "29377c35186d90aeab3e61bdad890f51215d1f88b700bd22ef19004d73bf284f"),
     ),
     consensus=True,
     has_orig_decoys=True,

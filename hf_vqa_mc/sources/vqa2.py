@@ -186,6 +186,8 @@ VQA2_PAIRS = OpenEnded(
     unique=None,
 )
 
+_archive = partial(vqa.archive, prefix=PREFIX, tasks=TASKS)
+
 VQA2 = Source(
     name="vqa2",
     title="VQA v2 (balanced real images)",
@@ -205,37 +207,13 @@ VQA2 = Source(
     image_hint=vqa.COCO_IMAGES,
     expected_counts={"train": 443_757, "validation": 214_354},
     downloads=(
-        RemoteFile(
-            url=f"{vqa.BASE}v2_Questions_Train_mscoco.zip",
-            holds=("v2_OpenEnded_mscoco_train2014_questions.json",),
-            sha256="05a64b6e2582d06d7585f5429674a9a33851878be1bff9f8668cdcf792df611e",
-            size=7_239_401,
-        ),
-        RemoteFile(
-            url=f"{vqa.BASE}v2_Questions_Val_mscoco.zip",
-            holds=("v2_OpenEnded_mscoco_val2014_questions.json",),
-            sha256="e71f6c5c3e97a51d050f28243e262b28cd0c48d11a6b4632d769d30d3f93222a",
-            size=3_494_929,
-        ),
-        RemoteFile(
-            url=f"{vqa.BASE}v2_Annotations_Train_mscoco.zip",
-            holds=("v2_mscoco_train2014_annotations.json",),
-            sha256="fb101bcefe91422c543c2bb6d70af11eb3119d0ff745ae283d09acdf66250853",
-            size=21_708_861,
-        ),
-        RemoteFile(
-            url=f"{vqa.BASE}v2_Annotations_Val_mscoco.zip",
-            holds=("v2_mscoco_val2014_annotations.json",),
-            sha256="0caae7c8d1dafd852727f5ac046bc1efca9b72026bd6ffa34fc489f3a7b3291e",
-            size=10_518_930,
-        ),
-        RemoteFile(
-            url=f"{vqa.BASE}v2_Complementary_Pairs_Train_mscoco.zip",
-            holds=("v2_mscoco_train2014_complementary_pairs.json",),
-        ),
-        RemoteFile(
-            url=f"{vqa.BASE}v2_Complementary_Pairs_Val_mscoco.zip",
-            holds=("v2_mscoco_val2014_complementary_pairs.json",),
+        _archive("Questions_Train", "05a64b6e2582d06d7585f5429674a9a33851878be1bff9f8668cdcf792df611e", 7_239_401),
+        _archive("Questions_Val", "e71f6c5c3e97a51d050f28243e262b28cd0c48d11a6b4632d769d30d3f93222a", 3_494_929),
+        _archive("Annotations_Train", "fb101bcefe91422c543c2bb6d70af11eb3119d0ff745ae283d09acdf66250853", 21_708_861),
+        _archive("Annotations_Val", "0caae7c8d1dafd852727f5ac046bc1efca9b72026bd6ffa34fc489f3a7b3291e", 10_518_930),
+        *(
+            RemoteFile(f"{vqa.BASE}v2_Complementary_Pairs_{part}_mscoco.zip", (pairs_name(f"{part.lower()}2014"),))
+            for part in ("Train", "Val")
         ),
     ),
     consensus=True,

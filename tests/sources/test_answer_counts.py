@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from hf_vqa_mc.sources import unique_ids
+from hf_vqa_mc.sources import open_ended
 from hf_vqa_mc.sources.answer_counts import (
     by_value,
     count,
@@ -19,7 +19,7 @@ from hf_vqa_mc.sources.answer_counts import (
     most_frequent,
     type_table,
 )
-from hf_vqa_mc.sources.unique_ids import UniqueIds
+from hf_vqa_mc.sources.open_ended import UniqueIds
 
 
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=20))
@@ -58,7 +58,7 @@ def test_equally_frequent_answers_come_by_name():
 @given(st.lists(st.text(max_size=3), max_size=60), st.integers(1, 9))
 def test_ids_that_occur_twice_are_suspected_and_no_others(ids, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unique_ids, "AT_ONCE", at_once)
+        patch.setattr(open_ended, "HASHES_AT_ONCE", at_once)
         seen = UniqueIds()
         for start in range(0, len(ids), 7):
             seen.add(ids[start : start + 7])

@@ -14,7 +14,8 @@ from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.io.records import LARGEST, Records, read_records
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder, PublishedFile
-from hf_vqa_mc.sources.tdiuc_records import GENOME_OFFSET, annotations_name, questions_name, subsets_there
+from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET, subsets_there
+from hf_vqa_mc.sources.vqa import annotations_name, questions_name
 
 _JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")
 

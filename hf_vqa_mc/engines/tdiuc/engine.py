@@ -35,7 +35,7 @@ from hf_vqa_mc.engines.tdiuc.writing import ENGINE, write_layout
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 from hf_vqa_mc.sources.files import Folder
-from hf_vqa_mc.sources.tdiuc_records import GENOME_OFFSET
+from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 
 Progress = Callable[[str, int, int], None]
 

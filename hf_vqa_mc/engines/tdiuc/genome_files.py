@@ -9,7 +9,7 @@ from hf_vqa_mc.engines.tdiuc.images import Images
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.sources.files import Folder
-from hf_vqa_mc.sources.tdiuc_records import GENOME_OFFSET
+from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 
 OBJECTS, ATTRIBUTES, RELATIONSHIPS = "objects.json", "attributes.json", "relationships.json"
 IMAGES, QUESTIONS = "image_data.json", "question_answers.json"

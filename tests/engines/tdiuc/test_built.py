@@ -11,7 +11,7 @@ from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.engines.tdiuc import TdiucInputs, TdiucSettings, generate_tdiuc
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.reading import read_triplets
-from hf_vqa_mc.sources.tdiuc_records import GENOME_OFFSET
+from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 from tests.dataset.fixtures import draw_images
 from tests.engines.tdiuc import made_annotations as made
 
