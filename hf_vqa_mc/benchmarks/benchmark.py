@@ -1,6 +1,6 @@
 """A benchmark, its splits and images."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.benchmarks.layouts.layout import Choices, Layout
+
 if TYPE_CHECKING:
     import pandas as pd
     from datasets import DatasetDict
 
-    from hf_vqa_mc.benchmarks.layouts import Layout
 
 ROWS = pa.schema(
     [
@@ -109,8 +110,8 @@ class Benchmark:
     """the split that is audited"""
     splits: dict[str, Split]
     """in the benchmark's order, without those that cannot be read as questions, such as one with hidden answers"""
-    layout: "Layout"
-    """how the rows are told, and written again"""
+    layout: Layout
+    """how choices and labels are read, and written back"""
     left_out: dict[str, str]
     """splits that are not among ``splits``, and why"""
     path: Path | None = None
@@ -127,6 +128,19 @@ class Benchmark:
     def train(self) -> Split | None:
         """The split that rules may be learnt from, where there is one beside the audited."""
         return self.splits["train"] if self.asked != "train" and "train" in self.splits else None
+
+    def with_choices(self, split: Split, choices: Choices, labels: Sequence[int]) -> pa.Table:
+        """The columns of a split with other choices, in the benchmark's layout; unchanged rows keep their cells.
+
+        Args:
+            split: as it was read.
+            choices: (rows,) the choices of each row.
+            labels: (rows,) the index of the correct one.
+
+        Raises:
+            InputError: the layout cannot hold them.
+        """
+        return self.layout.written(split.original, split.rows, choices, labels, split.place)
 
     def to_datasets(self, tables: Mapping[str, pa.Table] | None = None) -> "DatasetDict":
         """All splits with the benchmark's own columns, images as `datasets.Image`.

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
+from hf_vqa_mc.benchmarks.cells import is_cell
 from hf_vqa_mc.errors import InputError, shown
 
 QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "stem", "prompt")
@@ -66,6 +67,11 @@ def picture_columns(names: Sequence[str]) -> list[str]:
     return next(iter(_runs(names, _PICTURE, least=1)), [])
 
 
+def cell_columns(table: pa.Table) -> list[str]:
+    """The columns whose cells are short texts or numbers."""
+    return [name for name in table.column_names if is_cell(table.schema.field(name).type)]
+
+
 def next_name(last: str, more: int) -> str:
     """The name of the column that comes so many after the last of a run.
 
@@ -84,11 +90,11 @@ def next_name(last: str, more: int) -> str:
     return last[:-1] + letter
 
 
-def names_told(names: Sequence[str]) -> str:
+def columns_in_words(names: Sequence[str]) -> str:
     """Columns for a message: a run by its ends.
 
-    >>> names_told(["alt1", "alt2", "alt3"]), names_told(["right", "wrong"]), names_told(["A", "C", "D"])
-    ('alt1 to alt3', 'right and wrong', 'A, C and D')
+    >>> columns_in_words(["alt1", "alt2", "alt3"]), columns_in_words(["A", "C", "D"])
+    ('alt1 to alt3', 'A, C and D')
     """
     told = [name if name.isprintable() and len(name) <= MOST_TOLD else shown(name) for name in names]
     if len(names) > 2 and _is_run(names):  # two are as short as they are
@@ -102,29 +108,6 @@ def _is_run(names: Sequence[str]) -> bool:
         return all(names) and all(name == next_name(names[0], more) for more, name in enumerate(names))
     except InputError:
         return False
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds text."""
-    if pa.types.is_dictionary(kind):
-        return is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def is_list(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds lists."""
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-def is_cell(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds what can be written as a short text: text, numbers, yes or no."""
-    return bool(
-        is_text(kind)
-        or pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_null(kind)
-    )
 
 
 def _runs(names: Sequence[str], pattern: re.Pattern[str], *, letters: bool = False, least: int = 2) -> list[list[str]]:

@@ -58,7 +58,7 @@ def folder_card(
     beside = {name: {"data_files": [{"split": IMAGES, "path": f"{name}/{IMAGES}-*"}]} for name in images}
     MetadataConfigs({config: loading, **beside}).to_dataset_card_data(data)
     name = benchmark.path.name if benchmark.path else benchmark.dataset
-    name, told = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.told))
+    name, told = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.description))
     return (
         f"---\n{data}\n---\n\n# {name}, choices replaced\n\nWritten by hf_vqa_mc from {name} ({config}): {told}. "
         "Everything but the choices and what tells the right one is as it was.\n"

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.benchmarks.columns import is_text
+from hf_vqa_mc.benchmarks.cells import is_text
 from hf_vqa_mc.dataset.loading import check_has_choices, load_splits
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.packed import unpacked

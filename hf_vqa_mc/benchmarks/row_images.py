@@ -10,17 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.benchmarks.cells import as_mask, as_text, is_list, is_text
 from hf_vqa_mc.benchmarks.columns import (
     IMAGE,
     IMAGE_ID,
     IMAGE_PATH,
     QUESTION_ID,
-    is_list,
-    is_text,
     named,
     picture_columns,
 )
-from hf_vqa_mc.benchmarks.offered import as_large_text, as_text
 from hf_vqa_mc.benchmarks.opening import Opened
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.picture_cells import MOST_NAME, NAME_FOLDER, PictureCells, told
@@ -223,7 +221,9 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
     """What a cell may name instead of a picture: another row's index, as in VLMEvalKit's tables."""
     if not all(is_text(table.schema.field(name).type) for name in names):
         return {}
-    if not any(pc.any(pc.greater(pc.utf8_length(as_large_text(table[name])), MOST_NAME)).as_py() for name in names):
+    if not any(
+        pc.any(pc.greater(pc.utf8_length(table[name].cast(pa.large_string())), MOST_NAME)).as_py() for name in names
+    ):
         return {}  # all are names
     for name in named(table.column_names, _INDEX_FIRST):
         kind = table.schema.field(name).type
@@ -234,7 +234,7 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
 
 def _empty(ids: pa.Array) -> NDArray[np.int64]:
     """The rows without an id."""
-    return np.flatnonzero(pc.equal(pc.fill_null(ids, ""), "").to_numpy(zero_copy_only=False))
+    return np.flatnonzero(~as_mask(pc.not_equal(ids, "")))
 
 
 def _with_short_names(found: dict[str, Pictures]) -> dict[str, Pictures]:

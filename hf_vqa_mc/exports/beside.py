@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
-from hf_vqa_mc.benchmarks.columns import IMAGE, IMAGE_PATH, is_text, named, picture_columns
-from hf_vqa_mc.benchmarks.offered import as_text
+from hf_vqa_mc.benchmarks.cells import as_text, is_text
+from hf_vqa_mc.benchmarks.columns import IMAGE, IMAGE_PATH, named, picture_columns
 
 CONTEXT = ("hint", "context", "passage")
 """Columns that are read before the question, by their names; of several the first in this order goes out."""

@@ -10,8 +10,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks import Benchmark, Split
-from hf_vqa_mc.benchmarks.label_forms import ByPlace
-from hf_vqa_mc.benchmarks.layouts import PlacedLayout
 from hf_vqa_mc.dataset.rows import Arrangement
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING
@@ -65,8 +63,7 @@ def new_rows(split: Split, arrangement: Arrangement, rows: NDArray[np.int64], or
 
 def counts_from_one(benchmark: Benchmark) -> bool:
     """Whether the benchmark's labels count from 1."""
-    form = benchmark.layout.label_form if isinstance(benchmark.layout, PlacedLayout) else None
-    return isinstance(form, ByPlace) and form.first == 1
+    return benchmark.layout.index_from == 1
 
 
 def some_target_last(made: Mapping[str, pa.Array]) -> bool:
@@ -100,7 +97,7 @@ def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[n
 
 def written_rows(benchmark: Benchmark, split: Split, made: NewRows, most: int) -> pa.Table:
     """The split in the benchmark's own layout, with kinds, fallbacks and origins of the new choices."""
-    table = benchmark.layout.written(split, made.rows["choices"].combine_chunks(), made.rows["label"].to_pylist())
+    table = benchmark.with_choices(split, made.rows["choices"].combine_chunks(), made.rows["label"].to_pylist())
     numbered = _kinds_are_numbers(table.schema)
     table = _without_narrow_classes(table, benchmark.layout.columns, most)
     columns = {"choice_kinds": made.kinds, "choice_fallback": made.fallback, "choice_origins": made.origins}

@@ -30,7 +30,7 @@ def test_many_labels_that_could_count_from_0_or_1_are_not_guessed(tmp_path):
         read(tmp_path, UNTOLD)
     assert str(error.value).endswith(
         "rows.parquet: label: labels are 1 to 3 of 4 choices, which may count from 0 or from 1; "
-        "say so: --label-from 0 (or 1)"
+        "say which: --label-from 0 (or 1)"
     )
     with pytest.raises(InputError, match="labels are 1 of 2 choices"):
         read(tmp_path, [1] * 20, choices=["x", "y"])
@@ -62,7 +62,7 @@ def test_another_column_that_tells_the_same_choice_decides(first, tmp_path):
     benchmark = read(tmp_path, UNTOLD, answer=[TEXTS[place] for place in places])
     assert benchmark.test.rows["label"].to_pylist() == places
     assert benchmark.read_as.endswith(f"label=label (numbers from {first}) and answer (texts of choices)")
-    written = benchmark.layout.written(benchmark.test, [[*TEXTS, "new"]] * 20, [4] * 20)
+    written = benchmark.with_choices(benchmark.test, [[*TEXTS, "new"]] * 20, [4] * 20)
     assert written["label"].to_pylist() == [4 + first] * 20
     assert written["answer"].to_pylist() == ["new"] * 20
 
@@ -93,9 +93,9 @@ def test_numbers_that_are_no_places_are_not_taken_for_right_answers(tmp_path):
     columns = {"choices": ["choices"], "label": "label"}
     with pytest.raises(InputError, match="which may count from 0 or from 1"):
         read(tmp_path, [str(label) for label in UNTOLD], columns=columns)
-    with pytest.raises(InputError, match="row 1: label is '7', expected the place of a choice, from 0"):
+    with pytest.raises(InputError, match="row 1: label is '7', expected the index of a choice, from 0"):
         read(tmp_path, ["0", "7"], columns=columns)
-    with pytest.raises(InputError, match="row 1: label is '4', expected the place of a choice, from 0"):
+    with pytest.raises(InputError, match="row 1: label is '4', expected the index of a choice, from 0"):
         read(tmp_path, ["3", "4"], columns={"choices": ["choices"], "label": "label", "label_from": 0})
     numbers = {"question": ["a", "b"], "distractor1": ["one", "4"], "distractor2": ["2", "5"], "answer": ["3", "6"]}
     pq.write_table(pa.table(numbers), tmp_path / "a.parquet")

@@ -86,7 +86,7 @@ def test_other_choices_come_back_as_a_dataset_dict(tmp_path):
     rows = Dataset.from_dict({"question": QUESTIONS, "choices": CHOICES, "label": LABELS, "image": opened()})
     benchmark = vm.read_benchmark(DatasetDict(validation=rows))
     split = benchmark.test
-    table = benchmark.layout.written(split, [["new", "y"]] * 4, [0] * 4)
+    table = benchmark.with_choices(split, [["new", "y"]] * 4, [0] * 4)
     back = benchmark.to_datasets({"validation": table})
     assert back["validation"].features == rows.features
     assert back["validation"][0]["choices"] == ["new", "y"]

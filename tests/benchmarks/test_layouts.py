@@ -96,7 +96,7 @@ def test_what_is_written_is_read_again(shape, tmp_path, data):
     if "1" in shape or shape == "ARC":
         labels[0] = len(choices[0]) - 1  # else places from 1 are not beyond doubt
         labels = [max(label, 0) for label in labels]
-    written = benchmark.layout.written(benchmark.test, choices, labels)
+    written = benchmark.with_choices(benchmark.test, choices, labels)
     again = read(tmp_path, written).test.rows
     expected = benchmark.test.rows.set_column(3, "choices", pa.array(choices, pa.list_(pa.string())))
     assert again.equals(expected.set_column(4, "label", pa.array(labels)))
@@ -110,14 +110,14 @@ def test_what_is_written_is_read_again(shape, tmp_path, data):
 def test_the_same_choices_give_the_same_table(shape, tmp_path):
     benchmark = read(tmp_path, table(shape))
     rows = benchmark.test.rows
-    same = benchmark.layout.written(benchmark.test, rows["choices"], rows["label"].to_pylist())
+    same = benchmark.with_choices(benchmark.test, rows["choices"], rows["label"].to_pylist())
     assert same.equals(benchmark.test.original, check_metadata=True)
 
 
 def test_more_choices_get_more_columns_beside_the_others(tmp_path):
     benchmark = read(tmp_path, table("MMBench"))
     choices = [["a", "b", "c", "d", "e", "f"], *CHOICES[1:3], ["a", "b"]]
-    written = benchmark.layout.written(benchmark.test, choices, [5, *LABELS[1:3], 0])
+    written = benchmark.with_choices(benchmark.test, choices, [5, *LABELS[1:3], 0])
     assert written.column_names == ["index", "question", "hint", *"ABCDEF", "answer", "category", "l2-category"]
     assert written["answer"].to_pylist() == ["F", "D", "A", "A"]
     assert written["C"].to_pylist() == ["c", "glass", "none of these", ""]
@@ -154,7 +154,7 @@ def test_places_count_from_1_only_beyond_doubt(tmp_path):
 
 def test_contradicting_readings_are_not_guessed(tmp_path):
     numbers = {"question": ["a", "b"], "choices": [["1", "2", "0"], ["0", "1", "2"]], "label": ["0", "1"]}
-    assert "two ways of reading tell different choices, as in row 0" in refused(tmp_path, numbers)
+    assert "two readings give different choices, as in row 0" in refused(tmp_path, numbers)
     two = {"question": ["a"], "choices": [["x", "y"]], "label": [0], "answer": ["y"]}
     assert "say which with --label" in refused(tmp_path, two)
     assert read(tmp_path, two, label="answer").test.rows["label"].to_pylist() == [1]
@@ -188,7 +188,7 @@ GOOD = {"question": ["a", "b"], "choices": [["x", "y"], ["x", "y"]], "label": [0
 WRONG = {
     "a label out of range": (
         {**GOOD, "label": [0, 5]},
-        "rows.parquet, row 1: label is 5, expected the place of a choice",
+        "rows.parquet, row 1: label is 5, expected the index of a choice",
     ),
     "a label null": ({**GOOD, "label": [0, None]}, "rows.parquet, row 1: label is None"),
     "hidden labels": ({**GOOD, "label": [-1, -1]}, "the labels are hidden (label is '-1' in row 0)"),
@@ -226,6 +226,6 @@ def test_kinds_that_no_longer_fit_are_emptied(tmp_path):
     kinds = [[0, 2], [2, 0]]
     benchmark = read(tmp_path, {**GOOD, "choice_kinds": kinds})
     assert benchmark.test.rows["choice_kinds"].to_pylist() == [["target", "iou"], ["iou", "target"]]
-    written = benchmark.layout.written(benchmark.test, [["y", "x"], ["x", "y"]], [1, 1])
+    written = benchmark.with_choices(benchmark.test, [["y", "x"], ["x", "y"]], [1, 1])
     assert written["choice_kinds"].to_pylist() == [[], [2, 0]]
     assert read(tmp_path, written).test.rows["choice_kinds"].to_pylist() == [[], ["iou", "target"]]

@@ -147,7 +147,7 @@ def test_columns_of_any_width_read_alike(tmp_path):
         benchmark = read_benchmark(str(tmp_path / f"{number}.parquet"))
         assert benchmark.test.rows["choices"].to_pylist() == [["x", "y"]] * 2
         assert benchmark.test.rows["label"].to_pylist() == [1, 0]
-        written = benchmark.layout.written(benchmark.test, [["u", "x"], ["x", "y"]], [1, 0])
+        written = benchmark.with_choices(benchmark.test, [["u", "x"], ["x", "y"]], [1, 0])
         assert written.schema.equals(benchmark.test.original.schema)
         assert written["answer"].to_pylist() == ["x", "x"]
 

@@ -32,7 +32,7 @@ def rewritten(benchmark):
         choices = [["new", *reversed(row["choices"])] for row in rows]
         labels = [len(row["choices"]) - row["label"] for row in rows]
         tables[name] = split, choices, labels
-    return {name: benchmark.layout.written(*each) for name, each in tables.items()}
+    return {name: benchmark.with_choices(*each) for name, each in tables.items()}
 
 
 def check_again(benchmark, again):
@@ -140,7 +140,7 @@ def test_a_rewritten_folder_is_not_answered_from_the_cache(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
     output = tmp_path / "mended"
     for label, text in (("A", "one"), ("B", "two")):
-        tables = {"train": benchmark.layout.written(benchmark.train, [[text, "y"]] * 2, ["AB".index(label)] * 2)}
+        tables = {"train": benchmark.with_choices(benchmark.train, [[text, "y"]] * 2, ["AB".index(label)] * 2)}
         write_benchmark(benchmark, tables, output)
         assert load_dataset(str(output))["train"]["A"] == [text] * 2
 
@@ -241,7 +241,7 @@ def test_new_columns_of_lists_are_json_in_csv_and_come_back(delimiter, tmp_path)
     assert json.loads(found[0]["choice_origins"]) == ["question “a”, test", "target"]
     again = read_benchmark(str(output))
     assert again.test.rows["choice_kinds"].to_pylist() == [*kinds[:2], []]
-    changed = again.layout.written(again.test, [["x", "new"], ["u", "v"], ["u", "v"]], [1, 0, 0])
+    changed = again.with_choices(again.test, [["x", "new"], ["u", "v"], ["u", "v"]], [1, 0, 0])
     for name in more:
         assert changed[name].to_pylist() == ["[]", *again.test.original[name].to_pylist()[1:]]
 

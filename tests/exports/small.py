@@ -6,9 +6,9 @@ import pyarrow as pa
 from PIL import Image
 
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
-from hf_vqa_mc.benchmarks.choice_forms import ListOfChoices
-from hf_vqa_mc.benchmarks.label_forms import ByPlace
-from hf_vqa_mc.benchmarks.layouts import PlacedLayout
+from hf_vqa_mc.benchmarks.layouts import ChoicesAndLabel
+from hf_vqa_mc.benchmarks.layouts.choice_forms import ListOfChoices
+from hf_vqa_mc.benchmarks.layouts.label_forms import ByIndex
 
 QUESTIONS = [
     # question_id, image_id, question, choices, label, question_type
@@ -72,5 +72,5 @@ def benchmark(
     for name, column in (beside or {}).items():
         original = original.append_column(name, pa.array(column))
     split = Split("test", "small.parquet, test", table, original, source, placed)
-    layout = PlacedLayout(ListOfChoices("choices"), "label", ByPlace(0))
+    layout = ChoicesAndLabel(ListOfChoices("choices"), "label", ByIndex(0))
     return Benchmark(dataset, config, "test", {"test": split}, layout, {})

@@ -1,0 +1,195 @@
+"""Cells of a benchmark's columns: as text, as lists, and the choices of all rows, empty cells included."""
+
+import ast
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+UNKNOWN = -1
+"""Index of a correct choice that the label does not give."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChoiceCells:
+    """The cells that hold choices, row after row; empty ones are no choices."""
+
+    texts: pa.Array
+    """(cells,): text; null where a cell is empty"""
+    lengths: NDArray[np.int64]
+    """(rows,): number of cells of each row"""
+    names: pa.Array | None = None
+    """(cells,): what labels call each, where the rows or the columns' names define it"""
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """(rows,): index of each row's first cell."""
+        starts: NDArray[np.int64] = np.cumsum(self.lengths) - self.lengths
+        return starts
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """(cells,): the row of each."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+    @cached_property
+    def valid(self) -> NDArray[np.bool_]:
+        """(cells,): whether it is a choice: null, "" and NaN are not."""
+        return as_mask(pc.not_equal(self.texts, ""))
+
+    @cached_property
+    def before(self) -> NDArray[np.int64]:
+        """(cells + 1,): number of choices in front of each cell."""
+        return np.concatenate([[0], np.cumsum(self.valid)])
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """(rows,): number of choices."""
+        counts: NDArray[np.int64] = self.before[self.starts + self.lengths] - self.before[self.starts]
+        return counts
+
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """(rows,): position behind each row's last choice; their number where no cell before it is empty."""
+        ends = np.zeros(len(self.lengths), np.int64)
+        cells = np.flatnonzero(self.valid)
+        np.maximum.at(ends, self.rows[cells], cells - self.starts[self.rows[cells]] + 1)
+        return ends
+
+    @cached_property
+    def choices(self) -> pa.ListArray:
+        """(rows,): the choices, lists of text."""
+        offsets = np.concatenate([self.before[self.starts], self.before[-1:]]).astype(np.int32)
+        texts = self.texts if self.valid.all() else self.texts.filter(pa.array(self.valid))
+        return pa.ListArray.from_arrays(pa.array(offsets), texts)
+
+    def labels(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Indices among the choices from positions among all cells of the row; UNKNOWN where that cell is empty.
+
+        Args:
+            positions: (rows,), UNKNOWN allowed.
+        """
+        if not len(self.valid):
+            return np.full(len(positions), UNKNOWN, np.int64)
+        fits = (positions >= 0) & (positions < self.lengths)
+        cells = np.where(fits, self.starts + positions, 0)
+        return np.where(fits & self.valid[cells], self.before[cells] - self.before[self.starts], UNKNOWN)
+
+    def first(self, hit: pa.Array) -> NDArray[np.int64]:
+        """(rows,): position in its row of the first choice that is hit, UNKNOWN where none is.
+
+        Args:
+            hit: (cells,) boolean.
+        """
+        cells = np.flatnonzero(as_mask(hit) & self.valid)
+        found = np.full(len(self.lengths), UNKNOWN, np.int64)
+        rows = self.rows[cells]
+        found[rows[::-1]] = (cells - self.starts[rows])[::-1]
+        return found
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text."""
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def is_cell(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds what can be written as a short text: text, numbers, booleans."""
+    return is_text(kind) or is_number(kind) or bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
+
+
+def as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column in one piece.
+
+    Raises:
+        pa.ArrowInvalid: it is more than one Arrow array holds (2 GB of text).
+    """
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column in one piece as text; NaN becomes null.
+
+    Raises:
+        pa.ArrowInvalid: it is more than an Arrow text array holds (2 GB), or cannot be text.
+    """
+    array = as_array(column)
+    if pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    if pa.types.is_boolean(array.type):
+        return pc.if_else(array, "True", "False")
+    return array.cast(pa.string())
+
+
+def as_mask(array: pa.Array) -> NDArray[np.bool_]:
+    """Booleans, null as False."""
+    return np.asarray(pc.fill_null(array, False).to_numpy(zero_copy_only=False), bool)
+
+
+def as_lists(column: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int64]]:
+    """All entries of a column of lists, one after the other, and (rows,) the lengths; null lists are empty."""
+    lists = as_array(column)
+    if pa.types.is_fixed_size_list(lists.type):
+        lists = lists.cast(pa.list_(lists.type.value_type))
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return pc.list_flatten(lists), lengths
+
+
+def unpacked_lists(cells: Sequence[str | None]) -> list[list[str | None] | None]:
+    """`unpacked_list` of each."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of "\\d" in a text that is no program
+        return [unpacked_list(cell) for cell in cells]
+
+
+def unpacked_list(cell: str | None) -> list[str | None] | None:
+    """The list that a text spells in Python or json, never evaluated as code; None if none, [] for an empty cell.
+
+    >>> unpacked_list("['red', 2, None]"), unpacked_list('["a"]'), unpacked_list("red")
+    (['red', '2', None], ['a'], None)
+    >>> unpacked_list('["it is", null]')
+    ['it is', None]
+    """
+    if not cell or not cell.strip():
+        return []
+    found = None if cell.lstrip()[1:2] == "'" else list_of_json(cell)  # a quote that json does not know
+    if found is None:
+        try:
+            found = ast.literal_eval(cell.strip())
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            return None
+    if not isinstance(found, list | tuple) or not all(isinstance(text, str | int | float | None) for text in found):
+        return None
+    return [None if text is None or text != text else str(text) for text in found]  # NaN
+
+
+def list_of_json(cell: str) -> list[Any] | None:
+    """The list that a text spells in json; None if none."""
+    try:
+        found = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None

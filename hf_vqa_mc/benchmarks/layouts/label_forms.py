@@ -1,0 +1,182 @@
+"""The ways in which a column of labels gives the correct choice."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text
+from hf_vqa_mc.benchmarks.layouts.choice_forms import typed
+from hf_vqa_mc.errors import InputError
+
+NO_NUMBER = np.iinfo(np.int64).min
+_LETTER = re.compile(r"(\W*)([A-Za-z])(\W*)")
+_HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")
+"""Labels that are not published."""
+
+
+@dataclass(frozen=True)
+class LabelForm(ABC):
+    """How a label gives the correct choice."""
+
+    description: ClassVar[str]
+    """what a label is"""
+    short: ClassVar[str]
+    """what labels are, in a word or two"""
+
+    @abstractmethod
+    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+        """(rows,): position of the correct choice among the row's cells, UNKNOWN where the label gives none.
+
+        Args:
+            column: (rows,) the labels as text.
+            cells: the choices.
+        """
+
+    @abstractmethod
+    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
+        """The label of a row, as text.
+
+        Args:
+            old: what it is now.
+            index: of the correct choice.
+            choice: its text.
+            name: what the row or the column calls it, if defined.
+        """
+
+
+@dataclass(frozen=True)
+class ByIndex(LabelForm):
+    """An integer: the choice's index, from 0 or from 1."""
+
+    first: int
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """What a label is."""
+        return f"the index of a choice, from {self.first}"
+
+    @property
+    def short(self) -> str:  # type: ignore[override]
+        """What labels are."""
+        return f"numbers from {self.first}"
+
+    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+        """(rows,): position of the correct choice."""
+        numbers = integers(column)
+        return np.where(numbers == NO_NUMBER, UNKNOWN, numbers - self.first)
+
+    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
+        """The index."""
+        return str(index + self.first)
+
+
+class ByLetter(LabelForm):
+    """A letter, in brackets or not: A is the first choice."""
+
+    description = "a choice's letter"
+    short = "letters"
+
+    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+        """(rows,): position of the correct choice."""
+        return _of_texts(column, _letter_index, UNKNOWN)
+
+    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
+        """A letter in the brackets and the case of the old one."""
+        found = _LETTER.fullmatch(old)
+        if index >= 26:  # letters
+            raise InputError(f"there is no letter for choice {index + 1}; keep to 26 choices a row")
+        letter = chr(ord("A" if found is None or found[2].isupper() else "a") + index)
+        return f"{found[1]}{letter}{found[3]}" if found else letter
+
+
+class ByName(LabelForm):
+    """What the row, or the name of the choice's column, calls the choice."""
+
+    description = "the name of a choice"
+    short = "names of choices"
+
+    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+        """(rows,): position of the correct choice."""
+        if cells.names is None:
+            return np.full(len(column), UNKNOWN, np.int64)
+        named = pc.utf8_trim_whitespace(column).take(pa.array(cells.rows))
+        return cells.first(pc.equal(cells.names.cast(pa.string()), named))
+
+    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
+        """The name."""
+        return old if name is None else name
+
+
+class ByText(LabelForm):
+    """The text of the choice; of equal texts the first."""
+
+    description = "the text of a choice"
+    short = "texts of choices"
+
+    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+        """(rows,): position of the correct choice."""
+        return cells.first(pc.equal(cells.texts, column.take(pa.array(cells.rows))))
+
+    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
+        """The text."""
+        return choice
+
+
+def integers(column: pa.Array) -> NDArray[np.int64]:
+    """(rows,): the integers that texts spell, also 3 as 3.0; NO_NUMBER where they spell none."""
+    return _of_texts(column, _integer, NO_NUMBER)
+
+
+def integers_only(column: pa.Array) -> bool:
+    """Whether all labels are integers, hidden ones aside."""
+    return bool(((integers(column) != NO_NUMBER) | hidden(column)).all())
+
+
+def hidden(column: pa.Array) -> NDArray[np.bool_]:
+    """(rows,): whether a label is not published: null, "", NaN or -1."""
+    return _of_texts(column, lambda text: int(text.strip().lower() in _HIDDEN), 1).astype(bool)
+
+
+def with_labels(
+    form: LabelForm, table: pa.Table, name: str, labels: Mapping[int, tuple[int, str, str | None]]
+) -> pa.ChunkedArray | pa.Array:
+    """A label column with other labels in some rows.
+
+    Args:
+        form: of the labels.
+        table: with the column.
+        name: of the column.
+        labels: row to the index of its correct choice, its text and its name.
+    """
+    if not labels:
+        return table[name]
+    cells = as_text(table[name]).to_pylist()
+    for row, label in labels.items():
+        cells[row] = form.write(cells[row] or "", *label)
+    return typed(pa.array(cells, pa.string()), table[name].type, name, "label")
+
+
+def _of_texts(column: pa.Array, read: Callable[[str], int | None], default: int) -> NDArray[np.int64]:
+    """What each text says, computed once per distinct text; the default for null."""
+    encoded = column.dictionary_encode()
+    values = [*map(read, encoded.dictionary.to_pylist()), None]
+    numbers = np.array([default if value is None else value for value in values], np.int64)
+    found: NDArray[np.int64] = numbers[pc.fill_null(encoded.indices, len(numbers) - 1).to_numpy()]
+    return found
+
+
+def _letter_index(text: str) -> int | None:
+    found = _LETTER.fullmatch(text.strip())
+    return ord(found[2].upper()) - ord("A") if found else None
+
+
+def _integer(text: str) -> int | None:
+    found = re.fullmatch(r"\s*([+-]?\d{1,15})(?:\.0+)?\s*", text, re.ASCII)
+    return int(found[1]) if found else None

@@ -1,0 +1,202 @@
+"""What a column of labels means: index, letter, name or text, and where indices start; never guessed."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text
+from hf_vqa_mc.benchmarks.layouts.label_forms import (
+    ByIndex,
+    ByLetter,
+    ByName,
+    ByText,
+    LabelForm,
+    hidden,
+    integers,
+    integers_only,
+)
+from hf_vqa_mc.benchmarks.layouts.layout import AmbiguousLabels, HiddenLabels, Tables
+from hf_vqa_mc.benchmarks.options import OPTIONS
+from hf_vqa_mc.benchmarks.row_columns import KINDS, choice_kinds
+from hf_vqa_mc.errors import InputError, shown
+
+ENOUGH = 20
+"""Rows without a 0 among their labels, and without the number of their choices, from which on they are ambiguous: with
+four choices, evenly drawn labels look like this once in (3/4)^20 = 0.3 % of benchmarks, whether they count from 0 or
+from 1. Fewer rows may do so by chance, and count from 0 as most benchmarks do."""
+
+_FROM_0 = re.compile(r"(?i)idx|index")
+"""Names of columns that count from 0."""
+Cells = Mapping[str, ChoiceCells]
+"""Split name to its choices."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A column of labels read in a form that fits all rows."""
+
+    label: str
+    """the column"""
+    form: LabelForm
+    labels: NDArray[np.int64]
+    """(rows,) index of the correct choice"""
+
+    @property
+    def description(self) -> str:
+        """What its labels are."""
+        return f"{self.label} is {self.form.description}"
+
+
+def checked_labels(
+    form: LabelForm, name: str, table: pa.Table, cells: ChoiceCells, location: str
+) -> NDArray[np.int64]:
+    """(rows,): index of the correct choice, UNKNOWN in rows without choices.
+
+    Raises:
+        InputError: a row with choices has no valid label (HiddenLabels: none has a label).
+    """
+    column, valid = as_text(table[name]), cells.counts > 0
+    found = cells.labels(form.read(column, cells))
+    wrong = np.flatnonzero(valid & (found == UNKNOWN))
+    for row in wrong[:1]:
+        if hidden(column)[valid].all():
+            raise HiddenLabels(
+                f"{location}: the labels are hidden ({name} is {shown(column[row].as_py())} in row {row})"
+            )
+        raise InputError(
+            f"{location}, row {row}: {name} is {shown(table[name][int(row)].as_py())}, expected {form.description}, "
+            f"one of its {cells.counts[row]}; fix or leave out such rows ({len(wrong)} of {len(found)}), or name "
+            "another column with --label"
+        )
+    return found
+
+
+def readings(
+    tables: Tables, split: str, name: str, cells: Cells, label_from: int | None, location: str
+) -> list[Reading]:
+    """How a column gives the correct choice: forms that fit all rows must agree on every row.
+
+    Args:
+        tables: the splits.
+        split: the one that must be readable.
+        name: the column.
+        cells: choices of the splits that have such columns.
+        label_from: index of the first choice, if the user gives it.
+        location: for messages.
+
+    Returns:
+        One reading; two where integers may count from 0 or from 1.
+
+    Raises:
+        InputError: none fits all rows (HiddenLabels: no row has a label), or several disagree.
+    """
+    table, choices = tables[split], cells[split]
+    column, valid = as_text(table[name]), choices.counts > 0
+    first = (
+        label_from if label_from is not None else first_index(name, known_labels(tables, name, cells), cells, tables)
+    )
+    forms: list[LabelForm] = [ByIndex(number) for number in ((0, 1) if first is None else (first,))]
+    if label_from is None or not integers_only(column):
+        forms += [ByLetter(), ByName(), ByText()]
+    found = [Reading(name, form, choices.labels(form.read(column, choices))) for form in forms]
+    fitting = [one for one in found if valid.any() and (one.labels[valid] != UNKNOWN).all()]
+    if not fitting:
+        best = max(found, key=lambda one: int((one.labels != UNKNOWN).sum()))
+        checked_labels(best.form, name, table, choices, location)
+        raise InputError(f"{location}: no row has choices; {OPTIONS}")
+    numbers = [one for one in fitting if isinstance(one.form, ByIndex)]
+    texts = fitting[len(numbers) :]
+    if not texts:
+        return numbers
+    fitting = [*_agreeing(numbers, texts[0]), *texts]
+    check_agreement(fitting, f"{location}: {name} could be", "store it as letters, or as integers from 0")
+    return fitting[:1]
+
+
+def decided(fitting: Sequence[list[Reading]], tables: Tables, cells: Cells, location: str) -> list[Reading]:
+    """One reading per column: where integers may count from 0 or from 1, the other columns decide.
+
+    Raises:
+        AmbiguousLabels: none of them does, and there are too many rows for chance.
+    """
+    certain = next((found[0] for found in fitting if len(found) == 1), None)
+    if certain is not None:
+        return [_agreeing(found, certain)[0] for found in fitting]
+    for found in fitting:
+        name = found[0].label
+        _check_unambiguous(location, name, known_labels(tables, name, cells), cells)
+    return [found[0] for found in fitting]
+
+
+def check_agreement(found: Sequence[Reading], what: str, remedy: str) -> None:
+    """Raise InputError unless all readings give the same choices; names the first row where they do not."""
+    first = found[0]
+    for other in found[1:]:
+        for row in np.flatnonzero(first.labels != other.labels)[:1]:
+            raise InputError(
+                f"{what}: two readings give different choices, as in row {row}: {first.description} (choice "
+                f"{first.labels[row]}, from 0), or {other.description} (choice {other.labels[row]}); {remedy}"
+            )
+
+
+def known_labels(tables: Tables, name: str, cells: Cells) -> dict[str, pa.Array]:
+    """The labels, as text, of the splits that have any."""
+    labels = {split: as_text(tables[split][name]) for split in cells if name in tables[split].column_names}
+    return {split: column for split, column in labels.items() if not hidden(column).all()}
+
+
+def first_index(name: str, labels: Mapping[str, pa.Array], cells: Cells, tables: Tables) -> int | None:
+    """The index of the first choice, None where the rows do not decide it.
+
+    A label 0 means 0; one that equals the number of its row's choices, with no 0 anywhere, means 1. Where there is
+    neither, a name such as answer_idx means 0, and our own column of kinds knows the target.
+
+    Args:
+        name: the column of labels.
+        labels: split name to (rows,) text.
+        cells: the same splits' choices.
+        tables: the same splits' columns.
+    """
+    numbers = {split: integers(column) for split, column in labels.items()}
+    valid = {split: cells[split].counts > 0 for split in labels}
+    if any((numbers[split] == 0)[valid[split]].any() for split in labels):
+        return 0
+    if any((numbers[split] == cells[split].ends)[valid[split]].any() for split in labels):
+        return 1
+    if _FROM_0.search(name):
+        return 0
+    if not any(KINDS in tables[split].column_names for split in labels):
+        return None
+    targets = [0, 0]  # rows whose label, from 0 or from 1, is the target of the column of kinds
+    for split, found in numbers.items():
+        for first in (0, 1):
+            indices = np.maximum(cells[split].labels(found - first), 0)
+            targets[first] += len(choice_kinds(tables[split], cells[split], indices).flatten())
+    return int(targets[1] > targets[0])
+
+
+def _check_unambiguous(location: str, name: str, labels: Mapping[str, pa.Array], cells: Cells) -> None:
+    """Raise AmbiguousLabels unless there are so few rows that chance explains them."""
+    valid = {split: cells[split].counts > 0 for split in labels}
+    numbers = np.concatenate([integers(column)[valid[split]] for split, column in labels.items()])
+    counts = np.concatenate([cells[split].counts[valid[split]] for split in labels])
+    numbers, counts = numbers[numbers > 0], counts[numbers > 0]  # without hidden ones
+    if len(numbers) >= ENOUGH:
+        raise AmbiguousLabels(
+            f"{location}: {name}: labels are {_range(numbers)} of {_range(counts)} choices, which may count from 0 or "
+            "from 1; say which: --label-from 0 (or 1)"
+        )
+
+
+def _range(numbers: NDArray[np.int64]) -> str:
+    least, most = int(numbers.min()), int(numbers.max())
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _agreeing(found: list[Reading], certain: Reading) -> list[Reading]:
+    """The one with the same labels as another column or form; the first if none has, or all have."""
+    return [one for one in found if (one.labels == certain.labels).all()][:1] or found[:1]

@@ -1,0 +1,159 @@
+"""What a layout is: how a benchmark's columns hold choices and the correct one, found, read and written back."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks.cells import ChoiceCells, is_text
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.errors import InputError, shown
+
+PER_CHOICE = ("choice_kinds", "choice_fallback", "choice_origins")
+"""Our own columns with an entry for each choice; emptied where the choices change."""
+
+Tables = Mapping[str, pa.Table]
+"""Split name to its columns."""
+Choices: TypeAlias = Sequence[Sequence[str]] | pa.ListArray | pa.ChunkedArray
+"""(rows,) the choices of each row."""
+
+
+class HiddenLabels(InputError):
+    """No row of a split has a label."""
+
+
+class AmbiguousLabels(InputError):
+    """Labels fit two readings, and nothing decides between them: no other layout is tried."""
+
+
+class Layout(ABC):
+    """A layout, as it was found in the columns of a benchmark; the class is the declaration, listed in ``LAYOUTS``."""
+
+    name: ClassVar[str]
+    ordered: ClassVar[bool] = True
+    """whether the benchmark has an order of choices; else the target is put first"""
+
+    @classmethod
+    @abstractmethod
+    def find(cls, tables: Tables, split: str, options: BenchmarkOptions, location: str) -> Self | None:
+        """The layout of these tables; None if they have another.
+
+        Args:
+            tables: the splits.
+            split: the one that must be readable; the others help to decide what its labels mean.
+            options: columns that the user names.
+            location: of the split, for messages.
+
+        Raises:
+            InputError: the columns look like this layout, but cannot be read.
+        """
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """Choices and label in words, for cards and messages."""
+
+    @property
+    @abstractmethod
+    def read_as(self) -> str:
+        """Which columns are read as what, in short."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold choices and labels."""
+
+    @property
+    def index_from(self) -> int | None:
+        """The index of the first choice where labels are integers."""
+        return None
+
+    @abstractmethod
+    def cells(self, table: pa.Table, location: str) -> ChoiceCells:
+        """The choices of all rows.
+
+        Raises:
+            InputError: the columns hold something else.
+        """
+
+    @abstractmethod
+    def labels(self, table: pa.Table, cells: ChoiceCells, location: str) -> NDArray[np.int64]:
+        """(rows,): index of the correct choice.
+
+        Raises:
+            InputError: a row has no valid label; names location, row and column.
+        """
+
+    @abstractmethod
+    def write(self, table: pa.Table, rows: Mapping[int, tuple[list[str], int]], location: str) -> pa.Table:
+        """The table with other choices and labels in some rows.
+
+        Args:
+            table: as it was read.
+            rows: row to its new choices and the index of the correct one.
+            location: for messages.
+
+        Raises:
+            InputError: the layout cannot hold them.
+        """
+
+    def written(
+        self, table: pa.Table, rows: pa.Table, choices: Choices, labels: Sequence[int], location: str
+    ) -> pa.Table:
+        """The table with other choices; rows whose choices and label are unchanged keep their cells.
+
+        Args:
+            table: as it was read; its columns ``PER_CHOICE`` are emptied where choices change.
+            rows: the same as ``benchmark.ROWS``.
+            choices: (rows,) new choices.
+            labels: (rows,) index of the correct one.
+            location: for messages.
+
+        Raises:
+            InputError: not one of each per row, a choice is empty, a label is none of them, or the layout cannot hold
+                them.
+        """
+        if not len(choices) == len(labels) == rows.num_rows:
+            raise InputError(
+                f"{location}: {len(choices)} choices and {len(labels)} labels for {rows.num_rows} rows; "
+                "expected one each"
+            )
+        changed = {}
+        before = zip(rows["choices"].to_pylist(), rows["label"].to_pylist(), strict=True)
+        given = choices.to_pylist() if isinstance(choices, pa.Array | pa.ChunkedArray) else choices
+        for row, (old, texts, label) in enumerate(zip(before, given, labels, strict=True)):
+            if not 0 <= label < len(texts) or not all(texts):
+                raise InputError(
+                    f"{location}, row {row}: label {label} with choices {shown(texts)}; expected one of them"
+                )
+            if old != (list(texts), label):
+                changed[row] = list(texts), int(label)
+        return _emptied(self.write(table, changed, location), list(changed))
+
+
+def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
+    """The table with these columns replaced; new ones are inserted behind the one named before them."""
+    last = len(table.column_names) - 1
+    for name, values in columns.items():
+        if name in table.column_names:
+            last = table.column_names.index(name)
+            field = table.schema.field(name)
+            table = table.set_column(last, field.with_type(values.type).with_nullable(True), values)
+        else:
+            last += 1
+            table = table.add_column(last, name, values)
+    return table
+
+
+def _emptied(table: pa.Table, rows: Sequence[int]) -> pa.Table:
+    """The table without the entries of ``PER_CHOICE`` in these rows."""
+    for name in PER_CHOICE:
+        if rows and name in table.column_names:
+            values, kind = table[name].to_pylist(), table.schema.field(name).type
+            for row in rows:
+                values[row] = "[]" if is_text(kind) else []  # text, as csv files have it
+            table = with_columns(table, {name: pa.array(values, kind)})
+    return table

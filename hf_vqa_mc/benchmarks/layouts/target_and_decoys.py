@@ -1,0 +1,123 @@
+"""The layout of SciQ and Visual7W: the text of the target in one column, its decoys in others; there is no order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text, is_text
+from hf_vqa_mc.benchmarks.columns import CHOICES, DECOYS, LABEL, cell_columns, columns_in_words, decoy_columns, named
+from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceColumns, ChoiceForm, form_of
+from hf_vqa_mc.benchmarks.layouts.label_forms import ByLetter, ByText, hidden, integers_only
+from hf_vqa_mc.benchmarks.layouts.layout import HiddenLabels, Layout, Tables, with_columns
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.errors import InputError
+
+
+@dataclass(frozen=True)
+class TargetAndDecoys(Layout):
+    """The text of the target, and its decoys."""
+
+    name: ClassVar[str] = "target_and_decoys"
+    ordered: ClassVar[bool] = False
+
+    target: str
+    """the column"""
+    decoys: ChoiceForm
+
+    @classmethod
+    def find(cls, tables: Tables, split: str, options: BenchmarkOptions, location: str) -> "TargetAndDecoys | None":
+        """A column of decoys, and a column of texts that are never among them."""
+        table = tables[split]
+        cells = cell_columns(table)
+        targets = [options.label] if options.label else named(table.column_names, LABEL)
+        targets = [name for name in targets if name in cells and is_text(table.schema.field(name).type)]
+        for form in _decoy_forms(table, options):
+            for target in targets:
+                if target not in form.columns and _apart(table, form, target):
+                    if options.label_from is not None:
+                        raise InputError(
+                            f"--label-from {options.label_from}: in {location}, {target} holds texts, no numbers; "
+                            "leave it out"
+                        )
+                    return cls(target, form)
+        return None
+
+    @property
+    def description(self) -> str:
+        """The columns of target and decoys."""
+        return f"the right choice in {self.target}, its decoys in {', '.join(self.decoys.columns)}"
+
+    @property
+    def read_as(self) -> str:
+        """The columns of target and decoys, in short."""
+        return f"right choice={columns_in_words([self.target])}, decoys={columns_in_words(self.decoys.columns)}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of decoys and target."""
+        return (*self.decoys.columns, self.target)
+
+    def cells(self, table: pa.Table, location: str) -> ChoiceCells:
+        """The choices of all rows, the target first."""
+        decoys = self.decoys.read(table, location)
+        texts = pa.concat_arrays([as_text(table[self.target]), decoys.texts])
+        rows = table.num_rows
+        order = np.insert(np.arange(rows, len(texts)), decoys.starts, np.arange(rows))
+        return ChoiceCells(texts.take(pa.array(order)), decoys.lengths + 1)
+
+    def labels(self, table: pa.Table, cells: ChoiceCells, location: str) -> NDArray[np.int64]:
+        """(rows,): 0."""
+        found = cells.labels(np.zeros(table.num_rows, np.int64))
+        wrong = np.flatnonzero(found == UNKNOWN)
+        if len(found) and len(wrong) == len(found):
+            raise HiddenLabels(f"{location}: the labels are hidden ({self.target} is empty in all rows)")
+        for row in wrong[:1]:
+            raise InputError(
+                f"{location}, row {row}: {self.target} is empty, expected the correct answer; fix or leave out such "
+                f"rows ({len(wrong)} of {len(found)})"
+            )
+        return found
+
+    def write(self, table: pa.Table, rows: Mapping[int, tuple[list[str], int]], location: str) -> pa.Table:
+        """The table with other targets and decoys in some rows."""
+        targets, kind = table[self.target].to_pylist(), table.schema.field(self.target).type
+        decoys = {}
+        for row, (texts, label) in rows.items():
+            targets[row] = texts[label]
+            decoys[row] = texts[:label] + texts[label + 1 :]
+        table = with_columns(table, self.decoys.write(table, decoys))
+        return with_columns(table, {self.target: pa.array(targets, kind)}) if rows else table
+
+
+def _decoy_forms(table: pa.Table, options: BenchmarkOptions) -> list[ChoiceForm]:
+    """The forms in which the table may hold decoys, the likeliest first."""
+    if options.choices is not None and len(options.choices) > 1:
+        return [ChoiceColumns(options.choices)]
+    names = options.choices or named(table.column_names, DECOYS)
+    forms = [form for name in names if (form := form_of(table, name))]
+    runs = [] if options.choices else decoy_columns(cell_columns(table))
+    return [*forms, *(ChoiceColumns(tuple(run)) for run in runs)]
+
+
+def _apart(table: pa.Table, form: ChoiceForm, target: str) -> bool:
+    """Whether the target is a text that is never among the row's decoys."""
+    try:
+        cells = form.read(table, "")
+    except InputError:
+        return False
+    column = as_text(table[target])
+    if integers_only(column) and not (_decoys_by_name(form) or integers_only(cells.texts)):
+        return False  # indices that do not fit, of choices in words
+    among = ByText().read(column, cells) != UNKNOWN
+    letters = ByLetter().read(column, cells) != UNKNOWN
+    return bool(not among.any() and not letters.all() and not hidden(column).all())
+
+
+def _decoys_by_name(form: ChoiceForm) -> bool:
+    """Whether the columns' names say that they hold decoys, and not all choices."""
+    known = {*named(form.columns, DECOYS)} - {*named(form.columns, CHOICES)}
+    return bool(known or decoy_columns(form.columns))
