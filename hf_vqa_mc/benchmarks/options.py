@@ -77,7 +77,7 @@ class BenchmarkOptions:
         return [Path(path) for path in (*named, self.images) if path is not None and Path(path).exists()]
 
     @property
-    def name(self) -> str:
+    def dataset_name(self) -> str:
         """The dataset as messages and default output folders name it; ``dataset`` where it is an object.
 
         Raises:

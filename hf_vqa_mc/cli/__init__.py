@@ -13,7 +13,6 @@ import typer
 
 from hf_vqa_mc.cli.build import build
 from hf_vqa_mc.cli.command import command
-from hf_vqa_mc.cli.export import export
 from hf_vqa_mc.cli.features import features
 from hf_vqa_mc.cli.generate_complementary import generate_complementary
 from hf_vqa_mc.cli.generate_tdiuc import generate_tdiuc
@@ -132,7 +131,7 @@ verb(build)
 register("audit")
 register("remedy")
 register("preview")
-verb(export)
+register("export")
 verb(score)
 verb(features)
 verb(train)

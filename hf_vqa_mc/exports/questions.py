@@ -1,32 +1,64 @@
-"""What leaves the house: a split's questions with all that would tell more than the benchmark asks left behind.
+"""What leaves the house: a split's questions, without anything that would reveal more than the benchmark asks.
 
-Only what a model is shown, the right choice's place (unless answers are hidden) and the type of question go out:
-never ``choice_kinds``, ``choice_fallback`` or the human answers, which single out the target. Of a benchmark's other
-columns only those go out that `exports.beside` names: a context that is read before the question.
+Exported are what a model is shown, the label (unless answers are hidden) and the type of question: never
+``choice_kinds``, ``choice_fallback`` or the human answers, which reveal the target. Of a benchmark's other columns
+only a context that is read before the question goes out.
 """
 
 import re
 import string
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Images, Split
+from hf_vqa_mc.benchmarks.cells import as_text, is_text
+from hf_vqa_mc.benchmarks.columns import IMAGE, IMAGE_PATH, named, picture_columns
 from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.exports.beside import Beside, read_beside
 
 LETTERS = string.ascii_uppercase
-"""What harnesses call the choices; none goes on after Z."""
+"""What harnesses call the choices."""
 SEED = 0
-"""Of the order that choices get where the benchmark gives none: the same in every export."""
+"""Random seed of the order of choices where the benchmark has none: the same in every export."""
 NAME_LENGTH = 80
+CONTEXT = ("hint", "context", "passage")
+"""Names of columns that are read before the question; the first in this order is exported."""
+GROUP = "l2-category"
+"""VLMEvalKit's name of the larger group that a category belongs to."""
 
-Progress = Callable[[str, int, int], None]
+
+@dataclass(frozen=True)
+class OtherColumns:
+    """The columns of a split besides question, choices and label."""
+
+    contexts: list[str]
+    """of each row what is read before the question, "" where there is nothing"""
+    context_column: str
+    """where they are from, "" where the benchmark has no such column"""
+    groups: list[str]
+    """of each row its ``l2-category``; empty where the benchmark has no such column"""
+    left_out: list[str]
+    """columns of which nothing is exported"""
+
+    def notes(self, *, as_hint: bool) -> list[str]:
+        """What happened to the columns, each a sentence.
+
+        Args:
+            as_hint: VLMEvalKit's columns are written: ``hint``, and ``l2-category``.
+        """
+        notes = []
+        if self.context_column:
+            where = "as the column hint" if as_hint else "as Context"
+            notes.append(f"column {self.context_column} goes before the question, {where}")
+        left = [*self.left_out, *([] if as_hint or not self.groups else [GROUP])]
+        if left:
+            notes.append(f"columns of the benchmark that are left out: {', '.join(left)}")
+        return notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,31 +66,30 @@ class Questions:
     """The questions of one export."""
 
     name: str
-    """of the task, letters, digits, "_" and "-" only: it stands in yaml and in names of files"""
-    place: str
+    """of the task, letters, digits, "_" and "-" only: it is written into yaml and file names"""
+    location: str
     """for messages"""
     question_ids: list[str]
     questions: list[str]
     choices: list[list[str]]
     """at least two texts a row, none empty"""
     labels: list[int] | None
-    """places of the right choices; None where they are hidden"""
+    """indices of the correct choices; None where they are hidden"""
     types: list[str]
     """"" where the benchmark has none"""
-    beside: Beside
-    """what is read before the questions, and which columns are left behind"""
+    others: OtherColumns
     images: NDArray[np.int64]
-    """(rows,): the number of each row's image, from 0; -1 where it has none"""
+    """(rows,): index of each row's image, -1 where it has none"""
     image_rows: list[int]
-    """by number of image: the first row that shows it"""
+    """(images,): the first row that shows it"""
     source: Images | None
-    """where the images are; None where there are none to export"""
+    """None where there are no images to export"""
 
     def __len__(self) -> int:
         return len(self.question_ids)
 
     def read_image(self, image: int) -> bytes | None:
-        """The bytes of an image's file by its number; None where the row has none after all.
+        """The bytes of an image's file by its index; None where the row has none after all.
 
         Raises:
             InputError: it cannot be read.
@@ -67,18 +98,18 @@ class Questions:
 
     def where(self, row: int) -> str:
         """A row in a message."""
-        return f"{self.place}, question_id {shown(self.question_ids[row])}"
+        return f"{self.location}, question_id {shown(self.question_ids[row])}"
 
 
 def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: bool) -> Questions:
-    """The questions of the asked split.
+    """The questions of the evaluated split.
 
-    Choices whose order the benchmark does not give (its target was put first) are shuffled, the same way every time.
+    Choices without an order (the target was put first) are shuffled, the same way every time.
 
     Args:
-        benchmark: as ``read_benchmark`` gives it.
+        benchmark: as ``read_benchmark`` returns it.
         name: of the task; by default of the dataset, config and split.
-        hide_answers: leave the labels behind.
+        hide_answers: leave the labels out.
 
     Raises:
         InputError: the name is not one for files and tasks, a choice is empty, or a row has fewer than two.
@@ -91,20 +122,23 @@ def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: boo
         if len(texts) < 2 or not all(text.strip() for text in texts):
             raise InputError(
                 f"{split.place}, row {row} (question_id {shown(question_ids[row])}): choices are {shown(texts)}, "
-                "expected two or more, none of them empty; mend or leave out the row"
+                "expected two or more, none of them empty; fix or leave out the row"
             )
     if not split.placed:
-        choices, labels = _in_random_order(question_ids, choices, labels)
+        start = purpose_hash(SEED, "order of exported choices")
+        for row, row_hash in enumerate(text_hashes(question_ids)):
+            order = shuffled(start, row_hash, text_hashes(choices[row])).tolist()
+            choices[row], labels[row] = [choices[row][index] for index in order], order.index(labels[row])
     images, image_rows = _distinct_images(split)
     return Questions(
         name=_checked_name(name) if name is not None else default_name(benchmark),
-        place=split.place,
+        location=split.place,
         question_ids=question_ids,
         questions=rows["question"].to_pylist(),
         choices=choices,
         labels=None if hide_answers else labels,
         types=rows["question_type"].to_pylist(),
-        beside=read_beside(benchmark),
+        others=other_columns(benchmark),
         images=images,
         image_rows=image_rows,
         source=split.images,
@@ -112,7 +146,7 @@ def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: boo
 
 
 def default_name(benchmark: Benchmark) -> str:
-    """What a task is called where nobody says: dataset, config and split, in lower case.
+    """The name of a task by default: dataset, config and split, in lower case.
 
     Some harnesses treat tasks with MMMU, LEGO and the like in the name, in capitals, as those very benchmarks.
     """
@@ -129,8 +163,8 @@ def question_table(questions: Questions) -> pa.Table:
     With a column ``context`` before the question where the benchmark has such a column.
     """
     columns = {"question_id": pa.array(questions.question_ids, pa.string())}
-    if questions.beside.context_column:
-        columns["context"] = pa.array(questions.beside.contexts, pa.string())
+    if questions.others.context_column:
+        columns["context"] = pa.array(questions.others.contexts, pa.string())
     columns |= {
         "question": pa.array(questions.questions, pa.string()),
         "choices": pa.array(questions.choices, pa.list_(pa.string())),
@@ -142,17 +176,62 @@ def question_table(questions: Questions) -> pa.Table:
 
 
 def check_lettered(questions: Questions, harness: str) -> None:
-    """Nothing, if every choice has a letter.
-
-    Raises:
-        InputError: a row has more than 26.
-    """
+    """Raise InputError unless every choice has a letter: 26 a row."""
     for row, texts in enumerate(questions.choices):
         if len(texts) > len(LETTERS):
             raise InputError(
                 f"{questions.where(row)}: {len(texts)} choices, but {harness} has letters for {len(LETTERS)}; "
                 "export to lm-eval, which needs none"
             )
+
+
+def other_columns(benchmark: Benchmark) -> OtherColumns:
+    """The columns of the evaluated split besides question, choices and label.
+
+    A context is exported only if it is text, and neither holds choices or labels nor is the question itself.
+    """
+    split = benchmark.test
+    table, rows = split.original, split.rows
+    names = table.column_names
+    labels = set(benchmark.layout.columns)
+    known = labels | set(named(names, (*IMAGE, *IMAGE_PATH))) | set(picture_columns(names))
+    known |= {name for name in names if _is_file(table[name].type)}
+    exported = [rows[name].combine_chunks() for name in ("question_id", "image_id", "question", "question_type")]
+    known |= {name for name in names if name not in known and _is_one_of(table[name], exported)}
+    contexts = [name for name in named(names, CONTEXT) if name not in known and _has_text(table[name])]
+    groups = [name for name in named(names, ("l2category",)) if name not in labels and _has_text(table[name])]
+    kept = {*contexts[:1], *groups[:1]}
+    return OtherColumns(
+        contexts=_texts(table[contexts[0]]) if contexts else [""] * rows.num_rows,
+        context_column=contexts[0] if contexts else "",
+        groups=_texts(table[groups[0]]) if groups else [],
+        left_out=[name for name in names if name not in known | kept],
+    )
+
+
+def _is_file(kind: pa.DataType) -> bool:
+    """Whether cells of this type are files, as of images."""
+    if pa.types.is_struct(kind):
+        return bool(kind.get_field_index("bytes") >= 0)
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _has_text(column: pa.ChunkedArray) -> bool:
+    return is_text(column.type) and any(_texts(column))
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    """The cells; "" for null and the word nan."""
+    cells = (cell or "" for cell in as_text(column).to_pylist())
+    return ["" if cell.strip().lower() in ("", "nan") else cell for cell in cells]
+
+
+def _is_one_of(column: pa.ChunkedArray, exported: list[pa.Array]) -> bool:
+    """Whether a column equals one that is exported in any case, such as the question or its id."""
+    if not (is_text(column.type) or pa.types.is_integer(column.type)):
+        return False
+    cells = pc.fill_null(as_text(column), "")
+    return any(cells.equals(one) for one in exported)
 
 
 def _checked_name(name: str) -> str:
@@ -163,26 +242,14 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _in_random_order(
-    question_ids: list[str], choices: list[list[str]], labels: list[int]
-) -> tuple[list[list[str]], list[int]]:
-    start = purpose_hash(SEED, "order of exported choices")
-    mixed, places = [], []
-    for row_hash, texts, label in zip(text_hashes(question_ids), choices, labels, strict=True):
-        order = shuffled(start, row_hash, text_hashes(texts)).tolist()
-        mixed.append([texts[place] for place in order])
-        places.append(order.index(label))
-    return mixed, places
-
-
 def _distinct_images(split: Split) -> tuple[NDArray[np.int64], list[int]]:
-    image_ids = split.rows["image_id"].to_pylist()
-    numbers: dict[str, int] = {}
-    first: list[int] = []
-    images = np.full(len(image_ids), -1, np.int64)
-    for row, image_id in enumerate(image_ids) if split.images else ():
+    """(rows,): index of each row's image; and (images,): the first row of each."""
+    images = np.full(split.rows.num_rows, -1, np.int64)
+    first: dict[str, int] = {}
+    for row, image_id in enumerate(split.rows["image_id"].to_pylist()) if split.images else ():
         if image_id:
-            images[row] = numbers.setdefault(image_id, len(numbers))
-            if images[row] == len(first):
-                first.append(row)
-    return images, first
+            first.setdefault(image_id, row)
+    indices = {image_id: index for index, image_id in enumerate(first)}
+    if first:
+        images[:] = [indices.get(image_id, -1) for image_id in split.rows["image_id"].to_pylist()]
+    return images, list(first.values())

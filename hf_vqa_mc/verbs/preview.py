@@ -142,7 +142,7 @@ def run_preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     split = benchmark.test
     picked = picks_of(split, settings.predictions) if settings.predictions else {}
     examples = examples_of(split, drawn_rows(split, settings.questions, settings.seed), picked=picked)
-    title = ", ".join(part for part in (shown_name(settings.name), benchmark.config, split.name) if part)
+    title = ", ".join(part for part in (shown_name(settings.dataset_name), benchmark.config, split.name) if part)
     result = PreviewResult(title, examples, settings)
     messages = [f"wrote {path}" for path in wanted.values() if path is not None for path in result.save(path)]
     if card is not None:

@@ -31,7 +31,9 @@ class StarredChoices(Layout):
     @classmethod
     def find(cls, tables, split, options, location):
         for field in tables[split].schema:
-            if is_text(field.type) and all(" | " in text and "*" in text for text in tables[split][field.name].to_pylist()):
+            if is_text(field.type) and all(
+                " | " in text and "*" in text for text in tables[split][field.name].to_pylist()
+            ):
                 return cls(field.name)
         return None
 
@@ -79,7 +81,9 @@ def starred(tmp_path):
         names = [f"{colour} {number % 7}" for colour in ("red", "blue", "green")]
         parts = [f"{chr(65 + index)}. {name}" for index, name in enumerate(names)]
         parts[number % 3] = f"*{parts[number % 3]} and so on"
-        rows.append({"question": f"What is {number % 5} here?", "image_id": f"{number // 3}", "marked": " | ".join(parts)})
+        rows.append(
+            {"question": f"What is {number % 5} here?", "image_id": f"{number // 3}", "marked": " | ".join(parts)}
+        )
     pd.DataFrame(rows).to_parquet(tmp_path / "starred.parquet")
     yield tmp_path / "starred.parquet"
     LAYOUTS.remove("starred_choices")
@@ -101,15 +105,12 @@ def test_it_is_audited(starred):
 
 
 def test_it_is_remedied_in_its_own_layout(starred, tmp_path):
-    from hf_vqa_mc.decoys.settings import Settings
-    from hf_vqa_mc.remedies import give_new_decoys
-
-    remedied = give_new_decoys(vm.read_benchmark(starred), "iou", None, Settings()).benchmark
-    tables = {name: part.original for name, part in remedied.splits.items()}
-    write_benchmark(remedied, tables, tmp_path / "remedied.parquet")
-    again = vm.read_benchmark(tmp_path / "remedied.parquet").test.rows
-    assert again["choices"].to_pylist() == remedied.test.rows["choices"].to_pylist()
-    assert again["choices"].to_pylist() != vm.read_benchmark(starred).test.rows["choices"].to_pylist()
+    vm.remedy(starred, output=tmp_path / "remedied.parquet", variant="iou", time_limit=0.001)
+    before, after = (vm.read_benchmark(path).test.rows for path in (starred, tmp_path / "remedied.parquet"))
+    assert after["choices"].to_pylist() != before["choices"].to_pylist()
+    targets = [[row["choices"][row["label"]] for row in rows.to_pylist()] for rows in (before, after)]
+    assert targets[0] == targets[1]
+    assert "*" in pq.read_table(tmp_path / "remedied.parquet")["marked"][0].as_py()
 
 
 def test_it_is_exported(starred, tmp_path):
@@ -121,5 +122,5 @@ def test_it_is_exported(starred, tmp_path):
 def test_a_row_that_it_cannot_hold_is_named(starred):
     frame = pd.read_parquet(starred)
     frame.loc[3, "marked"] = "red | *blue"
-    with pytest.raises(InputError, match="dataset, row 3: marked is 'red | \\*blue', expected A. red"):
+    with pytest.raises(InputError, match=r"data frame, row 3: marked is 'red \| \*blue', expected A\. red"):
         vm.read_benchmark(frame)

@@ -5,15 +5,11 @@ import json
 import pandas
 import pyarrow.parquet
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from hf_vqa_mc.cli.export import export
+from hf_vqa_mc.cli import app
 from tests.dataset import raw_files
 from tests.exports import small
-
-app = typer.Typer()
-app.command()(export)
 
 
 @pytest.fixture
@@ -26,7 +22,7 @@ def run(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path / "here")
 
     def run(*arguments):
-        return CliRunner().invoke(app, [*map(str, arguments)])
+        return CliRunner().invoke(app, ["export", *map(str, arguments)])
 
     return run
 

@@ -5,7 +5,7 @@ Its conventions, looked up in its sources: columns index, question, A, B, .., an
 is done where the dataset's name has "circular" in it, on rows whose index is k * 10^6 + the index of the first: the
 same question with its choices moved on by k, and right only if all of them are answered right. A file without images
 is asked of the text alone. A column hint stands in its prompts before the question: the benchmark's context goes there
-(see `exports.beside`); l2-category is kept, too. Images are unpacked to ``LMUData/images/NAME`` once, by index.
+(see `exports.questions`); l2-category is kept, too. Images are unpacked to ``LMUData/images/NAME`` once, by index.
 """
 
 import re
@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.exports.base64_images import Base64Images
-from hf_vqa_mc.exports.beside import GROUP
+from hf_vqa_mc.exports.harness import Exported, Harness, made_folder, read_record, record
+from hf_vqa_mc.exports.images import Base64Images, base64_images
 from hf_vqa_mc.exports.pandas_cells import guarded, tsv_header, tsv_lines
-from hf_vqa_mc.exports.questions import LETTERS, Progress, Questions, check_lettered
-from hf_vqa_mc.exports.written import Exported, made_folder, read_record, record
+from hf_vqa_mc.exports.questions import GROUP, LETTERS, Questions, check_lettered
 from hf_vqa_mc.io.atomic_file import replaced_file, write_json
+from hf_vqa_mc.io.progress import Progress
 
 HARNESS = "vlmevalkit"
 TURN = 1_000_000
-"""Between the indices of a question and of the same with its choices moved on."""
+"""Difference of the indices of a question and of the same with its choices rotated by one."""
 PLAIN, CIRCULAR, TEXT = "", "_CIRCULAR", "_TEXT"
 """What the names of the files end in."""
 TAKEN = re.compile("MMMU|MMT|OCRVQA|LEGO|(?i:openended)")
@@ -34,23 +34,14 @@ LINES = 1000
 """Written at once."""
 
 Line = tuple[int, int]
-"""A row of the questions, and by how many places its choices are moved on."""
+"""A row of the questions, and by how much its choices are rotated."""
 
 
-def write_vlmevalkit(
-    questions: Questions, output: Path, progress: Progress = lambda step, done, total: None
-) -> Exported:
+def write_vlmevalkit(questions: Questions, output: Path, progress: Progress) -> Exported:
     """Write ``NAME.tsv``, ``NAME_CIRCULAR.tsv`` and the blind twin ``NAME_TEXT.tsv``; without images only the last.
 
-    Args:
-        questions: to ask; those without an image are left out of all files where others have one.
-        output: the folder that ``LMUData`` names, made if there is none.
-        progress: told (step, done, total).
-
-    Raises:
-        InputError: a row has more than 26 choices, an image cannot be opened, the name means something else to
-            VLMEvalKit, or there are files of that name that no export wrote.
-        OSError: the disk is full or closed to us; what was there still is.
+    Questions without an image are left out of all files where others have one. The output is the folder that
+    ``LMUData`` names.
     """
     check_lettered(questions, HARNESS)
     if taken := TAKEN.search(questions.name):
@@ -58,31 +49,30 @@ def write_vlmevalkit(
             f"--name {questions.name}: VLMEvalKit treats names with {taken[0]!r} in another way; change it"
         )
     output = made_folder(output)
-    told = output / f"{questions.name}.export.json"
-    earlier = _earlier_files([output / f"{questions.name}{kind}.tsv" for kind in (PLAIN, CIRCULAR, TEXT)], told)
+    log = output / f"{questions.name}.export.json"
+    earlier = _earlier_files([output / f"{questions.name}{kind}.tsv" for kind in (PLAIN, CIRCULAR, TEXT)], log)
     guards = 0
-    with Base64Images(questions, output, progress) as images:
+    with base64_images(questions, output, progress) as images:
         rows = [row for row in range(len(questions)) if questions.images[row] in images]
         kinds, notes = _kinds(questions, len(rows))
         rows = rows or list(range(len(questions)))
         names = [f"{questions.name}{kind}" for kind in kinds]
         files = [f"{name}.tsv" for name in names]
         about = record(HARNESS, len(rows), questions.labels is None, files)
-        write_json(
-            told, {**about, "files": sorted({*files, *earlier})}, indent=1
-        )  # should we be killed before the end
+        all_files = {**about, "files": sorted({*files, *earlier})}
+        write_json(log, all_files, indent=1)  # in case of a kill before the end
         for kind, name in zip(kinds, names, strict=True):
             lines = _turned(questions, rows) if kind == CIRCULAR else [(row, 0) for row in rows]
             shown = None if kind == TEXT else images
             guards = _write(questions, lines, shown, output / f"{name}.tsv", progress)
     for file in set(earlier) - set(files):
         (output / file).unlink()
-    write_json(told, about, indent=1)
+    write_json(log, about, indent=1)
     if guards:
         notes.append(
             f"{guards:,} cells such as None or 1.0 end in a no-break space, without which pandas reads them as others"
         )
-    notes += questions.beside.notes(as_hint=True)
+    notes += questions.others.notes(as_hint=True)
     notes += _cached(output, names)
     how = f"LMUData={shlex.quote(str(output))} python run.py --model MODEL --data {' '.join(names)}"
     if questions.labels is None:
@@ -103,9 +93,9 @@ def _kinds(questions: Questions, with_image: int) -> tuple[list[str], list[str]]
     return kinds, notes
 
 
-def _earlier_files(files: list[Path], told: Path) -> list[str]:
-    """The names of those that are there, if an export wrote them all."""
-    ours = (read_record(told) or {}).get("files", [])
+def _earlier_files(files: list[Path], log: Path) -> list[str]:
+    """The names of those that exist; raises InputError unless an export wrote them all."""
+    ours = (read_record(log) or {}).get("files", [])
     for file in files:
         if file.exists() and file.name not in ours:
             raise InputError(
@@ -115,14 +105,14 @@ def _earlier_files(files: list[Path], told: Path) -> list[str]:
 
 
 def _cached(output: Path, names: list[str]) -> list[str]:
-    """What VLMEvalKit keeps of earlier files of these names and would go on using."""
+    """A note on what VLMEvalKit keeps of earlier files of these names and would use again."""
     kept = [output / "images" / name for name in names] + [output / f"{name}_local.tsv" for name in names]
     found = ", ".join(str(path) for path in kept if path.exists())
     return [f"VLMEvalKit unpacked an earlier export and would use that again; remove {found}"] if found else []
 
 
 def _turned(questions: Questions, rows: list[int]) -> list[Line]:
-    """Every row with its choices moved on by 0, 1, .. places, as often as it has choices; rows as they are first."""
+    """Every row with its choices rotated by 0, 1, .., as often as it has choices; unrotated rows first."""
     most = max(len(questions.choices[row]) for row in rows)
     return [(row, turn) for turn in range(most) for row in rows if turn < len(questions.choices[row])]
 
@@ -131,22 +121,24 @@ def _write(
     questions: Questions, lines: list[Line], images: Base64Images | None, path: Path, progress: Progress
 ) -> int:
     """Write one file; how many of its cells are guarded against pandas."""
-    columns, guards = guarded(_texts(questions, lines), questions.place)
+    columns, guards = guarded(_texts(questions, lines), questions.location)
     columns = {"index": [str(row + turn * TURN) for row, turn in lines], **columns}
     columns["question_id"] = [questions.question_ids[row] for row, _ in lines]
     if questions.labels is not None:
-        columns["answer"] = [_letter(questions, questions.labels[row], row, turn) for row, turn in lines]
+        columns["answer"] = [
+            LETTERS[(questions.labels[row] + turn) % len(questions.choices[row])] for row, turn in lines
+        ]
     cells = _image_cells(questions, lines, images) if images else None
     with replaced_file(path) as file:
         file.write(tsv_header([*columns, "image"] if cells else [*columns]).encode())
         for start in range(0, len(lines), LINES):
-            places = range(start, min(start + LINES, len(lines)))
+            rows = range(start, min(start + LINES, len(lines)))
             if cells is None:
-                file.write(tsv_lines(columns, places).encode())
+                file.write(tsv_lines(columns, rows).encode())
             else:
-                for place in places:
-                    file.write(f"{tsv_lines(columns, [place])[:-1]}\t{next(cells)}\n".encode())
-            progress(f"writing {path.name}", places.stop, len(lines))
+                for row in rows:
+                    file.write(f"{tsv_lines(columns, [row])[:-1]}\t{next(cells)}\n".encode())
+            progress(f"writing {path.name}", rows.stop, len(lines))
     return guards
 
 
@@ -159,30 +151,26 @@ def _image_cells(questions: Questions, lines: list[Line], images: Base64Images) 
             yield first[image]
         else:
             first[image] = str(row + turn * TURN)
-            yield images.base64(image)
+            yield images[image]
 
 
 def _texts(questions: Questions, lines: list[Line]) -> dict[str, list[str | None]]:
     """What a model is shown, and the category."""
-    letters = LETTERS[: max(len(questions.choices[row]) for row, _ in lines)]
-    beside = questions.beside
     columns: dict[str, list[str | None]] = {}
-    if beside.context_column:
-        columns["hint"] = [beside.contexts[row] or None for row, _ in lines]
+    others = questions.others
+    if others.context_column:
+        columns["hint"] = [others.contexts[row] or None for row, _ in lines]
     columns["question"] = [questions.questions[row] for row, _ in lines]
-    for letter in letters:
-        columns[letter] = []
-    for row, turn in lines:
-        texts = questions.choices[row]
-        moved: list[str | None] = [texts[(place - turn) % len(texts)] for place in range(len(texts))]
-        for letter, text in zip(letters, moved + [None] * (len(letters) - len(moved)), strict=True):
-            columns[letter].append(text)
+    for index in range(max(len(questions.choices[row]) for row, _ in lines)):
+        texts = ((questions.choices[row], turn) for row, turn in lines)
+        columns[LETTERS[index]] = [
+            choices[(index - turn) % len(choices)] if index < len(choices) else None for choices, turn in texts
+        ]
     if any(questions.types):
         columns["category"] = [questions.types[row] or UNNAMED for row, _ in lines]
-    if beside.groups:
-        columns[GROUP] = [beside.groups[row] or UNNAMED for row, _ in lines]
+    if others.groups:
+        columns[GROUP] = [others.groups[row] or UNNAMED for row, _ in lines]
     return columns
 
 
-def _letter(questions: Questions, label: int, row: int, turn: int) -> str:
-    return LETTERS[(label + turn) % len(questions.choices[row])]
+VLMEVALKIT = Harness(HARNESS, write_vlmevalkit)

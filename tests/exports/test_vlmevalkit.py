@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.exports import export_benchmark, vlmevalkit_tsv
+from hf_vqa_mc.exports import export_benchmark, vlmevalkit
 from hf_vqa_mc.exports.pandas_cells import GUARD
 from tests.exports import small
 from tests.exports.vlmevalkit_rules import groups, is_circular, kind, lines
@@ -167,7 +167,7 @@ def test_files_of_an_earlier_export_that_are_not_written_again_are_removed(tmp_p
 
 
 def test_too_many_questions_for_circular_indices_leave_that_file_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(vlmevalkit_tsv, "TURN", 3)
+    monkeypatch.setattr(vlmevalkit, "TURN", 3)
     told = exported(tmp_path)
     assert [path.name for path in told.files] == ["small_iou_qou_test.tsv", "small_iou_qou_test_TEXT.tsv"]
     assert any("circular evaluation is for 3 questions or fewer" in note for note in told.notes)

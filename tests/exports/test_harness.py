@@ -4,7 +4,7 @@ import pytest
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports import HARNESSES, export_benchmark
-from hf_vqa_mc.exports.written import replaced_folder
+from hf_vqa_mc.exports.harness import replaced_folder
 from hf_vqa_mc.io.atomic_file import replaced_file
 from tests.exports import small
 

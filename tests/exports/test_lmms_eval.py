@@ -68,7 +68,7 @@ def test_hidden_answers_are_nowhere(tmp_path):
 def test_the_program_is_the_one_that_is_tested_here(tmp_path):
     told = exported(tmp_path)
     program = next(path for path in told.files if path.suffix == ".py")
-    assert program.read_text() == harness_file("lmms_eval_functions")
+    assert program.read_text() == harness_file("lmms_eval_functions.py")
 
 
 DOC = {

@@ -1,0 +1,124 @@
+"""``hf_vqa_mc.export`` and ``vqa-mc export``: a benchmark as tasks of other harnesses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.exports import HARNESSES
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import option, verb
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from hf_vqa_mc.exports.harness import Exported
+    from hf_vqa_mc.exports.questions import Questions
+
+
+@dataclass(frozen=True)
+class HarnessOption:
+    """Which harness: its own class, so that it comes first."""
+
+    harness: str = option(f"What will run it: {', '.join(HARNESSES)}.", positional=True)
+
+
+@dataclass(frozen=True)
+class ExportSettings(BenchmarkOptions, HarnessOption):
+    """Write a benchmark as tasks that lm-eval, lmms-eval or VLMEvalKit load.
+
+    lm-eval asks the questions blind, of language models; the others ask them with and without the image, VLMEvalKit
+    also with the choices rotated. A column hint, context or passage goes before the question; other columns are left
+    out and named. Kinds of choices and human answers are never written.
+
+    Raises:
+        InputError: the harness is unknown.
+    """
+
+    output: Path = option(
+        "Folder to write to: for --include_path of lm-eval and lmms-eval, for LMUData of VLMEvalKit."
+    )
+    hide_answers: bool = option("Write no labels; predictions only.", False)
+    name: str | None = option("Name of the task; by default of the dataset, config and split.", None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        HARNESSES.find(self.harness)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExportResult(Result):
+    """The tasks that were written, and how to run them."""
+
+    exported: "Exported"
+    questions: "Questions"
+    settings: ExportSettings
+
+    def report(self) -> "Iterator[RenderableType]":
+        """The files, notes on what was left out, and the command to run."""
+        done = self.exported
+        yield f"{done.name}: {done.questions:,} questions"
+        yield from (f"wrote {path}" for path in done.files)
+        yield from (f"note: {note}" for note in done.notes)
+        yield "run it:"
+        yield from (f"  {command}" for command in done.how)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name, files, commands and notes."""
+        done = self.exported
+        return {
+            "harness": self.settings.harness,
+            "name": done.name,
+            "questions": done.questions,
+            "commands": done.how,
+            "notes": done.notes,
+            "written": [str(path) for path in done.files],
+        }
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per exported question."""
+        from hf_vqa_mc.exports.questions import question_table
+
+        return question_table(self.questions).to_pandas()
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Write the tasks to another folder."""
+        from hf_vqa_mc.io.progress import silent
+
+        return HARNESSES[self.settings.harness].write(self.questions, Path(path), silent).files
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def run_export(settings: ExportSettings, progress: Progress) -> ExportResult:
+    """Export a benchmark.
+
+    Returns:
+        The files, and the command with which the harness runs them.
+
+    Raises:
+        InputError: the benchmark cannot be read, the name cannot be used, a row cannot be asked there, or something
+            that no export wrote is in the place of what would be written.
+    """
+    from hf_vqa_mc.exports.questions import exported_questions
+
+    questions = exported_questions(settings.read(progress), settings.name, settings.hide_answers)
+    done = HARNESSES[settings.harness].write(questions, settings.output, progress)
+    return ExportResult(done, questions, settings)
+
+
+export = verb(
+    "export",
+    ExportSettings,
+    run_export,
+    examples=(
+        "vqa-mc export lm-eval vqa_mc cocoqa_iou_qou --output tasks",
+        "vqa-mc export vlmevalkit vqa_mc cocoqa_iou_qou --output LMUData --hide-answers",
+    ),
+)
