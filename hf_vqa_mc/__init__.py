@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.generate_gqa import generate_gqa as generate_gqa
     from hf_vqa_mc.verbs.preview import preview as preview
     from hf_vqa_mc.verbs.remedy import remedy as remedy
+    from hf_vqa_mc.verbs.score import score as score
     from hf_vqa_mc.version import __version__ as __version__
 
 _HOMES = {
@@ -35,6 +36,7 @@ _HOMES = {
     "read_benchmark": "benchmarks",
     "register": "dataset.registration",
     "remedy": "verbs.remedy",
+    "score": "verbs.score",
     "with_images": "dataset.image_column",
 }
 __all__ = list(_HOMES)

@@ -19,7 +19,6 @@ from hf_vqa_mc.cli.generate_tdiuc import generate_tdiuc
 from hf_vqa_mc.cli.predict import predict
 from hf_vqa_mc.cli.push import push
 from hf_vqa_mc.cli.quickstart import quickstart
-from hf_vqa_mc.cli.score import score
 from hf_vqa_mc.cli.train import train
 from hf_vqa_mc.cli.transfer import transfer
 from hf_vqa_mc.errors import InputError, MissingExtra
@@ -132,7 +131,7 @@ register("audit")
 register("remedy")
 register("preview")
 register("export")
-verb(score)
+register("score")
 verb(features)
 verb(train)
 verb(predict)

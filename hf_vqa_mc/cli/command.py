@@ -35,7 +35,7 @@ def command(verb: Verb) -> Callable[..., int]:
         elif first:
             from rich.console import Console
 
-            Console(soft_wrap=not sys.stdout.isatty()).print(result)
+            Console(soft_wrap=not sys.stdout.isatty()).print(result, crop=False)
         code: int = result.exit_code
         return code
 

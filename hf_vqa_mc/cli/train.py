@@ -58,15 +58,15 @@ def show(settings: TrainingSettings, done: "Trained") -> None:
     """What came out, for people: the reported split's scores, and what to do with the checkpoint."""
     from rich.console import Console
 
-    from hf_vqa_mc.cli.score import show_table
-    from hf_vqa_mc.metrics.figures import mc_accuracy_table
+    from hf_vqa_mc.scoring.multiple_choice import mc_accuracy_table
     from hf_vqa_mc.training.curve import draw_curve
+    from hf_vqa_mc.verbs.score import ScoreTable
 
     results, record, console = done.record["results"], done.record, Console()
     if done.reported_on is not None:
         console.print(f"{settings.model} on {settings.config}, {done.reported_on}", markup=False, highlight=False)
         reported = results[done.reported_on]
-        show_table(console, mc_accuracy_table(reported, reported["questions"]))
+        console.print(ScoreTable(mc_accuracy_table(reported, reported["questions"])), crop=False)
     else:
         console.print(f"{settings.config} has no other split to report", markup=False, highlight=False)
     chosen_on = "training images held out" if done.validated_on == "held_out" else done.validated_on

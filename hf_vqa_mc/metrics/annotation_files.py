@@ -1,6 +1,7 @@
-"""What was asked, from publishers' annotation files: VQA, VQA2, TDIUC, GQA; told apart by what is in them."""
+"""Publishers' annotation files: VQA, VQA2, TDIUC and GQA, recognised by their content."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -8,8 +9,9 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import object_items
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.io.records import Records, read_records
-from hf_vqa_mc.metrics.asked import Asked
-from hf_vqa_mc.metrics.prediction_files import FIRST_FIELD, HEADER_FIELDS, PACKED
+from hf_vqa_mc.metrics.predictions import FIRST_FIELD, HEADER_FIELDS
+from hf_vqa_mc.scoring.official import PACKED
+from hf_vqa_mc.scoring.scheme import GQA, TDIUC, VQA, Annotations
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.generated import generated_by
 
@@ -26,8 +28,8 @@ _VQA_TEXTS = ("question_type", "answer_type", "multiple_choice_answer")
 _ABOUT = ("data_type", "data_subtype", "task_type")
 
 
-def read_annotations(path: Path, grounding: bool = False) -> Asked:
-    """What was asked, from a publisher's file or a folder with parts of GQA's.
+def read_annotation_file(path: Path, grounding: bool = False) -> Annotations:
+    """Read a publisher's annotation file, or a folder with parts of GQA's.
 
     Args:
         path: json, plain or packed.
@@ -53,12 +55,8 @@ def read_annotations(path: Path, grounding: bool = False) -> Asked:
 
 def json_files(folder: Path) -> list[Path]:
     """The json files in a folder, packed or not."""
-
-    def is_json(path: Path) -> bool:
-        kept = [suffix for suffix in path.suffixes if suffix not in PACKED]
-        return path.is_file() and kept[-1:] == [".json"]
-
-    return [path for path in sorted(folder.iterdir()) if is_json(path)]
+    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    return [path for path in files if [one for one in path.suffixes if one not in PACKED][-1:] == [".json"]]
 
 
 def _layout(path: Path) -> Literal["list", "object", "gqa"]:
@@ -76,24 +74,20 @@ def _layout(path: Path) -> Literal["list", "object", "gqa"]:
     raise InputError(f"{path}: expected {ACCEPTED}; found {found}")
 
 
-def _annotations(file: Path, key: str | None) -> Asked:
+def _annotations(path: Path, key: str | None) -> Annotations:
     header: dict[str, Any] = {}
-    batches = read_records(file, key, header)
+    batches = read_records(path, key, header)
     first = next(batches)
-    whole = _chained(first, batches)
     if not isinstance(first.rows[0], dict):
         raise InputError(f"{first.place(0)}: expected a json object, found {shown(first.rows[0])}")
-    return _tdiuc(whole, str(file)) if _is_tdiuc(first) else _vqa(whole, str(file), header)
+    kind = first.rows[0].get("question_type")
+    is_tdiuc = "ans_source" in first.rows[0] or (isinstance(kind, str) and kind in QUESTION_TYPES)
+    read = _tdiuc if is_tdiuc else _vqa
+    return read(chain([first], batches), str(path), header)
 
 
-def _is_tdiuc(records: Records) -> bool:
-    """Whether the first record is of TDIUC, which has the layout of VQA."""
-    kind = records.rows[0].get("question_type")
-    return "ans_source" in records.rows[0] or (isinstance(kind, str) and kind in QUESTION_TYPES)
-
-
-def _vqa(batches: Iterable[Records], place: str, header: dict[str, Any]) -> Asked:
-    """Annotations of VQA; what the first record lacks beside id and answers may be lacking in all."""
+def _vqa(batches: Iterable[Records], location: str, header: dict[str, Any]) -> Annotations:
+    """Annotations of VQA; optional columns that the first record lacks may be missing in all."""
     ids: list[str | int] = []
     texts: dict[str, list[str]] | None = None
     image_ids: list[str] = []
@@ -110,9 +104,9 @@ def _vqa(batches: Iterable[Records], place: str, header: dict[str, Any]) -> Aske
             column += (same.setdefault(text, text) for text in records.texts(name))
         answers += _answers(records, same)
     found = texts or {}
-    return Asked(
-        "vqa",
-        place,
+    return Annotations(
+        VQA,
+        location,
         ids,
         image_ids=image_ids or None,
         question_types=found.get("question_type"),
@@ -124,24 +118,24 @@ def _vqa(batches: Iterable[Records], place: str, header: dict[str, Any]) -> Aske
 
 
 def _answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
-    """Each annotation's answers: text where the answer_id tells the records apart, else the records.
+    """Each annotation's answers: text where every record has its own answer_id, else the records.
 
     Args:
         records: some annotations.
-        same: text to the one copy of it that is kept.
+        same: text to its only copy in memory.
     """
     nested = records.nested("answers")
     texts = iter([same.setdefault(text, text) for text in nested.texts("answer")])
-    for position, answers in enumerate(records.column("answers")):
+    for row, answers in enumerate(records.column("answers")):
         if not answers:
-            raise records.unexpected(position, "answers", "at least one answer", answers)
+            raise records.unexpected(row, "answers", "at least one answer", answers)
         numbers = [record.get("answer_id") for record in answers]
         of_one = [next(texts) for _ in answers]
-        told_apart = set(map(type, numbers)) <= {int, str} and len(set(numbers)) == len(numbers)
-        yield of_one if told_apart else answers
+        distinct = set(map(type, numbers)) <= {int, str} and len(set(numbers)) == len(numbers)
+        yield of_one if distinct else answers
 
 
-def _tdiuc(batches: Iterable[Records], place: str) -> Asked:
+def _tdiuc(batches: Iterable[Records], location: str, header: dict[str, Any]) -> Annotations:
     ids: list[str | int] = []
     image_ids: list[str] = []
     types: list[str] = []
@@ -152,10 +146,10 @@ def _tdiuc(batches: Iterable[Records], place: str) -> Asked:
         image_ids += records.ids("image_id")
         types += records.texts("question_type")
         gold += records.nested("answers", 1).texts("answer")
-    return Asked("tdiuc", place, ids, image_ids=image_ids, question_types=types, gold=gold)
+    return Annotations(TDIUC, location, ids, image_ids=image_ids, question_types=types, gold=gold)
 
 
-def _gqa(parts: Sequence[Path], place: str, grounding: bool) -> Asked:
+def _gqa(parts: Sequence[Path], location: str, grounding: bool) -> Annotations:
     balanced_fields = _BALANCED_FIELDS + (_GROUNDING_FIELDS if grounding else ())
     kept: dict[str, dict[str, Any]] = {}
     for part in parts:
@@ -169,8 +163,8 @@ def _gqa(parts: Sequence[Path], place: str, grounding: bool) -> Asked:
                 fields = balanced_fields if record["isBalanced"] else _UNBALANCED_FIELDS
                 kept[name] = {field: record[field] for field in fields if field in record}
     if not kept:
-        raise InputError(f"{place}: there is no question in it")
-    return Asked("gqa", place, list(kept), records=kept)
+        raise InputError(f"{location}: there is no question in it")
+    return Annotations(GQA, location, list(kept), records=kept)
 
 
 def _check_gqa(record: dict[str, Any], where: str) -> None:
@@ -178,8 +172,3 @@ def _check_gqa(record: dict[str, Any], where: str) -> None:
         if type(record.get(field)) is not kind:
             found = shown(record[field]) if field in record else "none (the test splits are published without)"
             raise InputError(f"{where}, field {field!r}: expected {expected}, found {found}")
-
-
-def _chained(first: Records, others: Iterator[Records]) -> Iterator[Records]:
-    yield first
-    yield from others

@@ -1,95 +1,271 @@
-"""What a model answered: one answer a question, found by the question's id."""
+"""A model's predictions, one per question: json, json lines, csv or parquet, plain or packed, or Python objects."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import csv
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items
+from hf_vqa_mc.io.packed import opened, text_lines, unpacked
 from hf_vqa_mc.io.records import Records
-from hf_vqa_mc.metrics.prediction_files import HEADER_FIELDS, MAPPED_ANSWER, MAPPED_ID, SWAPPED, PredictionRows
+from hf_vqa_mc.scoring.official import FORMATS, PACKED
+from hf_vqa_mc.scoring.scheme import Answer
 
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
 ANSWER_COLUMNS = ("answer", "prediction", "label")
-PLACE_COLUMN = "label"
-"""holds the place of the picked choice, from 0 on"""
 PUBLISHED = frozenset({"answers", "isBalanced", "question"})
-"""Fields of publishers' annotations and questions, of which predictions need none."""
+"""Fields of publishers' annotations and questions, which predictions do not need."""
+FIRST_FIELD = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.)', re.DOTALL)
+"""Of a json object: the name of its first field, and the first character of the value."""
+HEADER_FIELDS = frozenset({"info", "license", "data_type", "data_subtype", "task_type", "annotations", "questions"})
+"""Of VQA's and TDIUC's annotation and questions files."""
+SWAPPED = "is this an annotation or questions file? PREDICTIONS comes first, then DATASET"
 
-Answer = str | int
-"""Text, or the place of the picked choice."""
-
-_EXPECTED: dict[frozenset[type], str] = {
-    frozenset({str}): "text (a place among the choices goes under 'label' or 'prediction')",
-    frozenset({int}): "the place of a choice, a whole number (text goes under 'answer' or 'prediction')",
-    frozenset({str, int}): "text, or the place of a choice as a whole number",
+_BATCH = 10_000
+"""rows"""
+_HEAD = 1 << 16
+"""bytes"""
+_TEXT, _INDEX = frozenset({str}), frozenset({int})
+_TYPES = {"answer": _TEXT, "label": _INDEX}
+"""of a column's answers; both in others"""
+_EXPECTED = {
+    _TEXT: "text (an index of the choices goes under 'label' or 'prediction')",
+    _INDEX: "the index of a choice, a whole number (text goes under 'answer' or 'prediction')",
+    _TEXT | _INDEX: "text, or the index of a choice as a whole number",
 }
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """A predictions file as it was read."""
+    """Answers by question id."""
 
-    path: Path
+    path: Path | None
+    """the file; None of Python objects"""
     answers: dict[str, Answer]
     """by the question's id as text; of several the last"""
     repeated: tuple[str, ...]
-    """ids that came more than once"""
+    """ids that occurred more than once"""
     from_csv: bool
-    """so that a number may have been meant where text stands"""
+    """whether text may be meant as a number"""
+
+    @property
+    def location(self) -> str:
+        """For messages."""
+        return "predictions" if self.path is None else str(self.path)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    batches: Iterable[Records]
+    mapped: bool = False
+    """whether they come from a mapping id -> answer"""
+    from_csv: bool = False
 
 
 @dataclass(frozen=True)
 class _Columns:
-    id: str
-    answer: str
-    types: frozenset[type]
-    """of the answers"""
-    others: frozenset[str] = frozenset()
-    """known columns that must not be there besides, as it would be a guess which one is meant"""
+    id: str = "question_id"
+    answer: str = "answer"
+    types: frozenset[type] = _TEXT | _INDEX
+    others: frozenset[str] = field(default_factory=frozenset)
+    """known columns that make it ambiguous which one is meant"""
 
 
-def read_predictions(path: Path, id_column: str | None = None, answer_column: str | None = None) -> Predictions:
-    """Read what a model answered.
+def read_predictions(source: Any, id_column: str | None = None, answer_column: str | None = None) -> Predictions:  # noqa: ANN401  a path, rows, a table or a mapping
+    """Read a model's answers.
 
     Args:
-        path: json (a list of records, or an object id -> answer), jsonl, csv or parquet; plain, .gz, .xz or .zip.
-        id_column: the column of ids; else one of ``ID_COLUMNS``.
-        answer_column: the column of answers; else one of ``ANSWER_COLUMNS``.
+        source: path of a json (a list of records, or an object id -> answer), jsonl, csv or parquet file, plain, .gz,
+            .xz or .zip; or a mapping id -> answer, a list of records, a data frame, a ``Dataset``.
+        id_column: column of the ids; by default one of ``ID_COLUMNS``.
+        answer_column: column of the answers; by default one of ``ANSWER_COLUMNS``.
 
     Raises:
         InputError: names file, record, field and what was expected.
     """
-    rows = PredictionRows(path)
-    from_csv = rows.format == "csv"
+    path = Path(source).expanduser() if isinstance(source, str | Path) else None
+    rows = _rows_of_objects(source) if path is None else _rows_of_file(path)
     answers: dict[str, Answer] = {}
     repeated: dict[str, None] = {}
     columns = None
-    for records in rows:
+    for records in rows.batches:
         if columns is None:
-            columns = _mapped() if rows.mapped else _columns(records, id_column, answer_column)
+            columns = _Columns() if rows.mapped else _columns(records, id_column, answer_column)
         if rows.mapped:
             _check_mapped(records)
-        for identifier, answer in zip(records.ids(columns.id), _answers(records, columns, from_csv), strict=True):
-            if identifier in answers:
-                repeated[identifier] = None
-            answers[identifier] = answer
+        read = _cells if rows.from_csv else _answers
+        for name, answer in zip(records.ids(columns.id), read(records, columns), strict=True):
+            if name in answers:
+                repeated[name] = None
+            answers[name] = answer
         _check_others(records, columns)
+    found = Predictions(path, answers, tuple(repeated), rows.from_csv)
     if not answers:
-        raise InputError(f"{path}: there is no prediction in it")
-    return Predictions(path, answers, tuple(repeated), from_csv)
+        raise InputError(f"{found.location}: there is no prediction in it")
+    return found
 
 
-def _mapped() -> _Columns:
-    return _Columns(MAPPED_ID, MAPPED_ANSWER, frozenset({str, int}))
+def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a mapping
+    if isinstance(source, Mapping):
+        return _Rows(
+            _mapped_rows("predictions", [[(str(name), _plain(value)) for name, value in source.items()]]), True
+        )
+    if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
+        source = source.to_dict("records")
+    for method in ("to_list", "to_pylist"):  # datasets, pyarrow
+        source = getattr(source, method)() if hasattr(source, method) else source
+    if not isinstance(source, Sequence):
+        raise InputError(
+            f"predictions is {type(source).__name__}; expected a path, a mapping id -> answer, or rows with columns "
+            f"such as question_id and answer"
+        )
+    rows = [
+        {name: _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row for row in source
+    ]
+    return _Rows(_batches(rows, "predictions, record {}".format))
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  any value
+    """NumPy's numbers as Python's."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _rows_of_file(path: Path) -> _Rows:
+    if not path.is_file():
+        found = "is a folder (PREDICTIONS comes before DATASET)" if path.is_dir() else "does not exist"
+        raise InputError(f"predictions {path} {found}; expected a json, jsonl, csv or parquet file")
+    kind = _format(path)
+    if kind == "csv":
+        return _Rows(_csv_rows(path), from_csv=True)
+    if kind == "parquet":
+        return _Rows(_parquet_rows(path))
+    if kind == "jsonl":
+        return _Rows(_line_rows(path))
+    with unpacked(path) as stream:
+        head = stream.read(_HEAD).decode("utf-8-sig", errors="replace").lstrip()
+    first = FIRST_FIELD.match(head)
+    if not head:
+        raise InputError(f"{path}: the file is empty; expected predictions")
+    if first is not None and first[1] in HEADER_FIELDS and first[2] in "{[":
+        raise InputError(f"{path}: expected predictions, found an object with {first[1]!r}; {SWAPPED}")
+    if head[0] != "{":
+        return _Rows(_batches(chain.from_iterable(list_items(path)), lambda row: f"{path}, record {row}"))
+    return _Rows(_line_rows(path)) if _is_lines(head) else _Rows(_mapped_rows(str(path), object_items(path)), True)
+
+
+def _format(path: Path) -> str:
+    """By the file name's ending; without a known one, parquet and json by the first bytes."""
+    with unpacked(path) as stream:
+        name = str(getattr(stream, "name", "")) if isinstance(stream, zipfile.ZipExtFile) else path.name
+        head = stream.read(16).lstrip(b"\xef\xbb\xbf \t\r\n")
+    suffixes = [suffix for suffix in (found.lower() for found in Path(name).suffixes) if suffix not in PACKED]
+    if suffixes and suffixes[-1] in FORMATS:
+        return FORMATS[suffixes[-1]]
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"[", b"{")):
+        return "json"
+    raise InputError(
+        f"predictions {path}: unknown format; expected a name ending in {', '.join(FORMATS)} (packed: .gz)"
+    )
+
+
+def _is_lines(head: str) -> bool:
+    """Whether another object follows on the next line: json lines under another name."""
+    first, _, following = head.partition("\n")
+    try:
+        return following.lstrip()[:1] == "{" and isinstance(json.loads(first), dict)
+    except ValueError:
+        return False
+
+
+def _batches(rows: Iterable[Any], location: Callable[[int], str]) -> Iterator[Records]:
+    iterator, first = iter(rows), 0
+    while batch := list(islice(iterator, _BATCH)):
+        yield Records(batch, lambda row, first=first: location(first + row))  # type: ignore[misc]
+        first += len(batch)
+
+
+def _mapped_rows(location: str, batches: Iterable[list[tuple[str, Any]]]) -> Iterator[Records]:
+    for batch in batches:
+        rows = [{"question_id": name, "answer": value} for name, value in batch]
+        yield Records(rows, lambda row, batch=batch: f"{location}, {batch[row][0]!r}")  # type: ignore[misc]
+
+
+def _line_rows(path: Path) -> Iterator[Records]:
+    return _numbered(path, json_lines(path))
+
+
+def _csv_rows(path: Path) -> Iterator[Records]:
+    with opened(path) as (stream, location):
+        yield from _numbered(path, _csv_lines(path, text_lines(stream, location)))
+
+
+def _numbered(path: Path, rows: Iterable[tuple[int, Any]]) -> Iterator[Records]:
+    """Rows with their line numbers in batches."""
+    numbers: list[int] = []
+
+    def values() -> Iterator[Any]:
+        for number, row in rows:
+            numbers.append(number)
+            yield row
+
+    return _batches(values(), lambda row: f"{path}, line {numbers[row]}")
+
+
+def _csv_lines(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    first = next(lines, "")
+    separators = [mark for mark in (";", "\t") if mark in first and "," not in first]
+    if separators:
+        raise InputError(f"{path}, line 1: cells are separated by {separators[0]!r}; write it with commas")
+    reader = csv.reader(chain([first], lines), strict=True)
+    header = None
+    try:
+        for cells in filter(None, reader):
+            if header is None:
+                header = cells
+                if len(set(header)) < len(header):
+                    raise InputError(f"{path}, line 1: a column's name occurs twice in {shown(header)}")
+            elif len(cells) != len(header):
+                raise InputError(
+                    f"{path}, line {reader.line_num}: expected {len(header)} cells, as in the header, found "
+                    f"{len(cells)}; text with a comma must stand in double quotes"
+                )
+            else:
+                yield reader.line_num, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: not csv: {error}") from None
+    if header is None:
+        raise InputError(f"{path}: the file is empty; expected a header and predictions")
+
+
+def _parquet_rows(path: Path) -> Iterator[Records]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with unpacked(path) as stream, parquet.ParquetFile(pa.BufferReader(stream.read())) as file:
+            rows = (row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
+            yield from _batches(rows, lambda row: f"{path}, row {row}")
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = str(error).split("\n")[0]
+        raise InputError(f"{path}: cannot be read as parquet ({reason}); write it again") from error
 
 
 def _check_mapped(records: Records) -> None:
-    """Nothing, if json's object maps ids to answers; else what it looks like instead."""
-    for position, row in enumerate(records.rows):
-        name, value = row[MAPPED_ID], row[MAPPED_ANSWER]
+    """Raise InputError unless an object maps ids to answers; names what it looks like instead."""
+    for row, pair in enumerate(records.rows):
+        name, value = pair["question_id"], pair["answer"]
         if not isinstance(value, dict | list):
             continue
-        expected = f"{records.place(position)}: expected an object question id -> answer, found {shown(value)}"
+        expected = f"{records.place(row)}: expected an object question id -> answer, found {shown(value)}"
         if name in (*ID_COLUMNS, *ANSWER_COLUMNS):
             raise InputError(f'{expected}; this is a table by columns: write it by rows (pandas: orient="records")')
         if name in HEADER_FIELDS or (isinstance(value, dict) and PUBLISHED & value.keys()):
@@ -100,12 +276,12 @@ def _check_mapped(records: Records) -> None:
 
 
 def _check_others(records: Records, columns: _Columns) -> None:
-    """Nothing, if every row has the columns of the first: another one may hold answers or ids just as well."""
+    """Raise InputError where a row has another column that may hold answers or ids just as well."""
     for name in sorted(columns.others):
-        for position, row in enumerate(records.rows):
-            if name in row:
+        for row, record in enumerate(records.rows):
+            if name in record:
                 raise InputError(
-                    f"{records.place(position)}: there is {name!r}, too, which the first record does not have; say "
+                    f"{records.place(row)}: there is {name!r}, too, which the first record does not have; say "
                     "with --id-column and --answer-column which columns to read"
                 )
 
@@ -115,25 +291,24 @@ def _columns(records: Records, id_column: str | None, answer_column: str | None)
     first = records.rows[0]
     if not isinstance(first, dict):
         raise InputError(f"{records.place(0)}: expected a record such as a json object, found {shown(first)}")
-    fields = list(first)
-    identifier = id_column or _named(records, fields, ID_COLUMNS, "question ids", "--id-column")
-    answer = answer_column or _named(records, fields, ANSWER_COLUMNS, "answers", "--answer-column")
-    for name, option in ((identifier, "--id-column"), (answer, "--answer-column")):
-        if name not in fields:
-            raise InputError(
-                f"{records.place(0)}: no column {name!r} ({option}); there is {', '.join(map(repr, fields))}"
-            )
-    types: dict[str, frozenset[type]] = {"answer": frozenset({str}), PLACE_COLUMN: frozenset({int})}
-    others = {name for name in ID_COLUMNS if not id_column} | {name for name in ANSWER_COLUMNS if not answer_column}
-    return _Columns(
-        identifier, answer, types.get(answer, frozenset({str, int})), frozenset(others - {identifier, answer})
-    )
+    named = partial(_named, records, list(first))
+    name = named(id_column, ID_COLUMNS, "question ids", "--id-column")
+    answer = named(answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
+    others = {*(ID_COLUMNS if not id_column else ()), *(ANSWER_COLUMNS if not answer_column else ())}
+    return _Columns(name, answer, _TYPES.get(answer, _TEXT | _INDEX), frozenset(others - {name, answer}))
 
 
-def _named(records: Records, fields: Sequence[str], known: Sequence[str], what: str, option: str) -> str:
-    found = [name for name in known if name in fields]
+def _named(
+    records: Records, fields: Sequence[str], given: str | None, known: Sequence[str], what: str, option: str
+) -> str:
+    """The column that the user named, else the one of a known name."""
+    found = [name for name in ((given,) if given else known) if name in fields]
     if len(found) == 1:
         return found[0]
+    if given:
+        raise InputError(
+            f"{records.place(0)}: no column {given!r} ({option}); there is {', '.join(map(repr, fields))}"
+        )
     if found:
         several = " and ".join(map(repr, found))
         raise InputError(f"{records.place(0)}: both {several} may hold {what}; say which with {option}")
@@ -145,27 +320,25 @@ def _named(records: Records, fields: Sequence[str], known: Sequence[str], what: 
     )
 
 
-def _answers(records: Records, columns: _Columns, from_csv: bool) -> list[Answer]:
+def _answers(records: Records, columns: _Columns) -> list[Answer]:
     values = records.column(columns.answer)
-    if from_csv:
-        return _cells(records, columns, values)
-    types = set(map(type, values))
-    if not types <= columns.types:
-        position = next(at for at, value in enumerate(values) if type(value) not in columns.types)
-        raise records.unexpected(position, columns.answer, _EXPECTED[columns.types], values[position])
-    texts = [position for position, value in enumerate(values) if type(value) is str]
-    Records([records.rows[at] for at in texts], lambda row: records.place(texts[row])).texts(
-        columns.answer
-    )  # Unicode?
+    if not set(map(type, values)) <= columns.types:
+        row = next(row for row, value in enumerate(values) if type(value) not in columns.types)
+        raise records.unexpected(row, columns.answer, _EXPECTED[columns.types], values[row])
+    texts = [row for row, value in enumerate(values) if type(value) is str]
+    check = Records([records.rows[row] for row in texts], lambda row: records.place(texts[row]))
+    check.texts(columns.answer)  # json can spell text that is not Unicode
     return list(values)
 
 
-def _cells(records: Records, columns: _Columns, values: list[str]) -> list[Answer]:
-    """Answers in csv, which knows only text: a place where the column is for places."""
-    for position, value in enumerate(values):
+def _cells(records: Records, columns: _Columns) -> list[Answer]:
+    """Answers in csv, which knows only text: indices where the column is for them."""
+    values: list[str] = records.column(columns.answer)
+    indices = columns.types == _INDEX
+    for row, value in enumerate(values):
         if not value:
             expected = "an answer (csv cannot tell none from empty text; json can)"
-            raise records.unexpected(position, columns.answer, expected, value)
-        if columns.types == {int} and not (value.isascii() and value.isdigit() and len(value) < 10):
-            raise records.unexpected(position, columns.answer, _EXPECTED[columns.types], value)
-    return [int(value) for value in values] if columns.types == {int} else list(values)
+            raise records.unexpected(row, columns.answer, expected, value)
+        if indices and not (value.isascii() and value.isdigit() and len(value) < 10):
+            raise records.unexpected(row, columns.answer, _EXPECTED[columns.types], value)
+    return [int(value) for value in values] if indices else list(values)

@@ -1,14 +1,14 @@
-"""What makes an ``evaluate`` metric of a scoring function.
+"""The base of the ``evaluate`` metrics: everything comes from the scheme's declaration.
 
 ``evaluate`` keeps the rows of all processes in Arrow files and has no optional columns: it would cast 1.7 to 1, lose
-the difference between records, and take question types only on one process. So every row is kept as JSON text, its
-optional columns beside it, and comes out of the files as it went in.
+the difference between records, and take question types only on one process. So every row is kept as JSON text with
+its optional columns.
 """
 
 import inspect
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,67 +16,82 @@ import evaluate
 from datasets import Features, Value
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.scoring.questions import as_list
+from hf_vqa_mc.scoring.scheme import Scheme
+from hf_vqa_mc.scoring.schemes import SCHEMES as SCHEMES
 
 _STORED = Features({"predictions": Value("string"), "references": Value("string")})
 
 _FILLED = ""
-"""stands where the other column has more rows; no JSON text is empty"""
+"""fills the shorter of two columns; no JSON text is empty"""
 
 Columns = dict[str, list[Any]]
 
 
-class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
-    """A scoring function as an ``evaluate`` metric; `add`, `add_batch` and `compute` take its optional columns."""
+class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
+    """A scheme as an ``evaluate`` metric; `add`, `add_batch` and `compute` take its optional columns."""
 
-    scheme: ClassVar[Callable[..., Mapping[str, Any]]]
-    """the scoring function"""
-    columns: ClassVar[tuple[str, ...]] = ()
-    """those of its arguments that hold one value a question; the others are options of `compute`"""
-    ragged: ClassVar[bool] = False
-    """whether predictions and references may be of different length, as where they are joined by question id"""
+    scheme: ClassVar[Scheme]
     writer: Any
     filelock: Any
     filelocks: list[Any] | None
     file_paths: list[str] | None
     cache_file_name: str | None
 
-    @abstractmethod
     def _info(self) -> evaluate.MetricInfo:
         """What the metric is and takes; the rows themselves are kept as text."""
+        description, _, sections = inspect.cleandoc(self.scheme.function.__doc__ or "").partition("\n\nArgs:\n")
+        arguments = sections.partition("\n\nRaises:")[0]
+        results = getattr(inspect.signature(self.scheme.function).return_annotation, "__annotations__", {})
+        returns = f"\n\nReturns:\n    {', '.join(results)}" if results else ""
+        card = (metric_folder(self.scheme.name) / "README.md").read_text("utf-8")
+        cited = re.search(r"```bibtex\n(.*?)```", card, re.DOTALL)
+        features = [
+            Features({"predictions": _feature(prediction), "references": _feature(reference)})
+            for prediction, reference in self.scheme.features
+        ]
+        return evaluate.MetricInfo(
+            description=description,
+            citation=cited[1] if cited else "",
+            inputs_description=f"Args:\n{arguments}{returns}",
+            features=features if len(features) > 1 else features[0],
+        )
 
     def add(self, *, prediction: Any = None, reference: Any = None, **columns: Any) -> None:  # noqa: ANN401
-        """Adds one question: its prediction, its reference and any optional columns, each under the column's name."""
+        """Add one question: its prediction, its reference and any optional columns, each under the column's name."""
         row = {"predictions": prediction, "references": reference, **columns}  # evaluate.combine says predictions
         self.add_batch(**{name: [value] for name, value in row.items() if value is not None})
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:  # noqa: ANN401
-        """Adds questions: predictions, references and any optional columns."""
+        """Add questions: predictions, references and any optional columns."""
         for name in columns:
-            if name not in self.columns:
-                raise InputError(f"{self.name} takes no column {name}; it takes {', '.join(self.columns) or 'none'}")
-        if self.ragged:
+            if name not in self.scheme.columns:
+                raise InputError(
+                    f"{self.name} takes no column {name}; it takes {', '.join(self.scheme.columns) or 'none'}"
+                )
+        if self.scheme.joined_by_id:
             predictions, references = ([] if rows is None else rows for rows in (predictions, references))
-        answered, asked = as_list("predictions", predictions), as_list("references", references)
-        beside = {name: as_list(name, column) for name, column in columns.items() if column is not None}
-        lengths = {name: len(column) for name, column in {"references": asked, **beside}.items()}
-        if not self.ragged:
+        answered = as_list("predictions", predictions)
+        given = {"references": references, **{name: one for name, one in columns.items() if one is not None}}
+        known = {name: as_list(name, column) for name, column in given.items()}
+        lengths = {name: len(column) for name, column in known.items()}
+        if not self.scheme.joined_by_id:
             lengths["predictions"] = len(answered)
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
-            raise InputError(f"{told}: expected one of each a question")
-        super().add_batch(**_stored(answered, asked, beside))
+            counts = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
+            raise InputError(f"{counts}: expected one of each a question")
+        super().add_batch(**_stored(answered, known))
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401
-        """Scores all rows added so far and these, and forgets them; None on processes other than the first.
+        """Score all rows added so far and these, then forget them; None on processes other than the first.
 
-        What cannot be added leaves the rows added so far as they are.
-
-        The optional columns belong to the rows given with them; without predictions and references, to all rows.
+        Rows that cannot be added leave those added so far as they are. The optional columns belong to the rows given
+        with them; without predictions and references, to all rows.
         """
         self._check_names(options)
         if predictions is not None or references is not None:
-            columns = {name: options.pop(name) for name in self.columns if name in options}
+            columns = {name: options.pop(name) for name in self.scheme.columns if name in options}
             self.add_batch(predictions=predictions, references=references, **columns)
         elif self.writer is None and self.num_process == 1:
             raise InputError("no questions at all: give predictions and references, here or to add_batch before")
@@ -94,7 +109,7 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
         for name, parameter in self._parameters().items():
             if parameter.default is parameter.empty and name not in {**columns, **options}:
                 raise InputError(f"no {name}, which {self.name} needs")
-        return dict(self.scheme(**columns, **options))
+        return dict(self.scheme.function(**columns, **options))
 
     def _check_names(self, options: Iterable[str]) -> None:
         known = [name for name in self._parameters() if name not in ("predictions", "references")]
@@ -106,7 +121,7 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
                 )
 
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
-        return inspect.signature(self.scheme).parameters
+        return inspect.signature(self.scheme.function).parameters
 
     def _infer_feature_from_batch(self, batch: object) -> Features:
         return _STORED
@@ -118,7 +133,7 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
         return list(_STORED)
 
     def _forget(self) -> None:
-        """Lets go of the rows that could not be scored and of their files, so that the metric can be used again."""
+        """Drop the rows that could not be scored and their files, so that the metric can be used again."""
         if self.writer is not None:
             self.writer.close()
         self.data = self.writer = self.buf_writer = self.selected_feature_format = None
@@ -131,12 +146,11 @@ class SchemeMetric(evaluate.Metric, ABC):  # type: ignore[misc]
         self.filelocks = self.file_paths = self.filelock = self.cache_file_name = None
 
 
-def _stored(predictions: list[Any], references: list[Any], beside: Columns) -> dict[str, list[str]]:
-    """The rows as text, the optional columns with the references; the shorter of ragged columns filled up."""
+def _stored(predictions: list[Any], known: Columns) -> dict[str, list[str]]:
+    """The rows as text, optional columns with the references; the shorter side is filled up."""
     answered = [_text({"predictions": value}, row) for row, value in enumerate(predictions)]
     asked = [
-        _text({"references": value, **{name: column[row] for name, column in beside.items()}}, row)
-        for row, value in enumerate(references)
+        _text({name: column[row] for name, column in known.items()}, row) for row in range(len(known["references"]))
     ]
     rows = max(len(answered), len(asked))
     return {
@@ -158,25 +172,25 @@ def _unstored(predictions: Sequence[str], references: Sequence[str]) -> Columns:
 
 def _text(columns: dict[str, Any], row: int) -> str:
     """A row's columns as text."""
-    try:
-        return json.dumps(columns, allow_nan=False, default=_plain)
-    except (ValueError, RecursionError, TypeError):
-        for field, value in columns.items():
-            _check_plain(value, f"row {row} of this batch: {field}")
-        raise
-
-
-def _check_plain(value: object, where: str) -> None:
-    try:
-        json.dumps(value, allow_nan=False, default=_plain)
-    except (ValueError, RecursionError):
-        raise InputError(f"{where} holds NaN or infinity, or itself") from None
-    except TypeError as error:
-        raise InputError(f"{where}: {error}") from None
+    texts = []
+    for name, value in columns.items():
+        try:
+            texts.append(f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_plain)}")
+        except (ValueError, RecursionError):
+            raise InputError(f"row {row} of this batch: {name} holds NaN or infinity, or itself") from None
+        except TypeError as error:
+            raise InputError(f"row {row} of this batch: {name}: {error}") from None
+    return f"{{{', '.join(texts)}}}"
 
 
 def _plain(value: object) -> object:
-    """What Python would call the numbers and arrays of numpy and torch."""
+    """Numbers and arrays of numpy and torch as Python's."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is neither text, number, list nor record")
+
+
+def _feature(kind: Any) -> Any:  # noqa: ANN401  nested lists and dicts of type names
+    if isinstance(kind, dict):
+        return {name: _feature(one) for name, one in kind.items()}
+    return [_feature(one) for one in kind] if isinstance(kind, list) else Value(kind)

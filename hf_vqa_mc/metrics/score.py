@@ -1,75 +1,148 @@
-"""From a predictions file and what was asked to scores: the whole way, as ``vqa-mc score`` goes it."""
+"""From predictions and annotations to the scores of the schemes that fit them."""
 
-import re
-from collections.abc import Callable, Sequence
+import contextlib
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.annotation_files import ACCEPTED, json_files, read_annotations
-from hf_vqa_mc.metrics.asked import Asked
-from hf_vqa_mc.metrics.beside_files import Beside, option_of
-from hf_vqa_mc.metrics.join import DEFAULT_PROTOCOL, Joined, answers_to, check_offered
-from hf_vqa_mc.metrics.near_misses import raw_source, with_dataset_in
-from hf_vqa_mc.metrics.official import check_has_official
-from hf_vqa_mc.metrics.prediction_files import FORMATS, PACKED
-from hf_vqa_mc.metrics.predictions import read_predictions
-from hf_vqa_mc.metrics.schemes import choose, run
-from hf_vqa_mc.scoring.consensus import Protocol
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.atomic_file import check_folder, check_place, write_json
+from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.metrics.annotations import read_annotations
+from hf_vqa_mc.metrics.predictions import Predictions, read_predictions
+from hf_vqa_mc.scoring.consensus import FORMS
+from hf_vqa_mc.scoring.official import bare_name
+from hf_vqa_mc.scoring.scheme import DEFAULT_PROTOCOL, Annotations, Answer, Matched, Scheme
+from hf_vqa_mc.scoring.schemes import SCHEMES
+from hf_vqa_mc.scoring.table import Table
+from hf_vqa_mc.version import __version__
 
-Progress = Callable[[str, int, int], None]
 
-_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+class PredictionsIgnored(UserWarning):
+    """Some predictions do not count: a later one for the same question does, or the question is not annotated."""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """Scores, and what they are of."""
+    """The scores of a model's predictions."""
 
-    predictions: Path
-    inputs: list[Path]
-    """all that was read"""
-    joined: Joined
+    predictions: Predictions
+    read: tuple[Path, ...]
+    """all files and folders that were read"""
+    matched: Matched
     results: dict[str, dict[str, Any]]
-    """scheme to what it gave"""
+    """by scheme"""
 
     @property
-    def asked(self) -> Asked:
+    def annotations(self) -> Annotations:
         """The questions."""
-        return self.joined.asked
+        return self.matched.annotations
+
+    def tables(self) -> list[Table]:
+        """One per scheme."""
+        return [SCHEMES[name].table(result, self.matched) for name, result in self.results.items()]
+
+    def as_json(self, per_question: bool = False) -> dict[str, Any]:
+        """Everything, unrounded; the scores of questions by their id, if wanted."""
+        annotations, about = self.annotations, self.annotations.about
+        protocols = any(SCHEMES[name].has_protocols for name in self.results)
+        scores = {name: self.per_question(name) for name in self.results} if per_question else {}
+        return {
+            "version": __version__,
+            "predictions": self.predictions.location,
+            "dataset": about.get("dataset", annotations.location),
+            "config": about.get("config"),
+            "split": about.get("split"),
+            "kind": annotations.kind.name,
+            "questions": len(annotations.scored),
+            "protocol": self.matched.protocol if protocols else None,
+            "results": {
+                name: {key: value for key, value in result.items() if key != "per_question"}
+                | ({"per_question": scores[name]} if scores.get(name) is not None else {})
+                for name, result in self.results.items()
+            },
+        }
+
+    def per_question(self, name: str) -> dict[str, Any] | None:
+        """A scheme's scores by question id, of several measures by measure; None if it has none."""
+        scores, names = self.results[name].get("per_question"), self.annotations.scored
+        if isinstance(scores, list):
+            return dict(zip(names, scores, strict=True))
+        if scores is not None and any(isinstance(column, list) for column in scores.values()):
+            return {measure: dict(zip(names, column, strict=True)) for measure, column in scores.items()}
+        return scores
+
+    def official_files(self) -> dict[str, Any]:
+        """File name to content as official programs read and write it.
+
+        Raises:
+            InputError: there is no official format for these questions.
+        """
+        scheme = official_scheme(self.annotations)
+        return scheme.official(self.matched, self.results.get(scheme.name)) if scheme.official else {}
+
+    def write_official(self, folder: Path, others: Iterable[Path] = ()) -> list[Path]:
+        """Write the predictions as official programs read them and, for VQA, the scores as its program writes them.
+
+        Args:
+            folder: created if it does not exist.
+            others: files that must stay as they are, besides those that were read.
+
+        Returns:
+            The files, each written atomically.
+
+        Raises:
+            InputError: there is no official format, or the folder cannot be made.
+            OSError: the disk is full or read-only.
+        """
+        files = {folder / name: content for name, content in self.official_files().items()}
+        check_folder(folder, "--official")
+        for path in files:
+            check_place(path, "--official: its file", [*self.read, *others])
+        is_new = not folder.exists()
+        try:
+            for path, content in files.items():
+                write_json(path, content)
+        except BaseException:
+            if is_new:
+                with contextlib.suppress(OSError):  # as when it is not empty
+                    folder.rmdir()
+            raise
+        return list(files)
 
 
 def score_predictions(
-    predictions: str | Path,
-    dataset: str | Path,
+    predictions: Any,  # noqa: ANN401  a path, rows, a table or a mapping
+    dataset: Any,  # noqa: ANN401  a path, a name, a Dataset or a DatasetDict
     config: str | None = None,
     *,
     split: str | None = None,
     id_column: str | None = None,
     answer_column: str | None = None,
     metrics: Sequence[str] = (),
-    beside: Beside | None = None,
+    inputs: Mapping[str, Path] | None = None,
     protocol: str = DEFAULT_PROTOCOL,
-    per_question: bool = False,
     official: bool = False,
-    progress: Progress = lambda step, done, total: None,
+    name: str | None = None,
+    progress: Progress = silent,
 ) -> Scored:
     """Score a model's predictions.
 
     Args:
-        predictions: json, jsonl, csv or parquet, plain or packed.
-        dataset: what ``load_dataset`` takes, or a publisher's annotation file.
+        predictions: as of `read_predictions`.
+        dataset: as of `read_annotations`.
         config: of a dataset that has several.
         split: of a dataset; by default test, else validation, else the only one.
         id_column: of the predictions; by default ``question_id``, ``questionId`` or ``qa_id``.
         answer_column: of the predictions; by default ``answer``, ``prediction`` or ``label``.
-        metrics: names of schemes; by default what the dataset calls for.
-        beside: files that some schemes take.
+        metrics: names of schemes; by default those that the dataset calls for.
+        inputs: files that some schemes take, by the input's name.
         protocol: 2021 or 2017, VQA's two official programs.
-        per_question: also give each question's score.
-        official: refuse questions for which there are no official files.
-        progress: told (step, done, total).
+        official: reject questions for which there are no official files.
+        name: of the model, in the names of official files; by default the name of the predictions file.
+        progress: called with (step, done, total).
 
     Raises:
         InputError: something given cannot be used; names file, record or question, and field.
@@ -77,84 +150,212 @@ def score_predictions(
     Warns:
         PredictionsIgnored: some predictions do not count; says how many.
     """
-    beside = beside or Beside()
-    for name, path in beside.given().items():
+    inputs = inputs or {}
+    declared = {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
+    for given, path in inputs.items():
+        if given not in declared:
+            raise InputError(f"no metric takes an input {given!r}; expected {', '.join(declared)}")
         if not path.is_file():
-            raise InputError(f"{option_of(name)} {path}: no such file")
-    answered = read_predictions(Path(predictions).expanduser(), id_column, answer_column)
+            raise InputError(f"{declared[given].flag} {path}: no such file")
+    answered = read_predictions(predictions, id_column, answer_column)
     progress("reading predictions", 1, 1)
-    asked = read_asked(str(dataset), config, split, grounding=beside.attentions is not None)
-    progress("reading what was asked", 1, 1)
+    annotations = read_annotations(dataset, config, split, grounding="attentions" in inputs)
+    progress("reading annotations", 1, 1)
     if official:
-        check_has_official(asked)
-    chosen = choose(asked, metrics, beside, protocol)
-    joined = Joined(
-        asked,
-        answers_to(asked, answered, each_once="mc_accuracy" in chosen),
-        beside,
-        cast("Protocol", protocol),
-        per_question,
-        answered.from_csv,
+        official_scheme(annotations)
+    chosen = _choose(annotations, metrics, inputs, protocol)
+    matched = match(
+        annotations,
+        answered,
+        chosen,
+        inputs={given: declared[given].read(path, annotations) for given, path in inputs.items()},
+        protocol=protocol,
+        name=name,
     )
-    check_offered(joined, chosen, answered.path)
     results = {}
-    for name in chosen:
-        results[name] = run(name, joined)
+    for scheme in chosen:
+        results[scheme.name] = scheme.score(matched)
         progress("scoring", len(results), len(chosen))
-    return Scored(answered.path, inputs_of(answered.path, dataset, beside), joined, results)
+    named = [path for path in (answered.path, dataset) if isinstance(path, str | Path)]
+    return Scored(answered, tuple(map(Path, [*named, *inputs.values()])), matched, results)
 
 
-def inputs_of(predictions: Path, dataset: str | Path, beside: Beside) -> list[Path]:
-    """The files and folders that are read, which nothing written may touch."""
-    return [predictions, Path(dataset), *beside.given().values()]
-
-
-def read_asked(dataset: str, config: str | None = None, split: str | None = None, *, grounding: bool = False) -> Asked:
-    """What was asked: a dataset's rows, or a publisher's annotations.
+def match(
+    annotations: Annotations,
+    predictions: Predictions,
+    schemes: Sequence[Scheme],
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    protocol: str = DEFAULT_PROTOCOL,
+    name: str | None = None,
+) -> Matched:
+    """Match predictions with annotations by question id, and check them for some schemes.
 
     Args:
-        dataset: a folder, a file, or a name on the Hub.
-        config: of a dataset that has several.
-        split: of a dataset.
-        grounding: keep what GQA's grounding score needs.
+        annotations: the questions.
+        predictions: the model's.
+        schemes: that will score them.
+        inputs: what was read of the input files, by name.
+        protocol: of VQA's official programs.
+        name: of the model.
 
     Raises:
-        InputError: it is none of those accepted.
+        InputError: a question has no prediction, a prediction no question, or is none of the choices; says how many.
+
+    Warns:
+        PredictionsIgnored: says how many.
     """
-    path = Path(dataset).expanduser()
-    near = with_dataset_in(path)
-    if near:
-        raise InputError(f"{dataset} holds no dataset itself; did you mean {' or '.join(map(str, near))}?")
-    try:
-        return _read_asked(path, dataset, config, split, grounding)
-    except InputError as error:
-        source = raw_source(path)
-        if source is None:
-            raise
-        raise InputError(
-            f"{dataset} holds {source.title} as it is published; build it first (vqa-mc build {source.name} "
-            f"--data-dir {path if path.is_dir() else path.parent}), then score against the folder that this makes"
-        ) from error
+    answers = _in_order(annotations, predictions, any(scheme.one_prediction for scheme in schemes))
+    name = name or bare_name(predictions.location)
+    matched = Matched(annotations, answers, inputs or {}, protocol, name)
+    if predictions.from_csv and matched.choices is not None:
+        for question, answer, choices in zip(annotations.names, answers, matched.choices, strict=True):
+            if isinstance(answer, str) and answer.isdigit() and answer not in choices:
+                raise InputError(
+                    f"question {question!r}: {answer!r} is text in csv, and none of its choices {choices}; call the "
+                    "column 'label' if it holds indices"
+                )
+    _check_choices(matched, schemes, predictions.location)
+    return matched
 
 
-def _read_asked(path: Path, dataset: str, config: str | None, split: str | None, grounding: bool) -> Asked:
-    if path.is_file() or (path.is_dir() and _is_parts(path)):
-        for name, value in (("CONFIG", config), ("--split", split)):
-            if value is not None:
-                raise InputError(f"{name} {value}: {dataset} is an annotation file, which has none; leave it out")
-        return read_annotations(path, grounding)
-    if not path.is_dir():
-        packed_or_json = [suffix for suffix in path.suffixes if suffix in (*PACKED, *FORMATS)]
-        if packed_or_json or not _HUB_NAME.fullmatch(dataset):
-            raise InputError(f"{dataset} does not exist; expected {ACCEPTED}")
-    from hf_vqa_mc.metrics.built_dataset import read_rows
+def official_scheme(annotations: Annotations) -> Scheme:
+    """The scheme whose official program reads predictions for these questions.
 
-    return read_rows(str(path) if path.is_dir() else dataset, config, split, grounding=grounding)
+    Raises:
+        InputError: there is none.
+    """
+    for scheme in SCHEMES.values():
+        if scheme.official and annotations.kind in scheme.kinds and not scheme.misfit(annotations):
+            return scheme
+    raise InputError(f"--official: {annotations.kind.description} with one right answer have no official files")
 
 
-def _is_parts(folder: Path) -> bool:
-    """Whether a folder holds annotation files and is no dataset."""
-    return bool(json_files(folder)) and not any(
-        entry.is_dir() or entry.name == "README.md" or entry.suffix in (".parquet", ".py")
-        for entry in folder.iterdir()
+def _choose(
+    annotations: Annotations, metrics: Sequence[str], inputs: Mapping[str, Path], protocol: str
+) -> list[Scheme]:
+    """The schemes that are named, else those that the dataset calls for.
+
+    Raises:
+        InputError: a scheme does not fit the dataset, or an input or option is given that no chosen scheme takes.
+    """
+    kind, fitting = annotations.kind, [one for one in SCHEMES.values() if annotations.kind in one.kinds]
+    chosen = [SCHEMES.find(name) for name in dict.fromkeys(metrics)] or [
+        one
+        for one in fitting
+        if not one.misfit(annotations) and one.is_default(annotations) and not _missing(one, inputs)
+    ]
+    for scheme in chosen:
+        if not scheme.kinds:
+            raise InputError(f"{scheme.name} {scheme.python_only or 'has no kinds'}, and is for Python only")
+        if scheme not in fitting:
+            expected = ", ".join(one.name for one in fitting)
+            raise InputError(f"{scheme.name} does not fit {kind.description}; expected {expected}")
+        if misfit := scheme.misfit(annotations):
+            raise InputError(misfit)
+        for flag, what in _missing(scheme, inputs).items():
+            raise InputError(f"{scheme.name} needs {flag} FILE{what and f', {what}'}")
+    _check_options(annotations, chosen, inputs, protocol)
+    return chosen
+
+
+def _check_options(
+    annotations: Annotations, chosen: Sequence[Scheme], inputs: Mapping[str, Path], protocol: str
+) -> None:
+    """Raise InputError unless a chosen scheme takes each input and the protocol."""
+    kind = annotations.kind
+    names = ", ".join(one.name for one in chosen)
+    taken = {one.name: one for scheme in chosen for one in scheme.inputs if not one.kinds or kind.name in one.kinds}
+    for name, path in inputs.items():
+        if name not in taken:
+            flag = f"--{name.replace('_', '-')}"
+            raise InputError(f"{flag} has no use for {names} on {kind.description}; leave it out")
+        complement = taken.get(taken[name].complement)
+        if complement is not None and complement.name not in inputs:
+            raise InputError(f"{taken[name].flag} {path}: {taken[name].what} needs {complement.flag} FILE, too")
+    if protocol not in FORMS:
+        raise InputError(f"--protocol {protocol}: expected {' or '.join(FORMS)}")
+    if protocol != DEFAULT_PROTOCOL and not any(one.has_protocols for one in chosen):
+        raise InputError(f"--protocol is for vqa_accuracy; {names} has one only")
+
+
+def _missing(scheme: Scheme, inputs: Collection[str]) -> dict[str, str]:
+    """Flags of the inputs that a scheme needs and are not given, and what they hold."""
+    return {one.flag: one.what for one in scheme.inputs if one.required and one.name not in inputs}
+
+
+def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -> None:
+    """Raise InputError unless predictions are choices or in the vocabulary, where a scheme demands it."""
+    picking = [scheme for scheme in schemes if "choices" in scheme.columns]
+    allowed: Sequence[Collection[str]] | None = matched.choices if picking else None
+    if matched.vocabulary is not None:
+        allowed = [frozenset(matched.vocabulary)] * len(matched.answers)
+    if allowed is None:
+        return
+    any_case = bool(picking) and all(scheme.takes_indices for scheme in picking)
+    pairs = enumerate(zip(matched.answers, allowed, strict=True))
+    strays = [row for row, (answer, texts) in pairs if answer is not None and not _is_among(answer, texts, any_case)]
+    if not strays:
+        return
+    answer, texts = matched.answers[strays[0]], allowed[strays[0]]
+    what = f"its choices {texts}" if matched.vocabulary is None else f"the {len(texts):,} answers of the vocabulary"
+    free = "Free text has to be mapped to a choice first; or take --metric wups"
+    remedy = f"predictions for another config or split? {free}"
+    if isinstance(answer, int):
+        what, remedy = f"the indices of its {len(texts)} choices", "they count from 0"
+    elif matched.vocabulary is not None:
+        remedy = "give the vocabulary that the model was made for"
+    elif answer is not None and answer.isdigit():
+        remedy += "; indices of choices are numbers, not text"
+    elif answer is not None and _is_among(answer, texts, any_case=True):
+        remedy = "VQA's program compares letter case, too"
+    raise InputError(
+        f"{location}: question {matched.annotations.names[strays[0]]!r}: {shown(answer)} is none of {what} "
+        f"({len(strays):,} of {len(matched.answers):,} predictions are none of theirs); {remedy}"
     )
+
+
+def _is_among(answer: Answer, texts: Collection[str], any_case: bool) -> bool:
+    if isinstance(answer, int):
+        return 0 <= answer < len(texts)
+    return answer in texts or (any_case and answer.lower() in {text.lower() for text in texts})
+
+
+def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool) -> list[Answer | None]:
+    """The answers in the order of the annotations; None only for GQA's unbalanced questions."""
+    location, answers, names, needed = predictions.location, predictions.answers, annotations.names, annotations.scored
+    missing = [name for name in needed if name not in answers]
+    others = sorted(answers.keys() - set(names))
+    if missing:
+        hint = f"; it has one for {others[0]!r}, which is not asked" if others else ""
+        same = {_number(name): name for name in others}.get(_number(missing[0]))
+        if same is not None:
+            hint = f"; it has one for {same!r}: ids were read as numbers on the way, read and write them as text"
+        raise InputError(
+            f"{location}: no prediction for question {missing[0]!r} of {annotations.location} ({len(missing):,} of "
+            f"{len(needed):,} questions lack one{hint})"
+        )
+    if others and not annotations.kind.ignores_others:
+        raise InputError(
+            f"{location}: question {others[0]!r} is not among those of {annotations.location} ({len(others):,} of "
+            f"{len(answers):,} predictions are for others); predict the same split, or take them out"
+        )
+    repeated = predictions.repeated
+    if repeated and one_each:
+        raise InputError(
+            f"{location}: question {repeated[0]!r} has more than one prediction; expected one each "
+            f"(questions with more: {len(repeated):,})"
+        )
+    for what, ignored, consequence in (
+        ("questions with more than one prediction", repeated, "the last counts"),
+        ("predictions for questions that are not asked", others, "they are left out"),
+    ):
+        if ignored:
+            text = f"{location}: {what}: {len(ignored):,}, such as {ignored[0]!r}; {consequence}"
+            warnings.warn(PredictionsIgnored(text), stacklevel=4)
+    return [answers.get(name) for name in names]
+
+
+def _number(name: str) -> str:
+    """What programs make of an id that they take for a number, even a float."""
+    return name.removesuffix(".0").lstrip("0")

@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.asked import Asked
-from hf_vqa_mc.metrics.join import Joined, answers_to, check_offered
-from hf_vqa_mc.metrics.predictions import Answer, read_predictions
+from hf_vqa_mc.metrics.predictions import read_predictions
+from hf_vqa_mc.metrics.score import match
 from hf_vqa_mc.report.example import STAND_IN, Example
+from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
+from hf_vqa_mc.scoring.schemes import SCHEMES
 
 ORIGINS, STAND_INS = "choice_origins", "choice_fallback"
 """Columns that tell where each choice is from (of a remedy), and which choices are stand-ins (of our rows)."""
@@ -75,16 +76,12 @@ def picks_of(split: Split, predictions: Path) -> dict[int, int]:
     Raises:
         InputError: it cannot be read, lacks questions, or has answers that are none of the choices.
     """
-    answered = read_predictions(predictions)
-    rows = split.rows
-    choices, labels = rows["choices"].to_pylist(), rows["label"].to_pylist()
-    ids = rows["question_id"].to_pylist()
-    asked = Asked("multiple_choice", split.place, ids, choices=choices, labels=labels)
-    joined = Joined(asked, answers_to(asked, answered, each_once=True), from_csv=answered.from_csv)
-    check_offered(joined, ["mc_accuracy"], predictions)
+    ids, choices, labels = (split.rows[name].to_pylist() for name in ("question_id", "choices", "label"))
+    annotations = Annotations(MULTIPLE_CHOICE, split.place, ids, choices=choices, labels=labels)
+    matched = match(annotations, read_predictions(predictions), [SCHEMES["mc_accuracy"]])
     return {
         row: _place(answer, choices[row], labels[row])
-        for row, answer in enumerate(joined.answers)
+        for row, answer in enumerate(matched.answers)
         if answer is not None
     }
 

@@ -1,21 +1,40 @@
-"""Every scoring scheme as a plain function; knows nothing of torch, datasets or the network."""
+"""Every scoring scheme as a plain function with its declaration; knows nothing of torch, datasets or the network."""
 
-from hf_vqa_mc.scoring.balanced_pairs import vqa_pair_accuracy
-from hf_vqa_mc.scoring.consensus import vqa_accuracy
-from hf_vqa_mc.scoring.counterexamples import counterexample_recall
-from hf_vqa_mc.scoring.gqa import gqa_score
-from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
-from hf_vqa_mc.scoring.tdiuc import asked_absurdly, in_tail, tdiuc_mpt
-from hf_vqa_mc.scoring.wu_palmer_sets import wups
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "asked_absurdly",
-    "counterexample_recall",
-    "gqa_score",
-    "in_tail",
-    "mc_accuracy",
-    "tdiuc_mpt",
-    "vqa_accuracy",
-    "vqa_pair_accuracy",
-    "wups",
-]
+from hf_vqa_mc.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.scoring.balanced_pairs import vqa_pair_accuracy as vqa_pair_accuracy
+    from hf_vqa_mc.scoring.consensus import vqa_accuracy as vqa_accuracy
+    from hf_vqa_mc.scoring.counterexamples import counterexample_recall as counterexample_recall
+    from hf_vqa_mc.scoring.gqa import gqa_score as gqa_score
+    from hf_vqa_mc.scoring.multiple_choice import mc_accuracy as mc_accuracy
+    from hf_vqa_mc.scoring.scheme import Scheme as Scheme
+    from hf_vqa_mc.scoring.schemes import SCHEMES as SCHEMES
+    from hf_vqa_mc.scoring.tdiuc import asked_absurdly as asked_absurdly
+    from hf_vqa_mc.scoring.tdiuc import in_tail as in_tail
+    from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt as tdiuc_mpt
+    from hf_vqa_mc.scoring.wu_palmer_sets import wups as wups
+
+MODULES = {
+    "mc_accuracy": "multiple_choice",
+    "vqa_accuracy": "consensus",
+    "vqa_pair_accuracy": "balanced_pairs",
+    "tdiuc_mpt": "tdiuc",
+    "gqa_score": "gqa",
+    "wups": "wu_palmer_sets",
+    "counterexample_recall": "counterexamples",
+}
+"""The schemes and the modules of their functions, each of which declares a ``SCHEME``."""
+
+_HOMES = {
+    **MODULES,
+    "SCHEMES": "schemes",
+    "Scheme": "scheme",
+    "asked_absurdly": "tdiuc",
+    "in_tail": "tdiuc",
+}
+__all__ = sorted(_HOMES)
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

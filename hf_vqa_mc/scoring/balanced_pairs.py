@@ -1,6 +1,6 @@
 """Balanced pairs of VQA v2: one question about two similar images that have different answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.consensus import Protocol, consensus
+from hf_vqa_mc.scoring.inputs import PAIRS, QUESTIONS
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
+from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import standard_error
+from hf_vqa_mc.scoring.table import Group, Table, line
 from hf_vqa_mc.scoring.vqa_normalisation import tidied
 
 NUMBER = "number"
@@ -129,3 +132,39 @@ def _mean_where(right: NDArray[np.float64], members: NDArray[np.int64], passing:
         return None
     chosen = right[np.array(passing)[members].all(axis=1)]
     return float(chosen.mean()) if len(chosen) else None
+
+
+def _run(matched: Matched) -> Mapping[str, Any]:
+    return {**SCHEME.call(matched), "pairs": len(matched.inputs[PAIRS.name])}
+
+
+def _table(result: Mapping[str, Any], matched: Matched) -> Table:
+    lines = [
+        line("both right", result["all"], result["stderr"]),
+        line("both right, of answer type number", result["number"]),
+        line('both right, of "how many" questions', result["count"]),
+        line("the same prediction for both", result["identical"]),
+        line("different predictions", result["different"]),
+    ]
+    missing = {}
+    if matched.annotations.answer_types is None:
+        missing["those of answer type number"] = "answer_type in the annotations"
+    if matched.questions is None:
+        missing['those of "how many" questions'] = QUESTIONS.flag
+    return Table([Group("", [one for one in lines if one.score])], missing=missing)
+
+
+SCHEME = Scheme(
+    "vqa_pair_accuracy",
+    vqa_pair_accuracy,
+    "{pairs:,} balanced pairs",
+    columns=("question_ids", "questions", "answer_types"),
+    features=(("string", ["string"]), ("string", [{"answer": "string", "answer_id": "int64"}])),
+    kinds=(MULTIPLE_CHOICE, VQA),
+    references="answers",
+    is_default=lambda annotations: True,
+    inputs=(PAIRS, QUESTIONS),
+    has_protocols=True,
+    run=_run,
+    show=_table,
+)

@@ -1,7 +1,8 @@
 """Consensus accuracy of VQA v1 and v2: how many of ten annotators gave the same answer."""
 
+import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypedDict
@@ -10,12 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.scoring.inputs import QUESTIONS
+from hf_vqa_mc.scoring.official import vqa_files
 from hf_vqa_mc.scoring.questions import Column, Questions
+from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, LetterCase, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+from hf_vqa_mc.scoring.table import Group, Table, by_type, line
 from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
 
 ENOUGH = 3
 """an answer is right when as many of the other annotators gave it"""
+
+QUESTIONS_AT_A_TIME = 20_000
+"""whose choices are scored together for the accuracy of random guessing"""
 
 Protocol = Literal["2021", "2017"]
 
@@ -102,7 +110,7 @@ def vqa_accuracy(
     }
 
 
-def consensus(asked: Questions, protocol: Protocol) -> NDArray[np.float64]:
+def consensus(asked: Questions, protocol: str) -> NDArray[np.float64]:
     """Each question's consensus accuracy, float64 (questions,) in [0, 1].
 
     Args:
@@ -215,3 +223,73 @@ def _check_choices(asked: Questions) -> None:
             raise asked.wrong(row, "choices", "a list of text, at least one")
         if prediction not in texts:
             raise asked.wrong(row, "predictions", f"one of its choices {texts}")
+
+
+def _run(matched: Matched) -> Mapping[str, Any]:
+    result = SCHEME.call(matched)
+    _warn_of_case(matched, result["per_question"])
+    return {**result, "chance": _chance(matched)}
+
+
+def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
+    """Warn of predictions that would score higher in lower case, where the model chose the case."""
+    rows = [row for row, text in enumerate(matched.texts) if text is not None and text != text.lower()]
+    if matched.choices is not None or not rows:
+        return
+    answers, texts = matched.annotations.answers or [], matched.texts
+    lowered = [str(texts[row]).lower() for row in rows]
+    better = _scores(lowered, [answers[row] for row in rows], matched)
+    count = sum(score > scores[row] for row, score in zip(rows, better, strict=True))
+    if count:
+        text = (
+            f"{count:,} predictions differ from the annotators' answer in letter case only, which this protocol "
+            "counts as wrong where all annotators agree; see the card of vqa_accuracy"
+        )
+        warnings.warn(LetterCase(text), stacklevel=2)
+
+
+def _chance(matched: Matched) -> float | None:
+    """The consensus accuracy of random guessing: the mean over a question's choices, then over questions."""
+    answers = matched.annotations.answers or []
+    if matched.choices is None:
+        return None
+    total = 0.0
+    for start in range(0, len(answers), QUESTIONS_AT_A_TIME):
+        listed = matched.choices[start : start + QUESTIONS_AT_A_TIME]
+        sizes = np.array([len(texts) for texts in listed])
+        repeated = [answers[start + row] for row, size in enumerate(sizes) for _ in range(size)]
+        scores = _scores([text for texts in listed for text in texts], repeated, matched)
+        total += float(np.sum(scores / np.repeat(sizes, sizes)))
+    return total / len(answers)
+
+
+def _scores(predictions: list[str], references: list[Any], matched: Matched) -> NDArray[np.float64]:
+    return consensus(Questions({"predictions": predictions, "references": references}), matched.protocol)
+
+
+def _table(result: Mapping[str, Any], matched: Matched) -> Table:
+    annotations, chance = matched.annotations, result.get("chance")
+    overall = line("accuracy", result["accuracy"], result["stderr"], other=chance, questions=len(annotations))
+    groups = [
+        Group("", [overall]),
+        by_type("by answer type", result["per_answer_type"], annotations.answer_types),
+        by_type("by question type", result["per_question_type"], annotations.question_types),
+    ]
+    return Table(groups, "chance" if chance is not None else "")
+
+
+SCHEME = Scheme(
+    "vqa_accuracy",
+    vqa_accuracy,
+    "agreement with the annotators",
+    columns=("question_types", "answer_types", "image_ids", "choices", "question_ids"),
+    features=(("string", ["string"]), ("string", [{"answer": "string", "answer_id": "int64"}])),
+    kinds=(MULTIPLE_CHOICE, VQA),
+    references="answers",
+    is_default=lambda annotations: True,
+    inputs=(QUESTIONS,),
+    has_protocols=True,
+    run=_run,
+    show=_table,
+    official=vqa_files,
+)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
+from hf_vqa_mc.scoring.scheme import Scheme
 from hf_vqa_mc.scoring.statistics import standard_error
 
 KS = (1, 5)
@@ -128,3 +129,13 @@ def _distance(asked: Questions, sizes: NDArray[np.int64], picked: Sequence[int],
         nearness.append([-distance for distance in distances])
     ranks = _ranks(nearness, picked)
     return {name: float((ranks < k).mean()) for name, k in ks.items()}
+
+
+SCHEME = Scheme(
+    "counterexample_recall",
+    counterexample_recall,
+    "how often people's counter-example is among the first",
+    columns=("distances", "image_ids", "question_ids"),
+    features=((["float64"], "int64"),),
+    python_only="takes scores of candidates, not answers",
+)

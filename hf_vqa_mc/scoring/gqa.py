@@ -11,8 +11,12 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.gqa_consistency import consistency_score
 from hf_vqa_mc.scoring.gqa_grounding import grounding_scores
 from hf_vqa_mc.scoring.gqa_records import RECORD, Told, by_question_id
+from hf_vqa_mc.scoring.inputs import ATTENTIONS, CHOICES, SCENE_GRAPHS
+from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Questions
+from hf_vqa_mc.scoring.scheme import GQA, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+from hf_vqa_mc.scoring.table import IN_JSON, Group, Line, Table, by_type, line
 
 FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entailed", "annotations")
 TYPES = ("structural", "semantic", "detailed")
@@ -252,3 +256,66 @@ def _mean(scores: Iterable[float]) -> float | None:
 def _mean_by_number(scores: NDArray[np.float64], numbers: Sequence[int]) -> dict[int, float]:
     totals, counts = np.bincount(numbers, scores), np.bincount(numbers)
     return {int(number): float(totals[number] / counts[number]) for number in np.flatnonzero(counts)}
+
+
+def _run(matched: Matched) -> Mapping[str, Any]:
+    records = matched.annotations.records or {}
+    texts = dict(zip(matched.annotations.names, matched.texts, strict=True))
+    warn_of_letter_case((texts[name], records[name]["answer"]) for name in matched.annotations.scored)
+    answered = {name: text for name, text in texts.items() if text is not None}
+    return gqa_score(answered, records, **matched.inputs, per_question=True)
+
+
+def _table(result: Mapping[str, Any], matched: Matched) -> Table:
+    annotations, inputs = matched.annotations, matched.inputs
+    records = [(annotations.records or {})[name] for name in annotations.scored]
+    structural, semantic = ([record["types"][kind] for record in records] for kind in ("structural", "semantic"))
+    n_open = structural.count("query")
+    lines = [
+        line("accuracy", result["accuracy"], result["stderr"], questions=len(records)),
+        line("binary", result["binary"], questions=len(records) - n_open),
+        line("open", result["open"], questions=n_open),
+    ]
+    missing = {}
+    if result["consistency"] is None:
+        missing["consistency"] = (
+            "predictions and records of the entailed questions, which the file of all questions has"
+        )
+    else:
+        lines.append(line("consistency", result["consistency"]))
+    if CHOICES.name in inputs:
+        lines += [line(name, result[name]) for name in ("validity", "plausibility")]
+    else:  # the official program says 0
+        missing["validity, plausibility"] = CHOICES.flag
+    lines.append(Line("distribution (lower is better)", f"{result['distribution']:.2f}"))
+    if result["grounding"] is None:
+        missing["grounding"] = f"{ATTENTIONS.flag} and {SCENE_GRAPHS.flag}"
+    else:
+        lines.append(Line("grounding", f"{result['grounding']:.2f}"))
+    groups = [
+        Group("", lines),
+        by_type("by structural type", result["per_structural_type"], structural),
+        by_type("by semantic type", result["per_semantic_type"], semantic),
+        Group("", [Line(f"detailed types, steps, lengths {IN_JSON}")]),
+    ]
+    return Table(groups, missing=missing)
+
+
+SCHEME = Scheme(
+    "gqa_score",
+    gqa_score,
+    "how often the answer is GQA's",
+    features=(
+        (
+            {"question_id": "string", "prediction": "string"},
+            {"question_id": "string", "imageId": "string", "question": "string", "answer": "string"},
+        ),
+    ),
+    joined_by_id=True,
+    kinds=(GQA,),
+    is_default=lambda annotations: True,
+    inputs=(CHOICES, ATTENTIONS, SCENE_GRAPHS),
+    run=_run,
+    show=_table,
+    official=lambda matched, result: prediction_file(matched, "questionId", "prediction"),
+)

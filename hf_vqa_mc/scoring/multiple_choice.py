@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
+from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_by, standard_error
+from hf_vqa_mc.scoring.table import Group, Table, by_type, line
 
 
 class McAccuracy(TypedDict):
@@ -134,27 +136,62 @@ def _kinds(
 ) -> tuple[dict[str, float] | None, dict[str, float] | None]:
     if "choice_kinds" not in asked or sizes is None:
         return None, None
+    known = list(CHOICE_KINDS)
     chosen: Counter[str] = Counter()
     offered: dict[str, list[float]] = {}
     for row, kinds in enumerate(asked["choice_kinds"]):
-        names = [_kind_name(asked, row, kind) for kind in kinds]
+        names = [_kind_name(asked, row, kind, known) for kind in kinds]
         for name in names:
             offered.setdefault(name, []).append(1 / sizes[row])
         chosen[names[picked[row]]] += 1
-    order = sorted(offered, key=_kind_order)
+    order = sorted(offered, key=lambda name: (known.index(name) if name in known else len(known), name))
     return (
         {name: chosen[name] / asked.count for name in order},
         {name: math.fsum(offered[name]) / asked.count for name in order},
     )
 
 
-def _kind_name(asked: Questions, row: int, kind: object) -> str:
+def _kind_name(asked: Questions, row: int, kind: object, known: Sequence[str]) -> str:
     if isinstance(kind, str):
         return kind
-    if isinstance(kind, int) and is_whole(kind) and 0 <= kind < len(CHOICE_KINDS):
-        return list(CHOICE_KINDS)[kind]
-    raise asked.wrong(row, "choice_kinds", f"names, or numbers of {', '.join(CHOICE_KINDS)}")
+    if isinstance(kind, int) and is_whole(kind) and 0 <= kind < len(known):
+        return known[kind]
+    raise asked.wrong(row, "choice_kinds", f"names, or numbers of {', '.join(known)}")
 
 
-def _kind_order(name: str) -> tuple[int, str]:
-    return (list(CHOICE_KINDS).index(name) if name in CHOICE_KINDS else len(CHOICE_KINDS), name)
+def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
+    """How often the target is picked, and what is picked instead.
+
+    Args:
+        result: of `mc_accuracy`, or of training.json.
+        questions: their number.
+        types: of the questions, to count them.
+    """
+    overall = line("accuracy", result["accuracy"], result["stderr"], other=result["chance"], questions=questions)
+    offered = result["offered_kinds"] or {}
+    picked = [line(kind, share, other=offered[kind]) for kind, share in (result["chosen_kinds"] or {}).items()]
+    groups = [
+        Group("", [overall]),
+        Group("picked, by kind of choice", picked),
+        by_type("by question type", result["per_question_type"], types),
+    ]
+    return Table(groups, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
+
+
+def _table(result: Mapping[str, Any], matched: Matched) -> Table:
+    return mc_accuracy_table(result, len(matched.annotations), matched.annotations.question_types)
+
+
+SCHEME = Scheme(
+    "mc_accuracy",
+    mc_accuracy,
+    "how often the target is picked",
+    columns=("choices", "question_types", "image_ids", "choice_kinds", "question_ids"),
+    features=(("int64", "int64"), ("string", "int64")),
+    kinds=(MULTIPLE_CHOICE,),
+    references="labels",
+    is_default=lambda annotations: annotations.answers is None,
+    takes_indices=True,
+    one_prediction=True,
+    show=_table,
+)

@@ -2,14 +2,18 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS
+from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
+from hf_vqa_mc.scoring.scheme import TDIUC, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import numbered, standard_error
+from hf_vqa_mc.scoring.table import Group, Line, Table, line
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
 UnknownGold = Literal["merge", "keep"]
@@ -191,3 +195,42 @@ def _absurd_elsewhere(asked: Questions, scores: NDArray[np.float64]) -> float | 
             raise asked.wrong(row, "absurd_questions", "False: only a real question can be asked absurdly elsewhere")
     chosen = scores[np.array(flags, np.bool_)]
     return float(chosen.mean()) if len(chosen) else None
+
+
+def _run(matched: Matched) -> Mapping[str, Any]:
+    annotations = matched.annotations
+    warn_of_letter_case(zip(matched.texts, annotations.gold or [], strict=True))
+    texts, types = matched.questions, annotations.question_types or []
+    return SCHEME.call(matched, absurd_questions=None if texts is None else asked_absurdly(texts, types))
+
+
+def _table(result: Mapping[str, Any], matched: Matched) -> Table:
+    means = (("arithmetic mean per type", "arithmetic"), ("harmonic mean per type", "harmonic"))
+    overall: list[Line] = [
+        line("accuracy", result["accuracy"], result["stderr"], questions=len(matched.annotations)),
+        *(line(name, result[f"{mean}_mpt"], other=result[f"{mean}_nmpt"]) for name, mean in means),
+    ]
+    elsewhere, missing = result["accuracy_absurd_elsewhere"], {}
+    if elsewhere is not None:
+        overall.append(line("asked absurdly elsewhere", elsewhere))
+    if matched.questions is None:
+        missing["accuracy of questions asked absurdly elsewhere"] = QUESTIONS.flag
+    normalized, counts = result["per_type_normalized"], result["n_per_type"]
+    types = [
+        line(name, share, other=normalized[name], questions=counts[name]) for name, share in result["per_type"].items()
+    ]
+    return Table([Group("", overall), Group("by question type", types)], "normalised", missing)
+
+
+SCHEME = Scheme(
+    "tdiuc_mpt",
+    tdiuc_mpt,
+    "how often the answer is TDIUC's, and means over question types",
+    columns=("question_types", "absurd_questions", "image_ids", "question_ids"),
+    kinds=(TDIUC,),
+    is_default=lambda annotations: True,
+    inputs=(ANSWER_VOCABULARY, QUESTIONS),
+    run=_run,
+    show=_table,
+    official=lambda matched, result: prediction_file(matched, "question_id", "answer"),
+)

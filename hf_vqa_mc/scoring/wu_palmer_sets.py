@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
+from hf_vqa_mc.scoring.scheme import GQA, MULTIPLE_CHOICE, TDIUC, VQA, Scheme
 from hf_vqa_mc.scoring.statistics import standard_error
 from hf_vqa_mc.text.similarity import WordScores, exact_word_score, word_scores
 from hf_vqa_mc.text.wu_palmer import reading
@@ -135,3 +136,12 @@ def _multiply_memberships(
             for n in range(len(thresholds)):
                 products[pair, n] *= best if best >= thresholds[n] else best * BELOW_THRESHOLD
             products[pair, len(thresholds)] *= same
+
+
+SCHEME = Scheme(
+    "wups",
+    wups,
+    "nearness in WordNet to {gold}",
+    columns=("image_ids", "question_ids"),
+    kinds=(MULTIPLE_CHOICE, VQA, TDIUC, GQA),
+)

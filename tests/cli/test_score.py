@@ -168,7 +168,7 @@ BAD_ROWS = {
     "another": (lambda answers: answers.update(x=0), r"question 'x' is not among those of vqa_mc, cocoqa_iou, test"),
     "no such place": (
         lambda answers: answers.update({next(iter(answers)): 4}),
-        r"p.json: question '.*': 4 is none of the places of its 4 choices \(1 of \d+ pred.*; they count from 0",
+        r"p.json: question '.*': 4 is none of the indices of its 4 choices \(1 of \d+ pred.*; they count from 0",
     ),
     "no such text": (
         lambda answers: answers.update(dict.fromkeys(list(answers)[:2], "?")),
@@ -210,7 +210,7 @@ def test_a_place_in_a_text_column_of_csv_is_told_apart(score, tmp_path):
     code, _, err = score(path, "vqa_mc", "cocoqa_iou")
     assert code == 2
     assert "'0' is text in csv, and none of its choices" in err
-    assert "call the column 'label' if it holds places" in err
+    assert "call the column 'label' if it holds indices" in err
 
 
 @pytest.mark.parametrize("kind", RIGHT)
@@ -271,6 +271,7 @@ def test_every_score_of_a_question_can_be_had(score, tmp_path):
     told = json.loads(score(path, asked, "--json", "--per-question")[1])
     assert told["results"]["vqa_accuracy"]["per_question"] == {"1": 1.0, "2": 1.0, "3": 1.0}
     assert "per_question" not in json.loads(score(path, asked, "--json")[1])["results"]["vqa_accuracy"]
+    assert "question_id" in score(path, asked, "--per-question")[1]
 
 
 def test_wrong_input_is_one_line_and_exit_code_2(score, tmp_path):
@@ -286,7 +287,6 @@ def test_wrong_input_is_one_line_and_exit_code_2(score, tmp_path):
         (asked, path),
         (path, asked, "--output", path),
         (path, asked, "--name", "x"),
-        (path, asked, "--per-question"),
         (path, tmp_path / "here"),
     ):
         code, out, err = score(*arguments)
@@ -318,7 +318,7 @@ def test_one_right_answer_has_no_official_files(score, tmp_path):
     path = files.write(tmp_path / "p.json", {row["question_id"]: 0 for row in rows_of("cocoqa_iou")})
     code, _, err = score(path, "vqa_mc", "cocoqa_iou", "--official", "out")
     assert code == 2
-    assert "reading what was asked" in err
+    assert "reading annotations" in err
     assert "scoring" not in err
     assert "--official: multiple-choice rows with one right answer have no official files" in err
     assert not (tmp_path / "here/out").exists()

@@ -6,7 +6,8 @@ import pytest
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub import metric_shipment
-from hf_vqa_mc.metrics import METRICS, metric_folder
+from hf_vqa_mc.metrics import metric_folder
+from hf_vqa_mc.scoring import SCHEMES
 from tests.dataset.fixtures import tree_bytes
 from tests.hub.pushing import last_line, told
 
@@ -64,7 +65,7 @@ def test_the_metric_must_be_one_of_ours(vqa_mc):
 
 
 def test_every_metric_can_be_a_space():
-    for name in METRICS:
+    for name in SCHEMES:
         assert metric_shipment(metric_folder(name), f"ada/{name}").space_sdk == "gradio"
 
 

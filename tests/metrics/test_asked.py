@@ -9,21 +9,21 @@ import zipfile
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.score import read_asked
+from hf_vqa_mc.metrics.annotations import read_annotations
 from tests.dataset import raw_files
 from tests.metrics import files
 
 
 def test_vqa_annotations_with_and_without_the_header(tmp_path):
     path = files.vqa_file(tmp_path)
-    asked = read_asked(str(path))
-    assert (asked.kind, asked.ids, asked.names) == ("vqa", [1, 2, 3], ["1", "2", "3"])
+    asked = read_annotations(str(path))
+    assert (asked.kind.name, asked.ids, asked.names) == ("vqa", [1, 2, 3], ["1", "2", "3"])
     assert asked.image_ids == ["7", "7", "8"]
     assert asked.answers[1] == ["2"] * 5 + ["two"] * 5
     assert asked.gold == ["red", "2", "no"]
     assert asked.answer_types == ["other", "number", "yes/no"]
     assert asked.about == {"data_type": "mscoco", "data_subtype": "val2014"}
-    bare = read_asked(str(files.write(tmp_path / "bare.json", files.vqa_annotations())))
+    bare = read_annotations(str(files.write(tmp_path / "bare.json", files.vqa_annotations())))
     assert (bare.ids, bare.answers, bare.about) == (asked.ids, asked.answers, {})
 
 
@@ -32,7 +32,7 @@ def test_records_that_no_id_tells_apart_stay_records(tmp_path):
     for answer in annotations[0]["answers"]:
         del answer["answer_id"]
     annotations[2]["answers"][0]["answer_id"] = 2
-    asked = read_asked(str(files.write(tmp_path / "a.json", annotations)))
+    asked = read_annotations(str(files.write(tmp_path / "a.json", annotations)))
     assert asked.answers[0] == [{"answer": "red", "answer_confidence": "yes"}] * 10
     assert asked.answers[1] == ["2"] * 5 + ["two"] * 5
     assert asked.answers[2][1] == {"answer": "yes", "answer_confidence": "yes", "answer_id": 2}
@@ -40,25 +40,25 @@ def test_records_that_no_id_tells_apart_stay_records(tmp_path):
 
 def test_tdiuc_is_told_from_vqa_by_its_types_or_its_source_of_answers(tmp_path):
     path = files.tdiuc_file(tmp_path)
-    asked = read_asked(str(path))
-    assert (asked.kind, asked.ids) == ("tdiuc", [1, 2, 3, 4])
+    asked = read_annotations(str(path))
+    assert (asked.kind.name, asked.ids) == ("tdiuc", [1, 2, 3, 4])
     assert asked.gold == ["black", "white", "two", "doesnotapply"]
     assert asked.question_types == ["color", "color", "counting", "absurd"]
     content = json.loads(path.read_text())
     for annotation in content["annotations"]:
         del annotation["ans_source"]
-    assert read_asked(str(files.write(path, content))).kind == "tdiuc"
+    assert read_annotations(str(files.write(path, content))).kind.name == "tdiuc"
 
 
 def test_gqa_keeps_what_is_needed(tmp_path):
     path = files.gqa_file(tmp_path)
-    asked = read_asked(str(path))
-    assert (asked.kind, asked.ids) == ("gqa", ["201", "202", "203", "204"])
+    asked = read_annotations(str(path))
+    assert (asked.kind.name, asked.ids) == ("gqa", ["201", "202", "203", "204"])
     assert asked.records["203"] == {"answer": "yes", "isBalanced": False}
     assert set(asked.records["201"]) == {
         "answer", "isBalanced", "imageId", "question", "types", "groups", "semantic", "entailed"
     }  # fmt: skip
-    assert "annotations" in read_asked(str(path), grounding=True).records["201"]
+    assert "annotations" in read_annotations(str(path), grounding=True).records["201"]
 
 
 def test_parts_of_gqa_lie_in_a_folder(tmp_path):
@@ -67,14 +67,14 @@ def test_parts_of_gqa_lie_in_a_folder(tmp_path):
     files.write(folder / "val_0.json", dict(records[:2]))
     (folder / "val_1.json.xz").write_bytes(lzma.compress(json.dumps(dict(records[2:])).encode()))
     (folder / "readme.txt").write_text("")
-    asked = read_asked(str(folder))
+    asked = read_annotations(str(folder))
     assert asked.ids == ["201", "202", "203", "204"]
     files.write(folder / "val_2.json", dict(records[:1]))
     with pytest.raises(InputError, match=r"val_2.json: question '201' is there twice"):
-        read_asked(str(folder))
+        read_annotations(str(folder))
     files.write(folder / "val_2.json", files.vqa_annotations())
     with pytest.raises(InputError, match="expected a folder with GQA questions only"):
-        read_asked(str(folder))
+        read_annotations(str(folder))
 
 
 @pytest.mark.parametrize("packing", ["gz", "xz", "zip", "gzip"])
@@ -86,7 +86,7 @@ def test_packed_files_are_read(tmp_path, packing):
             archive.write(path, path.name)
     else:
         packed.write_bytes((lzma if packing == "xz" else gzip).compress(path.read_bytes()))
-    assert read_asked(str(packed)).ids == [1, 2, 3]
+    assert read_annotations(str(packed)).ids == [1, 2, 3]
 
 
 def without(field, at=1):
@@ -126,27 +126,27 @@ def test_what_is_no_annotation_file_is_named(tmp_path, content, message):
     path = tmp_path / "a.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     with pytest.raises(InputError, match=message) as error:
-        read_asked(str(path))
+        read_annotations(str(path))
     assert str(path) in str(error.value)
 
 
 def test_a_question_that_is_there_twice_is_refused(tmp_path):
     path = files.write(tmp_path / "a.json", files.vqa_annotations() + files.vqa_annotations()[:1])
     with pytest.raises(InputError, match=r"a.json: question '1' is there 2 times; expected each once"):
-        _ = read_asked(str(path)).names
+        _ = read_annotations(str(path)).names
 
 
 def test_what_is_not_there_says_what_is_accepted(tmp_path):
     with pytest.raises(InputError, match=r"nowhere.json does not exist; expected a dataset folder"):
-        read_asked(str(tmp_path / "nowhere.json"))
+        read_annotations(str(tmp_path / "nowhere.json"))
     with pytest.raises(InputError, match=r"question_answers.json does not exist"):  # of a source, were it there
-        read_asked(str(tmp_path / "question_answers.json"))
+        read_annotations(str(tmp_path / "question_answers.json"))
     with pytest.raises(InputError, match=r"a.json.gz does not exist"):
-        read_asked("a.json.gz")
+        read_annotations("a.json.gz")
     with pytest.raises(InputError, match=r"CONFIG x: .* is an annotation file, which has none"):
-        read_asked(str(files.vqa_file(tmp_path)), "x")
+        read_annotations(str(files.vqa_file(tmp_path)), "x")
     with pytest.raises(InputError, match=r"--split test: .* is an annotation file, which has none"):
-        read_asked(str(files.vqa_file(tmp_path)), split="test")
+        read_annotations(str(files.vqa_file(tmp_path)), split="test")
 
 
 def test_files_of_which_questions_have_to_be_built_say_so(tmp_path):
@@ -164,25 +164,25 @@ def test_files_of_which_questions_have_to_be_built_say_so(tmp_path):
         (published.parent, "visual7w", published.parent),
     ):
         with pytest.raises(InputError, match=rf"build it first \(vqa-mc build {name} --data-dir {folder}\)"):
-            read_asked(str(path))
+            read_annotations(str(path))
 
 
 def test_files_that_are_scored_themselves_are_no_source_to_build(tmp_path):
     path = files.write(tmp_path / "mscoco_val2014_annotations.json", {"annotations": []})
     with pytest.raises(InputError, match="expected records in the list 'annotations', found none"):
-        read_asked(str(path))
+        read_annotations(str(path))
 
 
 def test_real_files_are_read(real_data, tmp_path):
     read = {}
     for name, n in (("train", 48_061), ("valid", 8_977), ("test", 2_962)):
-        read[name] = read_asked(str(real_data / "vqa_v2" / f"vqa_annotatons_{name}.gzip"))
-        assert (read[name].kind, len(read[name]), len(set(read[name].names))) == ("vqa", n, n)
+        read[name] = read_annotations(str(real_data / "vqa_v2" / f"vqa_annotatons_{name}.gzip"))
+        assert (read[name].kind.name, len(read[name]), len(set(read[name].names))) == ("vqa", n, n)
         assert set(map(len, read[name].answers)) == {10}
     for path in [*real_data.glob("vqa_v?/*samples.json"), real_data / "vqa_v2" / "allennlp__vqav2__annotations.json"]:
-        assert read_asked(str(path)).about.get("data_type") in ("mscoco", "abstract_v002")
-    head = read_asked(str(real_data / "gqa" / "GQAOOD__ood_testdev_head.json.xz"))
-    assert (head.kind, len(head)) == ("gqa", 1_733)
+        assert read_annotations(str(path)).about.get("data_type") in ("mscoco", "abstract_v002")
+    head = read_annotations(str(real_data / "gqa" / "GQAOOD__ood_testdev_head.json.xz"))
+    assert (head.kind.name, len(head)) == ("gqa", 1_733)
     for part in ("questions0", "questions1"):
         shutil.copy(real_data / "gqa" / f"allennlp__gqa__question_dir__{part}.json", tmp_path)
-    assert read_asked(str(tmp_path)).kind == "gqa"
+    assert read_annotations(str(tmp_path)).kind.name == "gqa"

@@ -7,7 +7,7 @@ import pytest
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.score import read_asked
+from hf_vqa_mc.metrics.annotations import read_annotations
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 
 ROWS = {"train": 30, "validation": 10, "test": 20}
@@ -32,12 +32,12 @@ def test_images_are_no_config_to_choose_from(tmp_path):
     images = find_images(pictures, draw_images(tmp_path / "pictures", pictures))
     write_folder(tmp_path / "vqa_mc", "made", variants, about=ABOUT, made_with=MADE_WITH, images=images)
     assert (tmp_path / "vqa_mc" / "made_images").is_dir()
-    asked = read_asked(str(tmp_path / "vqa_mc"))
+    asked = read_annotations(str(tmp_path / "vqa_mc"))
     assert asked.about == {"dataset": str(tmp_path / "vqa_mc"), "config": "made_iou", "split": "test"}
     with pytest.raises(
         InputError, match="made_images, images: question_id is no such column; expected rows as vqa-mc"
     ):
-        read_asked(str(tmp_path / "vqa_mc"), "made_images")
+        read_annotations(str(tmp_path / "vqa_mc"), "made_images")
 
 
 @pytest.mark.parametrize(
@@ -49,36 +49,35 @@ def test_images_are_no_config_to_choose_from(tmp_path):
     ],
 )
 def test_the_split_is_test_else_validation_else_the_only_one(tmp_path, rows, split):
-    asked = read_asked(made(tmp_path, "iou", rows=rows))
+    asked = read_annotations(made(tmp_path, "iou", rows=rows))
     assert (asked.about["split"], len(asked)) == (split, rows[split])
     assert asked.names[0] == f"{split}-0"
 
 
 def test_rows_come_as_they_are(tmp_path):
     (variant,) = made_variants("qou", rows=ROWS)
-    asked = read_asked(made(tmp_path, "qou"))
+    asked = read_annotations(made(tmp_path, "qou"))
     rows = variant.splits["test"].to_pydict()
     assert (asked.ids, asked.image_ids, asked.questions) == (rows["question_id"], rows["image_id"], rows["question"])
     assert (asked.choices, asked.labels, asked.choice_kinds) == (rows["choices"], rows["label"], rows["choice_kinds"])
     assert asked.answers == rows["answers"]
-    assert asked.by_consensus
     assert (asked.question_types, asked.answer_types) == (rows["question_type"], None)
 
 
 def test_a_folder_without_a_dataset_is_refused(tmp_path):
     with pytest.raises(InputError, match="expected a dataset folder of vqa-mc build"):
-        read_asked(str(tmp_path))
+        read_annotations(str(tmp_path))
 
 
 def test_of_a_folder_around_datasets_these_are_named(tmp_path):
     (tmp_path / "work").mkdir()
     inner = made(tmp_path / "work", "iou")
     with pytest.raises(InputError, match=rf"work holds no dataset itself; did you mean {inner}\?"):
-        read_asked(str(tmp_path / "work"))
-    assert len(read_asked(inner)) == 20
+        read_annotations(str(tmp_path / "work"))
+    assert len(read_annotations(inner)) == 20
     (tmp_path / "work" / "vqa_mc" / "dataset_v7w_telling.json").write_text("{}")
     with pytest.raises(InputError, match="unknown config"):  # and not that it has to be built first
-        read_asked(inner, "made_uoi")
+        read_annotations(inner, "made_uoi")
 
 
 def test_rows_of_another_kind_are_named(tmp_path):
@@ -90,17 +89,17 @@ def test_rows_of_another_kind_are_named(tmp_path):
     folder.mkdir()
     parquet.write_table(pa.Table.from_pylist([row]), folder / "test-00000-of-00001.parquet")
     with pytest.raises(InputError, match="test: label is string; expected rows as vqa-mc build makes them"):
-        read_asked(str(folder))
+        read_annotations(str(folder))
     parquet.write_table(pa.Table.from_pylist([{**row, "question_id": 1, "label": 1}]), folder / "test-0.parquet")
     (folder / "test-00000-of-00001.parquet").unlink()
-    asked = read_asked(str(folder))
+    asked = read_annotations(str(folder))
     assert (asked.ids, asked.labels, asked.gold, asked.image_ids, asked.answers) == ([1], [1], ["b"], None, None)
 
 
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("label", 9, "question 'test-0': label is 9, expected a place of its 4 choices"),
+        ("label", 9, "question 'test-0': label is 9, expected an index of its 4 choices"),
         ("question_id", None, "row 0: question_id is null"),
         ("question_id", "test-1", "question 'test-1' is there 2 times"),
     ],
@@ -114,7 +113,7 @@ def test_rows_that_cannot_be_are_named(tmp_path, column, value, message):
     variant.splits["test"] = pa.Table.from_pylist(rows, variant.splits["test"].schema)
     write_folder(tmp_path / "vqa_mc", "made", [variant], about=ABOUT, made_with=MADE_WITH)
     with pytest.raises(InputError, match=message):
-        _ = read_asked(str(tmp_path / "vqa_mc")).names
+        _ = read_annotations(str(tmp_path / "vqa_mc")).names
 
 
 def test_without_a_network_a_name_on_the_hub_is_a_matter_of_the_network(monkeypatch):
@@ -127,7 +126,7 @@ def test_without_a_network_a_name_on_the_hub_is_a_matter_of_the_network(monkeypa
     with pytest.raises(
         ConnectionError, match=r"somebody/vqa_mc is no folder here, and on the Hub: Couldn't reach it$"
     ):
-        read_asked("somebody/vqa_mc")
+        read_annotations("somebody/vqa_mc")
 
 
 def test_a_name_that_the_hub_does_not_know_is_an_input_error(monkeypatch):
@@ -139,7 +138,7 @@ def test_a_name_that_the_hub_does_not_know_is_an_input_error(monkeypatch):
 
     monkeypatch.setattr(datasets, "get_dataset_config_names", unknown)
     with pytest.raises(InputError, match="doesn't exist on the Hub or cannot be accessed; expected a dataset folder"):
-        read_asked("somebody/vqa_mc")
+        read_annotations("somebody/vqa_mc")
 
 
 @pytest.mark.parametrize(
@@ -155,11 +154,11 @@ def test_columns_of_another_type_are_named(tmp_path, name, kind, values):
     rows = pa.table({"question_id": ["1"], "choices": [["a"]], "label": [0], name: pa.array(values, kind)})
     pq.write_table(rows, tmp_path / "test.parquet")
     with pytest.raises(InputError, match=rf"test: {name} is .*; expected rows as vqa-mc build makes them"):
-        read_asked(str(tmp_path))
+        read_annotations(str(tmp_path))
 
 
 def test_rows_of_another_maker_may_have_numbers_for_ids_and_lack_what_is_not_needed(tmp_path):
     rows = pa.table({"question_id": [7], "image_id": [3], "choices": [["a", "b"]], "label": pa.array([1], pa.int8())})
     pq.write_table(rows, tmp_path / "test.parquet")
-    asked = read_asked(str(tmp_path))
+    asked = read_annotations(str(tmp_path))
     assert (asked.names, asked.gold, asked.answers) == (["7"], ["b"], None)

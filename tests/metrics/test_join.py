@@ -6,8 +6,7 @@ import warnings
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.join import PredictionsIgnored
-from hf_vqa_mc.metrics.score import score_predictions
+from hf_vqa_mc.metrics.score import PredictionsIgnored, score_predictions
 from tests.metrics import files
 
 RIGHT = {

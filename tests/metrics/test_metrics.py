@@ -14,7 +14,8 @@ import yaml
 
 import hf_vqa_mc
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics import METRICS, metric_folder
+from hf_vqa_mc.metrics import metric_folder
+from hf_vqa_mc.scoring import SCHEMES
 from tests.hub.repositories import Hub, Repository
 from tests.hub.server import serving
 
@@ -22,8 +23,8 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9", "HF_EVALU
 
 ONE_LINE_EACH = """
 import hf_vqa_mc
-from hf_vqa_mc.metrics import METRICS
-print(*(hf_vqa_mc.load_metric(name).name for name in METRICS))
+from hf_vqa_mc.scoring import SCHEMES
+print(*(hf_vqa_mc.load_metric(name).name for name in SCHEMES))
 """
 
 SHARES = """
@@ -74,15 +75,15 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_there_is_a_folder_for_each_metric_and_no_other():
-    folders = {path.parent.name for path in metric_folder(METRICS[0]).parent.glob("*/README.md")}
-    assert folders == set(METRICS)
+    folders = {path.parent.name for path in metric_folder("wups").parent.glob("*/README.md")}
+    assert folders == set(SCHEMES)
 
 
 def test_all_load_with_one_line_and_without_a_network(tmp_path):
-    assert run(ONE_LINE_EACH, tmp_path, **OFFLINE).split() == list(METRICS)
+    assert run(ONE_LINE_EACH, tmp_path, **OFFLINE).split() == list(SCHEMES)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", SCHEMES)
 def test_the_card_holds_a_worked_example_that_works(name):
     text = (metric_folder(name) / "README.md").read_text()
     example = doctest.DocTestParser().get_doctest(_code(text), {}, f"{name}/README.md", None, 0)
@@ -96,7 +97,7 @@ def _code(card: str) -> str:
     return "\n".join(re.findall(r"```python\n(.*?)```", card, re.DOTALL))
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", SCHEMES)
 def test_the_folder_is_a_space(name):
     folder = metric_folder(name)
     head = yaml.safe_load((folder / "README.md").read_text().split("---")[1])
@@ -106,10 +107,10 @@ def test_the_folder_is_a_space(name):
     assert (folder / "requirements.txt").read_text().split() == ["hf_vqa_mc"]
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", SCHEMES)
 def test_the_card_names_every_column_and_every_result(name):
     metric, card = hf_vqa_mc.load_metric(name), (metric_folder(name) / "README.md").read_text()
-    for column in metric.columns:
+    for column in metric.scheme.columns:
         assert f"`{column}`" in card
         assert column in metric.inputs_description
 

@@ -11,8 +11,6 @@ import pytest
 from hf_vqa_mc.benchmarks import read_benchmark
 from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.beside_files import Beside
-from hf_vqa_mc.metrics.official import official_files
 from hf_vqa_mc.metrics.score import Scored, score_predictions
 from hf_vqa_mc.training.questions import read_splits
 from tests.sources.open_ended_files import gqa_json, tdiuc_json, write_gqa, write_json, write_tdiuc, write_vqa2_pairs
@@ -63,12 +61,12 @@ def test_tdiuc_rows_score_as_the_files(built: str, raw: Path, tmp_path: Path) ->
     answers = {str(one["question_id"]): one["answers"][0]["answer"] for one in annotations["annotations"]}
     predictions = half_right(tmp_path / "p.json", answers)
     file = raw / "tdiuc" / "Annotations" / "mscoco_val2014_annotations.json"
-    beside = Beside(questions=raw / "tdiuc" / "Questions" / "OpenEnded_mscoco_val2014_questions.json")
-    of_file = score_predictions(predictions, file, beside=beside, per_question=True)
-    of_rows = score_predictions(predictions, built, "tdiuc", per_question=True)
+    inputs = dict(questions=raw / "tdiuc" / "Questions" / "OpenEnded_mscoco_val2014_questions.json")
+    of_file = score_predictions(predictions, file, inputs=inputs)
+    of_rows = score_predictions(predictions, built, "tdiuc")
     assert scores(of_rows, "tdiuc_mpt") == scores(of_file, "tdiuc_mpt")
-    assert official_files(of_rows) == official_files(of_file)
-    assert of_rows.asked.about == {"dataset": built, "config": "tdiuc", "split": "validation"}
+    assert of_rows.official_files() == of_file.official_files()
+    assert of_rows.annotations.about == {"dataset": built, "config": "tdiuc", "split": "validation"}
 
 
 def test_the_tail_is_scored_alone(built: str, tmp_path: Path) -> None:
@@ -78,7 +76,7 @@ def test_the_tail_is_scored_alone(built: str, tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="which are not asked|that are not asked"):
         scored = score_predictions(tmp_path / "p.json", built, "tdiuc_tail")
     kinds = {"absurd", "object_presence"}
-    assert len(scored.asked) == sum(one["question_type"] not in kinds for one in rows)
+    assert len(scored.annotations) == sum(one["question_type"] not in kinds for one in rows)
     assert scored.results["tdiuc_mpt"]["accuracy"] == 1.0
 
 
@@ -93,14 +91,14 @@ def test_gqa_rows_score_as_the_files(config: str, kind: str, built: str, raw: Pa
     write_json(tmp_path / "graphs.json", graphs)
     maps = [{"questionId": one, "attention": [[1 / 49] * 7] * 7} for one in gqa_json("testdev", kind)]
     write_json(tmp_path / "maps.json", maps)
-    beside = Beside(scene_graphs=tmp_path / "graphs.json", attentions=tmp_path / "maps.json")
+    inputs = dict(scene_graphs=tmp_path / "graphs.json", attentions=tmp_path / "maps.json")
     file = raw / "gqa" / f"testdev_{kind}_questions.json"
-    of_file = score_predictions(predictions, file, beside=beside, per_question=True)
-    of_rows = score_predictions(predictions, built, config, beside=beside, per_question=True)
+    of_file = score_predictions(predictions, file, inputs=inputs)
+    of_rows = score_predictions(predictions, built, config, inputs=inputs)
     assert scores(of_rows, "gqa_score") == scores(of_file, "gqa_score")
     assert 0 < scores(of_rows, "gqa_score")["accuracy"] < 1
     assert scores(of_rows, "gqa_score")["grounding"] > 0
-    assert official_files(of_rows) == official_files(of_file)
+    assert of_rows.official_files() == of_file.official_files()
 
 
 def test_pairs_have_no_scheme_and_it_is_said(built: str, tmp_path: Path) -> None:

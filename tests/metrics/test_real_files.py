@@ -8,6 +8,8 @@ import pytest
 
 from hf_vqa_mc.errors import CountMismatch
 from hf_vqa_mc.metrics.score import score_predictions
+from hf_vqa_mc.scoring.inputs import read_scene_graphs
+from hf_vqa_mc.scoring.scheme import GQA, Annotations
 from tests.metrics import files
 
 
@@ -54,12 +56,12 @@ def test_gqa_ood_is_scored_as_counted_by_hand(real_data, tmp_path, name):
 
 
 def test_scene_graphs_are_taken_for_the_images_that_are_asked_about(real_data):
-    from hf_vqa_mc.metrics.beside_files import SCENE_GRAPHS, read_by_id
-
     path = real_data / "gqa" / "minyus100__val_sceneGraphs.json.xz"
     everything = load(path)
-    some = set(list(everything)[::7])
-    assert read_by_id(path, some, SCENE_GRAPHS) == {image: everything[image] for image in everything if image in some}
+    some = list(everything)[::7]
+    records = {str(n): {"isBalanced": True, "imageId": image} for n, image in enumerate(some)}
+    annotations = Annotations(GQA, "questions", list(records), records=records)
+    assert read_scene_graphs(path, annotations) == {image: everything[image] for image in some}
 
 
 def test_some_of_cocoqa_is_built_and_scored(real_cocoqa, tmp_path, monkeypatch):

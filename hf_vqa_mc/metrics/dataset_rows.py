@@ -1,0 +1,178 @@
+"""Annotations from the rows of a dataset: a folder that vqa-mc build wrote, one on the Hub, or one in memory."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyarrow.types import is_boolean, is_integer, is_large_list, is_large_string, is_list, is_string
+
+from hf_vqa_mc.dataset.inventory import PREFERRED
+from hf_vqa_mc.dataset.loading import chosen_split, load_splits
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.metrics.annotation_files import ACCEPTED
+from hf_vqa_mc.schema import MULTIPLE_CHOICE as COLUMNS
+from hf_vqa_mc.scoring.scheme import GQA, MULTIPLE_CHOICE, TDIUC, Annotations
+from hf_vqa_mc.sources.open_ended import open_ended_source
+
+REQUIRED = ("question_id", "choices", "label")
+IDS = ("question_id", "image_id")
+TDIUC_COLUMNS = ("question_id", "image_id", "question", "question_type", "answer")
+GQA_COLUMNS = (
+    "question_id",
+    "image_id",
+    "question",
+    "answer",
+    "is_balanced",
+    "types",
+    "groups",
+    "semantic",
+    "entailed",
+)
+GQA_LINKS = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
+"""The fields of a row's annotations, and GQA's own names for them."""
+
+
+def read_rows(
+    dataset: Any,  # noqa: ANN401  a name, a Dataset or a DatasetDict
+    config: str | None = None,
+    split: str | None = None,
+    *,
+    grounding: bool = False,
+) -> Annotations:
+    """Read the rows of one split.
+
+    Args:
+        dataset: what ``load_dataset`` takes, or a ``Dataset`` or ``DatasetDict``.
+        config: needed where there are several with questions.
+        split: by default test, else validation, else the only one.
+        grounding: keep what GQA's grounding score needs.
+
+    Raises:
+        InputError: there is no such dataset, config, split or column.
+        ConnectionError: it lies on the Hub, which cannot be reached.
+    """
+    if isinstance(dataset, str):
+        config, splits = load_splits(dataset, config, ACCEPTED)
+        location, about = f"{dataset}, {config}", {"dataset": dataset, "config": config}
+    else:
+        splits = dataset if isinstance(dataset, Mapping) else {str(dataset.split or "rows"): dataset}
+        location, about = "dataset", {"dataset": "dataset", "config": str(config)}
+    chosen = chosen_split(list(splits), split, location)
+    rows, location, about = splits[chosen], f"{location}, {chosen}", {**about, "split": chosen}
+    source = open_ended_source(rows.column_names)
+    if source is None:
+        return _multiple_choice(rows, location, about)
+    if source.name not in OPEN_ENDED:
+        raise InputError(
+            f"{location}: an open-ended config that has no choices and no scheme of its own; score against the "
+            f"publisher's annotation file (with --pairs FILE for pairs), or against {source.name}_{PREFERRED}"
+        )
+    return OPEN_ENDED[source.name](rows, location, about, grounding)
+
+
+def _columns(table: pa.Table, location: str) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {name: table[name].to_pylist() for name in table.column_names}
+    for name, values in columns.items():
+        if None in values:
+            raise InputError(f"{location}, row {values.index(None)}: {name} is null")
+    return columns
+
+
+def _arrow(rows: Any, names: Iterable[str]) -> pa.Table:  # noqa: ANN401  a Dataset
+    return rows.select_columns(list(names)).with_format("arrow")[:]
+
+
+def _multiple_choice(rows: Any, location: str, about: Mapping[str, str]) -> Annotations:  # noqa: ANN401  a Dataset
+    table = _arrow(rows, [name for name in COLUMNS.names if name in rows.column_names])
+    _check_types(table, location)
+    columns = _columns(table, location)
+    ids, choices, labels = (columns[name] for name in REQUIRED)
+    for name, texts, label in zip(ids, choices, labels, strict=True):
+        if not 0 <= label < len(texts):
+            raise InputError(
+                f"{location}, question {name!r}: label is {label}, expected an index of its {len(texts)} choices"
+            )
+    answers = columns.get("answers")
+    return Annotations(
+        MULTIPLE_CHOICE,
+        location,
+        ids,
+        image_ids=columns.get("image_id"),
+        question_types=_filled(columns.get("question_type")),
+        answer_types=_filled(columns.get("answer_type")),
+        questions=columns.get("question"),
+        gold=[texts[label] for texts, label in zip(choices, labels, strict=True)],
+        answers=answers if answers is not None and max(map(len, answers), default=0) > 1 else None,
+        choices=choices,
+        labels=labels,
+        choice_kinds=columns.get("choice_kinds"),
+        about=about,
+    )
+
+
+def _check_types(table: pa.Table, location: str) -> None:
+    """Raise InputError unless the rows are multiple-choice questions, whoever made them."""
+    for field in COLUMNS:
+        if field.name not in table.column_names:
+            found = "no such column" if field.name in REQUIRED else None
+        else:
+            kind = table.schema.field(field.name).type
+            fits = _fits(kind, field.type) or (field.name in IDS and is_integer(kind))
+            found = None if fits else str(kind)
+        if found is not None:
+            raise InputError(f"{location}: {field.name} is {found}; expected rows as vqa-mc build makes them")
+
+
+def _fits(kind: pa.DataType, expected: pa.DataType) -> bool:
+    """Whether a column has the expected type, with integers and lists of any width."""
+    if is_list(expected):
+        return (is_list(kind) or is_large_list(kind)) and _fits(kind.value_type, expected.value_type)
+    tests = (is_integer, is_boolean, lambda one: is_string(one) or is_large_string(one))
+    return any(test(kind) and test(expected) for test in tests)
+
+
+def _filled(texts: list[str] | None) -> list[str] | None:
+    """None for a column that is empty in every row, as where a source has no types."""
+    return texts if texts is not None and any(texts) else None
+
+
+def _tdiuc(rows: Any, location: str, about: Mapping[str, str], grounding: bool) -> Annotations:  # noqa: ANN401
+    columns = _columns(_arrow(rows, TDIUC_COLUMNS), location)
+    ids, image_ids, questions, types, gold = (columns[name] for name in TDIUC_COLUMNS)
+    return Annotations(
+        TDIUC,
+        location,
+        ids,
+        image_ids=image_ids,
+        question_types=types,
+        questions=questions,
+        gold=gold,
+        about=about,
+    )
+
+
+def _gqa(rows: Any, location: str, about: Mapping[str, str], grounding: bool) -> Annotations:  # noqa: ANN401
+    columns = _columns(_arrow(rows, (*GQA_COLUMNS, *(("annotations",) if grounding else ()))), location)
+    records = dict(_gqa_records(columns))
+    if len(records) < len(columns["question_id"]):
+        raise InputError(f"{location}: a question_id is there twice; expected each once")
+    return Annotations(GQA, location, list(records), records=records, about=about)
+
+
+def _gqa_records(columns: Mapping[str, list[Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """GQA's own records, by id; of unbalanced ones no more than is needed."""
+    for row, name in enumerate(columns["question_id"]):
+        record = {"answer": columns["answer"][row], "isBalanced": columns["is_balanced"][row]}
+        if record["isBalanced"]:
+            record |= {field: columns[field][row] for field in ("question", "types", "groups", "semantic", "entailed")}
+            record["imageId"] = columns["image_id"][row]
+            if "annotations" in columns:
+                record["annotations"] = {
+                    name_there: {link["span"]: link["object_id"] for link in columns["annotations"][row][field]}
+                    for field, name_there in GQA_LINKS.items()
+                }
+        yield name, record
+
+
+OPEN_ENDED = {"tdiuc": _tdiuc, "gqa": _gqa}
+"""Sources whose open-ended configs have schemes of their own."""

@@ -1,0 +1,198 @@
+"""Files that some schemes take besides predictions and annotations."""
+
+import csv
+import io
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import first_character, object_items
+from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.records import read_records
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.scoring.scheme import Annotations
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input file of a scheme."""
+
+    name: str
+    """of the option, and of the function's argument that it fills"""
+    help: str
+    read: Callable[[Path, "Annotations"], Any]
+    what: str = ""
+    """the file holds, for messages"""
+    required: bool = False
+    """whether the scheme needs it"""
+    complement: str = ""
+    """another input without which it has no use"""
+    kinds: tuple[str, ...] = ()
+    """names of the kinds of annotations that it is for; any without"""
+
+    @property
+    def flag(self) -> str:
+        """The option on the command line, such as ``--scene-graphs``."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+class QuestionTexts(NamedTuple):
+    """Texts, and choices of the multiple-choice task, in the order of the annotations."""
+
+    texts: list[str]
+    choices: list[list[str]] | None
+
+
+def read_questions(path: Path, annotations: "Annotations") -> QuestionTexts:
+    """Read a VQA or TDIUC questions file; questions without annotation are left out.
+
+    Raises:
+        InputError: a question is missing; names it.
+    """
+    names, wanted = annotations.names, set(annotations.names)
+    texts: dict[str, str] = {}
+    choices: dict[str, list[str]] = {}
+    for records in read_records(path, None if first_character(path) == "[" else "questions"):
+        ids = records.ids("question_id")
+        has_choices = "multiple_choices" in records.rows[0]
+        listed = records.lists("multiple_choices") if has_choices else [None] * len(ids)
+        for row, (name, text, of_one) in enumerate(zip(ids, records.texts("question"), listed, strict=True)):
+            if name not in wanted:
+                continue
+            texts[name] = text
+            if of_one is not None:
+                if not of_one or not all(isinstance(choice, str) for choice in of_one):
+                    raise records.unexpected(row, "multiple_choices", "a list of text", of_one)
+                choices[name] = of_one
+    for found, what in ((texts, "question"), (choices or texts, "multiple_choices of question")):
+        missing = [name for name in names if name not in found]
+        if missing:
+            raise InputError(
+                f"{path}: no {what} {missing[0]!r}, which is asked ({len(missing):,} of {len(names):,} are not there)"
+            )
+    return QuestionTexts([texts[name] for name in names], [choices[name] for name in names] if choices else None)
+
+
+def read_pairs(path: Path, annotations: "Annotations | None" = None) -> list[list[int | str]]:
+    """Read the balanced pairs of VQA2's ``complementary_pairs`` files: a list of two question ids each.
+
+    Raises:
+        InputError: names the pair.
+    """
+    pairs: list[list[int | str]] = []
+    for records in read_records(path):
+        for row, pair in enumerate(records.rows):
+            if type(pair) is not list or len(pair) != 2 or not all(type(name) in (int, str) for name in pair):
+                raise InputError(f"{records.place(row)}: expected two question ids, found {shown(pair)}")
+        pairs += records.rows
+    return pairs
+
+
+def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> list[str]:
+    """Read a model's answers: csv of ``answer,index`` as TDIUC's answer key, or a json list of text.
+
+    Raises:
+        InputError: names the line.
+    """
+    if first_character(path) == "[":
+        answers: list[Any] = [answer for records in read_records(path) for answer in records.rows]
+        for number, answer in enumerate(answers):
+            if not isinstance(answer, str):
+                raise InputError(f"{path}, record {number}: expected text, found {shown(answer)}")
+        return answers
+    with unpacked(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as lines:
+        try:
+            rows = [row for row in csv.reader(lines, strict=True) if row]
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: not csv in UTF-8 ({error}); expected answer,index or a json list") from None
+    if rows and rows[0][:1] == ["answer"] and not (rows[0][1:] and rows[0][1].isdigit()):
+        rows = rows[1:]
+    for number, row in enumerate(rows, 1):
+        if len(row) != 2 or not row[1].strip().isdigit():
+            raise InputError(f"{path}, answer {number}: expected answer,index, found {shown(','.join(row))}")
+    if not rows:
+        raise InputError(f"{path}: there is no answer in it")
+    return [row[0] for row in rows]
+
+
+def read_choices(path: Path, annotations: "Annotations") -> dict[str, Any]:
+    """Read GQA's choices of the scored questions: id -> record of the lists ``valid`` and ``plausible``."""
+    return _by_id("--choices", path, annotations.scored, "question", fields={"valid", "plausible"})
+
+
+def read_attentions(path: Path, annotations: "Annotations") -> dict[str, Any]:
+    """Read attention maps of the scored questions: by id, or in records of ``questionId`` and ``attention``."""
+    return _by_id("--attentions", path, annotations.scored, "question")
+
+
+def read_scene_graphs(path: Path, annotations: "Annotations") -> dict[str, Any]:
+    """Read GQA's scene graphs of the scored questions' images, by image id."""
+    images = [str(image) for image in annotations.column("image_ids") or []]
+    return _by_id("--scene-graphs", path, images, "image", fields={"objects"})
+
+
+def _by_id(
+    option: str, path: Path, wanted: Collection[str], what: str, fields: set[str] | None = None
+) -> dict[str, Any]:
+    """The values of some ids: records with some fields, or lists.
+
+    Raises:
+        InputError: the file is another one; names option, file and record.
+    """
+    expected = f"each {what}'s {'record with ' + ' and '.join(sorted(fields)) if fields else 'map'}"
+    found, name, kept = {}, None, set(wanted)
+    try:
+        for name, value in _listed(path) if not fields and first_character(path) == "[" else _mapped(path):
+            if not (isinstance(value, dict) and fields <= value.keys() if fields else isinstance(value, list)):
+                raise InputError(f"{path}, {name!r}: expected {expected}, found {shown(value)}")
+            if name in kept:
+                found[name] = value
+    except InputError as error:
+        raise InputError(f"{option} {error}") from error
+    if kept and not found:
+        raise InputError(
+            f"{option} {path}: it tells of none of the {len(kept):,} {what}s that are asked; "
+            f"the last that it tells of is {name!r}"
+        )
+    return found
+
+
+def _mapped(path: Path) -> Iterator[tuple[str, Any]]:
+    for batch in object_items(path):
+        yield from batch
+
+
+def _listed(path: Path) -> Iterator[tuple[str, Any]]:
+    for records in read_records(path):
+        first = records.rows[0]
+        name = "question_id" if isinstance(first, dict) and "question_id" in first else "questionId"
+        yield from zip(records.ids(name), records.column("attention"), strict=True)
+
+
+QUESTIONS = Input(
+    "questions",
+    "VQA: questions file, for the multiple-choice task's choices and for --pairs. TDIUC: for questions that are asked "
+    "absurdly elsewhere.",
+    read_questions,
+    kinds=("vqa", "tdiuc"),
+)
+PAIRS = Input(
+    "pairs", "VQA2: complementary pairs, scored too.", read_pairs, "the list of balanced pairs", required=True
+)
+ANSWER_VOCABULARY = Input(
+    "answer_vocabulary", "TDIUC: the answers a model can give, csv answer,index or a json list.", read_vocabulary
+)
+CHOICES = Input("choices", "GQA: choices file, for validity and plausibility.", read_choices)
+ATTENTIONS = Input(
+    "attentions",
+    "GQA: the model's attention maps, for grounding.",
+    read_attentions,
+    "grounding",
+    complement="scene_graphs",
+)
+SCENE_GRAPHS = Input(
+    "scene_graphs", "GQA: scene graphs, for grounding.", read_scene_graphs, "grounding", complement="attentions"
+)

@@ -1,0 +1,108 @@
+"""Files as official programs and evaluation servers read and write them: file name to JSON value."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.scheme import Annotations, Matched
+
+TASKS = {"Open-Ended": "OpenEnded", "Multiple-Choice": "MultipleChoice"}
+"""A header's task_type, and the same in file names."""
+SUBSETS = {"train": "train2014", "validation": "val2014"}
+"""VQA's data_subtype of the splits of its multiple-choice variants."""
+DIGITS = 2
+"""The official program rounds percentages to so many."""
+LONGEST_NAME = 100
+"""of a model or a subset in file names, in bytes; file systems take 255 in all"""
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+_NAMED = re.compile(r"(mscoco|abstract_v002)_((?:train|val|test|test-dev)20\d\d)")
+
+PACKED = (".gz", ".gzip", ".xz", ".zip")
+FORMATS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+"""Formats of predictions files by the endings of their names."""
+
+
+def bare_name(path: str | Path) -> str:
+    """A file's name without the endings of packing and format.
+
+    >>> bare_name("model_0.5.json.gz"), bare_name("model_0.5")
+    ('model_0.5', 'model_0.5')
+    """
+    path = Path(path)
+    for endings in (PACKED, tuple(FORMATS)):
+        path = path.with_name(path.stem) if path.suffix.lower() in endings else path
+    return path.name
+
+
+def prediction_file(matched: Matched, id_field: str, answer_field: str) -> dict[str, Any]:
+    """The predictions as records of two fields, as the programs of TDIUC and GQA read them."""
+    ids = _ids(matched) if matched.annotations.records is None else matched.annotations.ids
+    pairs = zip(ids, matched.texts, strict=True)
+    rows = [{id_field: one, answer_field: text} for one, text in pairs if text is not None]
+    return {f"{_in_file_name(matched.name)}_predictions.json": rows}
+
+
+def vqa_files(matched: Matched, result: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The results file that VQA's program reads, and the four files of scores that it writes."""
+    annotations, ids = matched.annotations, _ids(matched)
+    task = TASKS.get(annotations.about.get("task_type", "")) or ("MultipleChoice" if matched.choices else "OpenEnded")
+    stem = f"vqa_{task}_{_subset(annotations)}_{_in_file_name(matched.name)}"
+    rows = [{"question_id": one, "answer": text} for one, text in zip(ids, matched.texts, strict=True)]
+    files: dict[str, Any] = {"results": rows}
+    if result is not None:
+        files |= _evaluation(annotations, ids, result["per_question"])
+    return {f"{stem}_{kind}.json": value for kind, value in files.items()}
+
+
+def _evaluation(annotations: Annotations, ids: list[str | int], scores: list[float]) -> dict[str, Any]:
+    """Overall, each type's and each question's accuracy in percent."""
+    percents = {str(one): round(100 * score, DIGITS) for one, score in zip(ids, scores, strict=True)}
+    means: dict[str, dict[str, float]] = {}
+    files: dict[str, Any] = {"evalQA": percents}
+    for kind, field, types in (
+        ("QuesType", "perQuestionType", annotations.question_types),
+        ("AnsType", "perAnswerType", annotations.answer_types),
+    ):
+        rows: dict[str, list[int]] = {}
+        for row, name in enumerate(types or []):
+            rows.setdefault(name, []).append(row)
+        files[f"eval{kind}"] = {
+            name: {str(ids[row]): percents[str(ids[row])] for row in of} for name, of in rows.items()
+        }
+        means[field] = {name: _percent([scores[row] for row in of]) for name, of in rows.items()}
+    return {"accuracy": {"overall": _percent(scores), **means}, **files}
+
+
+def _percent(scores: list[float]) -> float:
+    return round(100 * sum(scores) / len(scores), DIGITS)
+
+
+def _ids(matched: Matched) -> list[str | int]:
+    """As VQA and TDIUC number theirs; ids of our rows are text."""
+    ids = matched.annotations.ids
+    if "config" not in matched.annotations.about:
+        return ids
+    return [int(one) if _NUMBER.fullmatch(str(one)) else one for one in ids]
+
+
+def _in_file_name(text: str) -> str:
+    """Text without what file names cannot hold."""
+    plain = re.sub(r"[^\w.-]+", "-", text)
+    if len(plain.encode()) > LONGEST_NAME:
+        raise InputError(f"--official: {plain[:30]!r}... is too long for a file's name; shorten it, or give --name")
+    return plain
+
+
+def _subset(annotations: Annotations) -> str:
+    """Such as ``mscoco_val2014``: from the header, the split or the name of the annotation file."""
+    about = annotations.about
+    if "data_subtype" in about:
+        return _in_file_name(f"{about.get('data_type', 'mscoco')}_{about['data_subtype']}")
+    if about.get("split") in SUBSETS:
+        return f"mscoco_{SUBSETS[about['split']]}"
+    file = bare_name(annotations.location)
+    named = _NAMED.search(file)
+    return named[0] if named else f"mscoco_{re.sub(r'[^A-Za-z0-9]+', '', file)}"

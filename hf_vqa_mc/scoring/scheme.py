@@ -1,0 +1,283 @@
+"""A scoring scheme is one declaration: its function, the datasets that it fits, its input files, table and files."""
+
+import inspect
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS, Input
+from hf_vqa_mc.scoring.table import Group, Table, line
+
+Answer = str | int
+"""Text, or the index of the picked choice."""
+Reference = Literal["labels", "gold", "answers"]
+"""Column of `Annotations` that a scheme compares predictions with."""
+
+DEFAULT_PROTOCOL = "2021"
+"""Which of VQA's official programs to follow."""
+
+_RECORD_FIELDS = {"gold": "answer", "image_ids": "imageId", "question_ids": "question_id"}
+"""Columns that are fields of GQA's records."""
+
+
+class LetterCase(UserWarning):
+    """Predictions count as wrong for nothing but their letter case."""
+
+
+@dataclass(frozen=True)
+class QuestionKind:
+    """A kind of annotations, each with schemes of its own."""
+
+    name: str
+    description: str
+    gold: str
+    """what its one right answer is"""
+    ignores_others: bool = False
+    """whether predictions for other questions are left out, as the official program does; else they are an error"""
+
+
+MULTIPLE_CHOICE = QuestionKind("multiple_choice", "multiple-choice rows", "the target")
+VQA = QuestionKind("vqa", "VQA annotations", "the annotators' most frequent answer (multiple_choice_answer)")
+TDIUC = QuestionKind("tdiuc", "TDIUC annotations", "TDIUC's answer", ignores_others=True)
+GQA = QuestionKind("gqa", "GQA questions", "GQA's answer", ignores_others=True)
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Questions with their right answers, one row per question; None where the dataset has no such column."""
+
+    kind: QuestionKind
+    location: str
+    """the dataset's name for messages"""
+    ids: list[str | int]
+    """as their publisher has them"""
+    image_ids: list[str] | None = None
+    question_types: list[str] | None = None
+    answer_types: list[str] | None = None
+    questions: list[str] | None = None
+    """their text"""
+    gold: list[str] | None = None
+    """the one right answer"""
+    answers: list[list[Any]] | None = None
+    """those of several annotators: text, or records where text does not distinguish the annotators"""
+    choices: list[list[str]] | None = None
+    labels: list[int] | None = None
+    """index of the right choice"""
+    choice_kinds: list[list[int]] | None = None
+    records: Mapping[str, dict[str, Any]] | None = None
+    """GQA's own, by id"""
+    about: Mapping[str, str] = field(default_factory=dict)
+    """dataset, config and split; or data_type, data_subtype and task_type of an annotation file"""
+
+    def __len__(self) -> int:
+        """Number of questions."""
+        return len(self.ids)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The ids as text.
+
+        Raises:
+            InputError: an id occurs twice.
+        """
+        names = list(map(str, self.ids))
+        if len(set(names)) < len(names):
+            (twice, times), *_ = Counter(names).most_common(1)
+            raise InputError(f"{self.location}: question {twice!r} is there {times} times; expected each once")
+        return names
+
+    @cached_property
+    def scored(self) -> list[str]:
+        """The questions that need a prediction: all, but of GQA only the balanced ones."""
+        if self.records is None:
+            return self.names
+        return [name for name, record in self.records.items() if record["isBalanced"]]
+
+    def column(self, name: str) -> list[Any] | None:
+        """A column of the questions that need a prediction; None where it is missing."""
+        if name == "question_ids" and self.records is None:
+            return self.ids
+        if name == "question_ids":
+            return self.scored
+        if self.records is None or name not in _RECORD_FIELDS:
+            values: list[Any] | None = getattr(self, name)
+            return values
+        values = [self.records[one].get(_RECORD_FIELDS[name]) for one in self.scored]
+        return None if None in values else values
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Annotations with the predictions for them and the content of the input files."""
+
+    annotations: Annotations
+    answers: list[Answer | None]
+    """one per question; None only for GQA's unbalanced ones"""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    """what was read of each input file, by the input's name"""
+    protocol: str = DEFAULT_PROTOCOL
+    name: str = "predictions"
+    """the model's, in the names of official files"""
+
+    @property
+    def questions(self) -> list[str] | None:
+        """The text of the questions."""
+        return self.inputs[QUESTIONS.name].texts if QUESTIONS.name in self.inputs else self.annotations.questions
+
+    @property
+    def choices(self) -> list[list[str]] | None:
+        """The choices of the questions."""
+        return self.inputs[QUESTIONS.name].choices if QUESTIONS.name in self.inputs else self.annotations.choices
+
+    @property
+    def vocabulary(self) -> list[str] | None:
+        """The answers that the model can give."""
+        return self.inputs.get(ANSWER_VOCABULARY.name)
+
+    @cached_property
+    def texts(self) -> list[str | None]:
+        """The answers as text; an index becomes the choice. None only where ``answers`` are.
+
+        Raises:
+            InputError: an index where the questions have no choices, or out of range.
+        """
+        return [self._text(row, answer) for row, answer in enumerate(self.answers)]
+
+    def _text(self, row: int, answer: Answer | None) -> str | None:
+        if not isinstance(answer, int):
+            return answer
+        where = f"question {self.annotations.names[row]!r}: the prediction is {answer}"
+        if self.choices is None:
+            what = self.annotations.kind.description
+            raise InputError(f"{where}, expected text: {what} have no choices to number")
+        if not 0 <= answer < len(self.choices[row]):
+            raise InputError(f"{where}, expected an index of its {len(self.choices[row])} choices, from 0 on")
+        return self.choices[row][answer]
+
+    def column(self, name: str) -> list[Any] | None:
+        """A column of the questions that need a prediction; None where it is missing."""
+        if name in ("questions", "choices"):
+            values: list[Any] | None = getattr(self, name)
+            return values
+        return self.annotations.column(name)
+
+    def predictions(self, *, text: bool = True) -> list[Any]:
+        """The predictions for the questions that need one."""
+        answers = self.texts if text else self.answers
+        if self.annotations.records is None:
+            return answers
+        balanced = set(self.annotations.scored)
+        return [answer for name, answer in zip(self.annotations.names, answers, strict=True) if name in balanced]
+
+
+Result = Mapping[str, Any]
+
+
+def never(annotations: Annotations) -> bool:
+    """The scheme is run only where it is named."""
+    return False
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Everything about a scoring scheme; list yours with ``SCHEMES.add``.
+
+    Its folder holds ``<name>.py``, a subclass of ``metrics.scheme_metric.SchemeMetric`` for ``evaluate``, and the card
+    ``README.md``, whose bibtex block is the citation.
+    """
+
+    name: str
+    function: Callable[..., Result]
+    """takes predictions, references, the columns and input files by name, ``per_question`` and ``protocol``"""
+    title: str
+    """of its table; may name keys of the result, and ``{gold}``, the kind's right answer"""
+    columns: tuple[str, ...] = ()
+    """its arguments that hold one value per question; the others are options"""
+    features: tuple[tuple[Any, Any], ...] = (("string", "string"),)
+    """types of a prediction and a reference, as ``evaluate`` shows them"""
+    joined_by_id: bool = False
+    """whether predictions and references carry question ids, so that they may differ in number"""
+    folder: Path | None = None
+    """of the evaluate module and its card; by default in ``hf_vqa_mc.metrics``"""
+    kinds: tuple[QuestionKind, ...] = ()
+    """kinds of annotations that it fits; without any it scores no predictions file"""
+    python_only: str = ""
+    """why it scores no predictions file"""
+    references: Reference = "gold"
+    is_default: Callable[[Annotations], bool] = never
+    """whether annotations that it fits are scored by it unless a scheme is named"""
+    inputs: tuple[Input, ...] = ()
+    """files that it takes besides predictions and annotations"""
+    takes_indices: bool = False
+    """whether its predictions may be indices of choices; then text is matched in any letter case"""
+    one_prediction: bool = False
+    """whether several predictions for a question are an error; else the last counts"""
+    has_protocols: bool = False
+    """whether it follows either of VQA's official programs"""
+    run: Callable[[Matched], Result] | None = None
+    """scores a predictions file; by default `call`"""
+    show: Callable[[Result, Matched], Table] | None = None
+    """its table but for the title; by default every score of the result"""
+    official: Callable[[Matched, Result | None], dict[str, Any]] | None = None
+    """file name to content as official programs read and write it; the result is None where another scheme was run"""
+
+    def call(self, matched: Matched, **more: Any) -> Result:  # noqa: ANN401  arguments of the function
+        """Call the function with the columns and input files that it takes."""
+        accepted = inspect.signature(self.function).parameters
+        options = {"protocol": matched.protocol, "per_question": True, **matched.inputs}
+        given = {name: value for name, value in options.items() if name in accepted}
+        given |= {name: matched.column(name) for name in self.columns if name not in more}
+        predictions = matched.predictions(text=not self.takes_indices)
+        return self.function(predictions, matched.column(self.references) or [], **given, **more)
+
+    def score(self, matched: Matched) -> dict[str, Any]:
+        """Score a predictions file.
+
+        Raises:
+            InputError: names the question and the field.
+        """
+        return dict((self.run or self.call)(matched))
+
+    def table(self, result: Result, matched: Matched) -> Table:
+        """The result as a table."""
+        title = self.title.format(**{**result, "gold": matched.annotations.kind.gold})
+        protocol = f", protocol {matched.protocol}" if matched.protocol != DEFAULT_PROTOCOL else ""
+        shown = (self.show or _all_scores)(result, matched)
+        return shown._replace(title=f"{self.name}: {title}{protocol if self.has_protocols else ''}")
+
+    def misfit(self, annotations: Annotations) -> str:
+        """Why annotations of a kind that it fits cannot be scored, "" where they can."""
+        if annotations.column(self.references) is not None:
+            return ""
+        what, location = annotations.kind.description, annotations.location
+        if self.references == "answers":
+            return f"{self.name} needs the answers of several annotators; the {what} of {location} have one each"
+        if self.references == "gold":
+            return f"{self.name} needs one right answer a question; {location} has no multiple_choice_answer"
+        return f"{self.name} needs choices; the {what} of {location} have none"
+
+
+def _all_scores(result: Result, matched: Matched) -> Table:
+    errors = result.get("stderr")
+    scores = [name for name, value in result.items() if isinstance(value, float) and name != "stderr"]
+    of_each = errors if isinstance(errors, Mapping) else dict.fromkeys(scores[:1], errors)
+    count = len(matched.annotations.scored)
+    return Table([Group("", [line(name, result[name], of_each.get(name), questions=count) for name in scores])])
+
+
+def warn_of_letter_case(pairs: Iterable[tuple[str | None, str]]) -> None:
+    """Warn of predictions that would be right but for their letter case.
+
+    Args:
+        pairs: prediction and right answer.
+    """
+    cases = ((answer, gold) for answer, gold in pairs if answer is not None and answer != gold)
+    count = sum(answer.lower() == gold.lower() for answer, gold in cases)
+    if count:
+        text = f"{count:,} predictions differ from the right answer in letter case only, which counts as wrong here"
+        warnings.warn(LetterCase(text), stacklevel=3)

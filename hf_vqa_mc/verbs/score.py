@@ -1,0 +1,273 @@
+"""``hf_vqa_mc.score`` and ``vqa-mc score``: a model's predictions to scores."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import check_options, option, verb
+from hf_vqa_mc.result import Result
+from hf_vqa_mc.scoring import MODULES
+from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, ATTENTIONS, CHOICES, PAIRS, QUESTIONS, SCENE_GRAPHS
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas as pd
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+    from hf_vqa_mc.metrics.score import Scored
+    from hf_vqa_mc.scoring.table import Table
+
+READING, SCHEME, WRITING = "Reading", "Metric", "Writing"
+NARROW = 60
+"""Columns of a terminal in which tables have no padding."""
+NAME_WIDTH = 8
+"""Names are folded to no less; the terminal wraps a table that is too wide for it even so."""
+PREDICTIONS = (
+    "The model's answers: json (a list of records, or an object id -> answer), jsonl, csv or parquet, also packed; "
+    "columns question_id (or questionId, qa_id) and answer (text), prediction (text, or the index of the choice) or "
+    "label (the index). In Python also records, a data frame, a Dataset or a mapping id -> answer."
+)
+
+
+@dataclass(frozen=True)
+class ScoreSettings:
+    """Score a model's predictions as the dataset's own program does.
+
+    Rows with the answers of several annotators (vqa, vqa2) get consensus accuracy, others the accuracy of picking the
+    target; VQA, TDIUC and GQA files, and the open-ended configs of the latter two, get their own scores. Every
+    question needs a prediction.
+
+    Raises:
+        InputError: an option is out of range; names it.
+    """
+
+    predictions: "str | Path | list[dict[str, Any]] | Mapping[str, str | int] | pd.DataFrame | datasets.Dataset" = (
+        option(PREDICTIONS, positional=True)
+    )
+    dataset: "str | Path | datasets.Dataset | datasets.DatasetDict" = option(
+        "A folder of vqa-mc build or a dataset on the Hub; or a publisher's file: VQA, VQA2 or TDIUC annotations, GQA "
+        "questions (a folder for several parts). In Python also a Dataset or a DatasetDict.",
+        positional=True,
+    )
+    config: str | None = option("Of a dataset with several, such as cocoqa_iou_qou.", None, positional=True)
+    split: str | None = option("By default test, else validation, else the only one.", None, panel=READING)
+    id_column: str | None = option("Column of the question ids in the predictions.", None, panel=READING)
+    answer_column: str | None = option("Column of the answers in the predictions.", None, panel=READING)
+    metric: tuple[str, ...] = option(
+        f"Instead of what the dataset calls for; may be repeated: {', '.join(MODULES)}.", (), panel=SCHEME
+    )
+    protocol: str = option("VQA's official program: of 2021, or of 2017.", "2021", panel=SCHEME)
+    questions: Path | None = option(QUESTIONS.help, None, panel=SCHEME)
+    pairs: Path | None = option(PAIRS.help, None, panel=SCHEME)
+    answer_vocabulary: Path | None = option(ANSWER_VOCABULARY.help, None, panel=SCHEME)
+    choices: Path | None = option(CHOICES.help, None, panel=SCHEME)
+    attentions: Path | None = option(ATTENTIONS.help, None, panel=SCHEME)
+    scene_graphs: Path | None = option(SCENE_GRAPHS.help, None, panel=SCHEME)
+    inputs: Mapping[str, str | Path] = option(
+        "Input file NAME=FILE of a metric that another package adds; may be repeated.",
+        factory=dict,
+        flag="--input",
+        panel=SCHEME,
+    )
+    output: Path | None = option("Write the results as JSON to this file.", None, panel=WRITING)
+    per_question: bool = option("Include each question's score.", False, panel=WRITING)
+    official: Path | None = option(
+        "Folder for the files that VQA's, TDIUC's or GQA's own program reads and writes.", None, panel=WRITING
+    )
+    name: str | None = option("What those files call the model.", None, panel=WRITING)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_options(self)
+        if self.name is not None and self.official is None:
+            raise InputError(f"--name {self.name} is for the files of --official DIR; add that, or leave it out")
+
+    @property
+    def input_files(self) -> dict[str, Path]:
+        """Those given, by the input's name."""
+        shipped = (QUESTIONS, PAIRS, ANSWER_VOCABULARY, CHOICES, ATTENTIONS, SCENE_GRAPHS)
+        named = {one.name: getattr(self, one.name) for one in shipped} | dict(self.inputs)
+        return {name: Path(path) for name, path in named.items() if path is not None}
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files and folders that are read, which nothing written may replace."""
+        named = [one for one in (self.predictions, self.dataset) if isinstance(one, str | Path)]
+        return [*map(Path, named), *self.input_files.values()]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreResult(Result):
+    """The scores of a model's predictions."""
+
+    scored: "Scored"
+    settings: ScoreSettings
+    written: tuple[Path, ...] = ()
+
+    @property
+    def per_question(self) -> "pd.DataFrame":
+        """One row per question: its id and its score by each metric that has one."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {}
+        for name in self.scored.results:
+            for measure, scores in (self.scored.per_question(name) or {}).items():
+                if isinstance(scores, Mapping):
+                    columns[f"{name} {measure}"] = scores
+                else:
+                    columns.setdefault(name, {})[measure] = scores
+        ids = self.scored.annotations.scored
+        table = {"question_id": ids, **{name: [of.get(one) for one in ids] for name, of in columns.items()}}
+        return pd.DataFrame(table)
+
+    def report(self) -> "Iterator[RenderableType]":
+        """A table per metric, and what was written."""
+        from rich.text import Text
+
+        from hf_vqa_mc.scoring.table import IN_JSON, MOST_TYPES
+
+        yield f"{self.scored.predictions.location} on {self.scored.annotations.location}"
+        for table in self.scored.tables():
+            yield Text(table.title, style="italic")
+            yield ScoreTable(table)
+            if table.missing:
+                missing = "; ".join(f"{what} (needs {needed})" for what, needed in table.missing.items())
+                yield f"not computed: {missing}"
+        if self.settings.per_question:
+            scores = self.per_question
+            yield scores.head(MOST_TYPES).to_string(index=False)
+            if len(scores) > MOST_TYPES:
+                yield f"{len(scores) - MOST_TYPES:,} more questions {IN_JSON}"
+        yield from (f"wrote {path}" for path in self.written)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All scores, unrounded; those of each question if ``per_question`` is set."""
+        return self.scored.as_json(self.settings.per_question)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per score: metric, measure, group ("" for all questions), value and standard error."""
+        import pandas as pd
+
+        rows = [
+            (name, measure, group, value, error)
+            for name, result in self.scored.results.items()
+            for measure, group, value, error in _scores(result)
+        ]
+        return pd.DataFrame(rows, columns=["metric", "measure", "group", "value", "stderr"])
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Write the scores as JSON to a file."""
+        from hf_vqa_mc.io.atomic_file import check_place, write_json
+
+        check_place(Path(path), "output", self.settings.paths)
+        write_json(Path(path), self.to_dict(), indent=1)
+        return [Path(path)]
+
+    def save_official(self, folder: str | Path) -> list[Path]:
+        """Write the files that the dataset's own program reads and writes to a folder.
+
+        Raises:
+            InputError: the dataset has no such files.
+        """
+        return self.scored.write_official(Path(folder))
+
+
+def _scores(result: Mapping[str, Any]) -> Iterator[tuple[str, str, float, float | None]]:
+    """Measure, group, value and standard error of every number of a result."""
+    errors = result.get("stderr")
+    for measure, value in result.items():
+        if measure in ("stderr", "per_question"):
+            continue
+        for group, score in value.items() if isinstance(value, Mapping) else [("", value)]:
+            if isinstance(score, int | float):
+                error = errors.get(measure) if isinstance(errors, Mapping) else errors
+                is_main = measure == next(iter(result)) or isinstance(errors, Mapping)
+                yield measure, str(group), score, error if is_main and group == "" else None
+
+
+def run_score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
+    """Score predictions.
+
+    Returns:
+        The scores of each metric; written to ``output`` and ``official`` if given.
+
+    Raises:
+        InputError: predictions, dataset or an input file cannot be used; names file, record or question, and field.
+    """
+    from hf_vqa_mc.io.atomic_file import check_folder, check_place
+    from hf_vqa_mc.metrics.score import score_predictions
+
+    if settings.output is not None:
+        check_place(settings.output, "--output", settings.paths)
+    if settings.official is not None:
+        check_folder(settings.official, "--official")
+    scored = score_predictions(
+        settings.predictions,
+        settings.dataset,
+        settings.config,
+        split=settings.split,
+        id_column=settings.id_column,
+        answer_column=settings.answer_column,
+        metrics=settings.metric,
+        inputs=settings.input_files,
+        protocol=settings.protocol,
+        official=settings.official is not None,
+        name=settings.name,
+        progress=progress,
+    )
+    written: list[Path] = []
+    if settings.official is not None:
+        others = [] if settings.output is None else [settings.output.absolute()]
+        written += scored.write_official(settings.official, others)
+    if settings.output is not None:
+        written += ScoreResult(scored, settings).save(settings.output)
+    return ScoreResult(scored, settings, tuple(written))
+
+
+score = verb(
+    "score",
+    ScoreSettings,
+    run_score,
+    examples=(
+        "vqa-mc score predictions.json vqa_mc cocoqa_iou_qou",
+        "vqa-mc score results.json v2_mscoco_val2014_annotations.json --official submission",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """A table whose names are folded in a narrow terminal; numbers stay whole, as one that is cut is another."""
+
+    table: "Table"
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
+        from rich.table import Table
+        from rich.text import Text
+
+        lines = [line for group in self.table.groups for line in group.lines]
+        headings = [("%", "score"), ("± s.e.", "stderr"), (self.table.other, "other"), ("questions", "questions")]
+        kept = [(heading, field) for heading, field in headings if any(getattr(line, field) for line in lines)]
+        around = 1 if options.max_width > NARROW else 0
+        table = Table(padding=(0, around))
+        table.add_column("", overflow="fold")
+        needed = NAME_WIDTH + (2 * around + 1) * (1 + len(kept)) + 1
+        for heading, field in kept:
+            table.add_column(heading, justify="right", no_wrap=True)
+            needed += max(len(heading), *(len(getattr(line, field)) for line in lines))
+        for group in [group for group in self.table.groups if group.lines]:
+            if group.label:
+                table.add_row(group.label, style="bold")
+            for line in group.lines:
+                cells = (getattr(line, field) for _, field in kept)
+                table.add_row(Text(_printable(line.name)), *cells, end_section=line is group.lines[-1])
+        table.width = needed if options.max_width < needed else None
+        yield table
+
+
+def _printable(name: str) -> str:
+    """A name out of a dataset, without control characters."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)

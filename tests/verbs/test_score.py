@@ -1,0 +1,109 @@
+"""``hf_vqa_mc.score``: what it takes, and what its result gives."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from datasets import Dataset, DatasetDict
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.errors import InputError
+from tests.metrics import files
+from tests.metrics.test_join import RIGHT
+
+ANSWERS = {"1": "red", "2": "2", "3": "yes"}
+RECORDS = [{"question_id": name, "answer": answer} for name, answer in ANSWERS.items()]
+ROWS = {
+    "question_id": ["a", "b"],
+    "question": ["?", "?"],
+    "choices": [["x", "y"], ["x", "y"]],
+    "label": [0, 1],
+    "question_type": ["what", "how"],
+}
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        ANSWERS,
+        RECORDS,
+        pd.DataFrame(RECORDS),
+        pd.DataFrame({"question_id": np.array([1, 2, 3]), "answer": list(ANSWERS.values())}),
+        Dataset.from_list(RECORDS),
+        Dataset.from_list(RECORDS).data.table,
+    ],
+    ids=["mapping", "records", "frame", "frame of numbers", "dataset", "arrow"],
+)
+def test_predictions_can_be_python_objects(predictions, tmp_path):
+    path = files.vqa_file(tmp_path)
+    result = vm.score(predictions, path)
+    assert (
+        result.to_dict()["results"] == vm.score(files.write(tmp_path / "p.json", ANSWERS), path).to_dict()["results"]
+    )
+    assert result.to_dict()["predictions"] == "predictions"
+
+
+@pytest.mark.parametrize(
+    ("predictions", "message"),
+    [
+        (5, "predictions is int; expected a path, a mapping id -> answer, or rows"),
+        ([], "predictions: there is no prediction in it"),
+        ([{"question_id": 1}], "predictions, record 0: no column of answers: expected answer, prediction, label"),
+        ([1], "predictions, record 0: expected a record"),
+        ({"1": None}, "predictions, '1', field 'answer': expected text, or the index"),
+        (
+            pd.DataFrame({"question_id": [1], "label": [np.nan]}),
+            "record 0, field 'label': expected the index of a choice",
+        ),
+    ],
+)
+def test_wrong_objects_are_named(predictions, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        vm.score(predictions, files.vqa_file(tmp_path))
+
+
+def test_a_dataset_in_memory_is_scored():
+    rows = Dataset.from_dict(ROWS)
+    for dataset in (rows, DatasetDict({"train": rows.select([0]), "test": rows})):
+        found = vm.score({"a": 0, "b": "x"}, dataset).to_dict()
+        assert found["results"]["mc_accuracy"]["accuracy"] == 0.5
+        assert (found["dataset"], found["questions"]) == ("dataset", 2)
+
+
+def test_scores_are_a_table_with_one_row_each(tmp_path):
+    table = vm.score(ANSWERS, files.vqa_file(tmp_path)).to_pandas()
+    assert list(table.columns) == ["metric", "measure", "group", "value", "stderr"]
+    overall = table[(table.measure == "accuracy")].iloc[0]
+    assert overall.value == pytest.approx(2.6 / 3)
+    assert overall.stderr > 0
+    by_type = table[table.measure == "per_answer_type"].set_index("group")
+    assert by_type.value.to_dict() == {"number": 1.0, "other": 1.0, "yes/no": pytest.approx(0.6)}
+
+
+@pytest.mark.parametrize("kind", RIGHT)
+def test_each_questions_score_is_a_table_too(kind, tmp_path):
+    path = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
+    table = vm.score(RIGHT[kind], path, metric=["wups", *vm.score(RIGHT[kind], path).scored.results]).per_question
+    assert table.question_id.tolist() == list(RIGHT[kind])
+    assert table.drop(columns="question_id").to_numpy().tolist() == [[1.0] * 4] * len(RIGHT[kind])
+
+
+def test_nothing_is_written_unless_asked_for(tmp_path, monkeypatch):
+    path = files.vqa_file(tmp_path)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    result = vm.score(ANSWERS, path)
+    assert list((tmp_path / "here").iterdir()) == []
+    assert result.save("scores.json")[0].name == "scores.json"
+    assert json.loads((tmp_path / "here" / "scores.json").read_text()) == result.to_dict()
+    assert len(result.save_official("official")) == 5
+    with pytest.raises(InputError, match="would replace or change what is read"):
+        result.save(path)
+
+
+def test_a_result_shows_itself(tmp_path):
+    result = vm.score(ANSWERS, files.vqa_file(tmp_path))
+    assert "86.7" in repr(result)
+    assert "by answer type" in repr(result)
+    assert "<table" in result._repr_html_()
