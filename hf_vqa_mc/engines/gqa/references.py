@@ -1,16 +1,17 @@
 """References: how a question speaks of an object so that it is clear which one is meant.
 
 Hudson and Manning 2019, Sect. 3.3: direct where the name or category alone is clear (the bear, this animal), else with
-what tells it apart: an attribute (the white bear), a place (the bear on the left), a relation (the bear that is
+what tells it apart: an attribute (the white bear), a position (the bear on the left), a relation (the bear that is
 wearing the coat), something it is not (the bear that is not white), and these in one another. Whether a reference is
 clear is decided by its program: it must find that object and no other that it might mean.
 """
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
+from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.executor import Executor
+from hf_vqa_mc.engines.gqa.ontology import Noun
 from hf_vqa_mc.engines.gqa.program import Part, Program, Step, then
-from hf_vqa_mc.engines.gqa.reference import NAMED, NO_FACTS, Fact, Link, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.gqa.spoken_of import BODY_PART, DOING, LIVING, MENTIONS, PEOPLE
@@ -32,8 +33,53 @@ PROMINENT = 0.1
 NEAREST = 4
 """Of this many objects to the left or right each reference may take one."""
 
-_NO_SIDES = frozenset(MENTIONS.background | MENTIONS.on_others)
+Fact: TypeAlias = tuple[str, ...]
+"""What a reference states: (object,) that it is there, (object, "name"), (object, type), (subject, object)."""
+NO_FACTS: frozenset[Fact] = frozenset()
+NAMED = "name"
+_NO_SIDES = MENTIONS.background | MENTIONS.on_others
 _DOING = frozenset(DOING)
+
+
+class Reference(NamedTuple):
+    """One way to speak of an object."""
+
+    object_id: str
+    said: Said
+    """its noun as the reference has it"""
+    program: Program
+    words: tuple[Part, ...]
+    """without the article"""
+    facts: frozenset[Fact]
+    depth: int
+    """how many modifiers are in one another: 0 for the bear"""
+    determiner: str = "the"
+
+    @property
+    def with_that(self) -> "Reference":
+        """With "that is" before what stands behind its noun, so that more may follow: the cup that is on the left."""
+        if len(self.words) < 2 or self.words[1][0].startswith("that"):
+            return self
+        head, (behind, key), *more = self.words
+        if not behind and (not more or not more[0][0] or relation_form(more[0][0]) is None):  # the hat the man has on
+            return self
+        return self._replace(words=(head, (f"that {self.said.be} {behind}".strip(), key), *more))
+
+    @property
+    def the(self) -> tuple[Part, ...]:
+        """With the article."""
+        return ((self.determiner, ""), *self.words)
+
+
+class Link(NamedTuple):
+    """A relation that tells an object apart."""
+
+    head: Said
+    name: str
+    relation: str
+    side: str
+    """ "s": the object is the subject; "o": it is the object"""
+    anchor: str
 
 
 class References:
@@ -44,33 +90,34 @@ class References:
         self._plain: dict[str, tuple[Reference, ...]] = {}
         self._links: dict[str, tuple[Link, ...]] = {}
         self._heads: dict[str, tuple[tuple[str, Said], ...]] = {}
-        self._clear: dict[tuple[str, str], bool] = {}
+
+    def _noun(self, object_id: str) -> Noun:
+        return self.ontology.nouns[self.graph.objects[object_id].name]
 
     def heads(self, object_id: str) -> tuple[tuple[str, Said], ...]:
         """The names an object may be called by, its own first, with their words."""
         if object_id not in self._heads:
-            name = self.graph.objects[object_id].name
-            noun = self.ontology.nouns[name]
-            own = called(self.ontology, name)
+            noun = self._noun(object_id)
             wider = [
                 (category, said)
-                for category in self.categories(name)
-                if category not in MENTIONS.too_wide and category != noun.kind and name not in MENTIONS.own_name_only
+                for category in self.categories(noun.name)
+                if category not in MENTIONS.too_wide
+                and category != noun.kind
+                and noun.name not in MENTIONS.own_name_only
                 if (said := as_category(self.ontology, category, noun.plural)) is not None
             ]
-            self._heads[object_id] = ((name, own), *wider[:2])
+            self._heads[object_id] = ((noun.name, called(self.ontology, noun.name)), *wider[:2])
         return self._heads[object_id]
 
     def categories(self, name: str) -> tuple[str, ...]:
-        """What a name is a kind of, of which the image's objects tell all members.
+        """What a name is a kind of, of which the image's objects are all members.
 
-        Not so clothes, of which people wear more than anybody tells; what has an unknown name may be of any category.
+        Not so clothes, of which people wear more than is annotated; what has an unknown name may be of any category.
         """
         if self.graph.nameless:
             return ()
-        return tuple(
-            category for category in self.ontology.nouns[name].parents if category not in MENTIONS.worn_categories
-        )
+        parents = self.ontology.nouns[name].parents
+        return tuple(category for category in parents if category not in MENTIONS.worn_categories)
 
     def plain(self, object_id: str) -> tuple[Reference, ...]:
         """All clear references without another object."""
@@ -78,18 +125,17 @@ class References:
             self._plain[object_id] = tuple(self._make_plain(object_id))
         return self._plain[object_id]
 
-    def _make_plain(self, object_id: str) -> list[Reference]:
-        chance = Chance(0, self.graph.image_id, object_id, "references")
-        found = []
-        for place, (name, said) in enumerate(self.heads(object_id)):
+    def _make_plain(self, object_id: str) -> Iterator[Reference]:
+        rng = Chance(0, self.graph.image_id, object_id, "references")
+        for index, (name, said) in enumerate(self.heads(object_id)):
             select: Program = (Step("select", (name,)),)
-            named = {(object_id,), (object_id, NAMED)} if place == 0 else {(object_id,)}
+            named: set[Fact] = {(object_id,)} if index else {(object_id,), (object_id, NAMED)}
             direct = self.is_clear(select, object_id)
             if direct:
-                facts = frozenset(named)
-                found.append(Reference(object_id, said, select, ((said.text, object_id),), facts, 0))
-                if place and not said.proper and self.is_prominent(object_id):
-                    found.append(found[-1]._replace(determiner="these" if said.plural else "this"))
+                reference = Reference(object_id, said, select, ((said.text, object_id),), frozenset(named), 0)
+                yield reference
+                if index and not said.proper and self.is_prominent(object_id):
+                    yield reference._replace(determiner="these" if said.plural else "this")
             for kind, value, negated in self._modifiers(object_id, name, direct):
                 program = then(select, "filter", kind, value, negated)
                 if not self.is_clear(program, object_id):
@@ -98,24 +144,23 @@ class References:
                 facts = frozenset({*named, (object_id, kind)})
                 if before is not None:
                     words: tuple[Part, ...] = ((f"{before} {said.text}", object_id),)
-                    found.append(Reference(object_id, said, program, words, facts, 1))
+                    yield Reference(object_id, said, program, words, facts, 1)
                 if before is None or kind == MATERIAL:
-                    behind = stands_behind(self.ontology, kind, value, said, bool(negated), chance)
+                    behind = stands_behind(self.ontology, kind, value, said, bool(negated), rng)
                     words = ((said.text, object_id), (behind, ""))
-                    found.append(Reference(object_id, said, program, words, facts, 1))
-        return found
+                    yield Reference(object_id, said, program, words, facts, 1)
 
     def _modifiers(self, object_id: str, name: str, direct: bool) -> list[tuple[str, str, str]]:
         """Filters that an object passes: its values, and where others have another value, what it is not."""
-        values = self.graph.objects[object_id].values
+        values, attributes = self.graph.objects[object_id].values, self.ontology.attributes
         unique = called(self.ontology, name).unique if name in self.ontology.nouns else False
         own = [
             (kind, value, "")
             for kind, several in values.items()
             for value in several
-            if (kind in (HORIZONTAL, VERTICAL) or value in self.ontology.attributes) and value not in name.split()
+            if (kind in (HORIZONTAL, VERTICAL) or value in attributes) and value not in name.split()
             if not (unique and kind in (HORIZONTAL, VERTICAL)) and self.can_have(object_id, kind)
-            if kind or _DOING.isdisjoint(self._types(value))  # a disc that is sitting
+            if kind or _DOING.isdisjoint(attributes[value].types)  # a disc that is sitting
             if value != "middle" or (kind == HORIZONTAL and values.get(VERTICAL, ()) in ((), ("middle",)))
         ]
         if direct or unique:
@@ -127,12 +172,9 @@ class References:
             for kind, several in other.values.items()
             if kind in values and kind not in ("", HORIZONTAL, VERTICAL)
             for value in several
-            if value in self.ontology.attributes
+            if value in attributes
         }
         return own + sorted(others)
-
-    def _types(self, value: str) -> tuple[str, ...]:
-        return self.ontology.attributes[value].types if value in self.ontology.attributes else ()
 
     def is_clear(self, program: Program, object_id: str) -> bool:
         """Whether a program finds this object and no other that it might mean."""
@@ -185,108 +227,92 @@ class References:
                 for relation, side, other in self._nearest(object_id, ends)
                 if relation_form(relation) is not None
                 and self.askable(other)
-                and not (relation in MENTIONS.within and self._is_picture(other))
-                and not self._same_kind(object_id, other)
+                and not (relation in MENTIONS.within and self._noun(other).kind in MENTIONS.pictures)
+                and self._noun(object_id).kind != self._noun(other).kind
                 for name, said in self.heads(object_id)
-                if self._is_told_apart(object_id, name, relation, side, other)
+                if (anchor := self.plain(other)[:1])
+                and self.is_clear(then(anchor[0].program, "relate", name, relation, side), object_id)
             )
         return self._links[object_id]
 
     def _nearest(self, object_id: str, ends: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-        """Relations without those to the left or right that nobody would tell: of the far away and of the wide."""
-        sides = [end for end in ends if end[0] in (LEFT, RIGHT) and self.has_sides(object_id, end[2])]
-        near = sorted(
-            (end for end in sides if side_by_side(self.graph, object_id, end[2])),
-            key=lambda end: abs(_center(self.graph, object_id) - _center(self.graph, end[2])),
-        )
-        return [end for end in ends if end[0] not in (LEFT, RIGHT)] + near[:NEAREST]
-
-    def _is_picture(self, object_id: str) -> bool:
-        return self.ontology.nouns[self.graph.objects[object_id].name].kind in MENTIONS.pictures
-
-    def _same_kind(self, one: str, other: str) -> bool:
-        nouns = self.ontology.nouns
-        return nouns[self.graph.objects[one].name].kind == nouns[self.graph.objects[other].name].kind
-
-    def _is_told_apart(self, object_id: str, name: str, relation: str, side: str, anchor: str) -> bool:
-        """Whether from the anchor, however it is referred to, the relation leads to the object only."""
-        for reference in self.plain(anchor):
-            return self.is_clear(then(reference.program, "relate", name, relation, side), object_id)
-        return False
+        """Relations without those to the left or right that nobody would mention: of the far away and of the wide."""
+        sides = [
+            end
+            for end in ends
+            if end[0] in (LEFT, RIGHT)
+            and self.has_sides(object_id, end[2])
+            and side_by_side(self.graph, object_id, end[2])
+        ]
+        sides.sort(key=lambda end: abs(_center(self.graph, object_id) - _center(self.graph, end[2])))
+        return [end for end in ends if end[0] not in (LEFT, RIGHT)] + sides[:NEAREST]
 
     def askable(self, object_id: str) -> bool:
         """Whether people would speak of an object by itself."""
-        noun = self.ontology.nouns[self.graph.objects[object_id].name]
+        noun = self._noun(object_id)
         return not noun.vague and (noun.plural or noun.kind not in MENTIONS.several_each)
 
     def pick(
-        self, object_id: str, chance: Chance, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
+        self, object_id: str, rng: Chance, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
     ) -> Reference | None:
-        """A clear reference.
+        """A clear reference; None if there is none.
 
         Args:
             object_id: of the object.
-            chance: for the choice.
-            hidden: facts that it must not tell: the answer, and what the question says anyway.
+            rng: for the choice.
+            hidden: facts that it must not state: the answer, and what the question says anyway.
             depth: modifiers in one another at most; None for the settings' number.
-
-        Returns:
-            The reference, None if there is none.
         """
         if not self.askable(object_id):
             return None
         depth = self.settings.depth if depth is None else depth
         plain = [one for one in self.plain(object_id) if one.depth <= depth and one.facts.isdisjoint(hidden)]
         direct = [one for one in plain if one.depth == 0]
-        if direct and (depth == 0 or not chance.happens(self.settings.indirect)):
-            return self._direct(direct, chance)
+        if direct and (depth == 0 or not rng.happens(self.settings.indirect)):
+            return self._direct(direct, rng)
         modified = [one for one in plain if one.depth > 0]
         unique = self.heads(object_id)[0][1].unique
         related = depth > 0 and not unique and bool(self.links(object_id))
-        if related and (not modified or chance.happens(0.5)):
-            reference = self._by_relation(object_id, chance, hidden, depth)
+        if related and (not modified or rng.happens(0.5)):
+            reference = self._by_relation(object_id, rng, hidden, depth)
             if reference is not None:
                 return reference
         if modified:
-            return chance.pick(modified)
-        return self._direct(direct, chance) if direct else None
+            return rng.pick(modified)
+        return self._direct(direct, rng) if direct else None
 
-    def _direct(self, direct: list[Reference], chance: Chance) -> Reference:
+    def _direct(self, direct: list[Reference], rng: Chance) -> Reference:
         own = [one for one in direct if (one.object_id, NAMED) in one.facts]
         wider = [one for one in direct if (one.object_id, NAMED) not in one.facts]
-        return chance.pick(wider if wider and (not own or chance.happens(self.settings.by_category)) else own)
+        return rng.pick(wider if wider and (not own or rng.happens(self.settings.by_category)) else own)
 
-    def _by_relation(self, object_id: str, chance: Chance, hidden: Set[Fact], depth: int) -> Reference | None:
-        for link in chance.shuffled(self.links(object_id))[:3]:
-            ends = (object_id, link.anchor) if link.side == "s" else (link.anchor, object_id)
-            own: set[Fact] = {(object_id,), ends, (ends[1], ends[0])}
+    def _by_relation(self, object_id: str, rng: Chance, hidden: Set[Fact], depth: int) -> Reference | None:
+        for link in rng.shuffled(self.links(object_id))[:3]:
+            own: set[Fact] = {(object_id,), (object_id, link.anchor), (link.anchor, object_id)}
             if link.name == self.graph.objects[object_id].name:
                 own.add((object_id, NAMED))
             if not own.isdisjoint(hidden) or (link.anchor,) in hidden:
                 continue
-            anchor = self.pick(link.anchor, chance, {*hidden, (object_id,)}, depth - 1)
-            if anchor is not None and any(step.argument[-1:] == ("not",) for step in anchor.program):
+            anchor = self.pick(link.anchor, rng, {*hidden, (object_id,)}, depth - 1)
+            if anchor is None or any(step.argument[-1:] == ("not",) for step in anchor.program):
                 continue  # the man wearing the hat that is not tan
-            if anchor is not None and (link.side == "s" or len(anchor.words) == 1):
-                return self._linked(object_id, link, anchor, frozenset(own), chance)
+            if link.side == "s" or len(anchor.words) == 1:
+                return _linked(object_id, link, anchor, frozenset(own), rng)
         return None
 
-    def _linked(
-        self, object_id: str, link: Link, anchor: Reference, own: frozenset[Fact], chance: Chance
-    ) -> Reference:
-        program = then(anchor.program, "relate", link.name, link.relation, link.side)
-        behind: list[Part]
-        if link.side == "s":
-            nested = len(anchor.words) > 1 or (link.relation in (LEFT, RIGHT) and chance.happens(0.5))
-            that = f"that {link.head.be}" if nested or chance.happens(0.3) else ""
-            behind = [(that, ""), (link.relation, ""), *anchor.the]
-        else:
-            that = (
-                "" if anchor.depth == 0 and relation_form(link.relation) == "verb" and chance.happens(0.5) else "that"
-            )
-            behind = [(that, ""), *anchor.the, (f"{anchor.said.be} {link.relation}", "")]
-        words = ((link.head.text, object_id), *behind)
-        return Reference(object_id, link.head, program, words, own | anchor.facts, anchor.depth + 1)
+
+def _linked(object_id: str, link: Link, anchor: Reference, own: frozenset[Fact], rng: Chance) -> Reference:
+    program = then(anchor.program, "relate", link.name, link.relation, link.side)
+    behind: list[Part]
+    if link.side == "s":
+        nested = len(anchor.words) > 1 or (link.relation in (LEFT, RIGHT) and rng.happens(0.5))
+        that = f"that {link.head.be}" if nested or rng.happens(0.3) else ""
+        behind = [(that, ""), (link.relation, ""), *anchor.the]
+    else:
+        short = anchor.depth == 0 and relation_form(link.relation) == "verb" and rng.happens(0.5)
+        behind = [("" if short else "that", ""), *anchor.the, (f"{anchor.said.be} {link.relation}", "")]
+    words = ((link.head.text, object_id), *behind)
+    return Reference(object_id, link.head, program, words, own | anchor.facts, anchor.depth + 1)
 
 
 def side_by_side(graph: SceneGraph, one: str, other: str) -> bool:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.program import Question
+from hf_vqa_mc.engines.gqa.program import Program, Question
 from hf_vqa_mc.engines.gqa.question_types import (
     attributes,
     categories,
@@ -16,7 +17,7 @@ from hf_vqa_mc.engines.gqa.question_types import (
     relations,
     scene,
 )
-from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Decoys
+from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.rng import Chance
@@ -35,7 +36,7 @@ class QuestionType(NamedTuple):
     """as GQA's files spell it: global, attr, obj, cat, rel; they have attr for what compares, Table 3 has object"""
     most: int
     """questions about one image; GQA has 200 about one (22,669,678 of 113,018 images, Sect. 4.1)"""
-    ask: Callable[[Asking, Chance], Iterator[Question]]
+    ask: Callable[[Asking, Chance], Iterator[Draft]]
     form: str
     """the program, as Table 3 writes it"""
 
@@ -82,7 +83,7 @@ QUESTION_TYPES = Listing(
 def questions_about(
     graph: SceneGraph,
     ontology: Ontology,
-    decoys: Decoys,
+    decoys: Distractors,
     settings: GqaSettings = DEFAULTS,
     left_out: Counter[str] | None = None,
 ) -> Iterator[Question]:
@@ -108,12 +109,17 @@ def questions_about(
     for kind in QUESTION_TYPES.values():
         most = kind.most if settings.most is None else settings.most.get(kind.name, 0)
         if most:
-            yield from islice(_new(kind.ask(asking, asking.chance(kind.name)), texts, asking), most)
+            yield from islice(_asked(kind, asking, texts), most)
 
 
-def _new(questions: Iterator[Question], texts: set[str], asking: Asking) -> Iterator[Question]:
-    programs = set()
-    for question in questions:
+def _asked(kind: QuestionType, asking: Asking, texts: set[str]) -> Iterator[Question]:
+    """All questions of a type whose texts and programs are new."""
+    rng = Chance(asking.seed, asking.graph.image_id, kind.name)
+    programs: set[Program] = set()
+    for draft in kind.ask(asking, rng):
+        question = asking.question(kind.name, draft, rng)
+        if question is None:
+            continue
         if question.question.text in texts or question.program in programs:
             asking.left_out["asked before"] += 1
             continue

@@ -2,15 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Protocol
+from collections.abc import Mapping, Sequence, Set
+from functools import cached_property
+from typing import NamedTuple
 
+from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
-from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.patterns import Pattern
 from hf_vqa_mc.engines.gqa.program import Part, Program, Question, sentence, then
-from hf_vqa_mc.engines.gqa.reference import NO_FACTS, Fact, Reference
-from hf_vqa_mc.engines.gqa.references import References
+from hf_vqa_mc.engines.gqa.references import NO_FACTS, Fact, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.gqa.spoken_of import LIVING, MENTIONS, PEOPLE
@@ -21,25 +22,36 @@ _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
 _WORDS = re.compile(r"[a-z0-9'-]+")
 
 
-class Decoys(Protocol):
-    """Where wrong values and names come from; None where there is no safe one."""
+class Draft(NamedTuple):
+    """A question before it is checked and worded."""
 
-    def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: Chance, /) -> str | None:
-        """A value of a type that the object does not have."""
+    detailed: str
+    """type, as GQA's files call it"""
+    program: Program
+    answer: str
+    """expected; a program that gives another is counted under "mismatch\""""
+    wordings: Sequence[Pattern]
+    """of which one is drawn"""
+    slots: Mapping[str, str | Phrase]
+    full: Phrase
+    """the full answer"""
+    local_group: str
+    global_group: str = ""
 
-    def absent(
-        self, graph: SceneGraph, chance: Chance, /, near: str | None = None, category: str | None = None
-    ) -> str | None:
-        """A name of something that is not in the image."""
 
-    def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, chance: Chance, /) -> str | None:
-        """A name of something that is not at the other end of an object's relation."""
-
-    def sibling(self, name: str, category: str, chance: Chance, graph: SceneGraph | None = None, /) -> str | None:
-        """Another name of a category."""
-
-    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: Chance, /) -> str | None:
-        """A relation that excludes one that holds."""
+def yes_no(
+    detailed: str,
+    program: Program,
+    right: bool,
+    wordings: Sequence[Pattern],
+    slots: Mapping[str, str | Phrase],
+    full: Phrase,
+    local_group: str,
+) -> Draft:
+    """A question whose answer is yes or no; GQA's detailed types end in C where it is no."""
+    answer, begin = (YES, "Yes ,") if right else (NO, "No ,")
+    suffix = "" if right else "C"
+    return Draft(detailed + suffix, program, answer, wordings, slots, [(begin, ""), *full], local_group)
 
 
 class Asking:
@@ -49,34 +61,37 @@ class Asking:
         self,
         graph: SceneGraph,
         ontology: Ontology,
-        decoys: Decoys,
+        decoys: Distractors,
         settings: GqaSettings,
         left_out: Counter[str] | None = None,
     ) -> None:
-        """left_out: counts the questions that were not asked, by reason."""
+        """``left_out``: counts the questions that were not asked, by reason."""
         self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, settings.seed
         self.executor = Executor(graph, ontology)
         self.left_out: Counter[str] = Counter() if left_out is None else left_out
         self._all_of: dict[str, tuple[str, ...]] = {}
         self._kinds_asked: dict[str, list[str]] = {}
-        pictures = {self.kind(key) for key in graph.objects} | graph.unclear
-        self._not_said = frozenset(MENTIONS.pictures if not pictures.isdisjoint(MENTIONS.pictures) else ())
-        """words for the image that one of its objects is called by"""
         self.references = References(self.executor, settings)
         self.objects = [key for key in graph.objects if self.references.askable(key)]
         """of what can be asked about by itself"""
 
-    def chance(self, purpose: str) -> Chance:
-        """The random choices for a purpose, which depend on the seed and the image."""
-        return Chance(self.seed, self.graph.image_id, purpose)
+    @cached_property
+    def _not_said(self) -> frozenset[str]:
+        """Words for the image that one of its objects is called by."""
+        kinds = {self.kind(key) for key in self.graph.objects} | self.graph.unclear
+        return frozenset() if kinds.isdisjoint(MENTIONS.pictures) else MENTIONS.pictures
 
     def name(self, object_id: str) -> str:
         """An object's name."""
         return self.graph.objects[object_id].name
 
+    def noun(self, object_id: str) -> Noun:
+        """An object's noun."""
+        return self.ontology.nouns[self.graph.objects[object_id].name]
+
     def kind(self, object_id: str) -> str:
         """An object's kind."""
-        return self.ontology.nouns[self.graph.objects[object_id].name].kind
+        return self.noun(object_id).kind
 
     def thing(self, object_id: str) -> SceneObject:
         """An object."""
@@ -93,60 +108,59 @@ class Asking:
 
     def a(self, object_id: str) -> list[Part]:
         """An object by its name with the indefinite article where it takes one."""
-        article, _, words = self.said(object_id).some.rpartition(self.said(object_id).text)
-        return [(article + words, ""), (self.said(object_id).text, object_id)]
+        said = self.said(object_id)
+        article, _, words = said.some.rpartition(said.text)
+        return [(article + words, ""), (said.text, object_id)]
 
-    def isa(self, object_id: str, category: str) -> bool:
-        """Whether an object is of a category."""
-        return self.ontology.isa(self.name(object_id), category)
+    def isa(self, object_id: str, *categories: str) -> bool:
+        """Whether an object is of one of the categories."""
+        return self.is_any(self.name(object_id), *categories)
+
+    def is_any(self, name: str, *categories: str) -> bool:
+        """Whether what is called so is of one of the categories."""
+        return any(self.ontology.isa(name, category) for category in categories)
 
     def lives(self, object_id: str) -> bool:
         """Whether an object is a person or an animal."""
-        return any(self.isa(object_id, category) for category in LIVING)
+        return self.isa(object_id, *LIVING)
 
     def all_of(self, name: str) -> tuple[str, ...]:
         """The objects that certainly are of a name or category."""
         keys = self._all_of.get(name)
         if keys is None:
-            keys = tuple(key for key in self.graph.objects if self.isa(key, name))
-            self._all_of[name] = keys
+            keys = self._all_of[name] = tuple(key for key in self.graph.objects if self.isa(key, name))
         return keys
 
     def category(self, name: str) -> str:
-        """What kind of thing a name is, as GQA's global groups tell it: animal, bird, person; object for all else."""
+        """What kind of thing a name is, as GQA's global groups have it: animal, bird, person; object for all else."""
         noun = self.ontology.nouns[name]
         return next((parent for parent in noun.parents if parent != noun.kind), noun.kind)
 
     def kinds_asked(self, name: str) -> list[str]:
         """The categories by which people would ask what something is."""
         known = self._kinds_asked.get(name)
-        if known is None:
-            known = self._kinds_asked[name] = self._make_kinds_asked(name)
-        return known
-
-    def _make_kinds_asked(self, name: str) -> list[str]:
-        noun = self.ontology.nouns[name]
-        return [
+        if known is not None:
+            return known
+        noun, nouns = self.ontology.nouns[name], self.ontology.nouns
+        young = noun.kind in MENTIONS.young  # dogs are animals, so that a puppy is no type of them
+        found = [
             category
             for category in self.references.categories(name)
             if category not in MENTIONS.too_wide
-            and not (noun.kind in MENTIONS.young and self._is_one_of_more(category))
+            and not (young and category in nouns and nouns[category].parents)
             and name not in MENTIONS.own_name_only
             and category not in name
             and category != noun.kind
             and (category == PEOPLE or PEOPLE not in noun.parents)
         ]
-
-    def _is_one_of_more(self, category: str) -> bool:
-        """Whether a category is of another one: dogs are animals, so that a puppy is no type of them."""
-        return category in self.ontology.nouns and bool(self.ontology.nouns[category].parents)
+        return self._kinds_asked.setdefault(name, found)
 
     def predicate(self, kind: str, value: str) -> str:
         """A value after "is"."""
         return predicate(self.ontology, kind, value)
 
     def settles(self, object_id: str, kind: str, value: str) -> str | None:
-        """Whether an object has a value: yes, no, or None where it is not told."""
+        """Whether an object has a value: yes, no, or None where it is not known."""
         return self.executor.has_value(object_id, kind, value)
 
     def is_plural(self, object_id: str) -> bool:
@@ -161,17 +175,13 @@ class Asking:
         return YES if found.certain else NO
 
     def value_kinds(self, object_id: str) -> list[tuple[str, str]]:
-        """An object's (type, value) where it has one value of the type, without places and what has no type."""
+        """An object's (type, value) where it has one value of the type, without positions and what has no type."""
         return [
             (kind, values[0])
             for kind, values in self.thing(object_id).values.items()
             if kind not in ("", HORIZONTAL, VERTICAL) and len(values) == 1 and self.can_be_said(kind, values[0])
-            if self.can_have(object_id, kind)
+            if self.references.can_have(object_id, kind)
         ]
-
-    def can_have(self, object_id: str, kind: str) -> bool:
-        """As ``References.can_have``."""
-        return self.references.can_have(object_id, kind)
 
     def can_be_said(self, kind: str, value: str) -> bool:
         """Whether a value can stand after "is": tennis in tennis racket cannot."""
@@ -180,59 +190,46 @@ class Asking:
         attribute = self.ontology.attributes.get(value)
         return attribute is not None and not attribute.before_only
 
+    def absent(self, rng: Chance, near: str) -> str | None:
+        """The name of something that is not in the image, but often where such an object is."""
+        return self.decoys.absent(self.graph, rng, near=near)
+
+    def decoy_value(self, object_id: str, kind: str, rng: Chance) -> str | None:
+        """A value of a type that an object does not have and that can be said."""
+        decoy = self.decoys.attribute(self.graph, object_id, kind, rng)
+        return decoy if decoy is not None and self.can_be_said(kind, decoy) else None
+
     def refer(
-        self, object_id: str, chance: Chance, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
+        self, object_id: str, rng: Chance, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
     ) -> Reference | None:
-        """A clear reference that tells none of the hidden facts."""
-        return self.references.pick(object_id, chance, hidden, depth)
+        """A clear reference that states none of the hidden facts."""
+        return self.references.pick(object_id, rng, hidden, depth)
 
-    def question(
-        self,
-        row: str,
-        detailed: str,
-        program: Program,
-        expected: str,
-        wording: Pattern | Sequence[Pattern],
-        slots: Mapping[str, str | Phrase],
-        full: Phrase,
-        groups: tuple[str, str],
-        chance: Chance,
-    ) -> Iterable[Question]:
-        """The question, if the graph settles it.
-
-        Args:
-            row: a key of ``ROWS``.
-            detailed: type.
-            program: of the question.
-            expected: the answer; a program that gives another is counted under "mismatch".
-            wording: patterns of which one is taken.
-            slots: of the patterns.
-            full: the full answer.
-            groups: global and local.
-            chance: for the wording.
-        """
-        result = self.executor.run(program)
-        if result.answer != expected:
-            self.left_out["not settled by the graph" if result.answer is None else f"mismatch: {row}"] += 1
-            return ()
-        pattern = wording if isinstance(wording, Pattern) else chance.pick(wording)
-        asked = sentence(pattern.fill(chance, slots, self._not_said), "?")
-        if row.startswith(("query", "common")) and discloses(asked.text, expected):
-            self.left_out["tells its answer"] += 1
-            return ()
-        if _TWICE.search(asked.text):  # the windows that are not red red or white
-            self.left_out["a word twice"] += 1
-            return ()
-        question = Question(
-            row, detailed, program, result.found, asked, expected, sentence(full, "."), groups[0], groups[1]
-        )
-        return (question,)
+    def question(self, row: str, draft: Draft, rng: Chance) -> Question | None:
+        """The question, if the graph settles it and its text is in order; else the reason is counted."""
+        result = self.executor.run(draft.program)
+        text = None
+        if result.answer is None:
+            reason = "not settled by the graph"
+        elif result.answer != draft.answer:
+            reason = f"mismatch: {row}"
+        else:
+            text = sentence(rng.pick(draft.wordings).fill(rng, draft.slots, self._not_said), "?")
+            if row.startswith(("query", "common")) and discloses(text.text, draft.answer):
+                reason = "tells its answer"
+            elif _TWICE.search(text.text):  # the windows that are not red red or white
+                reason = "a word twice"
+            else:
+                full = sentence(draft.full, ".")
+                groups = draft.global_group, draft.local_group
+                return Question(row, draft.detailed, draft.program, result.found, text, draft.answer, full, *groups)
+        self.left_out[reason] += 1
+        return None
 
 
 def discloses(text: str, answer: str) -> bool:
     """Whether a question has its answer among its words, also as the beginning of one (horse in horses)."""
-    words = " ".join(_WORDS.findall(text.lower()))
-    return f" {answer.lower()}" in f" {words}"
+    return f" {answer.lower()}" in f" {' '.join(_WORDS.findall(text.lower()))}"
 
 
 def kind_of(ontology: Ontology, category: str, plural: bool) -> tuple[str, str]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from hf_vqa_mc.engines.gqa.executor import NO, YES
+from hf_vqa_mc.engines.gqa.executor import NO
 from hf_vqa_mc.engines.gqa.patterns import wordings
-from hf_vqa_mc.engines.gqa.program import Question, then
-from hf_vqa_mc.engines.gqa.question_types.asking import Asking, selected
+from hf_vqa_mc.engines.gqa.program import Part, then
+from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
 from hf_vqa_mc.engines.gqa.scene_graph import SCENE
 from hf_vqa_mc.engines.gqa.wording import Said, called, spelled
 from hf_vqa_mc.engines.rng import Chance
@@ -25,76 +25,59 @@ def said_of(asking: Asking, kind: str, value: str) -> tuple[str, str]:
     return asking.predicate(kind, value) if kind == WEATHER else value, SCENES.get(value, value)
 
 
-def query(asking: Asking, chance: Chance) -> Iterator[Question]:
+def _full(asking: Asking, kind: str, value: str) -> list[Part]:
+    return [(f"it is {said_of(asking, kind, value)[0]}", "")]
+
+
+def query(asking: Asking, rng: Chance) -> Iterator[Draft]:
     """How is the weather? Where it is, indoors or outdoors, is only chosen and verified."""
     for kind, value in sorted(asking.graph.scene.items()):
-        if kind not in (WEATHER, PLACE):
-            continue
-        yield from asking.question(
-            "query global",
-            kind,
-            then(selected(SCENE), "query", kind),
-            value,
-            QUERY[kind],
-            {},
-            [("It is " + said_of(asking, kind, value)[0], "")],
-            (kind, f"02q-{kind}"),
-            chance,
-        )
+        if kind in (WEATHER, PLACE):
+            program, full = then(selected(SCENE), "query", kind), _full(asking, kind, value)
+            yield Draft(kind, program, value, QUERY[kind], {}, full, f"02q-{kind}", kind)
 
 
-def verify(asking: Asking, chance: Chance) -> Iterator[Question]:
+def verify(asking: Asking, rng: Chance) -> Iterator[Draft]:
     """Is it cloudy?"""
-    for kind, value in chance.shuffled(sorted(asking.graph.scene.items())):
-        asked = value if chance.happens(0.5) else other_than(asking, kind, value, chance)
+    for kind, value in rng.shuffled(sorted(asking.graph.scene.items())):
+        asked = value if rng.happens(0.5) else _other_than(asking, kind, value, rng)
         if asked is None or kind not in VERIFY:
             continue
-        right = asked == value
         text, with_article = said_of(asking, kind, asked)
-        yield from asking.question(
-            "verify global",
-            f"{kind}Verify{'' if right else 'C'}",
+        yield yes_no(
+            f"{kind}Verify",
             then(selected(SCENE), "verify", kind, asked),
-            YES if right else NO,
+            asked == value,
             VERIFY[kind],
             {"value": text, "a": with_article},
-            [(f"{'Yes' if right else 'No'}, it is {said_of(asking, kind, value)[0]}", "")],
-            ("", f"01-{kind}_{asked}"),
-            chance,
+            _full(asking, kind, value),
+            f"01-{kind}_{asked}",
         )
 
 
-def choose(asking: Asking, chance: Chance) -> Iterator[Question]:
+def choose(asking: Asking, rng: Chance) -> Iterator[Draft]:
     """Is it sunny or cloudy?"""
-    for kind, value in chance.shuffled(sorted(asking.graph.scene.items())):
-        other = other_than(asking, kind, value, chance)
+    for kind, value in rng.shuffled(sorted(asking.graph.scene.items())):
+        other = _other_than(asking, kind, value, rng)
         if other is None or kind not in CHOOSE:
             continue
-        options = chance.shuffled((value, other))
-        texts = [said_of(asking, kind, option)[0] for option in options]
-        yield from asking.question(
-            "choose global",
-            f"{kind}Choose",
-            then(selected(SCENE), "choose", kind, *options),
-            value,
-            CHOOSE[kind],
-            {"one": texts[0], "other": texts[1]},
-            [("It is " + said_of(asking, kind, value)[0], "")],
-            (kind, f"02c-{kind}"),
-            chance,
-        )
+        options = rng.shuffled((value, other))
+        one, two = (said_of(asking, kind, option)[0] for option in options)
+        program = then(selected(SCENE), "choose", kind, *options)
+        slots, full = {"one": one, "other": two}, _full(asking, kind, value)
+        yield Draft(f"{kind}Choose", program, value, CHOOSE[kind], slots, full, f"02c-{kind}", kind)
 
 
-def other_than(asking: Asking, kind: str, value: str, chance: Chance) -> str | None:
+def _other_than(asking: Asking, kind: str, value: str, rng: Chance) -> str | None:
     """A value that nobody would take for the right one."""
-    decoy = asking.decoys.attribute(asking.graph, SCENE, kind, chance)
-    if decoy is not None and kind == PLACE and decoy in asking.ontology.nouns and asking.is_there(decoy) != NO:
-        return None
+    nouns = asking.ontology.nouns
+    decoy = asking.decoys.attribute(asking.graph, SCENE, kind, rng)
     if decoy is not None:
-        return decoy
+        maybe_there = kind == PLACE and decoy in nouns and asking.is_there(decoy) != NO
+        return None if maybe_there else decoy
     if kind == LOCATION:
         return next((other for other in LOCATIONS if other != value), None)
-    if kind == PLACE and value in asking.ontology.nouns:
-        return asking.decoys.sibling(value, PLACE, chance, asking.graph)
+    if kind == PLACE and value in nouns:
+        return asking.decoys.sibling(value, PLACE, rng, asking.graph)
     others = [other for other in asking.ontology.values.get(kind, ()) if not asking.ontology.alike(value, other)]
-    return chance.pick(others) if others else None
+    return rng.pick(others) if others else None
