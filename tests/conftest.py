@@ -7,8 +7,18 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 _REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+settings.register_profile("quick", max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Fewer examples of hypothesis where slow tests are left out."""
+    if "not slow" in config.option.markexpr:
+        settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session")

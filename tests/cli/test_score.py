@@ -407,7 +407,9 @@ def test_names_out_of_a_dataset_are_shown_and_not_obeyed(score, tmp_path):
         assert "\x1b[2J" not in out
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", *(pytest.param(name, marks=pytest.mark.slow) for name in ("latin-1", "utf-8"))]
+)
 def test_a_terminal_of_any_encoding_gets_the_figures(tmp_path, encoding):
     files.write(tmp_path / "p.json", RIGHT["vqa"])
     typed_vqa(tmp_path, "wó")

@@ -34,7 +34,7 @@ def environment(hub: Hub, home: Path, token: str | None) -> dict[str, str]:
         **kept,
         **ours,
         **alone,
-        "PYTHONPATH": ":".join(filter(None, sys.path)),
+        "PYTHONPATH": ":".join(path for path in sys.path if path and not path.endswith("/modules")),  # of evaluate
         **({"HF_TOKEN": token} if token else {}),
     }
 

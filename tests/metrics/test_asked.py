@@ -173,6 +173,7 @@ def test_files_that_are_scored_themselves_are_no_source_to_build(tmp_path):
         read_annotations(str(path))
 
 
+@pytest.mark.slow
 def test_real_files_are_read(real_data, tmp_path):
     read = {}
     for name, n in (("train", 48_061), ("valid", 8_977), ("test", 2_962)):

@@ -79,6 +79,7 @@ def test_there_is_a_folder_for_each_metric_and_no_other():
     assert folders == set(SCHEMES)
 
 
+@pytest.mark.slow
 def test_all_load_with_one_line_and_without_a_network(tmp_path):
     assert run(ONE_LINE_EACH, tmp_path, **OFFLINE).split() == list(SCHEMES)
 
@@ -233,6 +234,7 @@ def test_metrics_combine():
     assert set(both.evaluation_module_names) == {"wups", "vqa_accuracy"}
 
 
+@pytest.mark.slow
 def test_two_processes_score_the_rows_of_both(tmp_path):
     started = [
         subprocess.Popen(
@@ -252,6 +254,7 @@ def test_two_processes_score_the_rows_of_both(tmp_path):
     assert told[1][0].strip().splitlines()[-1] == "None"
 
 
+@pytest.mark.slow
 def test_a_folder_pushed_as_a_space_works_from_there_and_offline_from_the_cache(tmp_path):
     space = Repository("space", "benchmakers/mc_accuracy", private=False, sdk="gradio")
     folder = metric_folder("mc_accuracy")

@@ -15,7 +15,7 @@ from hf_vqa_mc.metrics.score import Scored, score_predictions
 from hf_vqa_mc.training.questions import read_splits
 from tests.sources.open_ended_files import gqa_json, tdiuc_json, write_gqa, write_json, write_tdiuc, write_vqa2_pairs
 
-pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")]
 WORDS = {"gqa": ["all", "balanced", "random_uniform"], "tdiuc": ["open", "tail"], "vqa2": ["pairs"]}
 
 

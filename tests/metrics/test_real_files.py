@@ -64,6 +64,7 @@ def test_scene_graphs_are_taken_for_the_images_that_are_asked_about(real_data):
     assert read_scene_graphs(path, annotations) == {image: everything[image] for image in some}
 
 
+@pytest.mark.slow
 def test_some_of_cocoqa_is_built_and_scored(real_cocoqa, tmp_path, monkeypatch):
     import datasets
 

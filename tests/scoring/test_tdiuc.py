@@ -26,12 +26,13 @@ def test_equals_looping_by_hand(rows, with_vocabulary, unknown_gold):
         assert result[name] == pytest.approx(expected[name], abs=1e-12), name
 
 
-def test_equals_looping_by_hand_over_tdiucs_answer_key(real_data):
+@pytest.mark.parametrize("count", [200, pytest.param(3_000, marks=pytest.mark.slow)])
+def test_equals_looping_by_hand_over_tdiucs_answer_key(real_data, count):
     with (real_data / "tdiuc" / "sample_answerkey.csv").open(encoding="utf-8", newline="") as file:
         answers = [row[0] for row in csv.reader(file)]
     draw = Random(0)
-    references = draw.choices([*answers[:200], "no such answer", "nor this"], k=3_000)
-    types = draw.choices(["absurd", "color", "counting", "sport_recognition"], [8, 4, 2, 1], k=3_000)
+    references = draw.choices([*answers[:200], "no such answer", "nor this"], k=count)
+    types = draw.choices(["absurd", "color", "counting", "sport_recognition"], [8, 4, 2, 1], k=count)
     predictions = [gold if gold in answers and draw.random() < 0.5 else draw.choice(answers) for gold in references]
     for unknown_gold in ("merge", "keep"):
         result = tdiuc_mpt(predictions, references, types, answer_vocabulary=answers, unknown_gold=unknown_gold)

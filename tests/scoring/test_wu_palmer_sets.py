@@ -62,6 +62,7 @@ def test_equals_malinowskis_measure_on_nltk(similarity, rows, thresholds):
         assert result[name] == pytest.approx(sum(expected) / len(expected), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_equals_malinowskis_measure_on_cocoqas_answers(similarity, real_cocoqa):
     answers = [answer for path in sorted(real_cocoqa.rglob("answers.txt")) for answer in path.read_text().split("\n")]
     draw = Random(0)

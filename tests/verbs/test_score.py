@@ -9,6 +9,7 @@ from datasets import Dataset, DatasetDict
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.sources import SOURCES
 from tests.metrics import files
 from tests.metrics.test_join import RIGHT
 
@@ -69,6 +70,30 @@ def test_a_dataset_in_memory_is_scored():
         found = vm.score({"a": 0, "b": "x"}, dataset).to_dict()
         assert found["results"]["mc_accuracy"]["accuracy"] == 0.5
         assert (found["dataset"], found["questions"]) == ("dataset", 2)
+
+
+def test_the_rows_of_open_ended_configs_are_scored_by_their_own_schemes():
+    tdiuc = {
+        "question_id": ["1", "2"],
+        "image_id": ["7", "8"],
+        "question": ["What color?", "How many?"],
+        "question_type": ["color", "counting"],
+        "answer": ["red", "2"],
+    }
+    record = files.gqa_records()["201"]
+    gqa = {
+        "question_id": ["201"],
+        "image_id": ["n1"],
+        "question": [record["question"]],
+        "answer": ["red"],
+        "is_balanced": [True],
+        **{name: [record[name]] for name in ("types", "groups", "semantic", "entailed")},
+    }
+    for rows, name, answers in ((tdiuc, "tdiuc_mpt", {"1": "red", "2": "3"}), (gqa, "gqa_score", {"201": "red"})):
+        columns = SOURCES[name.split("_")[0]].open_ended[0].schema.names
+        dataset = Dataset.from_dict({column: rows.get(column, [None] * len(answers)) for column in columns})
+        result = vm.score(answers, dataset).to_dict()["results"]
+        assert result[name]["accuracy"] == 1 / len(answers)
 
 
 def test_scores_are_a_table_with_one_row_each(tmp_path):
