@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from hf_vqa_mc.errors import MissingExtra as MissingExtra
     from hf_vqa_mc.metrics import load_metric as load_metric
     from hf_vqa_mc.verbs.audit import audit as audit
+    from hf_vqa_mc.verbs.build import build as build
     from hf_vqa_mc.verbs.export import export as export
+    from hf_vqa_mc.verbs.generate_complementary import generate_complementary as generate_complementary
     from hf_vqa_mc.verbs.generate_gqa import generate_gqa as generate_gqa
     from hf_vqa_mc.verbs.preview import preview as preview
     from hf_vqa_mc.verbs.remedy import remedy as remedy
@@ -29,7 +31,9 @@ _HOMES = {
     "VqaMc": "dataset.builder",
     "__version__": "version",
     "audit": "verbs.audit",
+    "build": "verbs.build",
     "export": "verbs.export",
+    "generate_complementary": "verbs.generate_complementary",
     "generate_gqa": "verbs.generate_gqa",
     "load_metric": "metrics",
     "preview": "verbs.preview",

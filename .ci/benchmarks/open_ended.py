@@ -105,10 +105,10 @@ def question(draw: Random, number: int) -> dict[str, Any]:
 
 def measured(folder: Path) -> list[float]:
     """Seconds, and the most memory that this process ever held, in GB."""
-    from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.verbs.build import build
 
     start = time.perf_counter()
-    build_dataset("gqa", data_dir=folder, output=folder / "vqa_mc", variants=["all"])
+    build("gqa", data_dir=folder, output=folder / "vqa_mc", variants=["all"])
     seconds = time.perf_counter() - start
     return [seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9]
 

@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.folder_card import folder_card
 from hf_vqa_mc.benchmarks.opening import JSON_TEXT, file_form, json_content
+from hf_vqa_mc.dataset.folder import check_output as check_folder_place
+from hf_vqa_mc.dataset.folder import written_beside
 from hf_vqa_mc.dataset.inventory import IMAGES, LAYOUT, WRITTEN_BY, configs_of, read_inventory, write_inventory
-from hf_vqa_mc.dataset.output_folder import check_output as check_folder_place
-from hf_vqa_mc.dataset.output_folder import written_beside
 from hf_vqa_mc.dataset.shards import GROUP_BYTES, SHARD_BYTES, readable_by_all
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.atomic_file import check_place, write_bytes

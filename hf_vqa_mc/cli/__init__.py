@@ -11,10 +11,8 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from hf_vqa_mc.cli.build import build
 from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.cli.features import features
-from hf_vqa_mc.cli.generate_complementary import generate_complementary
 from hf_vqa_mc.cli.generate_tdiuc import generate_tdiuc
 from hf_vqa_mc.cli.predict import predict
 from hf_vqa_mc.cli.push import push
@@ -126,7 +124,7 @@ def _one_line(
 
 
 verb(quickstart)
-verb(build)
+register("build")
 register("audit")
 register("remedy")
 register("preview")
@@ -138,6 +136,6 @@ verb(predict)
 verb(transfer)
 verb(push)
 verb(generate_tdiuc, generate, "tdiuc")
-verb(generate_complementary, generate, "complementary")
+register("generate_complementary", generate)
 register("generate_gqa", generate)
 app.add_typer(generate)

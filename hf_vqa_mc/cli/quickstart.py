@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from hf_vqa_mc.cli.build import RUNNING, next_steps
 from hf_vqa_mc.cli.quickstart_models import Results, how_to_read, model_steps, table_of, train_models
+from hf_vqa_mc.dataset.settings import RUNNING
+from hf_vqa_mc.verbs.build import BuildResult, next_steps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from pyarrow import Table
     from rich.table import Table as RichTable
 
-    from hf_vqa_mc.dataset.build import Build
     from hf_vqa_mc.decoys.settings import Settings, Ties
     from hf_vqa_mc.io.progress import Progress
 
@@ -68,19 +68,26 @@ def quickstart(
     The 48,248 questions and 5,000 images come with the package easy-vqa; no network is needed.
     It takes some minutes; typed again, it goes on with the features and models that it left beside the folder.
     """
-    from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.dataset.settings import BuildSettings
     from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.io.progress import steps_on_stderr
     from hf_vqa_mc.report.audit_folder import check_audit_folder
     from hf_vqa_mc.sources.easyvqa import package_folder
+    from hf_vqa_mc.verbs.build import run_build
 
     settings, package = Settings(seed=seed, ties=cast("Ties", ties)), package_folder()
     check_audit_folder(report_folder(output), "the report's folder", [output])
     results: Results = {}
     with steps_on_stderr() as progress:
-        built = build_dataset(
-            SOURCE, output=output, settings=settings, images=package, workers=workers, progress=progress
+        made = BuildSettings(
+            source=SOURCE,
+            output=output,
+            images=package,
+            ties=cast("Ties", ties),
+            seed=seed,
+            workers=workers,
         )
+        built = run_build(made, progress)
         loaded = load_back(built, progress)
         figures = measure(loaded, progress)
         report = audit_shown(built, progress)
@@ -94,7 +101,7 @@ def quickstart(
         show(built, figures, results, settings, report)
 
 
-def load_back(built: "Build", progress: "Progress") -> "dict[str, DatasetDict]":
+def load_back(built: BuildResult, progress: "Progress") -> "dict[str, DatasetDict]":
     """The configs with questions, read as users read them: ``load_dataset("vqa_mc", CONFIG)`` beside the folder."""
     from datasets import load_dataset
 
@@ -146,7 +153,7 @@ def _figures(train: "Table", test: "Table") -> Figures:
     }
 
 
-def audit_shown(built: "Build", progress: "Progress") -> Path:
+def audit_shown(built: BuildResult, progress: "Progress") -> Path:
     """The report of the audits of two configs: random decoys, and those that are harder to game.
 
     Some questions of the latter are put on the dataset's card.
@@ -177,7 +184,9 @@ def report_folder(output: Path) -> Path:
     return output.absolute().parent / AUDITS / f"{output.name}-{SOURCE}"
 
 
-def show(built: "Build", figures: Mapping[str, Figures], results: Results, settings: "Settings", report: Path) -> None:
+def show(
+    built: BuildResult, figures: Mapping[str, Figures], results: Results, settings: "Settings", report: Path
+) -> None:
     """What shortcuts and models reach, for people: tables, what they say, and what to type next."""
     from rich.console import Console
 

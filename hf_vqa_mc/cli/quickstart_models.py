@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pyarrow import Table as Rows
     from rich.table import Table
 
-    from hf_vqa_mc.dataset.build import Build
     from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.io.progress import Progress
     from hf_vqa_mc.training import Trained
+    from hf_vqa_mc.verbs.build import BuildResult
 
 MODELS = {"mlp-a": "MLP-A", "mlp-ia": "MLP-IA", "mlp-qa": "MLP-QA", "mlp-iqa": "MLP-IQA"}
 VARIANTS = {"easyvqa_iou": "IoU", "easyvqa_qou": "QoU", "easyvqa_iou_qou": "IoU+QoU"}
@@ -45,7 +45,7 @@ Results = dict[str, dict[str, Figures]]
 
 
 def train_models(
-    built: "Build",
+    built: "BuildResult",
     loaded: "Mapping[str, DatasetDict]",
     settings: "Settings",
     workers: int | None,

@@ -1,163 +1,234 @@
 """A whole build, from the publishers' files to the dataset folder."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.folder import write_folder
+from hf_vqa_mc.dataset.folder import check_output, write_folder
 from hf_vqa_mc.dataset.image_files import find_images
-from hf_vqa_mc.dataset.ingredients import GENERATED, PUBLISHED, Origins, check_names, gather, published_only
-from hf_vqa_mc.dataset.inventory import read_inventory
-from hf_vqa_mc.dataset.open_ended import all_there, sorted_out
-from hf_vqa_mc.dataset.output_folder import check_output
-from hf_vqa_mc.dataset.variants import build_variants
+from hf_vqa_mc.dataset.inventory import Inventory
+from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
+from hf_vqa_mc.dataset.variants import build_variants, needs_word_vectors, variants_of
+from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import subset
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images
-from hf_vqa_mc.sources.reading import open_source
-from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.reading import OpenedSource, open_source
+from hf_vqa_mc.sources.source import OpenEnded, Source
+from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.version import __version__
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Build:
-    """What a build made."""
+class Ingredients:
+    """What ``variants.build_variants`` takes."""
 
-    output: Path
-    """the dataset folder"""
-    source: str
-    configs: Mapping[str, Any]
-    """the source's configs, as in the folder's statistics.json"""
-    default: str
-    """the folder's default config"""
-    removed: tuple[str, ...]
-    """configs of the source that were there before and are no more"""
+    triplets: pa.Table
+    names: tuple[str, ...]
+    """the variants to make"""
+    vectors: WordVectors | None
+    settings: Settings
+    orig_made: Mapping[str, Any] | None = None
+    """statistics of ``orig`` decoys that were made"""
+
+    def made_with(self, decoys: str) -> dict[str, Any]:
+        """Settings and versions for the dataset card; nothing of this machine."""
+        vectors = self.vectors
+        return {
+            "version": __version__,
+            "decoys": decoys,
+            "triplets": self.triplets.num_rows,
+            "word_vectors": {"name": vectors.name, "sha256": vectors.sha256, "dim": vectors.dim} if vectors else None,
+            "settings": asdict(self.settings),
+            **({"orig_made": self.orig_made} if self.orig_made else {}),
+        }
 
 
-def build_dataset(
-    source: str,
-    *,
-    data_dir: str | Path | None = None,
-    output: str | Path = "vqa_mc",
-    variants: Sequence[str] | None = None,
-    word_vectors: str | None = None,
-    decoys: str = GENERATED,
-    orig: str = PUBLISHED,
-    plausible: str | Path | None = None,
-    settings: Settings | None = None,
-    images: str | Path | None = None,
-    embed_images: bool = False,
-    workers: int | None = None,
-    progress: Progress = lambda step, done, total: None,
-) -> Build:
-    """Build a source's variants and open-ended configs into a dataset folder, as ``vqa-mc build`` does.
+PUBLISHED_ONLY: dict[str, Any] = {
+    "version": __version__,
+    "decoys": None,
+    "triplets": 0,
+    "word_vectors": None,
+    "settings": {},
+}
+"""The same of a build of open-ended configs alone, which are the publisher's records as they are."""
+
+
+def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> Inventory:
+    """Build a source's variants and open-ended configs into a dataset folder.
 
     Args:
-        source: name of the source, such as ``visual7w``.
-        data_dir: the folder with the publisher's files as downloaded; fetched where none is given.
-        output: the folder to make or to add to; its name is what ``load_dataset`` is given.
-        variants: names such as ``iou_qou``, and of open-ended configs, such as ``balanced`` or ``gqa_balanced``; by
-            default all that the source can have with these files.
-        word_vectors: a vector file, a name of gensim-data, or ``corpus``; needed for QoU decoys.
-        decoys: ``generated``, or ``released`` for those that the authors of the paper released.
-        orig: whose decoys the variants with ``orig`` have: ``published``, or ``made`` as VQA's were.
-        plausible: with ``made``, a file of answers that people gave without the image.
-        settings: the method's parameters; by default the paper's.
-        images: the folder with the image files; adds the config ``<source>_images``.
-        embed_images: write each row's image into the row instead.
-        workers: threads; at most, and by default, one a core. The result does not depend on it.
-        progress: told (step, done, total).
+        settings: what is built.
+        output: the folder to make or to add to.
+        progress: called with (step, done, total).
+
+    Returns:
+        What the folder holds now, as in its ``statistics.json``.
 
     Raises:
         InputError: something given cannot be used; nothing was written.
         OSError: the output cannot be written (disk full, no permission); nothing was left behind.
     """
-    place, files = Path(output), None if images is None else Path(images)
-    folder = None if data_dir is None else Path(data_dir)
-    opened = open_source(SOURCES.find(source), folder)
-    named, chosen = sorted_out(opened.source, variants)
-    origins = Origins(decoys, orig, None if plausible is None else Path(plausible))
-    check_names(opened.source, named or None, origins)
-    check_folder_name(place.absolute().name)
-    check_output(place.absolute().resolve())
-    if embed_images and files is None:
-        raise InputError("--embed-images needs --images DIR, the folder with the image files")
-    if files is not None and not files.is_dir():
-        raise InputError(f"images {files}: no such folder")
-    use_threads(workers)
+    opened = open_source(SOURCES.find(settings.source), settings.data_dir)
+    source = opened.source
+    named, configs = _named(source, settings.variants)
+    check_source(source, settings)
+    _check_folder_name(output.absolute().name)
+    check_output(output.absolute().resolve())
+    _use_threads(settings.workers)
     with_choices = named is None or bool(named)
-    if chosen is None and opened.source.open_ended:
-        with_choices, chosen = all_there(opened.source, opened.files)
-    readings = [Reading(config, opened.files) for config in chosen or ()]
-    if embed_images and readings:
+    if configs is None and source.open_ended:
+        configs = [config for config in source.open_ended if config.splits(opened.files, {})]
+        with_choices = not configs or source.has_triplets(opened.files)
+    readings = [Reading(config, opened.files) for config in configs or ()]
+    if settings.embed_images and readings:
         raise InputError(
             f"--embed-images: {readings[0].config.name} holds no images; leave it out (--variants iou_qou), or leave "
             "out --embed-images and add images with hf_vqa_mc.with_images"
         )
-    made = None
-    if with_choices:
-        made = gather(opened, named, word_vectors, origins, settings or Settings(), progress)
+    made = gather(opened, named, settings, progress) if with_choices else None
     found = None
-    if files is not None:
-        asked = [made.triplets.select(["image_id", "image_file"])] if made else []
-        asked += [distinct_images(reading.config, opened.files) for reading in readings]
-        found = find_images(pa.concat_tables(asked), files, progress)
-    before = read_inventory(place) or {"sources": {}}
-    inventory = write_folder(
-        place,
-        source,
+    if settings.images is not None:
+        wanted = [made.triplets.select(["image_id", "image_file"])] if made else []
+        wanted += [distinct_images(reading.config, opened.files) for reading in readings]
+        found = find_images(pa.concat_tables(wanted), settings.images, progress)
+    return write_folder(
+        output,
+        source.name,
         build_variants(made.triplets, made.names, made.vectors, made.settings, progress) if made else (),
-        about=about_source(opened.source),
-        made_with=made.made_with(__version__, decoys) if made else published_only(__version__),
+        about=about_source(source),
+        made_with=made.made_with(settings.decoys) if made else PUBLISHED_ONLY,
         open_ended=readings,
         images=found,
-        embed_images=embed_images,
+        embed_images=settings.embed_images,
         progress=progress,
     )
-    configs = inventory["sources"][source]["configs"]
-    gone = before["sources"].get(source, {"configs": {}})["configs"].keys() - configs.keys()
-    return Build(place.absolute(), source, configs, inventory["default"], tuple(sorted(gone)))
 
 
 def about_source(source: Source) -> dict[str, str]:
-    """What a dataset card says of a source."""
-    return {
-        key: getattr(source, key) for key in ("title", "description", "homepage", "licence", "citation", "image_hint")
-    }
+    """The fields of a source for the dataset card."""
+    names = ("title", "description", "homepage", "licence", "citation", "image_hint")
+    return {name: getattr(source, name) for name in names}
 
 
-def check_folder_name(name: str) -> None:
-    """Nothing, if ``load_dataset`` takes a name for a folder's.
+def check_source(source: Source, settings: DecoySettings) -> None:
+    """Raise InputError unless the source can have decoys of this origin."""
+    if settings.decoys == "released" and not source.has_released_decoys:
+        raise InputError(f"{source.name}: the authors released no decoys for it; leave --decoys at generated")
+
+
+def gather(
+    opened: OpenedSource, variants: Sequence[str] | None, settings: DecoySettings, progress: Progress
+) -> Ingredients:
+    """Read what a build needs.
+
+    Args:
+        opened: the source and its files.
+        variants: names of multiple-choice variants; None for all that the source can have.
+        settings: where decoys come from, and how they are made.
+        progress: called with (step, done, total).
 
     Raises:
-        InputError: it is one of those that stand for something else everywhere, such as ``csv``.
+        InputError: files that cannot be used, a variant that the source cannot have, or no word vectors named where
+            they are needed.
     """
+    source, method = opened.source, subset(settings, Settings)
+    wanted = settings.word_vectors or source.default_word_vectors
+    chosen = [VARIANTS[name] for name in VARIANTS if variants is None or name in variants]
+    similar = settings.decoys == "generated" and needs_word_vectors(chosen)
+    if similar and wanted is None:
+        alone = [
+            f"; or build open-ended configs alone, which need none (--variants {c.word})" for c in source.open_ended
+        ]
+        raise InputError(
+            f"{source.name}: QoU decoys need word vectors; name them (--word-vectors, or word_vectors= in Python): a "
+            "word2vec, GloVe or .kv file, a name of gensim-data (the paper's: word2vec-google-news-300), or "
+            f"{CORPUS!r} to train them on the dataset's own text{alone}"
+        )
+    vectors = None
+    if similar and wanted is not None and wanted != CORPUS:  # first, since a wrong path is then reported at once
+        progress("reading word vectors", 0, 1)
+        vectors = load_word_vectors(wanted)
+        progress("reading word vectors", 1, 1)
+    progress("reading questions", 0, 1)
+    given = read_plausible(settings.plausible) if settings.plausible else None
+    triplets = opened.triplets(released_decoys=settings.decoys == "released")
+    progress("reading questions", 1, 1)
+    orig_made = None
+    if settings.orig == "made":
+        triplets, orig_made = vqa_candidates(
+            triplets, plausible=given, pool=method.pool, seed=method.seed, progress=progress
+        )
+        method = replace(method, fallback_orig=False)  # so that other variants are as without them
+    taken = {config.name for config in source.open_ended}
+    possible = [name for name in variants_of(triplets) if f"{source.name}_{name}" not in taken]
+    for name in variants or ():
+        if name not in possible:
+            raise InputError(f"{source.name} cannot have the variant {name!r} (it can have: {', '.join(possible)})")
+    if similar and wanted == CORPUS:
+        progress("training word vectors", 0, 1)
+        vectors = load_word_vectors(CORPUS, partial(sentences, triplets), method.seed)
+        progress("training word vectors", 1, 1)
+    return Ingredients(triplets, tuple(variants or possible), vectors, method, orig_made)
+
+
+def sentences(triplets: pa.Table) -> Iterator[list[str]]:
+    """The dataset's own text: each question with its answer."""
+    texts = zip(triplets["question"].to_pylist(), triplets["target"].to_pylist(), strict=True)
+    return ([*words(question), *words(target)] for question, target in texts)
+
+
+def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:
+    """The variants and open-ended configs of these names; None and None for all that the source can have.
+
+    Names are of variants (``iou_qou``), open-ended configs (``balanced``) or whole configs (``gqa_balanced``).
+    """
+    if names is None:
+        return None, None
+    configs = {config.name: config for config in source.open_ended}
+    words = {config.word: config for config in configs.values()}
+    if not names:
+        raise InputError(f"no variants named; known: {', '.join(sorted({*VARIANTS, *words}))}")
+    variants: list[str] = []
+    chosen: list[OpenEnded] = []
+    for name in names:
+        short = name.removeprefix(f"{source.name}_")
+        config = configs.get(name) or words.get(short)
+        if config is None and short not in VARIANTS:
+            raise unknown_name("variant", name, {*VARIANTS, *words})
+        if config in chosen or (config is None and short in variants):
+            raise InputError(f"variant {name!r} is named twice")
+        if config:
+            chosen.append(config)
+        else:
+            variants.append(short)
+    return variants, chosen
+
+
+def _check_folder_name(name: str) -> None:
+    """Raise InputError if ``load_dataset`` takes the name for something else, such as ``csv``."""
     from datasets import packaged_modules
 
     taken = getattr(packaged_modules, "_PACKAGED_DATASETS_MODULES", {}).keys() - {"vqa_mc"}  # ours, once registered
     if name in taken:
         raise InputError(
-            f"output {name}: load_dataset({name!r}, ...) would not look for a folder; name it vqa_mc, say"
+            f"output {name}: load_dataset({name!r}, ...) would not look for a folder; name it vqa_mc, for example"
         )
 
 
-def use_threads(workers: int | None) -> None:
-    """Let the kernels run on so many threads, at most one a core.
+def _use_threads(workers: int | None) -> None:
+    """Let the kernels run on so many threads, at most one per core."""
+    if workers is not None:
+        import numba
 
-    Raises:
-        InputError: fewer than one.
-    """
-    if workers is None:
-        return
-    if workers < 1:
-        raise InputError(f"--workers {workers}: expected 1 or more")
-    import numba
-
-    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined,unused-ignore]
-    numba.set_num_threads(min(workers, most))
+        most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined,unused-ignore]
+        numba.set_num_threads(min(workers, most))

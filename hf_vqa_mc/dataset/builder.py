@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, make_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,15 @@ import datasets
 import datasets.exceptions
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.build import about_source
+from hf_vqa_mc.dataset.build import Ingredients, about_source, check_source, gather
 from hf_vqa_mc.dataset.features import features_of, multiple_choice_features
 from hf_vqa_mc.dataset.fingerprint import code_state, fingerprint, input_state, vectors_state
-from hf_vqa_mc.dataset.ingredients import GENERATED, Ingredients, Origins, Progress, check_names, gather
+from hf_vqa_mc.dataset.settings import DecoySettings
 from hf_vqa_mc.dataset.variants import build_variants, needs_published
 from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import default_of, subset
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.open_ended import Reading
@@ -28,52 +29,44 @@ ROWS_PER_TABLE = 10_000
 
 
 @dataclass
-class VqaMcConfig(datasets.BuilderConfig):  # type: ignore[misc]
-    """Which rows to build: a source, a variant, and the method's parameters as in ``variants.Settings``."""
+class _Config(datasets.BuilderConfig):  # type: ignore[misc]
+    """Which rows to build: a source and a variant; `VqaMcConfig` has the fields of `DecoySettings` as well."""
 
     source: str = ""
     variant: str = ""
-    word_vectors: str | None = None
-    """a vector file, a name of gensim-data, or ``corpus``; needed for QoU decoys"""
-    decoys: str = GENERATED
-    decoys_per_set: int = Settings.decoys_per_set
-    n_similar: int = Settings.n_similar
-    n_random: int = Settings.n_random
-    wup_threshold: float = Settings.wup_threshold
-    wup_boundary: str = Settings.wup_boundary
-    pool: str = Settings.pool
-    combine: str = Settings.combine
-    ties: str = Settings.ties
-    fallback_orig: bool = Settings.fallback_orig
-    filter_fallback: bool = Settings.filter_fallback
-    seed: int = Settings.seed
 
     @property
     def declaration(self) -> Source:
         """The source."""
         return SOURCES.find(self.source)
 
-    def settings(self) -> Settings:
-        """The method's parameters."""
-        return Settings(**{field.name: getattr(self, field.name) for field in fields(Settings)})
+    def settings(self) -> DecoySettings:
+        """Where decoys come from, and how they are made."""
+        return subset(self, DecoySettings)
 
     def create_config_id(self, config_kwargs: dict[str, Any], custom_features: datasets.Features | None = None) -> str:
         """The name of the cache folder: with all that the rows depend on, files' content and our code included."""
         source = self.declaration
         vectors = self.word_vectors or source.default_word_vectors
-        state = fingerprint(
-            {
-                "decoys": self.decoys,
-                "settings": asdict(self.settings()),
-                "vectors": vectors_state(vectors) if vectors else None,
-                "input": input_state(source, None if self.data_dir is None else Path(self.data_dir)),
-                "code": code_state(),
-            }
-        )
-        return f"{super().create_config_id({}, custom_features)}-{state}"
+        parts = {
+            "settings": asdict(self.settings()),
+            "vectors": vectors_state(vectors) if vectors else None,
+            "plausible": vectors_state(str(self.plausible)) if self.plausible else None,
+            "input": input_state(source, None if self.data_dir is None else Path(self.data_dir)),
+            "code": code_state(),
+        }
+        return f"{super().create_config_id({}, custom_features)}-{fingerprint(parts)}"
 
 
-def _configs() -> dict[str, VqaMcConfig]:
+VqaMcConfig = make_dataclass(
+    "VqaMcConfig",
+    [(one.name, one.type, default_of(one)) for one in fields(DecoySettings)],
+    bases=(_Config,),
+    namespace={"__module__": __name__, "__doc__": _Config.__doc__},
+)
+
+
+def _configs() -> dict[str, _Config]:
     """All configs of all sources by name."""
     variants = [
         VqaMcConfig(
@@ -170,12 +163,10 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         return open_source(self.config.declaration, folder, _downloads(dl_manager))
 
     def _gather(self, dl_manager: Any, progress: Progress) -> Ingredients:  # noqa: ANN401
-        config = self.config
-        origins = Origins(config.decoys)
+        settings = self.config.settings()
         with self._in_plain_words():
-            check_names(config.declaration, [config.variant], origins)
-            opened = self._opened(dl_manager)
-            return gather(opened, [config.variant], config.word_vectors, origins, config.settings(), progress)
+            check_source(self.config.declaration, settings)
+            return gather(self._opened(dl_manager), [self.config.variant], settings, progress)
 
     @contextmanager
     def _in_plain_words(self) -> Iterator[None]:

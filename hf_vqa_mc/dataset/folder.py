@@ -1,12 +1,14 @@
 """The artefact: a folder that ``load_dataset`` reads from the disk and that goes to the Hub as it is."""
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.card import write_card
+from hf_vqa_mc.dataset.card import CARD, write_card
 from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
 from hf_vqa_mc.dataset.image_files import ImageFiles
 from hf_vqa_mc.dataset.inventory import (
@@ -20,14 +22,17 @@ from hf_vqa_mc.dataset.inventory import (
     write_inventory,
 )
 from hf_vqa_mc.dataset.open_ended import write_open_ended
-from hf_vqa_mc.dataset.output_folder import written_beside
 from hf_vqa_mc.dataset.shards import WrittenSplit, write_split
 from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP
-from hf_vqa_mc.io.atomic_folder import carry_over
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io import atomic_folder
+from hf_vqa_mc.io.atomic_folder import FolderKind, Place, carry_over
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.open_ended import Reading
 
-Progress = Callable[[str, int, int], None]
+BUILT = FolderKind("vqa-mc build", INVENTORY, lambda folder: read_inventory(folder) is not None)
+"""What ``vqa-mc build`` and ``vqa-mc remedy`` write, and the only folders that they replace."""
 
 
 class BuiltVariant(Protocol):
@@ -56,7 +61,7 @@ def write_folder(
     open_ended: Iterable[Reading] = (),
     images: ImageFiles | None = None,
     embed_images: bool = False,
-    progress: Progress = lambda step, done, total: None,
+    progress: Progress = silent,
 ) -> Inventory:
     """Write a source's configs into the dataset folder, all of them or nothing.
 
@@ -81,16 +86,61 @@ def write_folder(
         InputError: the output is not a folder of ours, and is left alone; or an open-ended config cannot be read.
         OSError: it cannot be written (disk full, no permission); nothing is left behind.
     """
-    with written_beside(output) as place:
+
+    def fill(tree: Path) -> dict[str, Any]:
         configs = {}
         for variant in variants:
             name = f"{source}_{variant.name}"
-            configs[name] = _write_variant(place.tree, name, variant, images if embed_images else None, progress)
+            configs[name] = _write_variant(tree, name, variant, images if embed_images else None, progress)
         for reading in open_ended:
-            configs[reading.config.name] = write_open_ended(place.tree, reading, progress)
+            configs[reading.config.name] = write_open_ended(tree, reading, progress)
         if images and not embed_images:
-            configs[f"{source}_{IMAGES}"] = _write_images(place.tree, f"{source}_{IMAGES}", images, progress)
-        entry = {"about": dict(about), "made_with": dict(made_with), "configs": configs}
+            configs[f"{source}_{IMAGES}"] = _write_images(tree, f"{source}_{IMAGES}", images, progress)
+        return {"about": dict(about), "made_with": dict(made_with), "configs": configs}
+
+    return _publish_source(output, source, fill)
+
+
+def copy_source(folder: Path, source: str, output: Path) -> Inventory:
+    """Copy a source's configs from one dataset folder into another, as if it were built there."""
+    inventory = read_inventory(folder)
+    if inventory is None or source not in inventory["sources"]:
+        raise InputError(f"{folder}: vqa-mc build did not write this folder, or it does not hold {source}")
+    entry: dict[str, Any] = inventory["sources"][source]
+
+    def fill(tree: Path) -> dict[str, Any]:
+        for name in entry["configs"]:
+            shutil.copytree(folder / name, tree / name)
+        return entry
+
+    return _publish_source(output, source, fill)
+
+
+def check_output(output: Path) -> None:
+    """Raise InputError unless nothing is there yet (in an existing folder), an empty folder, or one of ours."""
+    atomic_folder.check_output(output, BUILT)
+
+
+def written_beside(output: Path) -> AbstractContextManager[Place]:
+    """A hidden folder in which to write a new tree for ``output``; what is not published by the end is removed.
+
+    Raises:
+        InputError: as ``check_output``.
+        OSError: the disk is full or not writable; the output is as it was.
+    """
+    return atomic_folder.written_beside(output, BUILT)
+
+
+def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, Any]]) -> Inventory:
+    """Write a source's configs into a new tree; replace the output by it, with what it keeps of the old one.
+
+    Args:
+        output: the dataset folder.
+        source: its name.
+        fill: writes the configs into a folder; gives the source's entry in the inventory.
+    """
+    with written_beside(output) as place:
+        entry = fill(place.tree)
         inventory: Inventory = {}
 
         def complete(old: Path | None) -> None:
@@ -100,7 +150,7 @@ def write_folder(
                 gone = before["sources"].get(source, {"configs": {}})["configs"].keys()
                 kept = inventory["sources"][source]["configs"].keys()
                 outdated = {PREVIEW} if pictured(before) and not pictured(inventory) else set()
-                carry_over(old, place.tree, leave_out={"README.md", INVENTORY, *outdated, *(gone - kept)})
+                carry_over(old, place.tree, leave_out={CARD, INVENTORY, *outdated, *(gone - kept)})
             write_inventory(place.tree, inventory)
             write_card(place.tree, inventory)
 

@@ -1,7 +1,7 @@
 """Open-ended configs: which a build makes, and their files and entries in the folder, written as they are read."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,53 +9,8 @@ import pyarrow as pa
 
 from hf_vqa_mc.dataset.features import features_of
 from hf_vqa_mc.dataset.shards import WrittenSplit, write_stream
-from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.sources.files import Files
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.sources.open_ended import Reading
-from hf_vqa_mc.sources.source import OpenEnded, Source
-
-Progress = Callable[[str, int, int], None]
-
-COUNTING = "writing {}"
-
-
-def sorted_out(source: Source, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:
-    """What is asked for: variants and open-ended configs; None and None for all that the source can have.
-
-    Args:
-        source: which is asked for.
-        names: of variants (``iou_qou``) and of open-ended configs (``balanced``), or whole configs (``gqa_balanced``).
-
-    Raises:
-        InputError: naming the first that is unknown, and the nearest that is not; or one that is named twice.
-    """
-    configs = {config.name: config for config in source.open_ended}
-    words = {config.word: config for config in configs.values()}
-    if names is None:
-        return None, None
-    if not names:
-        raise InputError(f"no variants named; known: {', '.join(sorted({*VARIANTS, *words}))}")
-    variants: list[str] = []
-    chosen: list[OpenEnded] = []
-    for name in names:
-        short = name.removeprefix(f"{source.name}_")
-        config = configs.get(name) or words.get(short)
-        if config is None and short not in VARIANTS:
-            raise unknown_name("variant", name, sorted({*VARIANTS, *words}))
-        if config in chosen or (config is None and short in variants):
-            raise InputError(f"variant {name!r} is named twice")
-        if config:
-            chosen.append(config)
-        else:
-            variants.append(short)
-    return variants, chosen
-
-
-def all_there(source: Source, files: Files) -> tuple[bool, list[OpenEnded]]:
-    """Whether the files hold multiple-choice questions, and the open-ended configs that they hold."""
-    found = [config for config in source.open_ended if config.splits(files, {})]
-    return not found or source.has_triplets(files), found
 
 
 def write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[str, Any]:
@@ -69,7 +24,7 @@ def write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[s
     """
     config = reading.config
     features = features_of(config.schema)
-    step, done = COUNTING.format(config.name), 0
+    step, done = f"writing {config.name}", 0
     expected = sum(config.expected_counts.values())
 
     def wrote(rows: int) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from hf_vqa_mc.benchmarks import Benchmark
+from hf_vqa_mc.dataset.build import sentences
 from hf_vqa_mc.dataset.decoy_sets import make_sets
-from hf_vqa_mc.dataset.ingredients import sentences
 from hf_vqa_mc.dataset.rows import Arrangement, Choices
 from hf_vqa_mc.dataset.variants import needs_word_vectors
 from hf_vqa_mc.decoys import VARIANTS, Variant

@@ -3,5 +3,5 @@
 ``hf_vqa_mc.<name>`` is the function ``<name>`` of the module ``verbs.<name>``.
 """
 
-VERBS = ("audit", "remedy", "preview", "export", "score", "generate_gqa")
+VERBS = ("build", "audit", "remedy", "preview", "export", "score", "generate_complementary", "generate_gqa")
 """In the order of ``vqa-mc -h``."""

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc.cli
 from hf_vqa_mc.cli import app, main
-from hf_vqa_mc.cli.build import next_steps
 from hf_vqa_mc.errors import CountMismatch, MissingExtra
 from hf_vqa_mc.sources import SOURCES
+from hf_vqa_mc.verbs.build import next_steps
 from tests.dataset import raw_files
 from tests.sources.open_ended_files import write_gqa
 
@@ -84,7 +84,7 @@ def test_it_tells_what_was_built_and_what_to_type_next(build, tmp_path):
     assert code == 0, err
     assert "cocoqa_iou_qou" in out
     assert "chance" in out
-    assert f"Everything lies in {tmp_path}/vqa_mc" in out
+    assert f"Everything is in {tmp_path}/vqa_mc" in out
     assert f"cd {tmp_path}" in out
     assert 'load_dataset("vqa_mc", "cocoqa_iou_qou")' in out
     assert "From elsewhere it asks the Hugging Face Hub" in out
@@ -114,7 +114,7 @@ def test_configs_that_are_gone_are_told(build):
     build("--variants", "iou,random_uniform")
     code, out, _ = build("--variants", "iou")
     assert code == 0
-    assert "No longer there, as this build did not make them: cocoqa_random_uniform" in out
+    assert "Removed, since this build did not make them: cocoqa_random_uniform" in out
 
 
 def test_open_ended_configs_alone_are_told_without_choices(vqa_mc, tmp_path):
@@ -181,7 +181,7 @@ def test_each_ending_has_its_exit_code_and_line(build, monkeypatch, error, code,
     def failing(*_, **__):
         raise error
 
-    monkeypatch.setattr("hf_vqa_mc.dataset.build.build_dataset", failing)
+    monkeypatch.setattr("hf_vqa_mc.dataset.build.build_folder", failing)
     ended, out, err = build()
     assert (ended, out) == (code, "")
     assert err == f"vqa-mc: {message}\n"
@@ -234,18 +234,6 @@ def test_help_names_every_source_and_has_an_example():
     done = CliRunner().invoke(app, ["-h"], env={"COLUMNS": "200"})
     assert "build" in done.output
     assert "Example: vqa-mc build" in done.output
-
-
-def test_every_parameter_of_the_method_has_its_default_in_the_help():
-    import inspect
-    from dataclasses import fields
-
-    from hf_vqa_mc.cli.build import build as command
-    from hf_vqa_mc.decoys.settings import Settings
-
-    parameters = inspect.signature(command).parameters
-    for field in fields(Settings):
-        assert parameters[field.name].default == field.default
 
 
 def test_next_steps_name_the_folder_from_which_it_is_found(tmp_path):

@@ -39,11 +39,11 @@ def question_file(tmp_path):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A folder of vqa-mc build with random decoys of COCO-QA."""
-    from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.verbs.build import build
 
     folder = tmp_path_factory.mktemp("built")
     raw_files.cocoqa(folder / "cocoqa")
-    build_dataset("cocoqa", data_dir=folder / "cocoqa", output=folder / "vqa_mc", variants=["iou", "random_uniform"])
+    build("cocoqa", data_dir=folder / "cocoqa", output=folder / "vqa_mc", variants=["iou", "random_uniform"])
     return folder / "vqa_mc"
 
 

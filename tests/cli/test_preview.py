@@ -17,15 +17,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A folder vqa_mc, built of COCO-QA."""
-    from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.verbs.build import build
 
     folder = tmp_path_factory.mktemp("built")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         raw_files.cocoqa(folder / "cocoqa")
-        build_dataset(
-            "cocoqa", data_dir=folder / "cocoqa", output=folder / "vqa_mc", variants=["iou", "random_uniform"]
-        )
+        build("cocoqa", data_dir=folder / "cocoqa", output=folder / "vqa_mc", variants=["iou", "random_uniform"])
     return folder / "vqa_mc"
 
 

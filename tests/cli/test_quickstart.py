@@ -115,7 +115,7 @@ def test_on_the_real_easy_vqa_it_ends_with_the_table_and_asks_no_network(tmp_pat
     assert read["easyvqa_qou"] < read["easyvqa_iou"] - 40
     assert read["easyvqa_iou_qou"] <= read["easyvqa_qou"] + 5
 
-    assert f"Everything lies in {here}/vqa_mc" in done.stdout
+    assert f"Everything is in {here}/vqa_mc" in done.stdout
     assert "From elsewhere it asks the Hugging Face Hub" in done.stdout
     assert "vqa-mc build cocoqa" in done.stdout
     steps = typed(done.stdout)
@@ -157,9 +157,9 @@ def test_a_second_run_tells_of_the_new_rows(quickstart):
 
 
 def test_another_source_in_the_folder_stays(quickstart, tmp_path):
-    from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.verbs.build import build
 
-    build_dataset("cocoqa", data_dir=raw_files.cocoqa(tmp_path / "cocoqa"), output="vqa_mc", variants=["iou"])
+    build("cocoqa", data_dir=raw_files.cocoqa(tmp_path / "cocoqa"), output="vqa_mc", variants=["iou"])
     code, out, err = quickstart("--no-train")
     assert code == 0, err
     assert {path.name for path in Path("vqa_mc").iterdir()} > {"cocoqa_iou", "easyvqa_iou_qou", "easyvqa_images"}

@@ -30,17 +30,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A folder with vqa_mc, built of COCO-QA and VQA."""
-    from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.verbs.build import build
 
     folder = tmp_path_factory.mktemp("built")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         raw_files.cocoqa(folder / "cocoqa")
         fixtures.write_vqa(folder / "vqa")
-        build_dataset(
-            "cocoqa", data_dir=folder / "cocoqa", output=folder / "vqa_mc", variants=["iou", "random_uniform"]
-        )
-        build_dataset("vqa", data_dir=folder / "vqa", output=folder / "vqa_mc", variants=["orig"])
+        build("cocoqa", data_dir=folder / "cocoqa", output=folder / "vqa_mc", variants=["iou", "random_uniform"])
+        build("vqa", data_dir=folder / "vqa", output=folder / "vqa_mc", variants=["orig"])
     return folder
 
 

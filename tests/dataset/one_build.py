@@ -6,11 +6,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.dataset import folder
-from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.image_files import find_images
-from hf_vqa_mc.decoys.settings import Settings
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 from tests.killed import PUBLISHING, die_after, die_publishing, started
 
@@ -40,8 +39,8 @@ def write(parent: Connection, output: Path, source: str, seed: int, point: str) 
 def build(parent: Connection, output: Path, raw_files: Path, vectors: Path, seed: int) -> None:
     warnings.simplefilter("ignore")
     parent.send("ready")
-    settings = Settings(seed=seed)
-    build_dataset("cocoqa", data_dir=raw_files, output=output, word_vectors=str(vectors), settings=settings)
+
+    vm.build("cocoqa", data_dir=raw_files, output=output, word_vectors=str(vectors), seed=seed)
 
 
 def die_at(point: str) -> None:

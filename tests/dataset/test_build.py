@@ -7,11 +7,12 @@ import pyarrow.compute as pc
 import pytest
 from datasets import load_dataset
 
-from hf_vqa_mc.dataset.build import build_dataset, use_threads
+import hf_vqa_mc as vm
+from hf_vqa_mc.dataset.build import _use_threads, build_folder
 from hf_vqa_mc.dataset.image_column import with_images
 from hf_vqa_mc.dataset.inventory import read_inventory
+from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.reading import read_triplets
 from tests.dataset.fixtures import draw_images, tree_bytes
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch"
 def build(tmp_path, cocoqa_files, glove_file):
     def build(**options):
         options = {"data_dir": cocoqa_files, "output": tmp_path / "vqa_mc", "word_vectors": str(glove_file), **options}
-        return build_dataset(options.pop("source", "cocoqa"), **options)
+        return vm.build(options.pop("source", "cocoqa"), **options)
 
     return build
 
@@ -47,9 +48,7 @@ def test_every_variant_that_the_source_can_have_is_built(build, tmp_path, cocoqa
 
 
 def test_the_card_tells_with_what_it_was_made(build, glove_file):
-    made = read_inventory(build(variants=["iou_qou"], settings=Settings(seed=7)).output)["sources"]["cocoqa"][
-        "made_with"
-    ]
+    made = read_inventory(build(variants=["iou_qou"], seed=7).output)["sources"]["cocoqa"]["made_with"]
     assert made["settings"]["seed"] == 7
     assert made["word_vectors"]["name"] == "glove.txt"
     assert len(made["word_vectors"]["sha256"]) == 64
@@ -74,7 +73,7 @@ def test_same_input_same_bytes_from_anywhere_with_any_number_of_threads(build, t
 def test_another_seed_makes_other_rows(build, tmp_path):
     first = build(variants=["iou"])
     rows = read_inventory(first.output)["sources"]["cocoqa"]["configs"]["cocoqa_iou"]["files"]
-    second = build(variants=["iou"], settings=Settings(seed=1))
+    second = build(variants=["iou"], seed=1)
     assert read_inventory(second.output)["sources"]["cocoqa"]["configs"]["cocoqa_iou"]["files"] != rows
 
 
@@ -103,7 +102,7 @@ WRONG = {
     ),
     "a variant twice": ({"variants": ["iou", "iou"]}, r"variant 'iou' is named twice"),
     "no variant": ({"variants": []}, r"no variants named; known: "),
-    "decoys": ({"decoys": "relased"}, r"unknown kind of decoys 'relased': did you mean 'released'\?"),
+    "decoys": ({"decoys": "relased"}, r"unknown decoys 'relased': did you mean 'released'\?"),
     "released decoys": ({"decoys": "released"}, r"cocoqa: the authors released no decoys for it"),
     "no vectors": ({"word_vectors": None}, r"cocoqa: QoU decoys need word vectors; name them"),
     "vectors": (
@@ -163,7 +162,7 @@ def test_a_source_with_word_vectors_and_images_of_its_own_needs_neither(tmp_path
     raw = tmp_path / "easyvqa"
     fixtures.write_easyvqa(raw)
     pictures = draw_images(tmp_path / "pictures", read_triplets("easyvqa", raw))
-    built = build_dataset("easyvqa", data_dir=raw, output=tmp_path / "vqa_mc", images=pictures)
+    built = vm.build("easyvqa", data_dir=raw, output=tmp_path / "vqa_mc", images=pictures)
     inventory = read_inventory(built.output)["sources"]["easyvqa"]
     assert inventory["made_with"]["word_vectors"]["name"] == "corpus"
     rows = load_dataset(str(built.output), "easyvqa_iou_qou", split="test", cache_dir=str(tmp_path / "cache"))
@@ -174,7 +173,7 @@ def test_a_source_with_word_vectors_and_images_of_its_own_needs_neither(tmp_path
 def test_real_coco_qa_becomes_the_dataset_of_the_paper(real_cocoqa, real_glove, tmp_path):
     names = ["iou", "qou", "iou_qou"]
     output = tmp_path / "vqa_mc"
-    built = build_dataset("cocoqa", data_dir=real_cocoqa, output=output, word_vectors=str(real_glove), variants=names)
+    built = vm.build("cocoqa", data_dir=real_cocoqa, output=output, word_vectors=str(real_glove), variants=names)
     ds = load_dataset(str(output), "cocoqa_iou_qou", cache_dir=str(tmp_path / "cache"))
     assert {split: rows.num_rows for split, rows in ds.items()} == {"train": 78_736, "test": 38_948}
     for split, rows in ds.items():
@@ -187,9 +186,10 @@ def test_real_coco_qa_becomes_the_dataset_of_the_paper(real_cocoqa, real_glove, 
         assert 100 * prior["accuracy"] == pytest.approx(percent, abs=2)
 
 
-def test_progress_names_the_steps(build):
+def test_progress_names_the_steps(cocoqa_files, glove_file, tmp_path):
     steps = []
-    build(variants=["qou"], progress=lambda step, done, total: steps.append(step))
+    settings = BuildSettings("cocoqa", data_dir=cocoqa_files, word_vectors=str(glove_file), variants=["qou"])
+    build_folder(settings, tmp_path / "vqa_mc", lambda step, done, total: steps.append(step))
     order = list(dict.fromkeys(steps))
     assert order[:2] == ["reading word vectors", "reading questions"]
     assert order[-1] == "writing cocoqa_qou"
@@ -198,9 +198,9 @@ def test_progress_names_the_steps(build):
 def test_threads_are_set_as_asked(monkeypatch):
     before = numba.get_num_threads()
     try:
-        use_threads(1)
+        _use_threads(1)
         assert numba.get_num_threads() == 1
-        use_threads(None)
+        _use_threads(None)
         assert numba.get_num_threads() == 1
     finally:
         numba.set_num_threads(before)

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from hf_vqa_mc.dataset.build import build_dataset
+import hf_vqa_mc as vm
 from hf_vqa_mc.dataset.card_picture import put_picture
 from hf_vqa_mc.errors import InputError
 from tests.dataset import raw_files
@@ -27,7 +27,7 @@ def build(place, source):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         variants = ["iou"] if source == "cocoqa" else ["orig"]
-        build_dataset(source, data_dir=place / source, output=place / "vqa_mc", variants=variants)
+        vm.build(source, data_dir=place / source, output=place / "vqa_mc", variants=variants)
 
 
 def test_the_card_shows_the_picture_and_the_rows_stay_as_they_are(folder, tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from datasets import load_dataset
 
-from hf_vqa_mc.dataset.build import build_dataset
+from hf_vqa_mc.verbs.build import build
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,7 +46,7 @@ def test_the_script_gives_the_rows_of_the_folder(run, tmp_path, cocoqa_files, gl
     vectors = str(glove_file)
     found = run(tmp_path, data_dir=str(cocoqa_files), word_vectors=vectors, trust_remote_code=True)
     output = tmp_path / "folder"
-    build_dataset("cocoqa", data_dir=cocoqa_files, output=output, variants=["iou_qou"], word_vectors=vectors)
+    build("cocoqa", data_dir=cocoqa_files, output=output, variants=["iou_qou"], word_vectors=vectors)
     expected = load_dataset(str(output), "cocoqa_iou_qou", cache_dir=str(tmp_path / "cache"))["test"]
     assert found["rows"] == expected.to_list()
     assert found["kinds"] == expected.features["choice_kinds"].feature.names
@@ -55,6 +55,6 @@ def test_the_script_gives_the_rows_of_the_folder(run, tmp_path, cocoqa_files, gl
 @pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 def test_datasets_3_reads_the_built_folder_itself(run, tmp_path, cocoqa_files, glove_file):
     output = tmp_path / "vqa_mc"
-    build_dataset("cocoqa", data_dir=cocoqa_files, output=output, word_vectors=str(glove_file))
+    build("cocoqa", data_dir=cocoqa_files, output=output, word_vectors=str(glove_file))
     expected = load_dataset(str(output), "cocoqa_iou_qou", cache_dir=str(tmp_path / "cache"))["test"]
     assert run(tmp_path)["rows"] == expected.to_list()

@@ -16,7 +16,6 @@ from huggingface_hub import DatasetCard
 
 import hf_vqa_mc
 from hf_vqa_mc.dataset import shards
-from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.dataset.card_text import WHAT_IT_IS
 from hf_vqa_mc.dataset.features import features_of
 from hf_vqa_mc.dataset.inventory import read_inventory
@@ -25,6 +24,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import Reading
+from hf_vqa_mc.verbs.build import build
 from tests.dataset.fixtures import colour_of, draw_images, tree_bytes
 from tests.sources.open_ended_files import gqa_json, write_gqa, write_json, write_tdiuc, write_vqa2_pairs
 
@@ -48,7 +48,7 @@ def built(raw, tmp_path_factory):
     """A folder with everything that the three sources can have."""
     output = tmp_path_factory.mktemp("built") / "vqa_mc"
     for name in WRITERS:
-        build_dataset(name, data_dir=raw / name, output=output, word_vectors="corpus")
+        build(name, data_dir=raw / name, output=output, word_vectors="corpus")
     return output
 
 
@@ -152,7 +152,7 @@ def test_registered_load_dataset_builds_them(raw, tmp_path, offline):
     ],
 )
 def test_configs_are_named_by_word_or_whole_and_need_no_vectors(raw, tmp_path, source, named, configs):
-    made = build_dataset(source, data_dir=raw / source, output=tmp_path / "vqa_mc", variants=named)
+    made = build(source, data_dir=raw / source, output=tmp_path / "vqa_mc", variants=named)
     assert set(made.configs) == configs
     assert made.default == min(configs - {"gqa_all"}, key=lambda name: (name in CONFIGS, name))
 
@@ -160,15 +160,15 @@ def test_configs_are_named_by_word_or_whole_and_need_no_vectors(raw, tmp_path, s
 def test_only_what_the_files_hold_is_built(tmp_path):
     write_gqa(tmp_path / "all", ["all"])
     write_gqa(tmp_path / "balanced", ["balanced"])
-    made = build_dataset("gqa", data_dir=tmp_path / "all", output=tmp_path / "one")
+    made = build("gqa", data_dir=tmp_path / "all", output=tmp_path / "one")
     assert set(made.configs) == {"gqa_all"}
-    made = build_dataset("gqa", data_dir=tmp_path / "balanced", output=tmp_path / "other", word_vectors="corpus")
+    made = build("gqa", data_dir=tmp_path / "balanced", output=tmp_path / "other", word_vectors="corpus")
     assert "gqa_all" not in made.configs
     assert {"gqa_balanced", "gqa_iou_qou"} <= set(made.configs)
     with pytest.raises(InputError, match=r"no train_all_questions\.json"):
-        build_dataset("gqa", data_dir=tmp_path / "balanced", output=tmp_path / "none", variants=["all"])
+        build("gqa", data_dir=tmp_path / "balanced", output=tmp_path / "none", variants=["all"])
     with pytest.raises(InputError, match=r"no train_balanced_questions\.json"):
-        build_dataset("gqa", data_dir=tmp_path / "all", output=tmp_path / "none", variants=["iou"])
+        build("gqa", data_dir=tmp_path / "all", output=tmp_path / "none", variants=["iou"])
 
 
 WRONG = {
@@ -188,19 +188,19 @@ WRONG = {
 @pytest.mark.parametrize(("source", "options", "message"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_said_and_nothing_is_left(raw, tmp_path, source, options, message):
     with pytest.raises(InputError, match=message):
-        build_dataset(source, data_dir=raw / source, output=tmp_path / "vqa_mc", **options)
+        build(source, data_dir=raw / source, output=tmp_path / "vqa_mc", **options)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_breaks_off_while_it_is_written_leaves_the_old_folder(raw, tmp_path):
     output = tmp_path / "vqa_mc"
-    build_dataset("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open"])
+    build("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open"])
     before = tree_bytes(output)
     write_gqa(tmp_path / "broken")
     whole = (tmp_path / "broken" / "testdev_all_questions.json").read_bytes()
     (tmp_path / "broken" / "testdev_all_questions.json").write_bytes(whole[:-9])
     with pytest.raises(InputError, match=r"testdev_all_questions\.json: the json is truncated"):
-        build_dataset("gqa", data_dir=tmp_path / "broken", output=output, variants=["all"])
+        build("gqa", data_dir=tmp_path / "broken", output=output, variants=["all"])
     assert tree_bytes(output) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken", "vqa_mc"]
 
@@ -211,7 +211,7 @@ def test_same_input_same_bytes_however_it_is_packed(raw, tmp_path):
         packed.parent.mkdir(parents=True, exist_ok=True)
         packed.write_bytes(gzip.compress(path.read_bytes()))
     for name, folder in (("one", raw / "gqa"), ("other", tmp_path / "packed")):
-        build_dataset("gqa", data_dir=folder, output=tmp_path / name, variants=["balanced", "all"])
+        build("gqa", data_dir=folder, output=tmp_path / name, variants=["balanced", "all"])
     one = tree_bytes(tmp_path / "one")
     assert one == tree_bytes(tmp_path / "other")
     assert not any(str(tmp_path).encode() in content or str(raw).encode() in content for content in one.values())
@@ -222,15 +222,15 @@ def test_sources_in_any_order_give_the_same_bytes(raw, tmp_path):
     for name, order in (("one", ["gqa", "vqa2", "tdiuc"]), ("other", ["tdiuc", "vqa2", "gqa"])):
         for source in order:
             options = {"variants": words[source], "word_vectors": "corpus"}
-            build_dataset(source, data_dir=raw / source, output=tmp_path / name, **options)
+            build(source, data_dir=raw / source, output=tmp_path / name, **options)
     assert tree_bytes(tmp_path / "one") == tree_bytes(tmp_path / "other")
 
 
 def test_a_second_source_leaves_the_first_byte_for_byte(raw, tmp_path):
     output = tmp_path / "vqa_mc"
-    build_dataset("gqa", data_dir=raw / "gqa", output=output, variants=["balanced"])
+    build("gqa", data_dir=raw / "gqa", output=output, variants=["balanced"])
     before = tree_bytes(output / "gqa_balanced")
-    build_dataset("vqa2", data_dir=raw / "vqa2", output=output, variants=["pairs"])
+    build("vqa2", data_dir=raw / "vqa2", output=output, variants=["pairs"])
     assert tree_bytes(output / "gqa_balanced") == before
     assert _load(output, "vqa2_pairs")["train"].num_rows == 5
     inventory = read_inventory(output)
@@ -265,7 +265,7 @@ def test_a_stream_without_rows_makes_no_file(tmp_path):
 
 def test_a_folder_of_open_ended_configs_says_nothing_of_choices(raw, tmp_path):
     output = tmp_path / "vqa_mc"
-    build_dataset("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open"])
+    build("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open"])
     card = DatasetCard.load(output / "README.md")
     assert card.data.task_categories == ["visual-question-answering"]
     assert card.data.pretty_name == "VQA-MC: TDIUC, open-ended"
@@ -304,7 +304,7 @@ def test_images_of_pairs_are_those_of_both_questions(raw, tmp_path):
     )
     pictures = draw_images(tmp_path / "pictures", images)
     output = tmp_path / "vqa_mc"
-    build_dataset("vqa2", data_dir=raw / "vqa2", output=output, variants=["pairs"], images=pictures)
+    build("vqa2", data_dir=raw / "vqa2", output=output, variants=["pairs"], images=pictures)
     stored = _load(output, "vqa2_images")["images"]
     assert set(stored["image_id"][:]) == set(images["image_id"].to_pylist())
     rows = hf_vqa_mc.with_images(_load(output, "vqa2_pairs")["train"], output)
@@ -316,7 +316,7 @@ def test_a_config_called_as_its_source_gets_its_images(raw, tmp_path, streaming)
     expected = pa.concat_tables(_expected(raw, "tdiuc").values())
     pictures = draw_images(tmp_path / "pictures", expected.select(["image_id", "image_file"]))
     output = tmp_path / "vqa_mc"
-    build_dataset("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open", "tail"], images=pictures)
+    build("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open", "tail"], images=pictures)
     for config in ("tdiuc", "tdiuc_tail"):
         ds = hf_vqa_mc.with_images(_load(output, config, streaming=streaming), output)
         row = next(iter(ds["validation"]))
@@ -331,7 +331,7 @@ def test_real_questions_of_gqa_load_with_all_they_hold(real_data: Path, tmp_path
         content = lzma.decompress((real_data / "gqa" / f"GQAOOD__{name}.json.xz").read_bytes())
         (tmp_path / f"{file}_balanced_questions.json").write_bytes(content)
     output = tmp_path / "vqa_mc"
-    made = build_dataset("gqa", data_dir=tmp_path, output=output, variants=["balanced", "random_uniform"])
+    made = build("gqa", data_dir=tmp_path, output=output, variants=["balanced", "random_uniform"])
     assert {split: rows.num_rows for split, rows in _load(output, "gqa_balanced").items()} == {
         "validation": 1_358,
         "test": 1_733,

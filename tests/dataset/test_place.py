@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from hf_vqa_mc.dataset.folder import write_folder
+from hf_vqa_mc.dataset.folder import check_output, write_folder, written_beside
 from hf_vqa_mc.dataset.inventory import INVENTORY, configs_of, read_inventory
-from hf_vqa_mc.dataset.output_folder import check_output, written_beside
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import atomic_folder
 from hf_vqa_mc.io.atomic_folder import Place, exchange

@@ -8,14 +8,14 @@ import pytest
 from datasets import load_dataset
 
 import hf_vqa_mc
-from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.dataset.builder import VqaMcConfig
 from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.image_column import with_images
+from hf_vqa_mc.dataset.settings import DecoySettings
 from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
+from hf_vqa_mc.verbs.build import build
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
@@ -31,7 +31,7 @@ def builder(tmp_path, cocoqa_files, glove_file):
 
 def test_it_gives_the_rows_of_the_folder(builder, tmp_path, cocoqa_files, glove_file):
     output = tmp_path / "vqa_mc"
-    build_dataset("cocoqa", data_dir=cocoqa_files, output=output, word_vectors=str(glove_file))
+    build("cocoqa", data_dir=cocoqa_files, output=output, word_vectors=str(glove_file))
     expected = load_dataset(str(output), "cocoqa_iou_qou", cache_dir=str(tmp_path / "other"))
     made = builder()
     made.download_and_prepare()
@@ -63,7 +63,7 @@ def test_its_rows_take_images_from_a_folder(builder, tmp_path, cocoqa_files):
 
     pictures = draw_images(tmp_path / "pictures", read_triplets("cocoqa", cocoqa_files))
     output = tmp_path / "vqa_mc"
-    build_dataset("cocoqa", data_dir=cocoqa_files, output=output, variants=["iou"], images=pictures)
+    build("cocoqa", data_dir=cocoqa_files, output=output, variants=["iou"], images=pictures)
     made = builder("cocoqa_qou")
     made.download_and_prepare()
     assert with_images(made.as_dataset("test"), output)[0]["image"].size == (8, 8)
@@ -84,9 +84,9 @@ def test_there_is_a_config_for_every_source_and_variant():
 
 def test_every_setting_is_a_parameter_with_the_same_default():
     ours = {field.name: field.default for field in dataclasses.fields(VqaMcConfig)}
-    for field in dataclasses.fields(Settings):
+    for field in dataclasses.fields(DecoySettings):
         assert ours[field.name] == field.default
-    assert VqaMcConfig(name="x", source="cocoqa", variant="iou").settings() == Settings()
+    assert VqaMcConfig(name="x", source="cocoqa", variant="iou").settings() == DecoySettings()
 
 
 CHANGES = {

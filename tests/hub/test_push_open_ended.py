@@ -5,7 +5,7 @@ import json
 import pytest
 from datasets import load_dataset
 
-from hf_vqa_mc.dataset.build import build_dataset
+from hf_vqa_mc.verbs.build import build
 from tests.dataset.fixtures import tree_bytes
 from tests.hub.pushing import told
 from tests.sources.open_ended_files import write_gqa, write_vqa2_pairs
@@ -25,8 +25,8 @@ def test_open_ended_configs_are_pushed_and_load_as_here(hub, vqa_mc, process, tm
     folder = tmp_path / "built" / "vqa_mc"
     folder.parent.mkdir()
     names = ["balanced", "random_uniform"]
-    build_dataset("gqa", data_dir=write_gqa(tmp_path / "gqa"), output=folder, variants=names)
-    build_dataset("vqa2", data_dir=write_vqa2_pairs(tmp_path / "vqa2"), output=folder, variants=["pairs"])
+    build("gqa", data_dir=write_gqa(tmp_path / "gqa"), output=folder, variants=names)
+    build("vqa2", data_dir=write_vqa2_pairs(tmp_path / "vqa2"), output=folder, variants=["pairs"])
     done = vqa_mc("push", "dataset", NAME, "--folder", folder)
     assert done.returncode == 0, done.stderr
     sent = hub.repositories["dataset", NAME].files

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from hf_vqa_mc.benchmarks import read_benchmark
-from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.metrics.score import Scored, score_predictions
 from hf_vqa_mc.training.questions import read_splits
+from hf_vqa_mc.verbs.build import build
 from tests.sources.open_ended_files import gqa_json, tdiuc_json, write_gqa, write_json, write_tdiuc, write_vqa2_pairs
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")]
@@ -31,7 +31,7 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def built(raw: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     output = tmp_path_factory.mktemp("built") / "vqa_mc"
     for name, words in WORDS.items():
-        build_dataset(name, data_dir=raw / name, output=output, variants=words)
+        build(name, data_dir=raw / name, output=output, variants=words)
     return str(output)
 
 

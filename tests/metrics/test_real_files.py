@@ -68,7 +68,7 @@ def test_scene_graphs_are_taken_for_the_images_that_are_asked_about(real_data):
 def test_some_of_cocoqa_is_built_and_scored(real_cocoqa, tmp_path, monkeypatch):
     import datasets
 
-    from hf_vqa_mc.dataset.build import build_dataset
+    from hf_vqa_mc.verbs.build import build
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     for path in real_cocoqa.glob("*/*.txt"):
@@ -76,7 +76,7 @@ def test_some_of_cocoqa_is_built_and_scored(real_cocoqa, tmp_path, monkeypatch):
         part.parent.mkdir(parents=True, exist_ok=True)
         part.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:1000]), "utf-8")
     with pytest.warns(CountMismatch):
-        build_dataset("cocoqa", data_dir=tmp_path / "cocoqa", output=tmp_path / "vqa_mc", variants=["iou"])
+        build("cocoqa", data_dir=tmp_path / "cocoqa", output=tmp_path / "vqa_mc", variants=["iou"])
     rows = datasets.load_dataset(str(tmp_path / "vqa_mc"), "cocoqa_iou", split="test")
     picked = {row["question_id"]: number % 4 for number, row in enumerate(rows)}
     path = files.write(tmp_path / "p.json", picked)

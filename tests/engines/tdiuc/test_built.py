@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.dataset.build import build_dataset
 from hf_vqa_mc.engines.tdiuc import TdiucInputs, TdiucSettings, generate_tdiuc
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.reading import read_triplets
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
+from hf_vqa_mc.verbs.build import build
 from tests.dataset.fixtures import draw_images
 from tests.engines.tdiuc import made_annotations as made
 
@@ -66,16 +66,14 @@ def test_images_of_both_are_found_though_their_numbers_are_the_same(tmp_path: Pa
             pictures / folder,
             pa.table({"image_id": list(map(str, numbers)), "image_file": [name.format(one) for one in numbers]}),
         )
-    built = build_dataset(
-        "tdiuc", data_dir=tmp_path / "out", output=tmp_path / "vqa_mc", variants=["open"], images=pictures
-    )
+    built = build("tdiuc", data_dir=tmp_path / "out", output=tmp_path / "vqa_mc", variants=["open"], images=pictures)
     assert built.configs["tdiuc_images"]["splits"]["images"]["rows"] == len(image_files(tmp_path / "out"))
 
 
 def test_a_subset_without_questions_is_not_read_and_that_is_said(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2014.json", made.instances(20, 3))
     told = generate_tdiuc(tmp_path / "out", TdiucInputs([path]), SETTINGS)
-    built = build_dataset("tdiuc", data_dir=tmp_path / "out", output=tmp_path / "vqa_mc", variants=["open", "iou"])
+    built = build("tdiuc", data_dir=tmp_path / "out", output=tmp_path / "vqa_mc", variants=["open", "iou"])
     config = built.configs["tdiuc"]
     assert {split: one["rows"] for split, one in config["splits"].items()} == {"validation": told["questions"]}
     assert config["statistics"]["not_read"] == {"OpenEnded_mscoco_train2014_questions.json": "it holds no questions"}
@@ -104,7 +102,7 @@ def test_a_generated_folder_of_one_subset_gives_its_hand_annotated_questions_aga
 def test_the_card_of_generated_questions_claims_no_publisher(variants: list[str], tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2014.json", made.instances(30, 3))
     generate_tdiuc(tmp_path / "out", TdiucInputs([path]), SETTINGS)
-    build_dataset("tdiuc", data_dir=tmp_path / "out", output=tmp_path / "vqa_mc", variants=variants)
+    build("tdiuc", data_dir=tmp_path / "out", output=tmp_path / "vqa_mc", variants=variants)
     card = (tmp_path / "vqa_mc" / "README.md").read_text("utf-8")
     assert "vqa-mc generate tdiuc (version" in card
     about = card.split("## TDIUC-style questions, generated")[1]

@@ -1,0 +1,214 @@
+"""``hf_vqa_mc.build`` and ``vqa-mc build``: a source's annotation files to a dataset folder."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.dataset.settings import BuildSettings
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import verb
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+    import pandas as pd
+    from datasets import DatasetDict
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BuildResult(Result):
+    """The configs of a source in a dataset folder."""
+
+    output: Path
+    """the dataset folder; a temporary one, which goes with this object, where no output was given"""
+    source: str
+    configs: Mapping[str, Any]
+    """the source's configs, as in the folder's statistics.json"""
+    default: str
+    """the folder's default config"""
+    removed: tuple[str, ...] = ()
+    """configs of the source that were there before and are no more"""
+    temporary: "TemporaryDirectory[str] | None" = None
+
+    def load(self, config: str | None = None) -> "DatasetDict":
+        """The rows of a config, as ``load_dataset`` reads them; by default of the folder's default config.
+
+        Raises:
+            InputError: there is no such config.
+        """
+        from hf_vqa_mc.dataset.loading import load_splits
+
+        return load_splits(str(self.output), config or self.default)[1]
+
+    def report(self) -> "Iterator[RenderableType]":
+        """A table of the configs, what to know of them, and what to type next."""
+        from rich.table import Table
+
+        from hf_vqa_mc.dataset.inventory import IMAGES
+        from hf_vqa_mc.schema import SPLITS
+
+        splits = [split for split in SPLITS if any(split in config["splits"] for config in self.configs.values())]
+        table = Table()
+        table.add_column("config", no_wrap=True, min_width=max(map(len, self.configs)))
+        for heading in (*splits, "choices", "prior rule", "chance"):
+            table.add_column(heading, justify="right")
+        for name, config in self.configs.items():
+            if config["variant"] == IMAGES:
+                table.add_row(name, f"{config['splits'][IMAGES]['rows']:,} images")
+                continue
+            rows = [f"{config['splits'][split]['rows']:,}" if split in config["splits"] else "" for split in splits]
+            table.add_row(name, *rows, *_choice_figures(config))
+        yield table
+        yield from self._remarks()
+        if self.removed:
+            yield f"Removed, since this build did not make them: {', '.join(self.removed)}"
+        yield "" if self.temporary else next_steps(self.output, self._shown())
+
+    def _shown(self) -> str:
+        """The config of examples."""
+        from hf_vqa_mc.dataset.inventory import PREFERRED
+
+        names = [name for name, config in self.configs.items() if "statistics" in config]
+        preferred = [name for name in names if name.endswith(f"_{PREFERRED}")]
+        return next(iter(preferred), self.default if self.default in names else names[0])
+
+    def _remarks(self) -> Iterator[str]:
+        """What to know before using the configs: other splits, rows left out, fallbacks, missing decoys."""
+        from hf_vqa_mc.dataset.card_text import percent
+        from hf_vqa_mc.schema import SPLITS
+
+        for name, config in self.configs.items():
+            statistics = config.get("statistics", {})
+            for split, figures in config["splits"].items():
+                if "open_ended" in config and split not in SPLITS:
+                    yield f"{name}: with {figures['rows']:,} rows in the split {split}."
+            for file, reason in statistics.get("not_read", {}).items():
+                yield f"{name}: {file} was not read: {reason}."
+            for reason, rows in statistics.get("left_out", {}).items():
+                if rows:
+                    yield f"{name}: {rows:,} left out: {reason}."
+            for kind, counts in statistics.get("fallbacks", {}).items():
+                fallback, missing = (counts[key] / max(counts["choices"], 1) for key in ("fallback", "missing"))
+                if fallback > 1 / 2:
+                    yield f"{name}: {percent(fallback)} of its {kind} decoys are fallbacks; it mostly measures these."
+                if missing:
+                    yield f"{name}: {percent(missing)} of its {kind} decoys are missing; such rows have fewer choices."
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures of the configs, as in statistics.json; fractions."""
+        return {
+            "output": str(self.output),
+            "source": self.source,
+            "default": self.default,
+            "removed": list(self.removed),
+            "configs": {
+                name: {key: value for key, value in config.items() if key not in ("example", "files")}
+                for name, config in self.configs.items()
+            },
+        }
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per config and split; choices and their figures where a row has choices, fractions in [0, 1].
+
+        ``prior_rule`` and ``chance`` are accuracies on the split, ``fallbacks`` is the share of decoys that could not
+        be found and were replaced, over all splits.
+        """
+        import pandas as pd
+
+        from hf_vqa_mc.dataset.card_text import choices_text
+
+        rows = []
+        for name, config in self.configs.items():
+            statistics = config.get("statistics", {})
+            sets = statistics.get("fallbacks", {}).values()
+            decoys = sum(figures["choices"] for figures in sets)
+            for split, size in config["splits"].items():
+                prior = statistics.get("prior_rule", {}).get(split, {})
+                row = {"config": name, "split": split, "rows": size["rows"]}
+                row["choices"] = choices_text(statistics) if "choices_per_row" in statistics else None
+                row |= {"prior_rule": prior.get("accuracy"), "chance": prior.get("chance")}
+                row["fallbacks"] = sum(figures["fallback"] for figures in sets) / decoys if decoys else None
+                rows.append(row)
+        return pd.DataFrame(rows)
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Copy the source's configs into a dataset folder, new or of an earlier build.
+
+        Returns:
+            The files of the source.
+
+        Raises:
+            InputError: another program's folder is there.
+            OSError: the disk is full or read-only; what was there is unchanged.
+        """
+        from hf_vqa_mc.dataset.folder import copy_source
+
+        copy_source(self.output, self.source, Path(path))
+        return [Path(path) / file for config in self.configs.values() for file in config["files"]]
+
+
+def _choice_figures(config: Mapping[str, Any]) -> list[str]:
+    """Number of choices, accuracy of the prior rule and of random guessing; empty for an open-ended config."""
+    from hf_vqa_mc.dataset.card_text import choices_text, measured_split, percent
+
+    if "open_ended" in config:
+        return []
+    split = measured_split(config["statistics"])
+    prior = config["statistics"]["prior_rule"][split] if split else {}
+    return [choices_text(config["statistics"]), *(percent(prior[key]) for key in ("accuracy", "chance") if prior)]
+
+
+def next_steps(output: Path, config: str) -> str:
+    """Where the folder is, and what to type next."""
+    return "\n".join(
+        [
+            f"Everything is in {output}; its README.md tells how it was made and explains the figures.",
+            "",
+            f"  cd {shlex.quote(str(output.parent))}",
+            f"""  python -c 'from datasets import load_dataset; print(load_dataset("{output.name}", "{config}"))'""",
+            "",
+            f'load_dataset("{output.name}", ...) finds it only from {output.parent}. From elsewhere it asks the '
+            f'Hugging Face Hub for a dataset called "{output.name}" (or, without a network, takes what an earlier '
+            f'call left in its cache): there, type load_dataset("{output}", "{config}").',
+        ]
+    )
+
+
+def run_build(settings: BuildSettings, progress: Progress) -> BuildResult:
+    """Build a source's configs.
+
+    Returns:
+        The configs with their statistics; ``.load(config)`` gives the rows, ``.save(folder)`` keeps them where no
+        ``output`` was given.
+
+    Raises:
+        InputError: something given cannot be used; nothing was written.
+        OSError: the output cannot be written (disk full, no permission); nothing was left behind.
+    """
+    from tempfile import TemporaryDirectory
+
+    from hf_vqa_mc.dataset.build import build_folder
+    from hf_vqa_mc.dataset.inventory import read_inventory
+
+    temporary = TemporaryDirectory(prefix="hf_vqa_mc-") if settings.output is None else None
+    output = settings.output or Path(temporary.name if temporary else "", "vqa_mc")
+    before = (read_inventory(output) or {"sources": {}})["sources"].get(settings.source, {"configs": {}})["configs"]
+    inventory = build_folder(settings, output, progress)
+    configs = inventory["sources"][settings.source]["configs"]
+    removed = tuple(sorted(before.keys() - configs.keys()))
+    return BuildResult(output.absolute(), settings.source, configs, inventory["default"], removed, temporary)
+
+
+build = verb(
+    "build",
+    BuildSettings,
+    run_build,
+    examples=(
+        "vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt",
+        "vqa-mc build gqa --data-dir gqa --variants balanced",
+    ),
+)

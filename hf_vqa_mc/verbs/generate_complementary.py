@@ -1,0 +1,254 @@
+"""``hf_vqa_mc.generate_complementary`` and ``vqa-mc generate complementary``: similar images with another answer."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import SEED, check_options, option, verb
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from rich.console import RenderableType
+
+KNOWLEDGE, PAGE = "What is known of the images", "A page to look at"
+FORMATS = (".jsonl", ".parquet")
+_ANSWERS = ("target", "answer", "multiple_choice_answer")
+
+
+@dataclass(frozen=True)
+class GenerateComplementarySettings:
+    """Find images that look alike but call for another answer, as VQA2's makers did: people then pick among them.
+
+    One record per question: candidate images, those most likely to have another answer first; distances; that
+    probability; and whether the premise, what the question takes for granted, is known to be there (holds) or not to
+    be (fails), is unknown, or there is none, as in "is there a dog?". Candidates whose premise fails go last.
+
+    Raises:
+        InputError: an option is out of range, or two name the same file.
+    """
+
+    dataset: str = option("Folder of vqa-mc build, or dataset on the Hub.", positional=True)
+    config: str = option("Config with the questions; candidates are the images of all its splits.", positional=True)
+    features: Path = option("Folder of image features, as vqa-mc features names it.")
+    output: Path | None = option("File to write: .jsonl or .parquet.", None, cli_default=Path("complementary.jsonl"))
+    nearest: int = option(
+        "Candidates per question; Goyal et al. 2017 showed 24.", 24, check=("1 to 1000", lambda n: 1 <= n <= 1000)
+    )
+    captions: tuple[Path, ...] = option("COCO's captions_*.json; may be repeated.", (), panel=KNOWLEDGE)
+    coco: tuple[Path, ...] = option("COCO's instances_*.json; may be repeated.", (), panel=KNOWLEDGE)
+    answers: Path | None = option(
+        'A model\'s answers, used instead of our estimate: lines of {"question_id", "image_id", "answers": {answer: '
+        "probability}}.",
+        None,
+        panel=KNOWLEDGE,
+    )
+    page: Path | None = option("Also show some questions as this HTML file.", None, panel=PAGE)
+    images: Path | None = option(
+        "Folder with the image files; by default the images built into the dataset.", None, panel=PAGE
+    )
+    questions: int = option(
+        "Questions on the page, drawn at random.", 12, check=("1 to 200", lambda n: 1 <= n <= 200), panel=PAGE
+    )
+    seed: int = option("Random seed.", 0, check=SEED, panel=PAGE)
+
+    def __post_init__(self) -> None:
+        """Convert and validate."""
+        check_options(self)
+        if self.output and self.page and self.page.absolute() == self.output.absolute():
+            raise InputError(f"--page {self.page} and --output {self.output} are the same file; name two")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GenerateComplementaryResult(Result):
+    """The candidates of each question."""
+
+    candidates: "pa.Table"
+    """one row per question, columns ``engines.complementary.COMPLEMENTARY``"""
+    figures: Mapping[str, Any]
+    output: Path | None = None
+    page: Path | None = None
+
+    def report(self) -> "Iterator[RenderableType]":
+        """Counts, what is known of the premises and where estimates come from, and the files written."""
+        figures = self.figures
+        premise, estimates = figures["premise"], figures["estimates"]
+        total = max(sum(premise.values()), 1)
+        per_question = f"{figures['candidates_per_question']} candidates each"
+        yield f"{figures['questions']:,} questions, {per_question} of {figures['images']:,} images"
+        if left_out := figures["left_out"]["no features of the image"]:
+            yield f"left out, as their images have no features: {left_out:,} questions"
+        if missing := figures["candidates_missing"]:
+            yield f"fewer candidates than requested, as there are not so many images: {missing:,} short"
+        shares = {name: f"{count / total:.1%}" for name, count in premise.items()}
+        nothing = shares.pop("none")
+        known = ", ".join(f"{name} on {share}" for name, share in shares.items())
+        yield f"what the question takes for granted: {known} of the candidates; nothing is on {nothing}"
+        yield "estimates " + ", ".join(f"{name} {count / total:.1%}" for name, count in estimates.items())
+        yield from (f"wrote {path}" for path in (self.output, self.page) if path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures."""
+        return {"output": str(self.output) if self.output else None, **self.figures}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per question and candidate image."""
+        lists = ["candidates", "distances", "differs", "premise", "evidence"]
+        frame = self.candidates.to_pandas()
+        return frame.explode([name for name in lists if name in frame], ignore_index=True)
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Write the candidates as .jsonl or .parquet."""
+        from hf_vqa_mc.io.atomic_file import write_bytes
+
+        _check_format(Path(path), "path")
+        write_bytes(Path(path), _content(self.candidates, Path(path).suffix))
+        return [Path(path)]
+
+
+def run_generate_complementary(
+    settings: GenerateComplementarySettings, progress: Progress
+) -> GenerateComplementaryResult:
+    """Find complementary images.
+
+    Returns:
+        The candidates of each question and their figures; written to ``output`` and ``page`` if given.
+
+    Raises:
+        InputError: an input cannot be used; nothing was written.
+    """
+    import pyarrow as pa
+
+    from hf_vqa_mc.engines.complementary import (
+        Known,
+        complementary,
+        read_answer_probabilities,
+        read_captions,
+        read_instances,
+    )
+    from hf_vqa_mc.extraction.image_features import ImageFeatures
+
+    _check_files(settings)
+    known = Known(read_captions(settings.captions), *read_instances(settings.coco))
+    given = read_answer_probabilities(settings.answers) if settings.answers else None
+    features = ImageFeatures.open(settings.features)
+    triplets, split_of = _triplets(settings.dataset, settings.config)
+    image_ids = [one for one in dict.fromkeys(triplets["image_id"].to_pylist()) if one in features]
+    if features.grid is not None:
+        raise InputError(
+            f"--features {features.folder}: they are of {features.grid}x{features.grid} cells; expected one vector an "
+            "image, which vqa-mc features makes without --grid"
+        )
+    found, figures = complementary(
+        features.take(image_ids), image_ids, triplets, k=settings.nearest, known=known, given=given, progress=progress
+    )
+    names = pa.array([split_of[one] for one in found["question_id"].to_pylist()])
+    found = found.set_column(found.column_names.index("split"), "split", names)
+    result = GenerateComplementaryResult(found, figures, settings.output, settings.page)
+    if settings.output is not None:
+        result.save(settings.output)
+    if settings.page is not None:
+        _write_page(settings.page, found, settings)
+    return result
+
+
+generate_complementary = verb(
+    "generate_complementary",
+    GenerateComplementarySettings,
+    run_generate_complementary,
+    examples=("vqa-mc generate complementary vqa_mc vqa_iou_qou --features vqa_mc_features/resnet-152/vqa",),
+)
+
+
+def _check_files(settings: GenerateComplementarySettings) -> None:
+    """Raise InputError unless the files can be written without harm to what is read."""
+    from hf_vqa_mc.io.atomic_file import check_place
+
+    inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
+    inputs += [settings.answers] if settings.answers else []
+    for option_name, path in (("--output", settings.output), ("--page", settings.page)):
+        if path is not None:
+            folder = path.absolute().parent
+            if not folder.exists():
+                raise InputError(f"{option_name} {path}: there is no folder {folder}; create it first")
+            check_place(path, option_name, inputs)
+    if settings.output is not None:
+        _check_format(settings.output, "--output")
+
+
+def _check_format(path: Path, name: str) -> None:
+    if path.suffix not in FORMATS:
+        raise InputError(f"{name} {path}: expected a name ending in {' or '.join(FORMATS)}")
+
+
+def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
+    """The questions of all splits with their answers, and each one's split, whatever its name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from hf_vqa_mc.dataset.loading import load_splits
+    from hf_vqa_mc.sources.table import triplet_table
+
+    config, splits = load_splits(dataset, config)
+    tables, split_of = [], {}
+    for split, rows in splits.items():
+        columns = {"question_id", "image_id", "question"}
+        answer = next((name for name in _ANSWERS if name in rows.column_names), None)
+        needed = columns | ({answer} if answer else {"choices", "label"})
+        if lacking := sorted(needed - set(rows.column_names)):
+            raise InputError(
+                f"{dataset}, {config}, {split}: no column {', '.join(lacking)}; expected question_id, image_id, "
+                f"question and choices with label, or one of {', '.join(_ANSWERS)}"
+            )
+        table: Any = rows.select_columns(sorted(needed)).with_format("arrow")[:]
+        texts = {name: pc.cast(table[name], pa.string()).to_pylist() for name in columns}
+        if answer:
+            targets = table[answer].to_pylist()
+        else:
+            pairs = zip(table["choices"].to_pylist(), table["label"].to_pylist(), strict=True)
+            targets = [choices[label] for choices, label in pairs]
+        split_of.update(dict.fromkeys(texts["question_id"], split))
+        blank = [""] * len(targets)
+        tables.append(triplet_table(**texts, split=["test"] * len(targets), target=targets, image_file=blank))
+    return pa.concat_tables(tables), split_of
+
+
+def _content(found: "pa.Table", suffix: str) -> bytes:
+    if suffix == ".jsonl":
+        rows = (row for batch in found.to_batches(1024) for row in batch.to_pylist())
+        return "".join(json.dumps(_plain(row), allow_nan=False) + "\n" for row in rows).encode()
+    import io
+
+    from pyarrow import parquet
+
+    stream = io.BytesIO()
+    parquet.write_table(found, stream)
+    return stream.getvalue()
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as json has it: no evidence is null where a model was asked; numbers to six places."""
+    rounded = {name: [round(number, 6) for number in row[name]] for name in ("distances", "differs")}
+    evidence = [None if number != number else round(number, 6) for number in row["evidence"]]
+    return {**row, **rounded, "evidence": evidence}
+
+
+def _write_page(page: Path, found: "pa.Table", settings: GenerateComplementarySettings) -> None:
+    from hf_vqa_mc.engines.rng import Chance
+    from hf_vqa_mc.extraction.dataset_images import find_images
+    from hf_vqa_mc.report.complementary_images import write_complementary_images
+    from hf_vqa_mc.report.plain_text import shown_name
+
+    source = find_images(settings.dataset, settings.config, settings.images).source
+
+    def image(image_id: str) -> bytes | None:
+        return source.read(image_id) if image_id in source else None
+
+    drawn = Chance(settings.seed, "complementary page").shuffled(range(found.num_rows))[: settings.questions]
+    rows = [found.slice(row, 1).to_pylist()[0] for row in sorted(drawn)]
+    write_complementary_images(page, f"{shown_name(settings.dataset)}, {settings.config}", rows, image)
