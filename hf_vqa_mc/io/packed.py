@@ -59,23 +59,24 @@ def text_lines(stream: IO[bytes], location: str) -> Iterator[str]:
     Raises:
         InputError: a line is not UTF-8.
     """
-    for number, line in enumerate(_lines(stream), 1):
+    passed, rest = 0, b""
+
+    def decoded(block: bytes) -> str:
         try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            return block.decode("utf-8" if passed else "utf-8-sig")
         except UnicodeDecodeError as error:
-            found = f"0x{line[error.start]:02x}"
-            raise InputError(f"{location}, line {number}: expected UTF-8 text, found the byte {found}") from None
+            line = passed + block.count(b"\n", 0, error.start) + 1
+            found = f"0x{block[error.start]:02x}"
+            raise InputError(f"{location}, line {line}: expected UTF-8 text, found the byte {found}") from None
 
-
-def _lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """As iterating over the stream, which is slow for members of zip files."""
-    rest = b""
     while content := stream.read(_CHUNK):
-        *lines, rest = (rest + content).split(b"\n")
-        for line in lines:
-            yield line + b"\n"
+        block, end, rest = (rest + content).rpartition(b"\n")
+        if end:
+            lines = decoded(block).split("\n")
+            yield from (line + "\n" for line in lines)
+            passed += len(lines)
     if rest:
-        yield rest
+        yield decoded(rest)
 
 
 @contextmanager
