@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
@@ -38,7 +38,6 @@ def _items(content: bytes, key: str | None = None) -> list[Any]:
 
 
 @given(st.lists(VALUES, max_size=8), st.integers(1, 12), st.booleans(), st.sampled_from([None, 1, 24]))
-@settings(max_examples=300)
 def test_a_list_is_read_as_json_reads_it(items: list[Any], chunk: int, ascii_only: bool, indent: int | None) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_stream, "CHUNK", chunk)

@@ -49,7 +49,6 @@ VALUES = ODD | st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
-slow_is_fine = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +71,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", JSON_SOURCES)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-@slow_is_fine
 def test_json_with_a_value_changed_is_read_or_refused(
     name: str, folders: dict[str, Path], data: st.DataObject
 ) -> None:
@@ -86,8 +85,8 @@ def test_json_with_a_value_changed_is_read_or_refused(
 
 
 @pytest.mark.parametrize("name", [*SOURCES, ".gz", ".xz", ".zip"])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-@slow_is_fine
 def test_a_file_with_bytes_changed_is_read_or_refused(
     name: str, folders: dict[str, Path], data: st.DataObject
 ) -> None:

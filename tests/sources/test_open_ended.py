@@ -334,6 +334,7 @@ def test_pairs_hold_both_questions(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_real_questions_of_vqa2_asked_of_two_images_make_pairs(real_data: Path, tmp_path: Path) -> None:
     questions, annotations = [], []
     for part in ("train", "valid", "test"):

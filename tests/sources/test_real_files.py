@@ -45,6 +45,7 @@ def test_cocoqa_is_complete(real_data: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_cocoqa_images_are_those_of_vqa_subsets_of_coco(real_data: Path) -> None:
     triplets = read_triplets("cocoqa", real_data / "cocoqa")
     for split, name in (("train", "textdump__images_train2014"), ("test", "textdump__images_val2014_all")):
@@ -65,6 +66,7 @@ def test_easyvqa_is_complete_and_its_images_are_there() -> None:
     assert all((folder / image).is_file() for image in images)
 
 
+@pytest.mark.slow
 def test_the_released_decoys_are_joined_to_every_question_of_visual7w(real_data: Path, tmp_path: Path) -> None:
     archive = real_data / "chao_decoys" / "Visual7W_decoys.zip"
     shutil.copy(archive, tmp_path)
@@ -78,6 +80,7 @@ def test_the_released_decoys_are_joined_to_every_question_of_visual7w(real_data:
         assert found["image_id"] == str(expected["image_id"])
 
 
+@pytest.mark.slow
 def test_no_image_of_visual7w_is_in_two_splits(real_data: Path) -> None:
     splits = read_image_splits(Folder(real_data / "chao_decoys"))
     assert Counter(splits.values()) == {"train": 14_366, "validation": 5_678, "test": 8_609}
@@ -113,6 +116,7 @@ def test_visual_genome_is_read_from_an_archive_with_folders_named_like_files(rea
     assert set(triplets["image_id"].to_pylist()) == {"1", "2", "3", "4", "5"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 def test_real_vqa2_records_are_read(real_data: Path, tmp_path: Path) -> None:
     for subset, part in (("train2014", "train"), ("val2014", "valid")):
