@@ -20,11 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from hf_vqa_mc.audits import ProbeSettings, audit, number_rows  # noqa: E402
-from hf_vqa_mc.audits.ambiguity import may_be_right  # noqa: E402
-from hf_vqa_mc.audits.checks import shortcut_checks  # noqa: E402
-from hf_vqa_mc.audits.estimates import ALARM_LEVEL, Estimate, estimate, holm  # noqa: E402
+from hf_vqa_mc.audits.ambiguity import possibly_correct  # noqa: E402
 from hf_vqa_mc.audits.findings import findings  # noqa: E402
-from hf_vqa_mc.audits.folds import folds_of  # noqa: E402
+from hf_vqa_mc.audits.gains import ALARM_LEVEL, Estimate, estimate, holm  # noqa: E402
+from hf_vqa_mc.audits.probes import PROBES, Context, run_probes  # noqa: E402
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split  # noqa: E402
 from hf_vqa_mc.text.wordnet import load_wordnet  # noqa: E402
 from tests.audits.planted import RULES, planted, split_of  # noqa: E402
@@ -38,6 +37,7 @@ PROBED_SEEDS = 40
 STRENGTHS = (0.1, 0.3, 0.6)
 SIZES = (300, 2000)
 MILLION = 1_000_000
+COUNTING = [probe for probe in PROBES.values() if not probe.trained]
 KINDS = {"repeat": "answers repeat as in VQA", "differ": "all texts differ"}
 
 
@@ -91,7 +91,7 @@ def probed() -> Iterator[Row]:
             table, _, truth = planted(bias, strength, SIZES[0], seed)
             benchmark = Benchmark("planted", None, "test", {"test": split_of(table)}, None, {})
             gains = audit(benchmark, ProbeSettings(seed=seed)).gains
-            blind = [gain for gain in gains if gain.shortcut.probe]
+            blind = [gain for gain in gains if gain.shortcut.trained]
             alarms += any(gain.alarm for gain in gains)
             above += sum(gain.estimate.low > truth for gain in blind)
             found += any(gain.alarm for gain in blind)
@@ -108,7 +108,7 @@ def audited(bias: str, strength: float, size: int, seed: int) -> tuple[dict[str,
     """What the checks say of a planted dataset, by rule, and the truth."""
     table, _, truth = planted(bias, strength, size, seed)
     split, asked = split_of(table), number_rows({"test": table})["test"]
-    found = shortcut_checks(asked, True, folds_of(split, asked), None)
+    found, _ = run_probes(Context(split, asked), COUNTING)
     results = {one.name: estimate(one.scores, asked.chance, split.clusters, one.inflation) for one in found}
     return results, truth
 
@@ -121,12 +121,13 @@ def million(kind: str) -> dict[str, object]:
     answers = table["answers"].combine_chunks()
     numbered, steps["numbering"] = timed(lambda: number_rows({"test": table}))
     asked = numbered["test"]
-    folds, steps["folds"] = timed(lambda: folds_of(split, asked))
-    shortcuts, steps["shortcuts"] = timed(lambda: shortcut_checks(asked, True, folds, None))
+    context = Context(split, asked)
+    _, steps["folds"] = timed(lambda: context.folds)
+    (shortcuts, _), steps["shortcuts"] = timed(lambda: run_probes(context, COUNTING))
     clusters, steps["images"] = timed(lambda: split.clusters)
     _, steps["intervals"] = timed(lambda: [estimate(s.scores, asked.chance, clusters, s.inflation) for s in shortcuts])
     _, steps["findings"] = timed(lambda: findings({"test": split}, numbered, "test"))
-    _, steps["may be right"] = timed(lambda: may_be_right(asked, answers, None))
+    _, steps["may be right"] = timed(lambda: possibly_correct(asked, answers, None))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {"seconds": sum(steps.values()), "steps": steps, "gib": peak}
 

@@ -1,4 +1,4 @@
-"""Decoys that may be right, too: what one can tell from the texts and the annotators' other answers."""
+"""Possibly correct decoys, by the texts and the annotators' other answers."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ from hf_vqa_mc.text.wordnet import load_wordnet
 from hf_vqa_mc.text.wu_palmer import reading
 
 WUP_THRESHOLD = 0.9
-"""Chao et al. 2018, Sect. 4.1: decoys from here on are turned away."""
+"""Chao et al. 2018, Sect. 4.1: decoys from here on are rejected."""
 NEAR = 0.8
 """cosine of the average word vectors"""
 LEAST_DEPTH = 3
@@ -37,27 +37,27 @@ SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
 )
 
 
-def may_be_right(
+def possibly_correct(
     rows: Rows, answers: Sequence[Sequence[str]] | pa.Array, vectors: WordVectors | None
 ) -> dict[str, NDArray[np.bool_]]:
-    """Which decoys may be right for which reason; one may have several, and some that are right have none.
+    """Which decoys are possibly correct for which reason; one may have several, and some correct ones have none.
 
-    - The official VQA program takes target and decoy for the same answer.
-    - It takes the decoy for an answer that some annotator gave.
+    - The official VQA program treats target and decoy as the same answer.
+    - It treats the decoy as an answer that some annotator gave.
     - WUP of target and decoy as phrases reaches WUP_THRESHOLD (Chao et al. 2018, eq. 4; two and three do); of
-      endless ones the first MOST_WORDS words are compared.
+      long ones the first MOST_WORDS words are compared.
     - In WordNet one of the two, in any sense, is above the most frequent sense of the other ("dog", "animal").
     - The cosine of their average word vectors reaches NEAR.
 
     Args:
         rows: the target first.
-        answers: (rows,): what annotators answered, as lists of text, or an Arrow array of such; may be empty.
-        vectors: without them the last reason is not looked at, and not in the result.
+        answers: (rows,): annotators' answers, as lists of text, or an Arrow array of such; may be empty.
+        vectors: without them the last reason is not in the result.
 
     Returns:
-        Reason (of REASONS) to bool (rows, places); False for targets and where there is no choice.
+        Reason (of REASONS) to bool (rows, choices); False for targets and where there is no choice.
     """
-    targets_there, found = rows.keys[:, 0] != MISSING, {}
+    has_target, found = rows.keys[:, 0] != MISSING, {}
     found[SAME], found[NAMED] = _official(rows, answers)
     tokens, token_starts, words = _words_of_keys(rows.vocabulary)
     found[WUP] = np.zeros(rows.keys.shape, np.bool_)
@@ -70,12 +70,12 @@ def may_be_right(
         _fill_near(rows.keys, number[worded.tokens], worded.starts, table, found[VECTORS])
     for flags in found.values():
         flags[:, 0] = False
-        flags &= rows.there & targets_there[:, None]
+        flags &= rows.valid & has_target[:, None]
     return found
 
 
 def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether each choice is, to the official program, the same as the target, and as some annotator's answer."""
+    """Masks of choices that the official program treats as the target, and as some annotator's answer."""
     given = answers if isinstance(answers, pa.Array) else pa.array(answers, pa.list_(pa.string()))
     of_rows = given.flatten().dictionary_encode()
     choices = pa.array(rows.vocabulary.choices, pa.large_string())
@@ -83,18 +83,18 @@ def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[
     encoded = plain.dictionary_encode()
     numbers = encoded.indices.to_numpy()
     nothing = encoded.dictionary.index("").as_py()  # of "the", say; -1 if there is none
-    by_choice = np.where(rows.there, numbers[rows.texts], MISSING)
+    by_choice = np.where(rows.valid, numbers[rows.texts], MISSING)
     by_choice[by_choice == nothing] = MISSING
     same = (by_choice == by_choice[:, :1]) & (by_choice != MISSING)
     named = np.zeros(same.shape, np.bool_)
     if len(of_rows):
-        said = numbers[len(choices) :][of_rows.indices.to_numpy()]
-        _fill_named(by_choice, said, starts(given.value_lengths().to_numpy()), named)
+        answered = numbers[len(choices) :][of_rows.indices.to_numpy()]
+        _fill_named(by_choice, answered, starts(given.value_lengths().to_numpy()), named)
     return same, named
 
 
 def _normalised(texts: pa.Array) -> pa.Array:
-    """What the official program makes of each text; most are words that it only puts in lower case."""
+    """Each text as the official program normalises it; most are only lowercased."""
     changed = [*ARTICLES, *NUMBERS, *(word for word in CONTRACTIONS if word.isalnum())]
     lower = pc.ascii_lower(texts)
     same = pc.match_substring_regex(lower, "^[a-z0-9]+( [a-z0-9]+)*$")
@@ -106,13 +106,13 @@ def _normalised(texts: pa.Array) -> pa.Array:
 
 @njit(cache=True)
 def _fill_named(
-    choices: NDArray[np.int32], said: NDArray[np.int32], said_starts: NDArray[np.int64], named: NDArray[np.bool_]
+    choices: NDArray[np.int32], given: NDArray[np.int32], given_starts: NDArray[np.int64], named: NDArray[np.bool_]
 ) -> None:
     for row in range(len(choices)):
-        for place in range(choices.shape[1]):
-            if choices[row, place] != MISSING:
-                for i in range(said_starts[row], said_starts[row + 1]):
-                    named[row, place] |= said[i] == choices[row, place]
+        for column in range(choices.shape[1]):
+            if choices[row, column] != MISSING:
+                for i in range(given_starts[row], given_starts[row + 1]):
+                    named[row, column] |= given[i] == choices[row, column]
 
 
 def _words_of_keys(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[np.int64], list[str]]:
@@ -134,7 +134,7 @@ def _words_of_keys(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[n
 
 
 def _may_be_in_wordnet(forms: Iterable[str]) -> list[bool]:
-    """False for most forms that have no senses there, at less cost than asking for these."""
+    """False for most forms without senses, at less cost than looking these up."""
     wordnet = load_wordnet()
     parts = wordnet.nouns, wordnet.adjectives
     known = {form for part in parts for form in (*part.lemmas, *part.exceptions)}
@@ -143,7 +143,7 @@ def _may_be_in_wordnet(forms: Iterable[str]) -> list[bool]:
 
 
 def _scores(words: list[str]) -> WordScores:
-    """Of the words, and of one more that is like none, not even itself."""
+    """Of the words, and of one more that resembles none, not even itself."""
     scores = word_scores(words, WUP_THRESHOLD)
     return scores._replace(
         near_starts=np.append(scores.near_starts, scores.near_starts[-1]),
@@ -162,14 +162,14 @@ def _fill_similar(
     for row in range(len(keys)):
         start, end = token_starts[keys[row, 0]], token_starts[keys[row, 0] + 1]
         end = min(end, start + MOST_WORDS)
-        for place in range(1, keys.shape[1]):
-            key = keys[row, place]
+        for column in range(1, keys.shape[1]):
+            key = keys[row, column]
             if key == keys[row, 0]:
-                similar[row, place] = True
+                similar[row, column] = True
             elif key != MISSING and end > start and token_starts[key + 1] > token_starts[key]:
                 other, other_end = token_starts[key], min(token_starts[key + 1], token_starts[key] + MOST_WORDS)
                 score = phrase_score(tokens, start, end, other, other_end, scores)
-                similar[row, place] = score >= WUP_THRESHOLD
+                similar[row, column] = score >= WUP_THRESHOLD
 
 
 def _general(rows: Rows) -> NDArray[np.bool_]:
@@ -200,10 +200,10 @@ def _fill_above(
     above: NDArray[np.bool_],
 ) -> None:
     for row in range(len(keys)):
-        for place in range(1, keys.shape[1]):
-            if keys[row, place] == MISSING:
+        for column in range(1, keys.shape[1]):
+            if keys[row, column] == MISSING:
                 continue
-            for special, general in ((keys[row, 0], keys[row, place]), (keys[row, place], keys[row, 0])):
+            for special, general in ((keys[row, 0], keys[row, column]), (keys[row, column], keys[row, 0])):
                 first, last = sense_starts[general], sense_starts[general + 1]
                 if first == last or sense_starts[special] == sense_starts[special + 1]:
                     continue
@@ -211,7 +211,7 @@ def _fill_above(
                 for a in range(ancestor_starts[synset], ancestor_starts[synset + 1]):
                     if distances[a] > 0 and min_depths[ancestors[a]] >= LEAST_DEPTH:
                         for i in range(first, last):
-                            above[row, place] |= senses[i] == ancestors[a]
+                            above[row, column] |= senses[i] == ancestors[a]
 
 
 def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -236,10 +236,10 @@ def _fill_near(
     target, other = np.zeros(vectors.shape[1]), np.zeros(vectors.shape[1])
     for row in range(len(keys)):
         length = _add_up(keys[row, 0], tokens, token_starts, vectors, target)
-        for place in range(1, keys.shape[1]):
-            if keys[row, place] != MISSING and length > 0:
-                other_length = _add_up(keys[row, place], tokens, token_starts, vectors, other)
-                near[row, place] = other_length > 0 and (target * other).sum() >= NEAR * length * other_length
+        for column in range(1, keys.shape[1]):
+            if keys[row, column] != MISSING and length > 0:
+                other_length = _add_up(keys[row, column], tokens, token_starts, vectors, other)
+                near[row, column] = other_length > 0 and (target * other).sum() >= NEAR * length * other_length
 
 
 @njit(cache=True)

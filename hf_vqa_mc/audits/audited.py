@@ -1,4 +1,4 @@
-"""What an audit found, as programs and the report read it."""
+"""The result of an audit, as programs and the report read it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,51 +10,56 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import VECTORS
-from hf_vqa_mc.audits.bias import bias_scores, calibration
-from hf_vqa_mc.audits.finding import Finding
-from hf_vqa_mc.audits.probed import NotRun, Probed
+from hf_vqa_mc.audits.findings import Finding
+from hf_vqa_mc.audits.gains import Gain, gains, verdict
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import FOLDS, Shortcut
-from hf_vqa_mc.audits.verdict import BLIND, Gain, gains, verdict
-from hf_vqa_mc.benchmarks import Benchmark, Split
+from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
+from hf_vqa_mc.benchmarks import Benchmark
 from hf_vqa_mc.version import __version__
 
 FEW_IMAGES = 10
-"""With fewer, as if they weighed alike, intervals tell little."""
+"""With a smaller effective number of images, intervals are of little use."""
 LEAST_OF_A_TYPE = 30
-"""Rows of a question type that is told by itself."""
+"""Rows of a question type that is listed."""
 MOST_TYPES = 40
-SHOWN_ROWS = 20
-"""Rows that a finding names."""
+LISTED_ROWS = 20
+"""Question ids that a finding lists."""
+CALIBRATION_BINS, BIAS_BINS = 10, 20
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What was found of a benchmark."""
+    """What was found in a benchmark."""
 
     benchmark: Benchmark
     rows: Rows
-    """those audited"""
+    """of the audited split"""
     gains: list[Gain]
     """the largest first"""
     findings: list[Finding]
     ambiguous: dict[str, NDArray[np.bool_]]
-    """reason to (rows, places), the target first: decoys that may be right, too"""
-    probed: list[Probed]
+    """reason to (rows, choices), the target first: possibly correct decoys"""
     telling: dict[str, list[dict[str, Any]]]
     not_run: list[NotRun]
 
     @cached_property
+    def chances(self) -> NDArray[np.float64] | None:
+        """(rows, choices), the target first: mean P(target) of the probes that see question and choices but no image.
+
+        None without such probes.
+        """
+        return mean_chances([gain.shortcut for gain in self.gains], Sees.QUESTION)
+
+    @property
     def bias(self) -> NDArray[np.float64] | None:
-        """(rows,): how likely the blind probes with question and choices hold the target to be; None without them."""
-        blind = [one for one in self.probed if one.shortcut.knows == "question"]
-        return bias_scores(blind) if blind else None
+        """(rows,): P(target) of the target, of `chances`."""
+        return None if self.chances is None else self.chances[:, 0]
 
     @cached_property
-    def maybe_right(self) -> NDArray[np.bool_]:
-        """(rows, places): decoys that may be right for any reason but near word vectors.
+    def possibly_correct(self) -> NDArray[np.bool_]:
+        """(rows, choices): decoys that are possibly correct for any reason but similar word vectors.
 
-        Those are told by themselves: white and brown, or three and four, are as near as words that mean the same.
+        Those are reported separately: white and brown, or three and four, are as similar as synonyms.
         """
         found = np.zeros(self.rows.texts.shape, np.bool_)
         for reason, decoys in self.ambiguous.items():
@@ -63,18 +68,11 @@ class Audit:
         return found
 
     def picked_blind(self, rows: Sequence[int]) -> dict[int, int]:
-        """Of some rows, the place of the choice that the blind probes with question and choices pick."""
-        blind = self._blind_chances
-        if blind is None:
+        """For some rows, the index of the choice that the probes with question and choices pick."""
+        if self.chances is None:
             return {}
-        best = blind[rows].argmax(axis=1)
-        return dict(zip(rows, self.rows.places[rows, best].tolist(), strict=True))
-
-    @cached_property
-    def _blind_chances(self) -> NDArray[np.float64] | None:
-        """(rows, places): what the probes with question and choices hold likely, on average."""
-        blind = [one.chances for one in self.probed if one.shortcut.knows == "question"]
-        return np.mean(blind, axis=0) if blind else None
+        best = self.chances[rows].argmax(axis=1)
+        return dict(zip(rows, self.rows.positions[rows, best].tolist(), strict=True))
 
     def as_json(self) -> dict[str, Any]:
         """All figures, for programs and the report; fractions."""
@@ -87,7 +85,7 @@ class Audit:
             "split": split.name,
             "rows": len(self.rows),
             "images": len(images),
-            "choices": sorted({int(size) for size in self.rows.there.sum(axis=1)}),
+            "choices": np.unique(self.rows.sizes).tolist(),
             "chance": chance,
             "learnt_from": "train" if self.benchmark.train else f"{FOLDS} folds of {split.name}",
             "left_out": self.benchmark.left_out,
@@ -96,85 +94,104 @@ class Audit:
             "caveat": self._caveat(),
             "shortcuts": [gain.as_json() for gain in self.gains],
             "per_type": self._per_type(),
-            "findings": [_told(finding, split) for finding in self.findings],
+            "findings": [self._finding(finding) for finding in self.findings],
             "may_be_right": self._ambiguity(),
             "telling": self.telling,
-            "calibration": [] if self._blind_chances is None else calibration(self._blind_chances),
+            "calibration": [] if self.chances is None else calibration(self.chances),
             "bias": None if self.bias is None else _histogram(self.bias),
-            "not_run": [{"name": one.name, "why": one.why} for one in self.not_run],
+            "not_run": [vars(one) for one in self.not_run],
         }
 
     def _caveat(self) -> str:
         """What limits the figures, "" where nothing does."""
-        said = []
-        split = self.benchmark.test
+        sentences = []
         if self.benchmark.train is None:
-            said.append(
-                "Without a training split, rules that learn are taught the answers of other rows of this split: they "
-                "show what its answers have in common, which is of use only to who has seen such answers."
+            sentences.append(
+                "Without a training split, probes are fitted on the answers of other rows of this split: they show "
+                "what its answers have in common, which helps only a model that has seen such answers."
             )
-        sizes = np.bincount(split.clusters)
-        alike = 1 / float(((sizes / sizes.sum()) ** 2).sum())
-        if alike < FEW_IMAGES:
-            said.append(
-                f"Most rows are about few images, as if there were {alike:.1f} alike: intervals are wide, and little "
-                "can be told."
+        sizes = np.bincount(self.benchmark.test.clusters)
+        images = 1 / float(((sizes / sizes.sum()) ** 2).sum())
+        if images < FEW_IMAGES:
+            sentences.append(
+                f"Most rows are about few images, effectively {images:.1f}: intervals are wide and of little use."
             )
-        return " ".join(said)
+        return " ".join(sentences)
 
     def _per_type(self) -> list[dict[str, Any]]:
-        """The strongest shortcut of each kind of knowledge, in each question type."""
+        """The strongest shortcut by what it sees, in each question type."""
         types = self.benchmark.test.rows["question_type"].to_pylist()
-        best: dict[str, Shortcut] = {}
+        best: dict[Sees, Shortcut] = {}
         for gain in self.gains:
-            if gain.shortcut.knows in BLIND:
-                best.setdefault(gain.shortcut.knows, gain.shortcut)
+            if gain.shortcut.sees.is_shortcut:
+                best.setdefault(gain.shortcut.sees, gain.shortcut)
         names, of_type = np.unique(np.array(types, object).astype(str), return_inverse=True)
         counts = np.bincount(of_type)
-        told = []
+        listed = []
         for number in np.argsort(-counts, kind="stable")[:MOST_TYPES]:
-            some = of_type == number
             if not names[number] or counts[number] < LEAST_OF_A_TYPE:
                 continue
-            parts = [_of_some(shortcut, some) for shortcut in best.values()]
+            some = of_type == number
+            chance = self.rows.chance[some]
+            parts = [replace(shortcut, scores=shortcut.scores[some]) for shortcut in best.values()]
             found = {
                 gain.shortcut.name: {"gain": gain.estimate.gain, "low": gain.estimate.low, "high": gain.estimate.high}
-                for gain in gains(parts, self.rows.chance[some], self.benchmark.test.clusters[some])
+                for gain in gains(parts, chance, self.benchmark.test.clusters[some])
             }
-            about = {"type": str(names[number]), "rows": int(counts[number])}
-            told.append({**about, "chance": float(self.rows.chance[some].mean()), "shortcuts": found})
-        return told
+            about = {"type": str(names[number]), "rows": int(counts[number]), "chance": float(chance.mean())}
+            listed.append({**about, "shortcuts": found})
+        return listed
+
+    def _finding(self, finding: Finding) -> dict[str, Any]:
+        ids = self.benchmark.test.rows["question_id"].take(pa.array(finding.rows[:LISTED_ROWS]))
+        return {
+            "name": finding.name,
+            "sentence": finding.sentence,
+            "count": finding.count,
+            "of": finding.of,
+            "per": finding.per,
+            "share": finding.count / max(finding.of, 1),
+            "question_ids": ids.to_pylist(),
+        }
 
     def _ambiguity(self) -> dict[str, Any]:
-        decoys = int(self.rows.there[:, 1:].sum())
-        shares = {reason: float(found.sum() / max(decoys, 1)) for reason, found in self.ambiguous.items()}
-        rows = float(self.maybe_right.any(axis=1).mean())
+        decoys = int(self.rows.valid[:, 1:].sum())
         return {
             "decoys": decoys,
-            "share": float(self.maybe_right.sum() / max(decoys, 1)),
-            "share_of_rows": rows,
-            "reasons": shares,
+            "share": float(self.possibly_correct.sum() / max(decoys, 1)),
+            "share_of_rows": float(self.possibly_correct.any(axis=1).mean()),
+            "reasons": {reason: float(found.sum() / max(decoys, 1)) for reason, found in self.ambiguous.items()},
         }
 
 
-def _of_some(shortcut: Shortcut, some: NDArray[np.bool_]) -> Shortcut:
-    return replace(shortcut, scores=shortcut.scores[some])
+def mean_chances(shortcuts: Sequence[Shortcut], sees: Sees) -> NDArray[np.float64] | None:
+    """(rows, choices): the mean P(target) of the shortcuts that see this; None if none gives it."""
+    found = [one.chances for one in shortcuts if one.sees is sees and one.chances is not None]
+    return np.mean(found, axis=0) if found else None
 
 
-def _told(finding: Finding, split: Split) -> dict[str, Any]:
-    return {
-        "name": finding.name,
-        "sentence": finding.sentence,
-        "count": finding.count,
-        "of": finding.of,
-        "per": finding.per,
-        "share": finding.count / max(finding.of, 1),
-        "question_ids": split.rows["question_id"].take(pa.array(finding.rows[:SHOWN_ROWS])).to_pylist(),
-    }
+def calibration(chances: NDArray[np.float64]) -> list[dict[str, float]]:
+    """How often picks of about the same confidence are correct.
+
+    Args:
+        chances: (rows, choices), the target first, 0 where there is no choice.
+
+    Returns:
+        For each tenth of [0, 1] with rows: the mean confidence as ``said``, the share that is ``right``, and ``rows``.
+    """
+    confidence = chances.max(axis=1)
+    best = chances >= confidence[:, None] - TIED
+    right = best[:, 0] / best.sum(axis=1)
+    of_row = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
+    rows, sums, rights = (np.bincount(of_row, weights, CALIBRATION_BINS) for weights in (None, confidence, right))
+    return [
+        {"said": float(sums[bin_] / rows[bin_]), "right": float(rights[bin_] / rows[bin_]), "rows": int(rows[bin_])}
+        for bin_ in np.flatnonzero(rows)
+    ]
 
 
 def _histogram(bias: NDArray[np.float64]) -> dict[str, Any]:
-    counts, ends = np.histogram(bias, bins=20, range=(0.0, 1.0))
+    counts, ends = np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0))
     bins = [
         {"from": float(low), "to": float(high), "rows": int(count)}
         for low, high, count in zip(ends[:-1], ends[1:], counts, strict=True)

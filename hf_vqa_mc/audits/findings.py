@@ -1,27 +1,220 @@
-"""All that is odd about a benchmark's rows without being a way to pick choices."""
+"""What is odd about a benchmark's rows without being a way to pick choices: choices, repeated rows, leaks."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
-from hf_vqa_mc.audits.finding import Finding
-from hf_vqa_mc.audits.leakage import duplicates, leakage
-from hf_vqa_mc.audits.neutrality import choice_findings
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
 from hf_vqa_mc.audits.rows import Rows
+from hf_vqa_mc.audits.similar_choices import Letters, containing, words_in_question
 from hf_vqa_mc.benchmarks.benchmark import Split
+from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.decoys.rng import draw
 
-__all__ = ["Finding", "findings"]
+_NO_IMAGE = -1
 
 
-def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], asked: str) -> list[Finding]:
-    """What occurs of all that is looked for: about choices, repeated rows, and what other splits give away.
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """Something odd, and where."""
+
+    name: str
+    """such as ``choices that repeat``; unique in an audit"""
+    sentence: str
+    """what was found, with figures"""
+    rows: NDArray[np.int64]
+    """the rows concerned, ascending"""
+    of: int
+    """rows, or decoys, that were searched"""
+    per: Literal["rows", "decoys"]
+    count: int
+    """how many of them are concerned"""
+
+
+def percent(count: float, of: float) -> str:
+    """A share as text, with a digit more where it is small.
+
+    >>> percent(1, 8), percent(3, 100_000), percent(0, 5)
+    ('12.5%', 'under 0.1%', 'none')
+    """
+    if not count:
+        return "none"
+    share = 100 * count / of
+    return "under 0.1%" if share < 0.1 else f"{share:.1f}%"
+
+
+def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited: str) -> list[Finding]:
+    """What occurs of all that is searched for: odd choices, repeated rows, and leaks to other splits.
 
     Args:
         splits: all splits of a benchmark that have labels.
         numbered: the same, numbered together.
-        asked: the name of the split that is audited.
+        audited: the name of the audited split.
     """
-    rows = numbered[asked]
-    found = choice_findings(rows, numbered) + duplicates(splits[asked], rows)
+    rows = numbered[audited]
+    found = [_named_in_question(rows), _repeating(rows), _containing(rows), _never_correct(rows, numbered)]
+    found += _duplicates(splits[audited], rows)
     for name, other in splits.items():
-        if name != asked:
-            found += leakage(splits[asked], rows, other, numbered[name])
-    return found
+        if name != audited:
+            found += _leaks(splits[audited], rows, other, numbered[name])
+    return [finding for finding in found if finding.count]
+
+
+def _of_rows(name: str, sentence: str, where: NDArray[np.int64], rows: Rows) -> Finding:
+    """A finding about rows; ``{}`` in the sentence is their share."""
+    return Finding(name, sentence.format(percent(len(where), len(rows))), where, len(rows), "rows", len(where))
+
+
+def _named_in_question(rows: Rows) -> Finding:
+    named = words_in_question(rows) == 1.0
+    where = np.flatnonzero(named[:, 0])
+    of_decoys, decoys = int(named[:, 1:].sum()), max(int(rows.valid[:, 1:].sum()), 1)
+    if len(where) / len(rows) <= of_decoys / decoys:
+        where = where[:0]  # no more often than decoys
+    return _of_rows(
+        "target in the question",
+        "In {} of the rows the question contains all words of the target; so it does of "
+        f"{percent(of_decoys, decoys)} of the decoys.",
+        where,
+        rows,
+    )
+
+
+def _repeating(rows: Rows) -> Finding:
+    keys = np.sort(rows.keys, axis=1)
+    where = np.flatnonzero(((keys[:, 1:] == keys[:, :-1]) & (keys[:, 1:] >= 0)).any(axis=1))
+    targets = int(((rows.keys[where, 1:] == rows.keys[where, :1]) & rows.valid[where, 1:]).any(axis=1).sum())
+    of_target = f", in {percent(targets, len(rows))} the target itself" if targets else ""
+    return _of_rows(
+        "choices that repeat",
+        f"In {{}} of the rows two choices differ only in case, punctuation and possessive 's{of_target}.",
+        where,
+        rows,
+    )
+
+
+def _containing(rows: Rows) -> Finding:
+    where = np.flatnonzero(containing(rows, Letters.of(rows.vocabulary)))
+    return _of_rows(
+        "choices that contain one another", "In {} of the rows one choice contains all of another.", where, rows
+    )
+
+
+def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
+    correct = np.zeros(len(audited.vocabulary.key_texts), np.bool_)
+    for rows in splits.values():
+        correct[rows.keys[:, 0]] = True
+    decoys = audited.valid.copy()
+    decoys[:, 0] = False
+    never = decoys & ~correct[audited.keys]
+    count, of = int(never.sum()), int(decoys.sum())
+    return Finding(
+        "decoys that are never right",
+        f"Of the decoys, {percent(count, of)} have a text that is the target of no row; a model that knows the "
+        "targets rejects them unread.",
+        np.flatnonzero(never.any(axis=1)),
+        of,
+        "decoys",
+        count,
+    )
+
+
+def _duplicates(split: Split, rows: Rows) -> list[Finding]:
+    """Repeated rows, and the same question and choices on several images; choices are the same in any order."""
+    (images,) = _images(split)
+    texts = _inverse(_questions_and_choices(rows))
+    both = _inverse(_pairs(texts, images))
+    with_image = np.flatnonzero(images != _NO_IMAGE)
+    first = with_image[np.unique(both[with_image], return_index=True)[1]]  # a row for each text and image
+    several = np.bincount(texts[first], minlength=len(texts)) > 1
+    where = with_image[several[texts[with_image]]]
+    targets = np.unique(_pairs(texts[where], rows.keys[where, 0]), return_index=True)[1]
+    one_target = np.bincount(texts[where][targets], minlength=len(texts)) == 1
+    always = percent(int(one_target[texts[where]].sum()), len(where))
+    same = f"; in {always} of these the target is the same on all of them" if len(where) else ""
+    return [
+        _of_rows(
+            "rows that repeat",
+            "In {} of the rows image, question and choices are an earlier row's.",
+            _later(both),
+            rows,
+        ),
+        _of_rows(
+            "same question on several images",
+            f"In {{}} of the rows the question has the same choices on another image{same}.",
+            where,
+            rows,
+        ),
+    ]
+
+
+def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[Finding]:
+    """Rows whose image, image and question, or question and choices are also in another split."""
+    images, other_images = _images(audited, other)
+    has_image, other_has = images != _NO_IMAGE, other_images != _NO_IMAGE
+    image_question, other_image_question = _pairs(images, rows.questions), _pairs(other_images, other_rows.questions)
+    shared = {
+        "image": has_image & np.isin(images, other_images[other_has]),
+        "image and question": has_image & np.isin(image_question, other_image_question[other_has]),
+        "question and choices": np.isin(_questions_and_choices(rows), _questions_and_choices(other_rows)),
+    }
+    return [
+        _of_rows(
+            f"{what} of {other.name}",
+            f"In {{}} of the rows the {what} {'are' if ' and ' in what else 'is'} also in {_escaped(other.name)}.",
+            np.flatnonzero(where),
+            rows,
+        )
+        for what, where in shared.items()
+    ]
+
+
+def _escaped(name: str) -> str:
+    return name.replace("{", "{{").replace("}", "}}")
+
+
+def _images(*splits: Split) -> list[NDArray[np.int64]]:
+    """The number of each row's image, the same in all splits; _NO_IMAGE where there is none."""
+    columns = [split.rows["image_id"].combine_chunks() for split in splits]
+    names = pa.concat_arrays([column.cast(pa.large_string()) for column in columns]).dictionary_encode()
+    numbers = names.indices.to_numpy().astype(np.int64)
+    numbers[numbers == pc.index(names.dictionary, pa.scalar("", pa.large_string())).as_py()] = _NO_IMAGE
+    return np.split(numbers, np.cumsum([len(column) for column in columns])[:-1])
+
+
+def _pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:
+    """A number for each pair of numbers from -1 to 2**31."""
+    return (one.astype(np.int64) + 1) * 2**32 + other
+
+
+def _inverse(values: NDArray[np.integer]) -> NDArray[np.int64]:
+    numbers: NDArray[np.int64] = np.unique(values, return_inverse=True)[1]
+    return numbers
+
+
+def _later(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Indices of all but the first occurrence of each number."""
+    later = np.ones(len(numbers), np.bool_)
+    later[np.unique(numbers, return_index=True)[1]] = False
+    return np.flatnonzero(later)
+
+
+def _questions_and_choices(rows: Rows) -> NDArray[np.uint64]:
+    """64 bits for each row's question and choices in any order; two of a million rows share them once in 10**7."""
+    return _mixed(rows.questions, np.sort(rows.keys, axis=1)[:, ::-1])
+
+
+@njit(cache=True)
+def _mixed(questions: NDArray[np.int32], keys: NDArray[np.int32]) -> NDArray[np.uint64]:
+    mixed = np.empty(len(keys), np.uint64)
+    for row in range(len(keys)):
+        bits = draw(np.uint64(0), np.uint64(questions[row]), np.uint64(0))
+        for column in range(keys.shape[1]):
+            if keys[row, column] >= 0:
+                bits = draw(bits, np.uint64(keys[row, column]), np.uint64(column))
+        mixed[row] = bits
+    return mixed

@@ -1,9 +1,9 @@
-"""The rows of any multiple-choice dataset in numbers: who counts compares no texts."""
+"""The rows of any multiple-choice dataset with texts as numbers, so that counting compares no texts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,9 @@ from hf_vqa_mc.schema import checked_rows
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 
 NO_BEGINNING = -1
-"""Stands where a question has fewer words."""
+"""Marks questions with fewer words."""
 MOST_WORDS = 40
-"""Of a question's beginnings, so that one endless question does not make all others long."""
+"""Longest beginning of a question, so that one endless question does not make all others long."""
 
 
 class Worded(NamedTuple):
@@ -33,7 +33,7 @@ class Worded(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """All different texts of the splits that were numbered together; a text's number is its place."""
+    """All distinct texts of the splits that were numbered together; a text's number is its index."""
 
     choices: list[str]
     """as written"""
@@ -74,36 +74,42 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a split, the target first; who uses them must not take anything from that place."""
+    """The rows of a split, the target first; code that uses them must not exploit that index."""
 
     texts: NDArray[np.int32]
-    """(rows, places): the number of each choice in ``vocabulary.choices``, MISSING where there is none"""
-    places: NDArray[np.int32]
-    """(rows, places): where each choice stands in the dataset's own order, MISSING where there is none"""
+    """(rows, choices): the number of each choice in ``vocabulary.choices``, MISSING where there is none"""
+    positions: NDArray[np.int32]
+    """(rows, choices): each choice's index in the dataset's own order, MISSING where there is none"""
     questions: NDArray[np.int32]
     """(rows,): the number of each question in ``vocabulary.questions``"""
     vocabulary: Vocabulary
     """of all splits that were numbered together"""
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.questions)
 
     @cached_property
-    def there(self) -> NDArray[np.bool_]:
-        """(rows, places): whether there is a choice."""
-        there: NDArray[np.bool_] = self.texts != MISSING
-        return there
+    def valid(self) -> NDArray[np.bool_]:
+        """(rows, choices): mask of the choices."""
+        valid: NDArray[np.bool_] = self.texts != MISSING
+        return valid
 
     @cached_property
     def keys(self) -> NDArray[np.int32]:
-        """(rows, places): the number of each choice's comparable text, MISSING where there is none."""
-        return np.where(self.there, self.vocabulary.keys[self.texts], MISSING).astype(np.int32)
+        """(rows, choices): the number of each choice's comparable text, MISSING where there is none."""
+        return np.where(self.valid, self.vocabulary.keys[self.texts], MISSING).astype(np.int32)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """(rows,): number of choices."""
+        sizes: NDArray[np.int64] = self.valid.sum(axis=1)
+        return sizes
 
     @cached_property
     def chance(self) -> NDArray[np.float64]:
-        """(rows,): how often who picks at random picks the target."""
-        chance: NDArray[np.float64] = 1.0 / self.there.sum(axis=1)
+        """(rows,): accuracy of random guessing."""
+        chance: NDArray[np.float64] = 1.0 / self.sizes
         return chance
 
     def beginning(self, length: int) -> NDArray[np.int32]:
@@ -111,17 +117,74 @@ class Rows:
         numbers: NDArray[np.int32] = self.vocabulary.beginnings[self.questions, length - 1]
         return numbers
 
-    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Rows":
+    def take(self, rows: "NDArray[np.integer] | NDArray[np.bool_] | slice") -> Self:
         """Some of the rows, with the same vocabulary."""
-        return Rows(self.texts[rows], self.places[rows], self.questions[rows], self.vocabulary)
+        arrays = [one.name for one in fields(self) if one.name != "vocabulary"]
+        taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in arrays}
+        return replace(self, **taken)
+
+    def followed_by(self, other: Self) -> Self:
+        """These rows and then others that were numbered together with them."""
+        choices = max(self.texts.shape[1], other.texts.shape[1])
+
+        def joined(name: str) -> NDArray[Any]:
+            parts = [getattr(one, name) for one in (self, other)]
+            if parts[0].ndim == 2:
+                parts = [np.pad(p, ((0, 0), (0, choices - p.shape[1])), constant_values=MISSING) for p in parts]
+            return np.concatenate(parts)
+
+        arrays: dict[str, Any] = {one.name: joined(one.name) for one in fields(self) if one.name != "vocabulary"}
+        return replace(self, **arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledRows(Rows):
+    """Rows whose choices were shuffled, so that what is computed from ``texts`` cannot know which is the target."""
+
+    target: NDArray[np.int64]
+    """(rows,): the column of each row's target; only fitting may look at it"""
+    came_from: NDArray[np.int64]
+    """(rows, choices): the column of `Rows` that each choice came from"""
+
+    @cached_property
+    def is_target(self) -> NDArray[np.bool_]:
+        """(rows, choices): mask of the targets; only fitting may look at it."""
+        is_target: NDArray[np.bool_] = np.arange(self.texts.shape[1]) == self.target[:, None]
+        return is_target
+
+    def target_first(self, values: NDArray[np.float64], choices: int) -> NDArray[np.float64]:
+        """Values of the choices (rows, choices) in the order of `Rows`, 0 where there is no choice.
+
+        Args:
+            values: in the shuffled order.
+            choices: columns of the `Rows`; further ones are cut off.
+        """
+        back = np.zeros(self.texts.shape)
+        np.put_along_axis(back, self.came_from, np.where(self.valid, values, 0.0), axis=1)
+        return back[:, :choices]
+
+
+def shuffle(rows: Rows, choices: int, rng: np.random.Generator) -> ShuffledRows:
+    """Shuffle the choices of each row.
+
+    Args:
+        rows: the target first.
+        choices: columns of the result; at least as many as the rows have.
+        rng: of the order.
+    """
+    spare = ((0, 0), (0, choices - rows.texts.shape[1]))
+    texts, own = (np.pad(array, spare, constant_values=MISSING) for array in (rows.texts, rows.positions))
+    order = np.argsort(np.where(texts == MISSING, 2.0, rng.random(texts.shape)), axis=1, kind="stable")
+    texts, own = (np.take_along_axis(array, order, axis=1) for array in (texts, own))
+    return ShuffledRows(texts, own, rows.questions, rows.vocabulary, (order == 0).argmax(axis=1), order)
 
 
 def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
-    """Numbers the texts of a dataset's splits.
+    """Number the texts of a dataset's splits.
 
     Args:
         splits: split name to rows with the columns ``question`` (text), ``choices`` (lists of text) and ``label`` (the
-            place of the correct choice); any others are left alone.
+            index of the correct choice); any others are ignored.
 
     Raises:
         InputError: a column is missing or of another type, a row has no choices, or its label is not one of them;
@@ -135,28 +198,28 @@ def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
         texts_of(choices), comparable.indices.to_numpy(), texts_of(comparable.dictionary), texts_of(questions)
     )
     return {
-        name: Rows(*_target_first(table, flat), asked, vocabulary)
-        for (name, table), flat, asked in zip(tables.items(), of_choices, of_questions, strict=True)
+        name: Rows(*_target_first(table, flat), numbers, vocabulary)
+        for (name, table), flat, numbers in zip(tables.items(), of_choices, of_questions, strict=True)
     }
 
 
 def _target_first(table: pa.Table, flat: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Text numbers and places of the choices."""
+    """Text numbers and positions of the choices."""
     lengths = pc.list_value_length(table["choices"]).to_numpy()
-    there = np.arange(int(lengths.max())) < lengths[:, None]
-    texts = np.full(there.shape, MISSING, np.int32)
-    texts[there] = flat
-    places = np.where(there, np.arange(there.shape[1]), MISSING).astype(np.int32)
-    everyone, labels = np.arange(len(there)), table["label"].to_numpy()
-    for array in (texts, places):
-        targets = array[everyone, labels]
-        array[everyone, labels] = array[:, 0]
+    valid = np.arange(int(lengths.max())) < lengths[:, None]
+    texts = np.full(valid.shape, MISSING, np.int32)
+    texts[valid] = flat
+    positions = np.where(valid, np.arange(valid.shape[1]), MISSING).astype(np.int32)
+    every, labels = np.arange(len(valid)), table["label"].to_numpy()
+    for array in (texts, positions):
+        targets = array[every, labels]
+        array[every, labels] = array[:, 0]
         array[:, 0] = targets
-    return texts, places
+    return texts, positions
 
 
 def _numbers(columns: list[pa.ChunkedArray]) -> tuple[pa.Array, list[NDArray[np.int32]]]:
-    """The different texts of several columns, and each column as their numbers."""
+    """The distinct texts of several columns, and each column as their numbers."""
     parts = [column.cast(pa.large_string()).combine_chunks() for column in columns]
     encoded = pa.concat_arrays(parts).dictionary_encode()
     ends = np.cumsum([len(part) for part in parts])

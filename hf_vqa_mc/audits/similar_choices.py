@@ -1,4 +1,4 @@
-"""How a row's choices resemble one another and their question, letter by letter and word by word."""
+"""Similarity of a row's choices to one another and to their question, by letters and by words."""
 
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ def likeness(rows: Rows, letters: Letters) -> NDArray[np.float64]:
     those in common / those of either (Jaccard).
 
     Returns:
-        float64 (rows, places): the sum over the row's other choices, whole numbers, LIKE for each that is the same.
+        float64 (rows, choices): the sum over the row's other choices, whole numbers, LIKE for each that is the same.
     """
     sums = np.zeros(rows.keys.shape)
     trigrams = np.empty((rows.keys.shape[1], MOST_LETTERS), np.uint64)
@@ -55,7 +55,7 @@ def likeness(rows: Rows, letters: Letters) -> NDArray[np.float64]:
 
 
 def words_in_question(rows: Rows) -> NDArray[np.float64]:
-    """The share of each choice's words that stand in its question, float64 (rows, places) in [0, 1].
+    """The share of each choice's words that occur in its question, float64 (rows, choices) in [0, 1].
 
     0 where a choice has no words.
     """
@@ -83,9 +83,9 @@ def _add_likeness(
 ) -> None:
     counts = np.zeros(keys.shape[1], np.int64)
     for row in range(len(keys)):
-        for place in range(keys.shape[1]):
-            if keys[row, place] != MISSING:
-                counts[place] = _fill_trigrams(keys[row, place], letters, trigrams[place])
+        for column in range(keys.shape[1]):
+            if keys[row, column] != MISSING:
+                counts[column] = _fill_trigrams(keys[row, column], letters, trigrams[column])
         for one in range(keys.shape[1]):
             for other in range(one):
                 if keys[row, one] == MISSING or keys[row, other] == MISSING:
@@ -150,10 +150,10 @@ def _fill_shares(
 ) -> None:
     for row in range(len(keys)):
         asked = tokens[text_starts[questions[row]] : text_starts[questions[row] + 1]][:MOST_WORDS]
-        for place in range(keys.shape[1]):
-            if keys[row, place] == MISSING:
+        for column in range(keys.shape[1]):
+            if keys[row, column] == MISSING:
                 continue
-            words = tokens[text_starts[keys[row, place]] : text_starts[keys[row, place] + 1]][:MOST_WORDS]
+            words = tokens[text_starts[keys[row, column]] : text_starts[keys[row, column] + 1]][:MOST_WORDS]
             found = 0
             for word in words:
                 for other in asked:
@@ -161,7 +161,7 @@ def _fill_shares(
                         found += 1
                         break
             if len(words):
-                shares[row, place] = found / len(words)
+                shares[row, column] = found / len(words)
 
 
 @njit(cache=True)
@@ -180,7 +180,7 @@ def _find_containing(keys: NDArray[np.int32], letters: Letters, found: NDArray[n
 
 @njit(cache=True)
 def _has_words_of(text: NDArray[np.unsignedinteger], part: NDArray[np.unsignedinteger]) -> bool:
-    """Whether the part stands in the text between spaces or its ends."""
+    """Whether the part occurs in the text between spaces or its ends."""
     for start in range(len(text) - len(part) + 1 if len(part) else 0):
         if start and text[start - 1] != _SPACE:
             continue

@@ -1,7 +1,7 @@
-"""Fewer rows instead of better decoys: those that give themselves away most are left out, round by round.
+"""Fewer rows instead of better decoys: the most biased ones are left out, round by round.
 
 After iterative bias pruning of "train on the test set" stress tests (arXiv 2511.04655): probes are trained anew after
-each round, since what gives a row away may be that others like it are there.
+each round, since a row's bias depends on the other rows.
 """
 
 from dataclasses import replace
@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.bias import bias_scores
-from hf_vqa_mc.audits.estimates import Estimate, estimate
-from hf_vqa_mc.audits.fast_probes import fast_probes
-from hf_vqa_mc.audits.folds import folds_of
-from hf_vqa_mc.audits.probed import Probed
-from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.audits import PROBES, ProbeSettings, Sees
+from hf_vqa_mc.audits.audited import mean_chances
+from hf_vqa_mc.audits.gains import Estimate, estimate
+from hf_vqa_mc.audits.probes import Context, run_probes
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
@@ -26,7 +24,9 @@ MOST_PRUNED = 0.5
 ROUND = 0.05
 """Part of the published rows that a round leaves out."""
 LEAST_ROWS = 100
-"""Fewer rows tell nothing of a probe."""
+"""With fewer, a probe's accuracy says nothing."""
+UNLIMITED = 1e9
+"""Seconds: every round fits all its probes."""
 
 
 def prune(
@@ -36,14 +36,14 @@ def prune(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Remedied:
-    """Leaves out rows of the audited split until no blind probe gains more than so much, or half of them are gone.
+    """Leave out rows of the audited split until no blind probe gains more than ``to_gain``, or half of them are gone.
 
     Args:
         benchmark: with its targets.
         to_gain: over chance, a fraction; compared with the gain itself, not with an end of its interval.
-        most_rows: that a probe learns from.
+        most_rows: rows to fit a probe on, at most.
         seed: of the probes.
-        progress: told (step, done, total).
+        progress: called with (step, done, total).
 
     Raises:
         InputError: there are too few rows to prune, or ``to_gain`` is none.
@@ -58,8 +58,7 @@ def prune(
     rounds: list[dict[str, Any]] = []
     most_rounds = int(MOST_PRUNED / ROUND) + 1
     for _ in range(most_rounds):
-        remaining = split.take(kept)
-        strongest, bias = _asked(_with(benchmark, remaining), most_rows, seed)
+        strongest, bias = _strongest(_with(benchmark, split.take(kept)), most_rows, seed)
         rounds.append({"rows": len(kept), "gain": strongest.gain, "low": strongest.low, "high": strongest.high})
         progress("pruning", len(rounds), most_rounds)
         if strongest.gain <= to_gain or len(rounds) == most_rounds:
@@ -67,33 +66,25 @@ def prune(
         left_out = np.argsort(-bias, kind="stable")[: int(ROUND * published)]
         kept = np.delete(kept, left_out)
     progress("pruning", most_rounds, most_rounds)
-    smaller = split.take(kept)
     reached = rounds[-1]["gain"] <= to_gain
-    told = {"to_gain": to_gain, "reached": reached, "published": published, "rows": len(kept), "rounds": rounds}
-    return Remedied(_with(benchmark, smaller), told)
+    statistics = {"to_gain": to_gain, "reached": reached, "published": published, "rows": len(kept), "rounds": rounds}
+    return Remedied(_with(benchmark, split.take(kept)), statistics)
 
 
-def _with(benchmark: Benchmark, asked: Split) -> Benchmark:
-    """The same with another audited split."""
-    return replace(benchmark, splits={**benchmark.splits, benchmark.asked: asked})
+def _with(benchmark: Benchmark, split: Split) -> Benchmark:
+    """The benchmark with another audited split."""
+    return replace(benchmark, splits={**benchmark.splits, benchmark.asked: split})
 
 
-def _asked(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimate, NDArray[np.float64]]:
-    """What the strongest blind probe gains, and each row's bias score."""
-    split: Split = benchmark.test
-    rows = number_rows({name: one.rows for name, one in benchmark.splits.items()})
-    asked, train = rows[split.name], benchmark.train
-    found = fast_probes(
-        asked,
-        folds_of(split, asked),
-        rows[train.name] if train else None,
-        placed=split.placed,
-        most_rows=most_rows,
-        seed=seed,
-        train_folds=folds_of(train, rows[train.name]) if train else None,
-    )
-    probed = [one for one in found if isinstance(one, Probed)]
-    gains = [estimate(one.shortcut.scores, asked.chance, split.clusters, one.shortcut.inflation) for one in probed]
-    if not gains:
-        raise InputError(f"{split.place}: no probe can learn, as all rows hang together by their images or choices")
-    return max(gains, key=lambda one: one.gain), bias_scores(probed)
+def _strongest(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimate, NDArray[np.float64]]:
+    """What the strongest blind probe gains, and each row's bias: P(target) of the blind probes."""
+    context = Context.of(benchmark, ProbeSettings(probe_rows=most_rows, seed=seed, time_limit=UNLIMITED))
+    blind = [one for one in PROBES.values() if one.setting == "probes" and not one.sees.image]
+    found, _ = run_probes(context, blind)
+    chance, clusters = context.rows.chance, context.split.clusters
+    gains = [estimate(one.scores, chance, clusters, one.inflation) for one in found]
+    chances = mean_chances(found, Sees.QUESTION)
+    if chances is None:
+        place = context.split.place
+        raise InputError(f"{place}: no probe can be fitted, as all rows are connected by their images or choices")
+    return max(gains, key=lambda one: one.gain), chances[:, 0]

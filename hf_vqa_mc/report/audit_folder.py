@@ -26,8 +26,8 @@ AUDITS = Path("vqa_mc_audit")
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
 OF_EACH = 20
 """Example rows that are shown for one reason."""
-GIVEN_AWAY = "gives itself away: question and choices tell the target"
-MAYBE_RIGHT = "a decoy may be right, too"
+GIVEN_AWAY = "biased: question and choices give the target away"
+AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "drawn at random"
 
 Progress = Callable[[str, int, int], None]
@@ -125,8 +125,8 @@ def shown_rows(done: Audit) -> dict[int, str]:
     if done.bias is not None:
         given_away = by_chance[np.argsort(-done.bias[by_chance], kind="stable")]
         _add(found, given_away, GIVEN_AWAY)
-    ambiguous = np.flatnonzero(done.maybe_right.any(axis=1))
-    _add(found, by_chance[np.isin(by_chance, ambiguous)], MAYBE_RIGHT)
+    ambiguous = np.flatnonzero(done.possibly_correct.any(axis=1))
+    _add(found, by_chance[np.isin(by_chance, ambiguous)], AMBIGUOUS)
     _add(found, by_chance, AT_RANDOM)
     return found
 
@@ -155,7 +155,7 @@ def _row_scores(done: Audit) -> bytes:
     columns: dict[str, pa.Array] = {"question_id": done.benchmark.test.rows["question_id"].combine_chunks()}
     if done.bias is not None:
         columns["bias"] = pa.array(done.bias, pa.float32())
-    columns["decoys_maybe_right"] = pa.array(done.maybe_right.sum(axis=1), pa.int16())
+    columns["decoys_maybe_right"] = pa.array(done.possibly_correct.sum(axis=1), pa.int16())
     for gain in sorted(done.gains, key=lambda one: one.shortcut.name):
         columns[gain.shortcut.name] = pa.array(gain.shortcut.scores, pa.float32())
     content = io.BytesIO()

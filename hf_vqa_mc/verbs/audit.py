@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hf_vqa_mc.audits.audited import Audit
-    from hf_vqa_mc.audits.verdict import Gain
+    from hf_vqa_mc.audits.gains import Gain
 
 FAILED = 3
 """Exit code where a shortcut gains more than ``fail_above``."""
@@ -64,7 +64,7 @@ class AuditResult(Result):
     @property
     def exceeding(self) -> "list[Gain]":
         """The shortcuts whose 95% interval lies above ``fail_above``."""
-        from hf_vqa_mc.audits.verdict import exceeding
+        from hf_vqa_mc.audits.gains import exceeding
 
         return [] if self.settings.fail_above is None else exceeding(self.audit.gains, self.settings.fail_above)
 
@@ -175,7 +175,7 @@ def _cells(gain: "Gain | None", short: bool) -> list[str]:
 
 def ambiguity(figures: Mapping[str, Any]) -> str:
     """The share of possibly correct decoys, in a sentence."""
-    from hf_vqa_mc.audits.finding import percent
+    from hf_vqa_mc.audits.findings import percent
 
     found = figures["may_be_right"]
     reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]

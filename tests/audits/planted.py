@@ -5,6 +5,8 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
+from hf_vqa_mc.audits import PROBES, ProbeSettings, number_rows
+from hf_vqa_mc.audits.probes import Context, run_probes
 from hf_vqa_mc.benchmarks import Split
 from hf_vqa_mc.benchmarks.benchmark import ROWS
 
@@ -141,3 +143,26 @@ def _offered(bias, cues, choices, chance):
 def split_of(table, name="test", images=None, *, placed=True):
     """The table as a split of a benchmark."""
     return Split(name, f"planted, {name}", table, table, images, placed)
+
+
+HEURISTICS = [probe for probe in PROBES.values() if not probe.trained]
+MODELS = [probe for probe in PROBES.values() if probe.setting == "probes"]
+MLPS = [probe for probe in PROBES.values() if probe.setting == "mlps"]
+
+
+def context_of(table, train=None, *, placed=True, folds=None, vectors=None, rows=None, **settings):
+    """What probes may look at; folds and image vectors (audited rows, then training rows) may be given."""
+    numbered = number_rows({"test": table} | ({} if train is None else {"train": train}))
+    train_split = None if train is None else split_of(train, "train")
+    split = split_of(table, placed=placed)
+    context = Context(split, rows or numbered["test"], train_split, numbered.get("train"), ProbeSettings(**settings))
+    if folds is not None:
+        context.folds = folds
+    context.images = vectors, []
+    return context
+
+
+def ran(context, probes):
+    """The shortcuts by name, and what was not run."""
+    found, not_run = run_probes(context, probes)
+    return {one.name: one for one in found}, not_run

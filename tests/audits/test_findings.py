@@ -7,15 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.audits import number_rows
-from hf_vqa_mc.audits.ambiguity import GENERAL, NAMED, SAME, VECTORS, WUP, _normalised, may_be_right
-from hf_vqa_mc.audits.checks import shortcut_checks
+from hf_vqa_mc.audits.ambiguity import GENERAL, NAMED, SAME, VECTORS, WUP, _normalised, possibly_correct
 from hf_vqa_mc.audits.findings import findings
 from hf_vqa_mc.benchmarks.benchmark import ROWS
 from hf_vqa_mc.scoring.vqa_normalisation import normalised
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.similarity import phrase_wup
 from hf_vqa_mc.text.word_vectors import WordVectors
-from tests.audits.planted import split_of
+from tests.audits.planted import HEURISTICS, context_of, ran, split_of
 
 
 def table(*rows):
@@ -95,7 +94,7 @@ def test_nothing_odd_is_nothing_found():
 
 def flagged(rows, answers=None, vectors=None):
     asked = number_rows({"test": table(*(("i", "?", choices) for choices in rows))})["test"]
-    reasons = may_be_right(asked, answers or [[] for _ in rows], vectors)
+    reasons = possibly_correct(asked, answers or [[] for _ in rows], vectors)
     return {reason: {(int(row), int(place)) for row, place in np.argwhere(flags)} for reason, flags in reasons.items()}
 
 
@@ -162,5 +161,5 @@ def test_endless_texts_cost_no_more_than_they_are_long():
     )
     rows = number_rows({"test": asked})["test"]
     assert rows.vocabulary.beginnings.shape[1] < 100
-    assert may_be_right(rows, [[], []], None)[WUP].tolist() == [[False, True, True, False], [False] * 4]
-    assert shortcut_checks(rows, True, np.array([0, 1], np.int8), None)
+    assert possibly_correct(rows, [[], []], None)[WUP].tolist() == [[False, True, True, False], [False] * 4]
+    assert ran(context_of(asked, folds=np.array([0, 1], np.int8)), HEURISTICS)[0]

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
-from hf_vqa_mc.audits.image_clusters import CLUSTERS, image_signs
-from hf_vqa_mc.audits.image_descriptors import NUMBERS, image_descriptors
+from hf_vqa_mc.audits.image_descriptors import DIMENSIONS, image_descriptors
+from hf_vqa_mc.audits.probes.text_crosses import CLUSTERS, image_groups
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Split
 from hf_vqa_mc.errors import InputError
 
@@ -63,7 +63,7 @@ def test_each_image_is_read_once_and_images_that_look_alike_are_near():
     images = Kept([picture("red"), picture("red"), picture("blue"), picture((250, 0, 0), "JPEG")])
     found = image_descriptors(split_with(images, ["r", "r", "b", "r2"]))
     assert sorted(images.read_rows) == [0, 2, 3]
-    assert found.vectors.shape == (4, NUMBERS)
+    assert found.vectors.shape == (4, DIMENSIONS)
     assert found.vectors.dtype == np.float32
     np.testing.assert_array_equal(found.vectors[0], found.vectors[1])
     distance = np.linalg.norm(found.vectors - found.vectors[0], axis=1)
@@ -109,7 +109,7 @@ def test_images_that_look_alike_are_in_one_cluster():
     kind = chance.integers(4, size=800)
     vectors = (20 * np.eye(4, 10)[kind] + chance.normal(size=(800, 10))).astype(np.float32)
     vectors[:3] = np.nan
-    found = image_signs(vectors, seed=0)
+    found = image_groups(vectors, seed=0)
     rough = found.clusters[3:, 0]
     assert all(len(np.unique(kind[3:][rough == cluster])) == 1 for cluster in np.unique(rough))
     assert (found.clusters[:3] == -1).all()
@@ -117,7 +117,7 @@ def test_images_that_look_alike_are_in_one_cluster():
 
 
 def test_images_that_are_all_the_same_say_nothing():
-    found = image_signs(np.ones((50, 6), np.float32), seed=0)
+    found = image_groups(np.ones((50, 6), np.float32), seed=0)
     assert (found.clusters == -1).all()
     assert found.clusters.shape == (50, len(CLUSTERS))
     assert not found.directions.any()

@@ -1,16 +1,14 @@
 """A language model as a probe: batches change nothing, and what cannot be loaded is told in a sentence."""
 
-import time
-
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 
-from hf_vqa_mc.audits import number_rows
-from hf_vqa_mc.audits.language_model import language_model_probe
-from hf_vqa_mc.audits.probed import NotRun
+from hf_vqa_mc.audits import PROBES
+from hf_vqa_mc.audits.probes.language_model import predict
 from hf_vqa_mc.errors import InputError
+from tests.audits.planted import context_of, ran
 
 SIGNS = "abcdefghijklmnopqrstuvwxyz?:.QA "
 
@@ -34,11 +32,14 @@ def model_folder(tmp_path_factory):
     return folder
 
 
-def some_rows():
+LANGUAGE_MODELS = [probe for probe in PROBES.values() if probe.setting == "language_model"]
+
+
+def some_rows(model, **settings):
     questions = ["what is it?", "who is there, and why?", "is it a dog?", "what is it?"]
     choices = [["a cat", "dog", "the very long answer"], ["me", "you"], ["yes", "no"], ["dog", "a cat", "x", "y z"]]
     table = pa.table({"question": questions, "choices": choices, "label": [2, 0, 1, 3]})
-    return number_rows({"test": table})["test"]
+    return context_of(table, language_model=str(model), **settings)
 
 
 def literal_picks(folder, rows, with_question):
@@ -51,7 +52,7 @@ def literal_picks(folder, rows, with_question):
         question = rows.vocabulary.questions[rows.questions[row]]
         context = f"Question: {question}\nAnswer:" if with_question else "Answer:"
         scores = []
-        for text in rows.texts[row][rows.there[row]]:
+        for text in rows.texts[row][rows.valid[row]]:
             choice = rows.vocabulary.choices[text]
             before = [0, *tokenizer(context, add_special_tokens=False)["input_ids"]]
             own = tokenizer(f" {choice}", add_special_tokens=False)["input_ids"]
@@ -65,37 +66,38 @@ def literal_picks(folder, rows, with_question):
 
 @pytest.mark.parametrize("with_question", [True, False])
 def test_batches_give_what_a_plain_loop_gives(model_folder, with_question):
-    rows = some_rows()
-    expected = literal_picks(model_folder, rows, with_question)
+    context = some_rows(model_folder)
+    expected = literal_picks(model_folder, context.rows, with_question)
     for batch_size in (1, 3, 64):
-        found = language_model_probe(
-            rows, str(model_folder), with_question=with_question, device="cpu", batch_size=batch_size
-        )
+        found = predict(context, with_question, device="cpu", batch_size=batch_size)
         assert found.scores.tolist() == expected
-    assert found.knows == ("question" if with_question else "choices")
-    assert found.probe
     assert found.folds == 0
+
+
+def test_it_is_named_by_its_model_and_by_what_it_sees(model_folder):
+    found, _ = ran(some_rows(model_folder), LANGUAGE_MODELS)
+    assert {name: (one.sees, one.trained) for name, one in found.items()} == {
+        f"language model {model_folder}: choices alone": ("choices", True),
+        f"language model {model_folder}: question and choices": ("question", True),
+    }
 
 
 def test_questions_longer_than_the_model_reads_are_cut_in_front(model_folder):
     table = pa.table({"question": ["why " * 500], "choices": [["a" * 300, "b", ""]], "label": [0]})
-    rows = number_rows({"test": table})["test"]
-    found = language_model_probe(rows, str(model_folder), with_question=True, device="cpu")
+    found = predict(context_of(table, language_model=str(model_folder)), True, device="cpu")
     assert 0 <= found.scores[0] <= 1
 
 
 def test_when_the_time_is_over_that_is_told(model_folder):
-    found = language_model_probe(
-        some_rows(), str(model_folder), with_question=True, device="cpu", deadline=time.monotonic() - 1
-    )
-    assert isinstance(found, NotRun)
-    assert "time" in found.why
+    found, not_run = ran(some_rows(model_folder, time_limit=1e-9), LANGUAGE_MODELS)
+    assert not found
+    assert all("time" in one.why for one in not_run)
 
 
 def test_a_model_that_is_not_there_is_named_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / "empty").mkdir()
     with pytest.raises((InputError, ConnectionError)) as error:
-        language_model_probe(some_rows(), str(tmp_path / "empty"), with_question=True)
+        predict(some_rows(tmp_path / "empty"), True)
     assert "--language-model" in str(error.value)
     assert "\n" not in str(error.value)

@@ -1,15 +1,10 @@
 """The papers' MLPs, trained on a benchmark's own rows, find what is planted and leave nothing behind."""
 
-import time
-
 import numpy as np
 import pytest
 
-from hf_vqa_mc.audits import number_rows
-from hf_vqa_mc.audits.folds import folds_of
-from hf_vqa_mc.audits.mlp_probes import mlp_probes
-from hf_vqa_mc.audits.probed import NotRun
-from tests.audits.planted import planted, split_of
+from hf_vqa_mc.audits import Sees
+from tests.audits.planted import MLPS, context_of, planted, ran
 
 
 @pytest.fixture(scope="module")
@@ -26,55 +21,40 @@ def word_file(tmp_path_factory):
     return str(path)
 
 
-def test_who_sees_the_image_finds_its_cue_and_nothing_is_left_behind(word_file, tmp_path, monkeypatch):
+@pytest.mark.slow
+def test_what_sees_the_image_finds_its_cue_and_nothing_is_left_behind(word_file, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     train, train_vectors, _ = planted("image cue", 1.0, 600, 0)
     table, vectors, truth = planted("image cue", 1.0, 150, 1)
-    rows = number_rows({"train": train, "test": table})
-    found = {
-        probe.shortcut.knows: probe
-        for probe in mlp_probes(
-            split_of(table),
-            rows["test"],
-            np.zeros(150, np.int8),
-            split_of(train, "train"),
-            (vectors, train_vectors),
-            word_vectors=word_file,
-            most_rows=5000,
-        )
-    }
-    assert list(found) == ["choices", "question", "image", "everything"]
-    assert found["image"].shortcut.scores.mean() > 0.25 + 0.7 * truth
-    assert found["choices"].shortcut.scores.mean() < 0.25 + 0.3 * truth
-    for probe in found.values():
-        np.testing.assert_allclose(probe.chances.sum(axis=1), 1)
+    both = np.concatenate([vectors, train_vectors])
+    found, _ = ran(context_of(table, train, vectors=both, mlps=True, word_vectors=word_file), MLPS)
+    by_sight = {shortcut.sees: shortcut for shortcut in found.values()}
+    assert list(by_sight) == list(Sees)
+    assert by_sight[Sees.IMAGE].scores.mean() > 0.25 + 0.7 * truth
+    assert by_sight[Sees.CHOICES].scores.mean() < 0.25 + 0.3 * truth
+    for shortcut in found.values():
+        np.testing.assert_allclose(shortcut.chances.sum(axis=1), 1)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_training_split_and_images_the_other_folds_are_learnt_from(word_file):
+@pytest.mark.slow
+def test_without_training_split_and_images_they_are_trained_on_the_other_folds(word_file, monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.mlps.EPOCHS", 1.0)
     table, _, _ = planted("question cue", 1.0, 300, 0)
-    split = split_of(table)
-    told = []
-    found = list(
-        mlp_probes(
-            split,
-            number_rows({"test": table})["test"],
-            folds_of(split),
-            None,
-            word_vectors=word_file,
-            most_rows=200,
-            epochs=1,
-            progress=lambda *step: told.append(step),
-        )
-    )
-    assert [probe.shortcut.name for probe in found] == ["mlp-a: choices alone", "mlp-qa: question and choices"]
-    assert all(probe.shortcut.folds == 5 for probe in found)
-    assert told[-1] == ("probes (MLPs)", 10, 10)
+    found, _ = ran(context_of(table, mlps=True, word_vectors=word_file, probe_rows=200), MLPS)
+    assert list(found) == ["mlp-a: choices alone", "mlp-qa: question and choices"]
+    assert {shortcut.folds for shortcut in found.values()} == {5}
 
 
-def test_what_there_was_no_time_for_is_told(word_file):
+def test_one_epoch_on_a_training_split_gives_chances(word_file, monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.mlps.EPOCHS", 1.0)
+    train, table = planted("question cue", 1.0, 100, 0)[0], planted("question cue", 1.0, 30, 1)[0]
+    found, _ = ran(context_of(table, train, mlps=True, word_vectors=word_file), MLPS[:1])
+    np.testing.assert_allclose(found["mlp-a: choices alone"].chances.sum(axis=1), 1)
+
+
+def test_what_there_was_no_time_for_is_reported(word_file):
     table, _, _ = planted("question cue", 1.0, 50, 0)
-    split, rows = split_of(table), number_rows({"test": table})["test"]
-    over = time.monotonic() - 1
-    found = list(mlp_probes(split, rows, folds_of(split), None, word_vectors=word_file, most_rows=9, deadline=over))
-    assert [type(one) for one in found] == [NotRun, NotRun]
+    found, not_run = ran(context_of(table, mlps=True, word_vectors=word_file, time_limit=1e-9), MLPS)
+    assert not found
+    assert len(not_run) == 2

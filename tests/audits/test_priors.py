@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.audits import answer_prior, number_rows, question_answer_prior
-from hf_vqa_mc.audits.priors import answer_prior_of_other_folds, question_answer_prior_of_other_folds
+from hf_vqa_mc.audits.probes.priors import answer_prior_of_other_folds, question_answer_prior_of_other_folds
 
 COLOURS, SHAPES = ["red", "blue", "green", "black"], ["circle", "square", "star", "cross"]
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits import number_rows
-from hf_vqa_mc.audits.bias import bias_scores, calibration
-from hf_vqa_mc.audits.probed import probed
+from hf_vqa_mc.audits.audited import calibration, mean_chances
+from hf_vqa_mc.audits.shortcut import Sees, Shortcut
 from hf_vqa_mc.audits.telling import telling_texts
 from tests.audits.planted import planted
 
@@ -69,24 +69,18 @@ def test_what_is_told_is_bounded():
     assert len(telling_texts(rows, most=2)["choices"]) <= 2
 
 
-def some_probe(knows, chances):
-    rows = rows_of([["a", "b"]] * len(chances), [0] * len(chances))
-    return probed(knows, knows, "sees", np.array(chances, float), rows, 0)
+def shortcut(sees, chances):
+    return Shortcut(f"{sees} {chances}", sees, "sees", np.ones(len(chances)), chances=np.array(chances, float))
 
 
-def test_bias_is_the_mean_of_those_who_see_question_and_choices():
-    choices, first, second = (
-        some_probe(knows, chances)
-        for knows, chances in (
-            ("choices", [[0.9, 0.1], [0.9, 0.1]]),
-            ("question", [[0.2, 0.8], [0.6, 0.4]]),
-            ("question", [[0.4, 0.6], [1.0, 0.0]]),
-        )
-    )
-    assert bias_scores([choices, first, second]).tolist() == pytest.approx([0.3, 0.8])
-    assert bias_scores([choices]).tolist() == [0.9, 0.9]
-    with pytest.raises(ValueError, match="blind"):
-        bias_scores([])
+def test_bias_is_the_mean_of_the_probes_that_see_question_and_choices():
+    found = [
+        shortcut(Sees.CHOICES, [[0.9, 0.1], [0.9, 0.1]]),
+        shortcut(Sees.QUESTION, [[0.2, 0.8], [0.6, 0.4]]),
+        shortcut(Sees.QUESTION, [[0.4, 0.6], [1.0, 0.0]]),
+    ]
+    assert mean_chances(found, Sees.QUESTION)[:, 0].tolist() == pytest.approx([0.3, 0.8])
+    assert mean_chances(found, Sees.IMAGE) is None
 
 
 def test_calibration_holds_what_was_said_against_what_is_right():

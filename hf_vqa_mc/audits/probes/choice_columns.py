@@ -1,4 +1,4 @@
-"""What can be measured at a choice without reading any label: of itself, beside the others, beside the question."""
+"""What can be measured of a choice without any label: by itself, against the others, against the question."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.dealt import Dealt
+from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 
 READ = 400
-"""Characters of a text that are looked at beyond its length, so that no huge cell holds up an audit."""
+"""Characters of a text that are read beyond its length, so that no huge cell holds up an audit."""
 AT_ONCE = 20_000
 """Rows whose texts are compared at a time."""
-PLACES = 10
-"""Places that are told apart; those behind are one."""
+POSITIONS = 10
+"""Positions with a column each; further ones share one."""
 _NUMBERS = frozenset((*SMALL_NUMBERS, "many", "several", "dozen", "hundred", "thousand"))
 _ABOVE = ("of the above", "of these", "of them", "both ", "all of", "none of", "neither")
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -24,91 +24,85 @@ _YES_NO_VERBS = frozenset(
 )
 
 Columns = dict[str, NDArray[np.float32]]
-"""Name to a number of each choice, (choices,), in the order of ``Dealt.there.nonzero()``."""
-Values = NDArray[np.float64]
-"""(rows, places)"""
+"""Name to a value of each choice, (choices,), in the order of ``ShuffledRows.valid.nonzero()``."""
 
 
-def own_columns(dealt: Dealt, placed: bool) -> Columns:
-    """What the choices alone say, and where they stand.
+def own_columns(rows: ShuffledRows, placed: bool) -> Columns:
+    """Columns of the choices alone and of their positions.
 
     Args:
-        dealt: all rows of an audit; how often a text is offered is counted in them.
-        placed: whether the benchmark says in which order the choices stand; else places say nothing.
+        rows: all rows of an audit; how often a text is presented is counted in them.
+        placed: whether the benchmark has an order of choices; else there are no columns of positions.
     """
-    there = dealt.there
-    used, number = np.unique(dealt.texts[there], return_inverse=True)
-    texts = [dealt.vocabulary.choices[text] for text in used]
+    valid = rows.valid
+    used, number = np.unique(rows.texts[valid], return_inverse=True)
+    texts = [rows.vocabulary.choices[text] for text in used]
     of_text = {name: values[number] for name, values in _of_texts(texts).items()}
     columns: Columns = dict(of_text)
-    offered = np.bincount(dealt.keys[there], minlength=len(dealt.vocabulary.key_texts))
+    offered = np.bincount(rows.keys[valid], minlength=len(rows.vocabulary.key_texts))
     shared = {
-        "trigrams shared": _shared_with_others(_trigrams(texts), number, dealt),
-        "words shared": _shared_with_others(word_matrix(words(text[:READ]) for text in texts), number, dealt),
+        "trigrams shared": _shared_with_others(_trigrams(texts), number, rows),
+        "words shared": _shared_with_others(word_matrix(words(text[:READ]) for text in texts)[0], number, rows),
     }
-    columns["offered"] = np.log(offered[dealt.keys[there]]).astype(np.float32)
+    columns["offered"] = np.log(offered[rows.keys[valid]]).astype(np.float32)
     columns |= {name: values.astype(np.float32) for name, values in shared.items()}
     for name in ("characters", "words", "offered", *shared):
-        columns |= beside_others(name, columns[name], dealt)
+        columns |= compared(name, columns[name], rows)
     if placed:
-        columns |= _of_places(dealt)
+        columns |= _of_positions(rows)
     return columns
 
 
-def question_columns(dealt: Dealt) -> Columns:
-    """What question and choice say together."""
-    there = dealt.there
-    row = there.nonzero()[0]
-    used, number = np.unique(dealt.texts[there], return_inverse=True)
-    asked, question = np.unique(dealt.questions, return_inverse=True)
-    choice_words = [words(dealt.vocabulary.choices[text][:READ]) for text in used]
-    question_words = [words(dealt.vocabulary.questions[text][:READ]) for text in asked]
-    both = word_matrix([*choice_words, *question_words])
+def question_columns(rows: ShuffledRows) -> Columns:
+    """Columns of question and choice together."""
+    valid = rows.valid
+    row = valid.nonzero()[0]
+    used, number = np.unique(rows.texts[valid], return_inverse=True)
+    asked, question = np.unique(rows.questions, return_inverse=True)
+    choice_words = [words(rows.vocabulary.choices[text][:READ]) for text in used]
+    question_words = [words(rows.vocabulary.questions[text][:READ]) for text in asked]
+    both, _ = word_matrix([*choice_words, *question_words])
     of_choices, of_questions = both[: len(used)], both[len(used) :]
     common = np.empty(len(number), np.float32)
     for part in _blocks(row):
         common[part] = of_choices[number[part]].multiply(of_questions[question[row[part]]]).sum(axis=1).A1
     size = np.array([max(len(set(one)), 1) for one in choice_words], np.float32)[number]
     columns: Columns = {"words of the question": common, "share of its words in the question": common / size}
-    columns |= beside_others("share of its words in the question", common / size, dealt)
+    columns |= compared("share of its words in the question", common / size, rows)
     for name, values in _of_questions(question_words).items():
         columns[name] = values[question][row]
-    kinds = _of_texts([dealt.vocabulary.choices[text] for text in used])
+    kinds = _of_texts([rows.vocabulary.choices[text] for text in used])
     for asks, kind in (("asks how many", "number"), ("asks yes or no", "yes or no")):
         columns[f"{kind} where it {asks}"] = columns[asks] * kinds[kind][number]
     return columns
 
 
-def beside_others(name: str, column: NDArray[np.float32], dealt: Dealt) -> Columns:
-    """How a number of a choice compares to those of the row's other choices.
+def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Columns:
+    """How a column compares to its values at the row's other choices.
 
     Returns:
-        Its rank (0 the lowest, 1 the highest; equal ones share the mean), whether it is the highest and whether it is
-        the lowest; among several highest or lowest each is a part.
+        Its rank (0 the lowest, 1 the highest; ties have the mean), whether it is the highest and whether it is the
+        lowest; several highest or lowest share the 1.
     """
-    there = dealt.there
-    values = np.full(there.shape, np.nan)
-    values[there] = column
-    below, same = np.zeros(there.shape), np.zeros(there.shape)
-    for place in range(there.shape[1]):
-        below += values[:, place, None] < values
-        same += values[:, place, None] == values
-    others = np.maximum(dealt.sizes[:, None] - 1, 1)
-    highest, lowest = below + same == dealt.sizes[:, None], below == 0
+    valid = rows.valid
+    values = np.full(valid.shape, np.nan)
+    values[valid] = column
+    below, same = np.zeros(valid.shape), np.zeros(valid.shape)
+    for index in range(valid.shape[1]):
+        below += values[:, index, None] < values
+        same += values[:, index, None] == values
+    others = np.maximum(rows.sizes[:, None] - 1, 1)
+    highest, lowest = below + same == rows.sizes[:, None], below == 0
     found = {
         f"rank of {name}": (below + (same - 1) / 2) / others,
         f"highest {name}": highest / np.maximum(same, 1),
         f"lowest {name}": lowest / np.maximum(same, 1),
     }
-    return {told: one[there].astype(np.float32) for told, one in found.items()}
+    return {name: one[valid].astype(np.float32) for name, one in found.items()}
 
 
-def word_matrix(texts: Iterable[Sequence[str]]) -> Any:  # noqa: ANN401  a sparse matrix
-    """Which words each text has: float32 (texts, different words) of 0 and 1.
-
-    Args:
-        texts: words of each.
-    """
+def word_matrix(texts: Iterable[Sequence[str]]) -> tuple[Any, list[str]]:
+    """Which words each text has: sparse float32 (texts, distinct words) of 0 and 1, and the distinct words."""
     from scipy import sparse
 
     columns: dict[str, int] = {}
@@ -118,11 +112,12 @@ def word_matrix(texts: Iterable[Sequence[str]]) -> Any:  # noqa: ANN401  a spars
         indices += sorted({columns.setdefault(word, len(columns)) for word in text})
         starts.append(len(indices))
     ones = np.ones(len(indices), np.float32)
-    return sparse.csr_matrix((ones, indices, starts), shape=(len(starts) - 1, max(len(columns), 1)))
+    words = list(columns) or [""]
+    return sparse.csr_matrix((ones, indices, starts), shape=(len(starts) - 1, len(words))), words
 
 
 def _of_texts(texts: Sequence[str]) -> Columns:
-    """What a text says of itself."""
+    """Columns of a text by itself."""
     found = np.array([_of_text(text) for text in texts], np.float32).reshape(len(texts), -1)
     names = (
         "characters",
@@ -163,7 +158,7 @@ def _of_text(text: str) -> tuple[float, ...]:
 
 
 def _of_questions(questions: Sequence[Sequence[str]]) -> Columns:
-    """What is asked for."""
+    """Columns of what a question asks for."""
     found = [
         (
             np.log1p(len(question)),
@@ -178,13 +173,13 @@ def _of_questions(questions: Sequence[Sequence[str]]) -> Columns:
     return dict(zip(names, np.array(found, np.float32).reshape(len(found), -1).T, strict=True))
 
 
-def _of_places(dealt: Dealt) -> Columns:
-    there = dealt.there
-    place = np.minimum(dealt.places, PLACES)
-    columns = {"place": place[there].astype(np.float32)}
-    for number in range(min(there.shape[1], PLACES)):
-        columns[f"place {number}"] = (place == number)[there].astype(np.float32)
-    columns["last place"] = (dealt.places == dealt.sizes[:, None] - 1)[there].astype(np.float32)
+def _of_positions(rows: ShuffledRows) -> Columns:
+    valid = rows.valid
+    position = np.minimum(rows.positions, POSITIONS)
+    columns = {"position": position[valid].astype(np.float32)}
+    for index in range(min(valid.shape[1], POSITIONS)):
+        columns[f"position {index}"] = (position == index)[valid].astype(np.float32)
+    columns["last position"] = (rows.positions == rows.sizes[:, None] - 1)[valid].astype(np.float32)
     return columns
 
 
@@ -201,11 +196,11 @@ def _trigrams(texts: Sequence[str]) -> Any:  # noqa: ANN401  a sparse matrix
     return matrix
 
 
-def _shared_with_others(matrix: Any, number: NDArray[np.int64], dealt: Dealt) -> NDArray[np.float64]:  # noqa: ANN401
+def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRows) -> NDArray[np.float64]:  # noqa: ANN401
     """The share of a choice's features that another choice of the row has, the mean over the others: (choices,)."""
     from scipy import sparse
 
-    row = dealt.there.nonzero()[0]
+    row = rows.valid.nonzero()[0]
     shared = np.empty(len(row))
     for part in _blocks(row):
         choices, of_row = matrix[number[part]], row[part] - row[part.start]
@@ -213,7 +208,7 @@ def _shared_with_others(matrix: Any, number: NDArray[np.int64], dealt: Dealt) ->
         members = sparse.csr_matrix((ones, (of_row, np.arange(len(of_row)))))
         own = choices.sum(axis=1).A1
         total = choices.multiply((members @ choices)[of_row]).sum(axis=1).A1 - own
-        shared[part] = total / np.maximum(own * (dealt.sizes[row[part]] - 1), 1)
+        shared[part] = total / np.maximum(own * (rows.sizes[row[part]] - 1), 1)
     return shared
 
 

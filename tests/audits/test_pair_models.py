@@ -1,7 +1,5 @@
 """The fast probes find what is planted and nothing else, and never look at the labels of the rows asked."""
 
-import time
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,13 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.audits import number_rows
-from hf_vqa_mc.audits.estimates import estimate
-from hf_vqa_mc.audits.fast_probes import fast_probes
 from hf_vqa_mc.audits.folds import folds_of
-from hf_vqa_mc.audits.parts import divided
-from hf_vqa_mc.audits.probe_features import ProbeFeatures
-from hf_vqa_mc.audits.probed import NotRun
-from tests.audits.planted import planted, split_of
+from hf_vqa_mc.audits.gains import estimate
+from hf_vqa_mc.audits.shortcut import Sees
+from tests.audits.planted import MODELS, context_of, planted, ran, split_of
 
 CHOICES, QUESTION = "choices alone", "question and choices"
 SEES = {
@@ -32,45 +27,42 @@ SEES = {
 def _small_forests():
     """A tenth of the trees: enough for what is planted here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hf_vqa_mc.audits.pair_models.TREES", 20)
+        patch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 20)
         yield
 
 
-def asked_about(bias, strength, n_rows, seed, **options):
-    """Name to probe, and the split."""
+def audited(bias, strength, n_rows, seed):
+    """Name to shortcut, its estimate, and the true gain."""
     table, vectors, truth = planted(bias, strength, n_rows, seed)
-    split = split_of(table)
-    options = {"placed": True, "most_rows": 5000, "image_vectors": (vectors, None)} | options
-    rows = number_rows({"test": table})["test"]
-    found = {one.shortcut.name: one for one in fast_probes(rows, folds_of(split), None, **options)}
-    return found, split, rows, truth
+    context = context_of(table, vectors=vectors)
+    found, _ = ran(context, MODELS)
+    chance, clusters = context.rows.chance, context.split.clusters
+    estimates = {name: estimate(one.scores, chance, clusters, one.inflation) for name, one in found.items()}
+    return found, estimates, truth
 
 
 @pytest.mark.parametrize("bias", SEES)
 def test_what_is_planted_is_found_by_both_models_that_may_know_it(bias):
-    found, split, rows, truth = asked_about(bias, 0.6, 900, 3)
+    _, estimates, truth = audited(bias, 0.6, 900, 3)
     for model in ("logistic regression", "random forest"):
-        shortcut = found[f"{model}: {SEES[bias]}"].shortcut
-        told = estimate(shortcut.scores, rows.chance, split.clusters, shortcut.inflation)
+        told = estimates[f"{model}: {SEES[bias]}"]
         assert 0.5 * truth < told.gain
         assert told.low <= truth
         assert told.p < 0.001
 
 
 def test_where_nothing_is_planted_nothing_is_found():
-    found, split, rows, _ = asked_about("none", 0.0, 900, 1)
-    assert len(found) == 4
-    for probe in found.values():
-        told = estimate(probe.shortcut.scores, rows.chance, split.clusters, probe.shortcut.inflation)
+    _, estimates, _ = audited("none", 0.0, 900, 1)
+    assert len(estimates) == 4
+    for told in estimates.values():
         assert told.low <= 0.0
         assert told.p > 0.01
 
 
 def test_the_order_of_choices_is_no_shortcut_where_the_benchmark_tells_none():
     table, _, _ = planted("position", 1.0, 400, 0)  # the target always first
-    rows, folds = number_rows({"test": table})["test"], folds_of(split_of(table))
-    for probe in fast_probes(rows, folds, None, placed=False, most_rows=5000):
-        assert probe.shortcut.scores.mean() == pytest.approx(0.25, abs=0.12)
+    for shortcut in ran(context_of(table, placed=False), MODELS)[0].values():
+        assert shortcut.scores.mean() == pytest.approx(0.25, abs=0.12)
 
 
 def test_labels_of_the_rows_asked_change_no_answer():
@@ -85,12 +77,12 @@ def test_labels_of_the_rows_asked_change_no_answer():
     for one in (table, other):
         # One vocabulary for both, so that texts have the same numbers whatever the labels are.
         rows = number_rows({"both": table, "test": one})["test"]
-        options = {"placed": True, "most_rows": 5000, "image_vectors": (np.zeros((300, 3), np.float32), None)}
+        context = context_of(one, folds=folds, vectors=np.zeros((300, 3), np.float32), rows=rows)
         found = {}
-        for probe in fast_probes(rows, folds, None, **options):
-            in_place = np.zeros(probe.chances.shape)
-            np.put_along_axis(in_place, rows.places, probe.chances, axis=1)
-            found[probe.shortcut.name] = in_place[asked]
+        for name, shortcut in ran(context, MODELS)[0].items():
+            in_place = np.zeros(shortcut.chances.shape)
+            np.put_along_axis(in_place, rows.positions, shortcut.chances, axis=1)
+            found[name] = in_place[asked]
         answers.append(found)
     assert len(answers[0]) == 8
     for name, chances in answers[0].items():
@@ -100,10 +92,9 @@ def test_labels_of_the_rows_asked_change_no_answer():
 def test_labels_of_a_training_split_are_used_and_those_asked_are_not_needed():
     train, _, _ = planted("question cue", 0.6, 900, 1)
     table, _, truth = planted("question cue", 0.6, 300, 0)
-    rows = number_rows({"train": train, "test": table})
-    probes = list(fast_probes(rows["test"], np.zeros(300, np.int8), rows["train"], placed=True, most_rows=5000))
-    assert all(probe.shortcut.folds == 0 for probe in probes)
-    best = max(float(probe.shortcut.scores.mean()) for probe in probes)
+    found, _ = ran(context_of(table, train), MODELS)
+    assert {shortcut.folds for shortcut in found.values()} == {0}
+    best = max(float(shortcut.scores.mean()) for shortcut in found.values())
     assert best == pytest.approx(0.25 + truth, abs=0.12)
 
 
@@ -117,11 +108,11 @@ def test_a_number_that_is_counted_from_labels_never_holds_the_rows_own():
     found = []
     for each in (table, other):
         rows = number_rows({"both": table, "test": each})["test"]
-        dealt, parts = divided(rows, folds, None, None, 5000, np.random.default_rng(0))
-        part = next(part for part in parts if one in part.learn)
-        columns, _ = ProbeFeatures(dealt, True, None, 0).of("question", part, sparse=False)
-        choices = columns.reshape(len(part.learn), 4, -1)[part.learn.tolist().index(one)]
-        found.append(choices[np.argsort(dealt.places[one])])
+        context = context_of(each, folds=folds, rows=rows)
+        part = next(part for part in context.parts if one in part.train)
+        columns, _ = context.features.of(Sees.QUESTION, part, sparse=False)
+        choices = columns.reshape(len(part.train), 4, -1)[part.train.tolist().index(one)]
+        found.append(choices[np.argsort(context.shuffled.positions[one])])
     np.testing.assert_array_equal(*found)
 
 
@@ -133,28 +124,27 @@ def test_chances_sum_to_one_and_what_is_no_choice_has_none():
             "label": [0, 1, 4, 2] * 6,
         }
     )
-    rows = number_rows({"test": table})["test"]
-    for probe in fast_probes(rows, np.arange(24) % 5, None, placed=True, most_rows=10):
-        assert probe.chances.shape == rows.texts.shape
-        np.testing.assert_allclose(probe.chances.sum(axis=1), 1)
-        assert (probe.chances[~rows.there] == 0).all()
-        assert (probe.shortcut.scores[::4] == 1).all()  # rows of one choice
+    context = context_of(table, folds=np.arange(24) % 5, probe_rows=10)
+    for shortcut in ran(context, MODELS)[0].values():
+        assert shortcut.chances.shape == context.rows.texts.shape
+        np.testing.assert_allclose(shortcut.chances.sum(axis=1), 1)
+        assert (shortcut.chances[~context.rows.valid] == 0).all()
+        assert (shortcut.scores[::4] == 1).all()  # rows of one choice
 
 
 def test_the_same_seed_gives_the_same_answers():
-    first, *_ = asked_about("length", 0.3, 200, 0)
-    again, *_ = asked_about("length", 0.3, 200, 0)
-    for name, probe in first.items():
-        np.testing.assert_array_equal(probe.chances, again[name].chances)
+    first, again = (audited("length", 0.3, 200, 0)[0] for _ in range(2))
+    for name, shortcut in first.items():
+        np.testing.assert_array_equal(shortcut.chances, again[name].chances)
 
 
 def test_what_there_was_no_time_for_is_told():
     table, _, _ = planted("length", 0.3, 100, 0)
-    rows, folds = number_rows({"test": table})["test"], folds_of(split_of(table))
-    found = list(fast_probes(rows, folds, None, placed=True, most_rows=50, deadline=time.monotonic() - 1))
-    assert [type(one) for one in found] == [NotRun] * 4
-    assert found[0].name == "logistic regression: choices alone"
-    assert found[0].why == "no time was left after 0 of its 5 trainings"
+    found, not_run = ran(context_of(table, time_limit=1e-9), MODELS)
+    assert found == {}
+    assert len(not_run) == 4
+    assert not_run[0].name == "logistic regression: choices alone"
+    assert not_run[0].why == "no time was left after 0 of its 5 trainings"
 
 
 texts = st.text(st.sampled_from("ab 2.<\0é'"), max_size=6)
@@ -175,11 +165,9 @@ def test_any_rows_can_be_asked(rows):
             "label": [label % len(choices) for _, choices, label, _ in rows],
         }
     )
-    asked = number_rows({"test": table})["test"]
     folds = np.array([fold for *_, fold in rows])
-    for probe in fast_probes(asked, folds, None, placed=True, most_rows=100):
-        if isinstance(probe, NotRun):
-            assert len(set(folds)) == 1
-            continue
-        assert ((probe.shortcut.scores >= 0) & (probe.shortcut.scores <= 1)).all()
-        np.testing.assert_allclose(probe.chances.sum(axis=1), 1)
+    found, not_run = ran(context_of(table, folds=folds, probe_rows=100), MODELS)
+    assert bool(not_run) == (len(set(folds)) == 1)
+    for shortcut in found.values():
+        assert ((shortcut.scores >= 0) & (shortcut.scores <= 1)).all()
+        np.testing.assert_allclose(shortcut.chances.sum(axis=1), 1)

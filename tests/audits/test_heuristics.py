@@ -6,24 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits import number_rows
-from hf_vqa_mc.audits.checks import shortcut_checks
-from hf_vqa_mc.audits.estimates import ALARM_LEVEL, estimate, holm
 from hf_vqa_mc.audits.folds import folds_of
+from hf_vqa_mc.audits.gains import ALARM_LEVEL, estimate, holm
 from hf_vqa_mc.audits.shortcut import FOLDS
 from hf_vqa_mc.benchmarks.benchmark import ROWS
-from tests.audits.planted import RULES, planted, split_of
+from tests.audits.planted import HEURISTICS, RULES, context_of, planted, ran, split_of
 
 
-def rows_of(*rows):
+def picked(*rows, placed=True):
     questions, choices, labels = zip(*rows, strict=True)
-    return number_rows({"test": pa.table({"question": questions, "choices": choices, "label": labels})})["test"]
-
-
-def picked(*rows, placed=True, train=None):
-    asked = rows_of(*rows)
-    found = shortcut_checks(asked, placed, np.arange(len(rows), dtype=np.int8) % FOLDS, train)
-    return {shortcut.name: shortcut.scores.tolist() for shortcut in found}
+    table = pa.table({"question": questions, "choices": choices, "label": labels})
+    context = context_of(table, placed=placed, folds=np.arange(len(rows), dtype=np.int8) % FOLDS)
+    return {name: shortcut.scores.tolist() for name, shortcut in ran(context, HEURISTICS)[0].items()}
 
 
 def test_places_are_those_of_the_benchmark_and_rows_with_fewer_choices_pick_at_random():
@@ -118,9 +112,10 @@ def test_rows_of_one_image_are_in_one_fold_whatever_the_other_rows():
 
 def audited(bias, strength, size, seed):
     table, _, truth = planted(bias, strength, size, seed)
-    split, asked = split_of(table), number_rows({"test": table})["test"]
-    found = shortcut_checks(asked, split.placed, folds_of(split), None)
-    return {one.name: estimate(one.scores, asked.chance, split.clusters, one.inflation) for one in found}, truth
+    context = context_of(table)
+    chance, clusters = context.rows.chance, context.split.clusters
+    found, _ = ran(context, HEURISTICS)
+    return {name: estimate(one.scores, chance, clusters, one.inflation) for name, one in found.items()}, truth
 
 
 @pytest.mark.parametrize("bias", [bias for bias, rule in RULES.items() if rule])
@@ -148,9 +143,8 @@ def test_what_is_counted_never_promises_more_than_there_is():
 
 
 def test_a_train_split_is_counted_in_place_of_other_folds():
-    tables = {"train": planted("question cue", 0.6, 3000, 1)[0], "test": planted("question cue", 0.6, 500, 2)[0]}
-    numbered = number_rows(tables)
-    found = shortcut_checks(numbered["test"], True, folds_of(split_of(tables["test"])), numbered["train"])
-    counted = {shortcut.name: shortcut for shortcut in found if "prior" in shortcut.name}
+    train, table = planted("question cue", 0.6, 3000, 1)[0], planted("question cue", 0.6, 500, 2)[0]
+    found, _ = ran(context_of(table, train), HEURISTICS)
+    counted = {name: shortcut for name, shortcut in found.items() if "prior" in name}
     assert [shortcut.folds for shortcut in counted.values()] == [0, 0]
     assert counted["question and answer prior"].scores.mean() == pytest.approx(0.25 + 0.45, abs=0.07)

@@ -1,0 +1,142 @@
+"""The columns of small models, by what they see."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.folds import Part
+from hf_vqa_mc.audits.probes.choice_columns import Columns, compared, own_columns, question_columns
+from hf_vqa_mc.audits.probes.cross_fitted import NOWHERE, Contexts, CrossFittedCounts
+from hf_vqa_mc.audits.probes.text_crosses import ImageGroups, TextCrosses, image_groups
+from hf_vqa_mc.audits.rows import ShuffledRows
+from hf_vqa_mc.audits.shortcut import Sees
+
+FIRST_WORDS = 8
+"""Of a question, by which choices are counted one after the other; then by the whole question."""
+SEEN_IN = 2
+"""A sparse column counts if it differs from 0 at so many of the training rows' choices."""
+
+
+class Features:
+    """The columns of all rows of an audit; those that need no labels are computed once.
+
+    Args:
+        rows: audited and training rows.
+        placed: whether the order of the choices is the benchmark's own.
+        vectors: of the images, float32 (rows, dimensions); called when images are seen.
+        seed: of the images' clusters.
+        least: a text that is presented less often counts as unseen.
+    """
+
+    def __init__(
+        self,
+        rows: ShuffledRows,
+        placed: bool,
+        vectors: Callable[[], NDArray[np.float32] | None] = lambda: None,
+        seed: int = 0,
+        least: int = 0,
+    ) -> None:
+        self._rows, self._placed, self._vectors, self._seed, self._least = rows, placed, vectors, seed, least
+        self._crosses: dict[Sees, TextCrosses] = {}
+        self._starts = np.cumsum(rows.sizes) - rows.sizes
+
+    def of(self, sees: Sees, part: Part, *, sparse: bool) -> tuple[Any, Any]:
+        """The columns of a part's training and test rows.
+
+        Args:
+            sees: what the probe sees.
+            part: which rows these are.
+            sparse: with the words' columns; all are then scaled for a linear model.
+
+        Returns:
+            Two arrays float32 (choices, columns), or sparse matrices.
+        """
+        counted = self._counted(sees, part)
+        plain = self._own | (self._with_question if sees.question else {})
+        both = []
+        for rows, of_rows in zip((part.train, part.test), counted, strict=True):
+            choices = self._choices(rows)
+            dense = np.column_stack([*(column[choices] for column in plain.values()), *of_rows.values()])
+            # Sums of the same numbers in another order differ in their last digits; trees would split there.
+            both.append(np.round(dense.astype(np.float64), 6).astype(np.float32))
+        return self._with_words(sees, both, part) if sparse else (both[0], both[1])
+
+    def _with_words(self, sees: Sees, dense: list[NDArray[np.float32]], part: Part) -> tuple[Any, Any]:
+        from scipy import sparse
+
+        of_rows = self._rows.take(part.train)
+        row = of_rows.valid.nonzero()[0]
+        means = np.column_stack([np.bincount(row, column) for column in dense[0].T]) / of_rows.sizes[:, None]
+        spread = np.sqrt(np.mean((dense[0] - means[row]) ** 2, axis=0))
+        kept = spread > 1e-6  # what all choices of a row share says nothing to a linear model
+        if sees not in self._crosses:
+            image = self._image if sees.image else None
+            self._crosses[sees] = TextCrosses(self._rows, sees.question, self._placed, image)
+        found = [self._crosses[sees].matrix(rows) for rows in (part.train, part.test)]
+        often = np.flatnonzero(np.bincount(found[0].indices, minlength=found[0].shape[1]) >= SEEN_IN)
+        train, test = (
+            sparse.hstack([sparse.csr_matrix(one[:, kept] / spread[kept]), words[:, often]], format="csr")
+            for one, words in zip(dense, found, strict=True)
+        )
+        return train, test
+
+    def _choices(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of the choices of some rows."""
+        sizes = self._rows.sizes[rows]
+        within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        numbers: NDArray[np.int64] = np.repeat(self._starts[rows], sizes) + within
+        return numbers
+
+    @cached_property
+    def _own(self) -> Columns:
+        return own_columns(self._rows, self._placed)
+
+    @cached_property
+    def _with_question(self) -> Columns:
+        return question_columns(self._rows)
+
+    @cached_property
+    def _image(self) -> ImageGroups:
+        vectors = self._vectors()
+        if vectors is None:
+            raise ValueError("no image vectors were given")
+        return image_groups(vectors, self._seed)
+
+    def _counted(self, sees: Sees, part: Part) -> tuple[Columns, Columns]:
+        """What is counted from labels, of the training and of the test rows."""
+        test, train = self._rows.take(part.test), self._rows.take(part.train)
+        counts = CrossFittedCounts(self._rows.take(part.counted), part.inner, test, self._least)
+        kept = np.repeat(np.isin(np.arange(len(part.counted)), part.chosen), counts.train.sizes)
+        named: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {"seen": counts.evidence()}
+        for name, contexts in self._contexts(sees).items():
+            levels = [(context[part.counted], context[part.test]) for context in contexts]
+            steps = list(counts.ladder(levels))
+            named["prior"] = steps[0]
+            if contexts:
+                named |= {f"prior by {name}": steps[-1], f"prior by {name}, roughly": steps[len(steps) // 2]}
+        found: tuple[Columns, Columns] = ({}, {})
+        for name, (of_train, of_test) in named.items():
+            for rows, columns, values in zip((train, test), found, (of_train[kept], of_test), strict=True):
+                columns[name] = values.astype(np.float32)
+                columns |= compared(name, columns[name], rows)
+        return found
+
+    def _contexts(self, sees: Sees) -> dict[str, list[Contexts]]:
+        """What the choices of all rows are counted by, from the widest to the narrowest."""
+        if sees is Sees.CHOICES:
+            return {"choice": []}
+        beginnings = self._rows.vocabulary.beginnings[:, :FIRST_WORDS]
+        question = [*beginnings[self._rows.questions].T, self._rows.questions] if sees.question else []
+        image = list(self._image.clusters.T) if sees.image else []
+        both = [_joint(one, other) for one in question[:2] for other in image]
+        named = {"question": question, "image": image, "question and image": both}
+        return {name: contexts for name, contexts in named.items() if contexts}
+
+
+def _joint(one: Contexts, other: Contexts) -> Contexts:
+    """The context in which both are the same."""
+    both = one.astype(np.int64) * (int(other.max(initial=0)) + 1) + other
+    return np.where((one == NOWHERE) | (other == NOWHERE), NOWHERE, both)

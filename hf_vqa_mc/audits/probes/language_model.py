@@ -1,0 +1,167 @@
+"""A text-only language model as a probe: which answer is likely, whatever the image shows."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.probes.probe import Context, Prediction, Probe, Skipped
+from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
+
+BATCH_SIZE = 32
+READ = 2000
+"""Characters of a text that are read, at most."""
+LONGEST = 512
+"""Tokens of a prompt, at most; of more the first are cut off."""
+COST = 30
+
+
+def predict(
+    context: Context, with_question: bool, device: str | None = None, batch_size: int = BATCH_SIZE
+) -> Prediction:
+    """Pick the choice that a causal language model finds most likely, per character.
+
+    A choice's score is its log-likelihood after ``Question: ... Answer:``, or after ``Answer:`` alone, divided by its
+    characters, so that long choices are not at a disadvantage (lm-eval's ``acc_norm``, which divides by bytes). The
+    model is not trained on any row here.
+
+    Args:
+        context: its settings name the model: on the Hub, or a folder, with safetensors weights.
+        with_question: whether the model is given the question.
+        device: by default the GPU if there is one.
+        batch_size: choices at a time.
+
+    Raises:
+        InputError: there is no such model, or it is no causal language model.
+        ConnectionError: the Hub cannot be reached, and the model is not in the cache.
+        Skipped: the time is over.
+    """
+    rows, name = context.rows, context.settings.language_model or ""
+    context.progress(f"loading {name}", 0, 1)
+    model = _load(name, device)
+    context.progress(f"loading {name}", 1, 1)
+    questions = np.where(with_question, rows.questions, -1)
+    row = rows.valid.nonzero()[0]
+    pairs = np.stack([questions[row], rows.texts[rows.valid]], axis=1)
+    distinct, number = np.unique(pairs, axis=0, return_inverse=True)
+    prompts = [_prompt(rows.vocabulary.questions[one] if one >= 0 else None) for one in distinct[:, 0]]
+    choices = [rows.vocabulary.choices[one] for one in distinct[:, 1]]
+    found = model.log_likelihoods(prompts, choices, batch_size, context.progress, context.deadline)
+    values = np.full(rows.valid.shape, -np.inf)
+    values[rows.valid] = (found / np.array([max(len(choice), 1) for choice in choices]))[number.ravel()]
+    return context.pick(values)
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """A causal model and its tokenizer."""
+
+    tokenizer: Any
+    model: Any
+    device: str
+    longest: int
+
+    def log_likelihoods(
+        self,
+        prompts: Sequence[str],
+        choices: Sequence[str],
+        batch_size: int,
+        progress: Progress,
+        deadline: float,
+    ) -> NDArray[np.float64]:
+        """The log-likelihood of each choice after its prompt, (choices,)."""
+        encoded = [self._tokens(prompt, choice) for prompt, choice in zip(prompts, choices, strict=True)]
+        order = sorted(range(len(encoded)), key=lambda index: -len(encoded[index][0]))  # longest first: little padding
+        found = np.empty(len(encoded))
+        for first in range(0, len(order), batch_size):
+            if time.monotonic() > deadline:
+                raise Skipped("the time was over before it had read all rows")
+            block = order[first : first + batch_size]
+            found[block] = self._batch([encoded[index] for index in block])
+            progress("language model", min(first + batch_size, len(order)), len(order))
+        return found
+
+    def _tokens(self, prompt: str, choice: str) -> tuple[list[int], int]:
+        """All tokens, and how many of them are the choice's."""
+        before = self.tokenizer(prompt, add_special_tokens=False)["input_ids"]
+        start = self.tokenizer.bos_token_id
+        own = self.tokenizer(" " + choice[:READ].strip(), add_special_tokens=False)["input_ids"][: self.longest // 2]
+        tokens = [*([] if start is None else [start]), *before, *own]
+        return tokens[-self.longest :], len(own)
+
+    def _batch(self, encoded: Sequence[tuple[list[int], int]]) -> list[float]:
+        """Log-likelihoods; shorter prompts are padded at the end, which no earlier token attends to."""
+        import torch
+
+        longest = max(len(tokens) for tokens, _ in encoded)
+        tokens = torch.zeros(len(encoded), longest, dtype=torch.int64)
+        mask = torch.zeros_like(tokens)
+        for index, (of_one, _) in enumerate(encoded):
+            tokens[index, : len(of_one)] = torch.tensor(of_one)
+            mask[index, : len(of_one)] = 1
+        with torch.inference_mode():
+            given = self.model(input_ids=tokens.to(self.device), attention_mask=mask.to(self.device))
+            log_chances = given.logits.float().log_softmax(-1)
+        sums = []
+        for index, (of_one, count) in enumerate(encoded):
+            if not count:  # an empty choice
+                sums.append(-np.inf)
+                continue
+            own = torch.tensor(of_one[-count:], device=log_chances.device)
+            before = log_chances[index, len(of_one) - count - 1 : len(of_one) - 1]
+            sums.append(float(before.gather(1, own[:, None]).double().sum()))
+        return sums
+
+
+def _prompt(question: str | None) -> str:
+    return "Answer:" if question is None else f"Question: {question[:READ].strip()}\nAnswer:"
+
+
+def _load(name: str, device: str | None) -> _Model:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging as untyped
+
+    logging: Any = untyped
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        tokenizers: Any = AutoTokenizer
+        tokenizer = tokenizers.from_pretrained(name)
+        model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=dtype, use_safetensors=True)
+    except (OSError, ValueError, KeyError) as error:
+        first_line = " ".join(str(error).strip().split("\n")[0].split())
+        lost = "connect" in str(error).lower() or "offline" in str(error).lower()
+        kind = ConnectionError if lost else InputError
+        raise kind(
+            f"--language-model {name}: {first_line}; expected a folder or a name on the Hub of a causal language "
+            "model with safetensors weights"
+        ) from error
+    finally:
+        if bars:
+            logging.enable_progress_bar()
+    longest = getattr(model.config, "max_position_embeddings", None) or LONGEST
+    return _Model(tokenizer, model.eval().to(device), device, min(longest, LONGEST))
+
+
+def _probe(sees: Sees) -> Probe:
+    seen = "asks a language model for the likeliest answer" + (", given the question" if sees.question else "")
+    return Probe(
+        f"language model {{language_model}}: {sees.label}",
+        sees,
+        seen,
+        lambda context: predict(context, sees.question),
+        trained=True,
+        cost=COST,
+        setting="language_model",
+    )
+
+
+LANGUAGE_MODELS = (_probe(Sees.CHOICES), _probe(Sees.QUESTION))

@@ -1,0 +1,155 @@
+"""The papers' MLPs as probes: trained on the benchmark's own rows by ``training.train``."""
+
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.folds import Part
+from hf_vqa_mc.audits.probes.probe import Context, Probe
+from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.benchmarks.benchmark import Split
+from hf_vqa_mc.decoys.rng import text_hashes
+
+EPOCHS = 8.0
+RECIPE: dict[str, Any] = {
+    "optimizer": "adam",
+    "learning_rate": 0.003,
+    "model_settings": {"hidden_size": 512, "dropout": 0.2},
+}
+"""As in ``vqa-mc quickstart``."""
+VALIDATED = 10
+"""One of so many images is held out to choose the best epoch."""
+CONFIG = "default"
+COLUMNS = ("question_id", "image_id", "question", "choices", "label", "question_type")
+COST = 20
+
+Vectors = NDArray[np.float32]
+
+
+def _log_odds(context: Context, model: str, part: Part, with_image: bool) -> NDArray[np.float64]:
+    """Train a model on a part's rows; scores of its test rows in the shuffled order, (rows, choices)."""
+    with tempfile.TemporaryDirectory(prefix="vqa-mc-audit-") as root, _datasets_cache_in(Path(root) / "cache"):
+        folder = Path(root)
+        _write_dataset(folder / "data", context, part)
+        features = None
+        if with_image:
+            features = _write_features(folder / "features", context, part)
+        logits = _trained_logits(folder, model, features, context)
+    rows = context.shuffled.take(part.test)
+    odds = np.full(rows.valid.shape, -np.inf)
+    row, column = rows.valid.nonzero()
+    odds[row, column] = logits[row, rows.positions[row, column]]
+    return odds
+
+
+def _table(split: Split, side: str) -> pa.Table:
+    """Rows with ids of their own; image ids are numbers of the split's clusters and unique to the side."""
+    table = split.rows.select(COLUMNS)
+    images = pa.array([f"{side}-{number}" for number in split.clusters.tolist()], pa.string())
+    ids = pa.array([str(number) for number in range(len(table))], pa.string())
+    return table.set_column(0, "question_id", ids).set_column(1, "image_id", images)
+
+
+def _sides(context: Context, part: Part) -> tuple[pa.Table, pa.Table]:
+    """The rows that a model is trained on, and those that it is evaluated on."""
+    first = 0 if context.train is None else len(context.rows)
+    train = _table(context.train or context.split, "train").take(part.train - first)
+    return train, _table(context.split, "test").take(part.test)
+
+
+def _write_dataset(folder: Path, context: Context, part: Part) -> None:
+    """A dataset of three splits."""
+    folder.mkdir(parents=True)
+    train, test = _sides(context, part)
+    held_out = text_hashes(train["image_id"].to_pylist()) % np.uint64(VALIDATED) == 0
+    if held_out.all() or not held_out.any():
+        held_out = np.arange(len(train)) % VALIDATED == 0
+    splits = {"train": train.filter(pa.array(~held_out)), "validation": train.filter(pa.array(held_out)), "test": test}
+    for split, table in splits.items():
+        pq.write_table(table, folder / f"{split}.parquet")
+
+
+def _write_features(store: Path, context: Context, part: Part) -> Path:
+    """The vectors of the images of both sides, as ``vqa-mc features`` writes them."""
+    from hf_vqa_mc.extraction.backbones import FeatureKind
+    from hf_vqa_mc.extraction.image_features import write_index
+    from hf_vqa_mc.extraction.store import FeatureStore
+
+    vectors = context.images[0]
+    if vectors is None:
+        raise ValueError("no image vectors")
+    names = [name for one in _sides(context, part) for name in one["image_id"].to_pylist()]
+    of_image = dict(zip(names, vectors[np.concatenate([part.train, part.test])], strict=True))
+    kind = FeatureKind("audit", "1", None, vectors.shape[1], "float32")
+    made = FeatureStore(store, kind)
+    hashes = {image: hashlib.sha256(image.encode()).digest() for image in of_image}
+    for image, vector in of_image.items():
+        made.add(hashes[image], vector)
+    made.commit()
+    write_index(store / "images", kind, hashes, {"missing": [], "broken": {}})
+    return store / "images"
+
+
+def _trained_logits(folder: Path, model: str, features: Path | None, context: Context) -> NDArray[np.float64]:
+    """Scores of the test rows' choices, (rows, choices), in the dataset's order."""
+    import torch
+
+    from hf_vqa_mc.training import TrainingSettings, predict, train
+
+    vectors, data = context.settings.word_vectors, str(folder / "data")
+    settings = TrainingSettings(
+        dataset=data,
+        config=CONFIG,
+        output=folder / "run",
+        model=model,
+        features=features,
+        word_vectors=vectors,
+        epochs=EPOCHS,
+        seed=context.settings.seed,
+        **RECIPE,
+    )
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # such small models gain nothing from more, and slow other programs down
+    try:
+        trained = train(settings)
+    finally:
+        torch.set_num_threads(threads)
+    named = None if vectors == "corpus" else vectors
+    found = predict(trained.folder, data, CONFIG, split="test", features=features, word_vectors=named).found
+    return found.logits.astype(np.float64)
+
+
+@contextlib.contextmanager
+def _datasets_cache_in(folder: Path) -> Iterator[None]:
+    """Cache of ``datasets`` for the temporary datasets, deleted with them."""
+    from datasets import config
+
+    kept = config.HF_DATASETS_CACHE
+    config.HF_DATASETS_CACHE = folder
+    try:
+        yield
+    finally:
+        config.HF_DATASETS_CACHE = kept
+
+
+def _probe(model: str, sees: Sees) -> Probe:
+    return Probe(
+        f"{model}: {sees.label}",
+        sees,
+        f"{sees.sentence} and judges them by an MLP",
+        lambda context: context.cross_fit(lambda part: _log_odds(context, model, part, sees.image)),
+        trained=True,
+        cost=COST,
+        setting="mlps",
+    )
+
+
+MLPS = tuple(map(_probe, ("mlp-a", "mlp-qa", "mlp-ia", "mlp-iqa"), Sees))

@@ -1,0 +1,122 @@
+"""Two small models that learn which of two choices of a row is the target, once for each set of things they see."""
+
+import os
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.folds import Part
+from hf_vqa_mc.audits.probes.probe import Context, Prediction, Probe
+from hf_vqa_mc.audits.rows import ShuffledRows
+from hf_vqa_mc.audits.shortcut import Sees
+
+TREES, LEAF, SHARE = 200, 8, 0.7
+"""Of a forest: trees, the fewest choices of a leaf, and the fraction of the choices that each tree is fitted on."""
+STRENGTH = 0.5
+"""Inverse of the linear model's L2 penalty; 0.1 has 1 point less on held-out rows of COCO-QA, 2 takes much longer."""
+STEPS = 100
+"""Of its optimiser at most; more gain nothing."""
+MOST_FITTED = 200_000
+"""Choices that a tree is fitted on at most."""
+AT_ONCE = 20_000
+"""Choices that a forest predicts at a time."""
+COST = 10
+
+Odds = NDArray[np.float64]
+
+
+def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  sparse matrices
+    """A conditional logit, fitted by pairs: P(target, not decoy) = sigmoid(weights · (target - decoy)).
+
+    What all choices of a row share cancels out. Each row has the same weight.
+
+    Args:
+        train: (choices, columns).
+        rows: whose choices they are.
+        test: (other choices, columns).
+        seed: unused: there is no randomness.
+
+    Returns:
+        Log odds of the other choices.
+    """
+    from scipy import sparse
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    number = np.cumsum(rows.valid.ravel()).reshape(rows.valid.shape) - 1
+    row, column = (rows.valid & ~rows.is_target).nonzero()
+    if len(row) < 2:  # the model needs both outcomes
+        return np.zeros(test.shape[0])
+    difference = sparse.csr_matrix(train[number[row, rows.target[row]]] - train[number[row, column]])
+    sign = np.where(np.arange(len(row)) % 2, 1, -1)
+    difference = sparse.diags_array(sign.astype(np.float32)).tocsr() @ difference
+    model = LogisticRegression(C=STRENGTH, fit_intercept=False, max_iter=STEPS, tol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(difference, sign, sample_weight=1.0 / np.maximum(rows.sizes[row] - 1, 1))
+    odds: Odds = test @ model.coef_[0]
+    return odds
+
+
+def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  arrays
+    """Classify each choice by itself and by how it compares to the row's others; as `logistic_regression`."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(
+        n_estimators=TREES,
+        min_samples_leaf=LEAF,
+        max_features="sqrt",
+        max_samples=max(min(int(SHARE * len(train)), MOST_FITTED), 1),
+        n_jobs=-1,
+        random_state=seed,
+    )
+    forest.fit(train, rows.is_target[rows.valid])
+    if len(forest.classes_) == 1:  # rows of one choice
+        return np.zeros(len(test))
+
+    def mean(columns: NDArray[np.float32]) -> NDArray[np.float64]:
+        # scikit-learn's own predict_proba adds the trees as threads end, and its last digits go by that.
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            found = pool.map(lambda tree: tree.predict_proba(columns, check_input=False)[:, 1], forest)
+            total: NDArray[np.float64] = sum(found, np.zeros(len(columns)))
+            return total / len(forest)
+
+    blocks = [mean(test[first : first + AT_ONCE]) for first in range(0, len(test), AT_ONCE)]
+    chance = np.clip(np.concatenate(blocks), 0.001, 0.999)
+    odds: Odds = np.log(chance / (1 - chance))
+    return odds
+
+
+Model = Callable[[Any, ShuffledRows, Any, int], Odds]
+
+
+def _probe(name: str, model: Model, sees: Sees, sparse: bool) -> Probe:
+    def run(context: Context) -> Prediction:
+        def fit(part: Part) -> NDArray[np.float64]:
+            from threadpoolctl import threadpool_limits
+
+            with threadpool_limits(1):  # such small products gain nothing from more, and slow other programs down
+                train, test = context.features.of(sees, part, sparse=sparse)
+                valid = context.shuffled.valid[part.test]
+                odds = np.zeros(valid.shape)
+                odds[valid] = model(train, context.shuffled.take(part.train), test, context.settings.seed)
+                return odds
+
+        return context.cross_fit(fit)
+
+    sentence = f"{sees.sentence} and judges them by a {name}"
+    return Probe(f"{name}: {sees.label}", sees, sentence, run, trained=True, cost=COST, setting="probes")
+
+
+PAIR_MODELS = tuple(
+    _probe(name, model, sees, sparse)
+    for sees in Sees
+    for name, model, sparse in (
+        ("logistic regression", logistic_regression, True),
+        ("random forest", random_forest, False),
+    )
+)

@@ -1,0 +1,143 @@
+"""Two probes that count which choices were correct elsewhere, and look at no image.
+
+Both return for every row how often they pick the target, in [0, 1] (choices that tie share the pick), so that a mean
+over any of the rows is an accuracy. What is counted is a training split or, where there is none, all other folds.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.probes.probe import Context, Prediction, Probe
+from hf_vqa_mc.audits.rows import NO_BEGINNING, Rows
+from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.dataset.prior_rule import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
+
+Scores = NDArray[np.float64]
+
+
+def answer_prior(train: Rows, rows: Rows) -> Scores:
+    """Pick the choice that is most often correct for how often it is presented.
+
+    Chao et al. 2018, eq. 2; what their MLP-A learns.
+
+    Args:
+        train: rows to count.
+        rows: rows to answer, numbered together with them.
+
+    Returns:
+        float64 (rows,).
+    """
+    return target_picked(_likelihood(train, rows), rows.keys)
+
+
+def question_answer_prior(train: Rows, rows: Rows) -> Scores:
+    """Pick by eq. 2 counted among the training questions that begin as this one does.
+
+    First among all of them, which is eq. 2 itself, then among those with the same first word, the same first two and
+    so on to the whole question (to its first `MOST_WORDS`). Each step adds to its own counts what the step before
+    gave, with the weight of one row; so a choice that was never presented under the longer beginning keeps its value
+    of the shorter one::
+
+        P_n(correct | C) = (#(C target) + P_n-1(correct | C)) / (#(C target) + #(C decoy) / K + 1)
+
+    The definition is ours; on COCO-QA it comes within 3 points of the paper's trained MLP-QA (Table 8).
+
+    Args:
+        train: rows to count.
+        rows: rows to answer, numbered together with them.
+
+    Returns:
+        float64 (rows,).
+    """
+    both = train.followed_by(rows)
+    sides = np.repeat(np.arange(2, dtype=np.int8), [len(train), len(rows)])
+    likelihood = np.full(both.keys.shape, NEVER_SEEN)
+    likelihood[len(train) :, : rows.keys.shape[1]] = _likelihood(train, rows)
+    _count_beginnings(both, sides, likelihood, np.full(len(both), decoys_per_row(train.keys)))
+    return target_picked(likelihood, both.keys)[len(train) :]
+
+
+def answer_prior_of_other_folds(rows: Rows, folds: NDArray[np.int8]) -> Scores:
+    """`answer_prior` where each fold (rows,) is answered by counts of all others."""
+    return target_picked(_of_other_folds(rows, folds)[0], rows.keys)
+
+
+def question_answer_prior_of_other_folds(rows: Rows, folds: NDArray[np.int8]) -> Scores:
+    """`question_answer_prior` where each fold (rows,) is answered by counts of all others, in one pass."""
+    likelihood, decoys = _of_other_folds(rows, folds)
+    _count_beginnings(rows, folds, likelihood, decoys)
+    return target_picked(likelihood, rows.keys)
+
+
+def _likelihood(train: Rows, rows: Rows) -> Scores:
+    """P(correct | C) of every choice, (rows, choices)."""
+    rule = PriorRule.learn(train.keys, len(train.vocabulary.key_texts), decoys_per_row(train.keys))
+    return rule.likelihood[rows.keys]
+
+
+def _of_other_folds(rows: Rows, folds: NDArray[np.int8]) -> tuple[Scores, NDArray[np.int64]]:
+    """P(correct | C) of every choice (rows, choices) and K (rows,), as counted in the other folds."""
+    likelihood, decoys = np.full(rows.keys.shape, NEVER_SEEN), np.ones(len(rows), np.int64)
+    for fold in np.unique(folds):
+        test = folds == fold
+        if not test.all():
+            train = rows.take(~test)
+            likelihood[test], decoys[test] = _likelihood(train, rows.take(test)), decoys_per_row(train.keys)
+    return likelihood, decoys
+
+
+def _count_beginnings(rows: Rows, sides: NDArray[np.int8], likelihood: Scores, decoys: NDArray[np.int64]) -> None:
+    """Bring P_0 (rows, choices) to P_n in place; each row's counts are those of all sides but its own.
+
+    A choice that occurs under a beginning only once keeps its value from there on: no other row counts.
+    """
+    n_keys, n_sides = len(rows.vocabulary.key_texts), int(sides.max()) + 1
+    row, column = np.nonzero(rows.valid)
+    key = rows.keys[row, column]
+    left = np.bincount(key, minlength=n_keys)[key] > 1
+    for length in range(1, rows.vocabulary.beginnings.shape[1] + 1):
+        row, column, key = row[left], column[left], key[left]
+        left = rows.beginning(length)[row] != NO_BEGINNING
+        row, column, key = row[left], column[left], key[left]
+        if not len(key):
+            return
+        pair = rows.beginning(length)[row].astype(np.int64) * n_keys + key
+        _, group, counts = np.unique(pair, return_inverse=True, return_counts=True)
+        cell = group * n_sides + sides[row]
+        as_target, as_decoy = (
+            np.bincount(group[some], minlength=len(counts))[group]
+            - np.bincount(cell[some], minlength=len(counts) * n_sides)[cell]
+            for some in (column == 0, column > 0)
+        )
+        before = likelihood[row, column]
+        likelihood[row, column] = (as_target + before) / (as_target + as_decoy / decoys[row] + 1.0)
+        left = counts[group] > 1
+
+
+def _answer_prior(context: Context) -> Prediction:
+    rows, train = context.rows, context.train_rows
+    scores = answer_prior_of_other_folds(rows, context.folds) if train is None else answer_prior(train, rows)
+    return Prediction(scores, folds=context.n_folds)
+
+
+def _question_answer_prior(context: Context) -> Prediction:
+    rows, train = context.rows, context.train_rows
+    if train is None:
+        return Prediction(question_answer_prior_of_other_folds(rows, context.folds), folds=context.n_folds)
+    return Prediction(question_answer_prior(train, rows), folds=context.n_folds)
+
+
+PRIORS = (
+    Probe(
+        "answer prior (eq. 2)",
+        Sees.CHOICES,
+        "picks the choice that is most often correct elsewhere, for how often it is presented",
+        _answer_prior,
+    ),
+    Probe(
+        "question and answer prior",
+        Sees.QUESTION,
+        "picks the choice that is most often correct for other questions that begin alike",
+        _question_answer_prior,
+    ),
+)

@@ -1,0 +1,185 @@
+"""Words of a choice, alone and crossed with the question and the image, as sparse columns: for the linear probe."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.probes.choice_columns import POSITIONS, READ
+from hf_vqa_mc.audits.rows import ShuffledRows
+from hf_vqa_mc.text.normalisation import words
+
+COLUMNS = 1 << 18
+"""Hashed columns of the crosses; of 100,000 distinct ones a third shares its column with another."""
+CHOICE_WORDS, QUESTION_WORDS = 8, 24
+"""Words of each text that are crossed."""
+NONE = -1
+CLUSTERS = (8, 64)
+"""How many groups images are clustered into, roughly and finely."""
+ROWS_A_CLUSTER = 20
+DIRECTIONS = 16
+FITTED_ON = 20_000
+"""Rows that clusters and directions are fitted on at most."""
+
+Signs = NDArray[np.int64]
+"""(things, most): numbers of the signs of each, NONE where it has fewer"""
+
+
+@dataclass(frozen=True, eq=False)
+class ImageGroups:
+    """Groups of similar images, to be crossed with a choice's words."""
+
+    clusters: Signs
+    """(rows, granularities): the number of the image's cluster, NONE where there is no image"""
+    directions: NDArray[np.float32]
+    """(rows, directions): coordinates along the main directions, about 1 in size; 0 where there is no image"""
+
+
+def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
+    """Clusters of images and their main directions, found without labels.
+
+    Args:
+        vectors: float32 (rows, dimensions); NaN in rows without an image.
+        seed: of the clusters' initial centres.
+    """
+    from sklearn.cluster import MiniBatchKMeans
+    from sklearn.decomposition import PCA
+
+    valid = np.isfinite(vectors).all(axis=1)
+    clusters = np.full((len(vectors), len(CLUSTERS)), NONE, np.int64)
+    directions = np.zeros((len(vectors), DIRECTIONS), np.float32)
+    given = vectors[valid].astype(np.float64)
+    if not len(given) or not np.ptp(given, axis=0).any():
+        return ImageGroups(clusters, directions)
+    rng = np.random.default_rng(seed)
+    some = given if len(given) <= FITTED_ON else given[rng.choice(len(given), FITTED_ON, replace=False)]
+    n_directions = min(DIRECTIONS, *some.shape)
+    main = PCA(n_directions, random_state=seed).fit(some)
+    scale = np.sqrt(np.maximum(main.explained_variance_, 1e-12 * main.explained_variance_[0]))
+    projected = main.transform(given)
+    directions[valid, :n_directions] = np.clip(projected / scale, -3, 3)
+    near = main.transform(some)
+    distinct = len(np.unique(np.round(near, 6), axis=0))
+    for index, most in enumerate(CLUSTERS):
+        n_clusters = max(min(most, len(some) // ROWS_A_CLUSTER, distinct), 1)
+        groups = MiniBatchKMeans(n_clusters, random_state=seed, n_init=3, batch_size=1024).fit(near)
+        clusters[valid, index] = groups.predict(projected)
+    return ImageGroups(clusters, directions)
+
+
+class TextCrosses:
+    """Makes the sparse columns of any of the rows.
+
+    Args:
+        rows: all rows of an audit.
+        with_question: cross the words with those of the question.
+        placed: also cross with the choice's position.
+        image: cross them with the image.
+    """
+
+    def __init__(self, rows: ShuffledRows, with_question: bool, placed: bool, image: ImageGroups | None) -> None:
+        numbers: dict[str, int] = {}
+        valid = rows.valid
+        self._rows, self._placed, self._image = rows, placed, image
+        self._texts, self._choices = _signs(rows.vocabulary.choices, rows.texts[valid], CHOICE_WORDS, numbers)
+        self._asked, self._questions = (
+            _signs(rows.vocabulary.questions, rows.questions, QUESTION_WORDS, numbers)
+            if with_question
+            else (np.empty(0, np.int64), np.empty((0, 0), np.int64))
+        )
+
+    def matrix(self, rows: NDArray[np.integer]) -> Any:  # noqa: ANN401  a sparse matrix
+        """The columns of the choices of these rows, one after the other: float32 (choices, COLUMNS)."""
+        from scipy import sparse
+
+        some = self._rows.take(rows)
+        row = some.valid.nonzero()[0]
+        offered = _with_key(self._choices[np.searchsorted(self._texts, some.texts[some.valid])], some)
+        crosses = [_Crosses(offered, 1)]
+        if len(self._asked):
+            question = self._questions[np.searchsorted(self._asked, some.questions)]
+            crosses.append(_Crosses(offered, 2, question[row]))
+            first = np.where(question[:, :1] == NONE, 0, question[:, :1])
+            crosses += self._with_position(first[row], some, 3)
+        if self._image is not None:
+            clusters = self._image.clusters[rows][row]
+            crosses.append(_Crosses(offered, 4, clusters))
+            crosses += self._with_position(clusters, some, 5)
+            directions = self._image.directions[rows][row]
+            names = np.broadcast_to(np.arange(directions.shape[1]), directions.shape)
+            crosses.append(_Crosses(offered, 6, names, directions))
+            crosses += self._with_position(names, some, 7, directions)
+        parts = [cross.matrix() for cross in crosses]
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return sparse.csr_matrix(total)
+
+    def _with_position(
+        self, signs: Signs, some: ShuffledRows, purpose: int, values: NDArray[np.float32] | None = None
+    ) -> list["_Crosses"]:
+        """Crosses that give the target's position, whatever its text."""
+        if not self._placed:
+            return []
+        position = np.minimum(some.positions[some.valid], POSITIONS)[:, None].astype(np.int64)
+        return [_Crosses(position, purpose, signs, values)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Crosses:
+    """Each sign of a choice with each sign of its row."""
+
+    own: Signs
+    purpose: int
+    """crosses with another purpose have other columns"""
+    others: Signs | None = None
+    values: NDArray[np.float32] | None = None
+    """of the others; 1 unless given"""
+
+    def matrix(self) -> Any:  # noqa: ANN401  a sparse matrix
+        from scipy import sparse
+
+        others = np.zeros((len(self.own), 1), np.int64) if self.others is None else self.others
+        cells, columns, values = [], [], []
+        for own in self.own.T:
+            for index, other in enumerate(others.T):
+                cell = np.flatnonzero((own != NONE) & (other != NONE))
+                cells.append(cell)
+                columns.append(_column(own[cell], other[cell], self.purpose))
+                values.append(np.ones(len(cell)) if self.values is None else self.values[cell, index])
+        cell, column = np.concatenate(cells), np.concatenate(columns)
+        value = np.concatenate(values).astype(np.float32)
+        # Long texts have many crosses; together they weigh as much as those of a short one.
+        value /= np.sqrt(np.bincount(cell, minlength=len(self.own)).astype(np.float32))[cell]
+        return sparse.csr_matrix((value, (cell, column)), shape=(len(self.own), COLUMNS))
+
+
+def _signs(texts: Sequence[str], used: NDArray[np.int32], most: int, numbers: dict[str, int]) -> tuple[Signs, Signs]:
+    """The texts that are used, ascending, and the words of each: (texts, most)."""
+    distinct = np.unique(used)
+    signs = np.full((len(distinct), most), NONE, np.int64)
+    for index, text in enumerate(distinct):
+        found = dict.fromkeys(words(texts[text][:READ]))
+        known = [numbers.setdefault(word, len(numbers)) for word in list(found)[:most]]
+        signs[index, : len(known)] = known
+    return distinct.astype(np.int64), signs
+
+
+def _with_key(signs: Signs, some: ShuffledRows) -> Signs:
+    """The words of each choice and, where it has several, the whole of it as one more."""
+    whole = some.keys[some.valid].astype(np.int64) + (1 << 40)  # words have lower numbers
+    several = signs[:, 1] != NONE
+    wordless = signs[:, 0] == NONE
+    return np.column_stack([signs, np.where(several | wordless, whole, NONE)])
+
+
+def _column(own: Signs, other: Signs, purpose: int) -> Signs:
+    """A column for each pair of numbers, the same on every machine: multiply and shift (Dietzfelbinger 1996)."""
+    mixed = own.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= (other.astype(np.uint64) + np.uint64(purpose << 48)) * np.uint64(0xC2B2AE3D27D4EB4F)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    column: Signs = (mixed >> np.uint64(64 - 18)).astype(np.int64)
+    return column

@@ -1,0 +1,82 @@
+"""A probe from outside the package is audited, reported and compared with ``--fail-above`` without further edits."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.audits import PROBES, Probe, Sees
+from hf_vqa_mc.cli import app
+
+FITTED, COUNTED = "answers that start with a", "letters of the alphabet"
+
+
+def starts_with_a(context):
+    """A model that is fitted on each part: whether targets or decoys start with a."""
+
+    def fit(part):
+        rows, test = context.shuffled.take(part.train), context.shuffled.take(part.test)
+        starts = np.array([text.startswith("a") for text in rows.vocabulary.choices])
+        sign = starts[rows.texts][rows.is_target].mean() - starts[rows.texts][rows.valid & ~rows.is_target].mean()
+        return np.sign(sign) * starts[test.texts]
+
+    return context.cross_fit(fit)
+
+
+def first_letter(context):
+    """The choice whose first letter is the first of the alphabet."""
+    letters = np.array([-ord(text[0]) for text in context.rows.vocabulary.choices])
+    return context.prefer(letters[context.rows.texts])
+
+
+@pytest.fixture
+def probes():
+    """Two probes of somebody else's package."""
+    added = [
+        Probe(FITTED, Sees.CHOICES, "prefers answers with an a", starts_with_a, trained=True, setting="probes"),
+        Probe(COUNTED, Sees.QUESTION, "picks the first of the alphabet", first_letter),
+    ]
+    for probe in added:
+        PROBES.add(probe)
+    yield
+    for probe in added:
+        PROBES.remove(probe.name)
+
+
+@pytest.fixture
+def benchmark(tmp_path):
+    """Targets start with an a in nine of ten rows; no decoy does."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for number in range(200):
+        target = f"{'a' if number % 10 else 'z'}{rng.integers(10**6):06}"
+        choices = [f"{rng.choice(list('bcdefg'))}{rng.integers(10**6):06}" for _ in range(3)]
+        label = int(rng.integers(4))
+        choices.insert(label, target)
+        rows.append({"question": f"what is {number}", "choices": choices, "label": label})
+    path = tmp_path / "b.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def test_it_is_audited_shown_and_fails_above_a_limit(probes, benchmark, tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 10)
+    result = vm.audit(benchmark, output=tmp_path / "found")
+    table = result.to_pandas().set_index("name")
+    assert table.loc[FITTED, "accuracy"] > 0.85
+    assert table.loc[COUNTED, "accuracy"] > 0.85
+    assert table.loc[FITTED, "probe"]
+    assert (table.loc[COUNTED, "knows"], table.loc[FITTED, "knows"]) == ("question", "choices")
+    assert FITTED in repr(result)
+    assert FITTED in result._repr_html_()
+    page = (tmp_path / "found" / "report.html").read_text("utf-8")
+    assert FITTED in page
+    assert "A strategy that prefers answers with an a is right in" in page
+    assert "Without the image and the question, " in result.to_dict()["verdict"]
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["audit", str(benchmark), "--no-probes", "--fail-above", "0.3"])
+    assert done.exit_code == 3
+    assert f"above 30 points: {COUNTED}" in done.stdout
+    assert FITTED not in done.stdout  # its setting switches it off
