@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.report import plain_text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -36,7 +37,7 @@ def rendered(template: str, values: dict[str, Any], script: str | None = None, d
     )
     for name in ("percent", "points", "interval", "count", "plain"):
         environment.filters[name] = getattr(plain_text, name)
-    style, code = _part(STYLE), _part(script) if script else ""
+    style, code = _part(STYLE) + _kind_styles(), _part(script) if script else ""
     allowed = _checksum(code) if code else "'none'"
     policy = (
         f"default-src 'none'; img-src data:; style-src {_checksum(style)}; "
@@ -61,6 +62,18 @@ def as_data(value: object) -> str:
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
+
+
+def _kind_styles() -> str:
+    """Colours of the choice kinds: on light pages and paper, and on dark screens."""
+    light, dark, rules = "", "", ""
+    for name, kind in CHOICE_KINDS.items():
+        light += f" --kind-{name}: {kind.colour};"
+        dark += f" --kind-{name}: {kind.dark_colour};"
+        rules += f".kind-{name} {{ border-left-color: var(--kind-{name}) !important; }}\n"
+        rules += f".set.{name} h3 {{ color: var(--kind-{name}); }}\n"
+    dark_screen = f"@media screen and (prefers-color-scheme: dark) {{ :root {{{dark} }} }}"
+    return f":root {{{light} }}\n{dark_screen}\n{rules}"
 
 
 def _part(name: str) -> str:

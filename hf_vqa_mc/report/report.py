@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hf_vqa_mc.audits import Sees
 from hf_vqa_mc.report.example import Example
 from hf_vqa_mc.report.gallery import gallery
 from hf_vqa_mc.report.page import rendered
@@ -10,14 +11,6 @@ from hf_vqa_mc.report.plain_text import count, plain, shown_name
 from hf_vqa_mc.report.plots import SQUARE
 from hf_vqa_mc.report.report_figures import Sides, calibration, chart, histogram, per_type, tiles
 from hf_vqa_mc.report.report_tables import doubtful_decoys, findings, not_run, telling
-
-WITHOUT = {
-    "choices": "without the question and the image",
-    "question": "without looking at the image",
-    "image": "without reading the question",
-    "everything": "with everything in sight",
-}
-"""What those who know so much lack; see `audit.shortcut.Knows`."""
 
 
 def report_html(
@@ -44,7 +37,7 @@ def report_html(
 
 
 def report_values(sides: Sides) -> dict[str, Any]:
-    """What the report's template is told."""
+    """The values of the report's template."""
     before = sides.before
     return {
         "title": plain(shown_name(str(before.get("dataset") or "")), 120) or "benchmark",
@@ -73,19 +66,19 @@ def report_values(sides: Sides) -> dict[str, Any]:
 
 
 def strongest(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The shortcut that gains most; those who see everything take none."""
-    shortcuts = [one for one in found.get("shortcuts") or () if one.get("knows") != "everything"]
+    """The shortcut that gains most; what sees everything is none."""
+    shortcuts = [one for one in found.get("shortcuts") or () if one.get("knows") != Sees.EVERYTHING]
     return max(shortcuts, key=lambda one: one["gain"], default=None)
 
 
 def _headline(side: str, found: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a reader sees first: how often the strongest shortcut is right, and what it does without."""
+    """The accuracy of the strongest shortcut, and what it lacks."""
     best = strongest(found)
     if best is None:
         return None
-    without = WITHOUT.get(best.get("knows", ""), "")
+    without = next((sees.without for sees in Sees if sees == best.get("knows")), "")
     if found.get("images") == 0:
-        without = "without the question" if best.get("knows") == "choices" else "by a shortcut"
+        without = "without the question" if best.get("knows") == Sees.CHOICES else "by a shortcut"
     chance = found["chance"] if found.get("chance") is not None else best["accuracy"] - best["gain"]
     return {
         "side": side,
@@ -104,8 +97,8 @@ def _headline(side: str, found: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _facts(sides: Sides) -> list[dict[str, str]]:
-    """What was audited, in a line of figures; those that a remedy changed twice."""
-    told: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    """What was audited, in a line of figures; both values where a remedy changed them."""
+    texts_of: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "questions": lambda found: count(found.get("rows")),
         "images": lambda found: count(found.get("images")) if found.get("images") else "none",
         "choices each": lambda found: _range(found.get("choices") or []),
@@ -113,8 +106,8 @@ def _facts(sides: Sides) -> list[dict[str, str]]:
         "learnt from": lambda found: plain(found.get("learnt_from"), 60),
     }
     facts = []
-    for name, tell in told.items():
-        texts = list(dict.fromkeys(text for _, found in sides if (text := tell(found))))
+    for name, text_of in texts_of.items():
+        texts = list(dict.fromkeys(text for _, found in sides if (text := text_of(found))))
         if texts:
             facts.append({"name": name, "text": " \u2192 ".join(texts)})
     return facts

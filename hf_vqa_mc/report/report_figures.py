@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hf_vqa_mc.audits import Sees
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.report.plots import bar, calibration_dots, calibration_error, histogram_bars, scale_of
 
@@ -13,13 +14,6 @@ SHOWN_TYPES = 12
 """Question types at first sight."""
 TYPE_SHORTCUTS = 3
 """Columns of the plot by question type."""
-KNOWS = {
-    "choices": "choices alone",
-    "question": "question + choices",
-    "image": "image + choices",
-    "everything": "everything",
-}
-"""What a rule looks at, as a page says it."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +38,16 @@ class Sides:
 def tiles(sides: Sides) -> list[dict[str, Any]]:
     """The best of those who see the choices, the question, too, or the image, too: what the paper's tables compare."""
     found = []
-    for knows in ("choices", "question", "image", "everything"):
+    for sees in Sees:
         cells = []
         for side, audit in sides:
-            rows = [row for row in audit.get("shortcuts") or () if row.get("knows") == knows]
+            rows = [row for row in audit.get("shortcuts") or () if row.get("knows") == sees]
             if rows:
                 best = max(rows, key=lambda row: row["gain"])
-                alarm = bool(best.get("alarm")) and knows != "everything"
+                alarm = bool(best.get("alarm")) and sees.is_shortcut
                 cells.append({"side": side, "row": best, "name": plain(best["name"], 80), "alarm": alarm})
         if cells:
-            found.append({"knows": knows, "name": KNOWS[knows], "cells": cells})
+            found.append({"knows": sees.value, "name": sees.label, "cells": cells})
     return found
 
 
@@ -71,9 +65,9 @@ def chart(sides: Sides) -> dict[str, Any] | None:
         lines.append(
             {
                 "name": plain(name, 120),
-                "knows": KNOWS.get(first.get("knows", ""), ""),
+                "knows": next((one.label for one in Sees if one == first.get("knows")), ""),
                 "probe": bool(first.get("probe")),
-                "everything": first.get("knows") == "everything",
+                "everything": first.get("knows") == Sees.EVERYTHING,
                 "cells": [{"side": side, "bar": drawn} for side, drawn in bars.items()],
                 "told": " ".join(_told(side, rows[name]) for side, rows in by_side.items() if name in rows),
                 "alarm": any(drawn and drawn["alarm"] for drawn in bars.values()),
@@ -130,7 +124,7 @@ def per_type(sides: Sides) -> dict[str, Any] | None:
 def _type_columns(sides: Sides, there: set[str]) -> list[str]:
     """The strongest shortcut of each kind of knowledge, then the others by their gain."""
     ranked = sorted(sides.before.get("shortcuts") or (), key=lambda row: -row["gain"])
-    ranked = [row for row in ranked if row["name"] in there and row.get("knows") != "everything"]
+    ranked = [row for row in ranked if row["name"] in there and row.get("knows") != Sees.EVERYTHING]
     firsts = {row["knows"]: row["name"] for row in reversed(ranked)}
     chosen = [row["name"] for row in ranked if firsts[row["knows"]] == row["name"]]
     chosen += [row["name"] for row in ranked if row["name"] not in chosen]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,19 @@ class AuditResult(Result):
 
         return pd.DataFrame([gain.as_json() for gain in self.audit.gains])
 
+    def _repr_html_(self) -> str:
+        """The verdict, and each shortcut with a bar of its gain over random guessing and its 95% interval."""
+        figures = self.audit.as_json()
+        widest = max([0.01, *(one.estimate.high for one in self.audit.gains)])
+        lines = [figures["verdict"], figures["caveat"], ambiguity(figures)]
+        return (
+            f"<p><b>{escape(self.audit.benchmark.test.place)}</b>: {figures['rows']:,} rows, "
+            f"chance {100 * figures['chance']:.1f}%</p>"
+            "<table><thead><tr><th>shortcut<th>sees<th>accuracy<th>gain<th>95% interval<th></tr></thead><tbody>"
+            f"{''.join(_html_row(gain, widest) for gain in self.audit.gains)}</tbody></table>"
+            f"<p>{escape(TABLE_NOTE)}</p>{''.join(f'<p>{escape(line)}</p>' for line in lines if line)}"
+        )
+
     def save(self, path: str | Path) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
         from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
@@ -164,8 +178,21 @@ def shortcut_table(audits: "list[Audit]") -> "Table":
     return table
 
 
+def _html_row(gain: "Gain", widest: float) -> str:
+    """A row of a notebook's table: the bar is full for a gain that beats random guessing, pale otherwise."""
+    name, sees = escape(gain.shortcut.name), gain.shortcut.sees
+    width, opacity = 180 * max(gain.estimate.gain, 0.0) / widest, 1 if gain.alarm else 0.35
+    bar = f"height:10px;width:{width:.0f}px;background:{sees.colour};opacity:{opacity}"
+    cells = "".join(f'<td style="text-align:right">{cell}' for cell in _cells(gain, short=False))
+    return (
+        f'<tr title="{escape(gain.sentence)}"><td style="text-align:left">{name}<td style="text-align:left">'
+        f'<span style="color:{sees.colour}">&#9679;</span> {escape(sees.label)}{cells}'
+        f'<td style="text-align:left;min-width:190px"><div style="{bar}"></div></tr>'
+    )
+
+
 def _cells(gain: "Gain | None", short: bool) -> list[str]:
-    """The figures of a shortcut; empty where it made no prediction."""
+    """The figures of a shortcut; empty where it was not run."""
     if gain is None:
         return [""] * (2 if short else 3)
     found = gain.estimate
