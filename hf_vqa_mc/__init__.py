@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.export import export as export
     from hf_vqa_mc.verbs.generate_complementary import generate_complementary as generate_complementary
     from hf_vqa_mc.verbs.generate_gqa import generate_gqa as generate_gqa
+    from hf_vqa_mc.verbs.generate_tdiuc import generate_tdiuc as generate_tdiuc
     from hf_vqa_mc.verbs.preview import preview as preview
     from hf_vqa_mc.verbs.remedy import remedy as remedy
     from hf_vqa_mc.verbs.score import score as score
@@ -35,6 +36,7 @@ _HOMES = {
     "export": "verbs.export",
     "generate_complementary": "verbs.generate_complementary",
     "generate_gqa": "verbs.generate_gqa",
+    "generate_tdiuc": "verbs.generate_tdiuc",
     "load_metric": "metrics",
     "preview": "verbs.preview",
     "read_benchmark": "benchmarks",

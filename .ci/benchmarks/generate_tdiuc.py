@@ -22,13 +22,14 @@ PART = 5_000
 MEASURED = """
 import json, resource, sys, time
 from pathlib import Path
-from hf_vqa_mc.engines.tdiuc import TdiucInputs, generate_tdiuc
+from hf_vqa_mc.engines.tdiuc.generate import generate
+from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 before, start = peak(), time.perf_counter()
-told = generate_tdiuc(Path(sys.argv[2]), TdiucInputs(sorted(Path(sys.argv[1]).iterdir())))
+told = generate(TdiucInputs(coco=sorted(Path(sys.argv[1]).iterdir())), Path(sys.argv[2]))
 print(json.dumps([told["questions"], time.perf_counter() - start, peak() - before, peak()]))
 """
 

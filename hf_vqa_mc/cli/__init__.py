@@ -13,7 +13,6 @@ import typer
 
 from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.cli.features import features
-from hf_vqa_mc.cli.generate_tdiuc import generate_tdiuc
 from hf_vqa_mc.cli.predict import predict
 from hf_vqa_mc.cli.push import push
 from hf_vqa_mc.cli.quickstart import quickstart
@@ -135,7 +134,7 @@ verb(train)
 verb(predict)
 verb(transfer)
 verb(push)
-verb(generate_tdiuc, generate, "tdiuc")
+register("generate_tdiuc", generate)
 register("generate_complementary", generate)
 register("generate_gqa", generate)
 app.add_typer(generate)

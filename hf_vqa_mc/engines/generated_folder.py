@@ -1,7 +1,8 @@
-"""A folder of generated files appears whole or not at all, and only its own engine replaces it."""
+"""Folders of generated files, written atomically; only its own engine replaces one."""
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +12,7 @@ from hf_vqa_mc.sources.generated import STATISTICS, generated_by
 
 
 def check_generated_folder(output: Path, engine: str) -> None:
-    """Nothing, if a generated folder can be put there: nothing is there, an empty folder, or one of this engine.
-
-    Raises:
-        InputError: the folder around it is missing, or something else is there (which is then left alone).
-    """
+    """Raise InputError unless the path is free, an empty folder or one of this engine, in an existing folder."""
     check_output(output, _kind(engine))
 
 
@@ -45,6 +42,21 @@ def generated_folder(output: Path, engine: str) -> Iterator[Path]:
                 with path.open("rb") as file:
                     os.fsync(file.fileno())
         place.publish(lambda old: _keep_others(old, place.tree))
+
+
+def copy_generated(folder: Path, output: Path, engine: str) -> list[Path]:
+    """Copy a generated folder; returns the files written.
+
+    Raises:
+        InputError: as ``check_generated_folder``.
+        OSError: the disk is full or not writable; what was there before still is.
+    """
+    check_generated_folder(output, engine)
+    with generated_folder(output, engine) as copy:
+        names = sorted(path.name for path in folder.iterdir() if path.is_file())
+        for name in names:
+            shutil.copyfile(folder / name, copy / name)
+    return [output / name for name in names]
 
 
 def _keep_others(old: Path | None, tree: Path) -> None:

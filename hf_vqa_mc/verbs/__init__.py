@@ -3,5 +3,15 @@
 ``hf_vqa_mc.<name>`` is the function ``<name>`` of the module ``verbs.<name>``.
 """
 
-VERBS = ("build", "audit", "remedy", "preview", "export", "score", "generate_complementary", "generate_gqa")
+VERBS = (
+    "build",
+    "audit",
+    "remedy",
+    "preview",
+    "export",
+    "score",
+    "generate_tdiuc",
+    "generate_complementary",
+    "generate_gqa",
+)
 """In the order of ``vqa-mc -h``."""

@@ -89,16 +89,9 @@ class GenerateGqaResult(Result):
 
     def save(self, path: str | Path) -> list[Path]:
         """Copy the generated folder."""
-        import shutil
+        from hf_vqa_mc.engines.generated_folder import copy_generated
 
-        from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
-
-        check_generated_folder(Path(path), "gqa")
-        with generated_folder(Path(path), "gqa") as folder:
-            names = [source.name for source in sorted(self.output.iterdir()) if source.is_file()]
-            for name in names:
-                shutil.copyfile(self.output / name, folder / name)
-        return [Path(path) / name for name in names]
+        return copy_generated(self.output, Path(path), "gqa")
 
 
 def run_generate_gqa(settings: GenerateGqaSettings, progress: Progress) -> GenerateGqaResult:

@@ -1,6 +1,7 @@
 """The engines' vocabularies in YAML: every file fits its schema, and errors name what is wrong."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -21,8 +22,10 @@ from hf_vqa_mc.engines.gqa import (
     value_types,
     wording,
 )
+from hf_vqa_mc.engines.tdiuc import answers, coco_questions, imported_types, objects
 from hf_vqa_mc.engines.vocabulary import read_vocabulary, vocabulary
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 
 FOLDER = Path(engines.__file__).parent
 SCHEMAS: dict[str, type] = {
@@ -37,6 +40,11 @@ SCHEMAS: dict[str, type] = {
     "gqa/value_types": value_types.ValueTypes,
     "gqa/values": own_attributes.Values,
     "gqa/wording": wording.Words,
+    "tdiuc/answers": answers.Answers,
+    "tdiuc/imported_types": imported_types.ImportedTypes,
+    "tdiuc/objects": objects.Objects,
+    "tdiuc/scenes": coco_questions.Scenes,
+    "tdiuc/templates": coco_questions.Templates,
 }
 
 
@@ -103,6 +111,36 @@ def test_relations_refer_to_meanings_and_relations() -> None:
     assert file.one_subject <= file.actions.keys()
     assert {posture for pair in file.postures_alike for posture in pair} <= set(file.postures)
     assert all(list(pair) == sorted(pair) and len(pair) == 2 for pair in file.postures_alike)
+
+
+def test_scenes_and_words_name_objects_of_coco() -> None:
+    scenes, file = coco_questions.SCENES, objects.OBJECTS
+    named = [scenes.equipment, scenes.no_such_kind, scenes.outdoor_signs, scenes.outdoor_proof, scenes.indoor_signs]
+    named += [scenes.indoor_proof, scenes.indoor_pair, scenes.outdoor_exceptions, *scenes.likenesses.values()]
+    named += [names for room in scenes.rooms.values() for names in (room.marks, room.others)]
+    named += [file.asked, file.counted, file.mass, file.plural_only, *(one.objects for one in file.may_mean)]
+    assert {name for names in named for name in names} <= objects.COCO_OBJECTS.keys()
+    groups = {*scenes.kinds, *scenes.likenesses, *scenes.indoor_supercategories}
+    groups |= {one.supercategory for one in file.may_mean} - {""}
+    assert groups <= file.supercategories.keys()
+    words = [word for one in file.may_mean for word in one.words]
+    assert len(set(words)) == len(words) and file.provable <= set(words)
+    assert not file.plain & file.provable
+
+
+def test_templates_of_generated_questions_are_distinct_and_fill_their_names() -> None:
+    named = {"counting": "objects", "kinds": "kind", "kinds_of_one": "kind", "is_it": "where", "color": "object"}
+    for field in fields(coco_questions.Templates):
+        texts = getattr(coco_questions.TEMPLATES, field.name)
+        expected = {"side", "object"} if field.name == "position" else {named.get(field.name)} - {None}
+        assert len(set(texts)) == len(texts) and all(names_in(text) == expected for text in texts), field.name
+
+
+def test_rules_of_imported_types_name_types_and_answers() -> None:
+    for rule in vocabulary("tdiuc/imported_types", imported_types.ImportedTypes).rules:
+        assert rule.type in QUESTION_TYPES
+        assert rule.answers in imported_types.ANSWER_LISTS or rule.answers == "open"
+        assert all(re.compile(question) for question in rule.questions)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ and none with a synonym of, or a more general or special word for, something tha
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from itertools import accumulate
 
 from hf_vqa_mc.engines.rng import Chance
-from hf_vqa_mc.engines.tdiuc.mentions import objects_asked_of
-from hf_vqa_mc.engines.tdiuc.objects import related
+from hf_vqa_mc.engines.tdiuc.objects import objects_asked_of, related
 from hf_vqa_mc.engines.tdiuc.question import NO, YES, Question
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, COUNTING
 
@@ -39,30 +38,30 @@ class AbsurdQuestions:
         """How many texts."""
         return self._ends[-1] if self._ends else 0
 
-    def for_image(self, provable: frozenset[str], asked: frozenset[str], how_many: int, chance: Chance) -> list[str]:
+    def for_image(self, provable: frozenset[str], asked: Set[str], how_many: int, rng: Chance) -> list[str]:
         """Questions that are absurd for an image, drawn uniformly from all that are; fewer only if there are no more.
 
         Args:
             provable: the objects that the image's annotation proves absent.
             asked: texts of the image's own questions, in lower case.
             how_many: questions.
-            chance: draws.
+            rng: source of randomness.
         """
         chosen: list[str] = []
         for _ in range(_TRIES if len(self) else 0):
             if len(chosen) == how_many:
                 return chosen
-            number = chance.below(len(self))
+            number = rng.below(len(self))
             group = bisect_right(self._ends, number)
             text = self._texts[group][number - self._ends[group]]
             if self._objects[group] <= provable and text not in chosen and text.lower() not in asked:
                 chosen.append(text)
         if len(chosen) < how_many:
             fitting = self._fitting(provable, asked, chosen)
-            chosen += chance.shuffled(fitting)[: how_many - len(chosen)]
+            chosen += rng.shuffled(fitting)[: how_many - len(chosen)]
         return chosen
 
-    def _fitting(self, provable: frozenset[str], asked: frozenset[str], chosen: Sequence[str]) -> list[str]:
+    def _fitting(self, provable: frozenset[str], asked: Set[str], chosen: Sequence[str]) -> list[str]:
         return [
             text
             for objects, texts in zip(self._objects, self._texts, strict=True)

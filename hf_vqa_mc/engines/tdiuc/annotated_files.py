@@ -1,16 +1,14 @@
 """The two types that people write by hand: Kafle and Kanan 2017, "Manual Annotation"."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from hf_vqa_mc.engines.tdiuc.answers import tidy_answer, tidy_question
 from hf_vqa_mc.engines.tdiuc.images import SPLITS, Images, subset_in
-from hf_vqa_mc.engines.tdiuc.made import Made
-from hf_vqa_mc.engines.tdiuc.post_processing import tidy_answer, tidy_question
-from hf_vqa_mc.engines.tdiuc.question import HAND_ANNOTATED
+from hf_vqa_mc.engines.tdiuc.question import HAND_ANNOTATED, Made
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.records import LARGEST, Records, read_records
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder, PublishedFile
@@ -55,24 +53,17 @@ def read_annotated(path: Path, images: Images, made: Made) -> None:
 
 
 def _read_lines(path: Path, images: Images, made: Made) -> None:
-    with unpacked(path, None) as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{path}, line {number}: expected a json object, found {error}") from None
-            record = Records([row], partial(_line, path, number))
-            kind = record.texts("question_type")[0]
-            if kind not in HAND_ANNOTATED:
-                raise record.unexpected(0, "question_type", f"one of {', '.join(HAND_ANNOTATED)}", kind)
-            image_id = record.whole_numbers("image_id")[0]
-            images.add(image_id, "genome" if image_id > GENOME_OFFSET else "uploaded", None, str(path))
-            question, answer = record.filled_texts("question")[0], record.filled_texts("answer")[0]
-            if not tidy_answer(answer):
-                raise record.unexpected(0, "answer", "a word", answer)
-            made.ask(image_id, tidy_question(question), tidy_answer(answer), kind, "annotated")
+    for number, row in json_lines(path):
+        record = Records([row], partial("{}, line {}".format, path, number))
+        kind = record.texts("question_type")[0]
+        if kind not in HAND_ANNOTATED:
+            raise record.unexpected(0, "question_type", f"one of {', '.join(HAND_ANNOTATED)}", kind)
+        image_id = record.whole_numbers("image_id")[0]
+        images.add(image_id, "genome" if image_id > GENOME_OFFSET else "uploaded", None, str(path))
+        question, answer = record.filled_texts("question")[0], record.filled_texts("answer")[0]
+        if not tidy_answer(answer):
+            raise record.unexpected(0, "answer", "a word", answer)
+        made.ask(image_id, tidy_question(question), tidy_answer(answer), kind, "annotated")
 
 
 def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Images, made: Made) -> None:
@@ -93,7 +84,7 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
                 wanted[question_id] = (image_id, kind, tidy_answer(answer), records.place(at))
             else:
                 made.left_out[f"annotated: {kind}, which is not annotated by hand"] += 1
-    for records in read_records(folder.find(f"OpenEnded_mscoco_{subset}_questions.json"), "questions"):
+    for records in read_records(folder.find(questions_name(subset)), "questions"):
         for question_id, question in zip(records.ids("question_id"), records.filled_texts("question"), strict=True):
             if question_id in wanted:
                 image_id, kind, answer, place = wanted.pop(question_id)
@@ -102,13 +93,9 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
     if wanted:
         question_id, (_, _, _, place) = next(iter(wanted.items()))
         raise InputError(
-            f"{place}: question_id {question_id} is not in OpenEnded_mscoco_{subset}_questions.json "
+            f"{place}: question_id {question_id} is not in {questions_name(subset)} "
             f"({len(wanted):,} are not); give files of the same release"
         )
-
-
-def _line(path: Path, number: int, _: int) -> str:
-    return f"{path}, line {number}"
 
 
 def _first_answer(place: Callable[[int], str], at: int) -> str:

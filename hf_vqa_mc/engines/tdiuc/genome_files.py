@@ -1,5 +1,6 @@
 """Visual Genome's objects, attributes and relationships of one image after the other."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -53,7 +54,7 @@ class GenomeImage:
     """ids of objects that were merged into another"""
 
 
-def read_image_ids(folder: Folder, images: Images, left_out: dict[str, int]) -> dict[int, int]:
+def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> dict[int, int]:
     """Visual Genome's ids with those that are written: COCO's for the images that are COCO's.
 
     Without image_data.json all images are taken as Visual Genome's own.
@@ -85,15 +86,13 @@ def read_image_ids(folder: Folder, images: Images, left_out: dict[str, int]) -> 
                         f"{other}, which is another photograph (by flickr_id, or width and height); give the "
                         "published file, or null for images that are not COCO's"
                     )
-                left_out[SAME_PHOTOGRAPH] = left_out.get(SAME_PHOTOGRAPH, 0) + (other != image_id)
+                left_out[SAME_PHOTOGRAPH] += other != image_id
             ids[image_id] = coco_id if coco_id is not None else GENOME_OFFSET + image_id
             images.add(ids[image_id], "coco" if coco_id is not None else "genome", None, file.place)
     return ids
 
 
-def read_genome(
-    folder: Folder, ids: dict[int, int], images: Images, left_out: dict[str, int]
-) -> Iterator[GenomeImage]:
+def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: Counter[str]) -> Iterator[GenomeImage]:
     """The images of whichever of the three files are there.
 
     The files are read side by side: an image is handed on when all of them have given it, so that files in the same
@@ -128,7 +127,7 @@ def read_genome(
     for image, seen in waiting.values():
         for name in present:
             if name not in seen:
-                left_out[f"images that {name} lacks"] = left_out.get(f"images that {name} lacks", 0) + 1
+                left_out[f"images that {name} lacks"] += 1
         yield image
 
 
@@ -146,24 +145,23 @@ def written_id(image_id: int, ids: dict[int, int], images: Images, place: str) -
     return ids[image_id]
 
 
-def _add(image: GenomeImage, name: str, rows: Records, left_out: dict[str, int]) -> None:
+def _add(image: GenomeImage, name: str, rows: Records, left_out: Counter[str]) -> None:
     if name != RELATIONSHIPS:
-        for at in range(len(rows)):
-            _add_object(image, rows, at, rows.rows[at], left_out)
+        for at, row in enumerate(rows.rows):
+            _add_object(image, row, rows.place(at), left_out)
         return
-    predicates = rows.texts("predicate")
-    ends = [rows.column("subject"), rows.column("object")]
-    for at, predicate in enumerate(predicates):
-        subject, thing = (_add_object(image, rows, at, end[at], left_out) for end in ends)
+    columns = zip(rows.texts("predicate"), rows.column("subject"), rows.column("object"), strict=True)
+    for at, (predicate, *ends) in enumerate(columns):
+        subject, thing = (_add_object(image, end, rows.place(at), left_out) for end in ends)
         if subject is not None and thing is not None:
             image.relations.append((subject, _plain(predicate), thing))
 
 
-def _add_object(image: GenomeImage, rows: Records, at: int, row: Any, left_out: dict[str, int]) -> int | None:  # noqa: ANN401
+def _add_object(image: GenomeImage, row: Any, location: str, left_out: Counter[str]) -> int | None:  # noqa: ANN401
     """The object's id, or None where it has no name."""
     if type(row) is not dict:
-        raise InputError(f"{rows.place(at)}: expected an object with names and a box, found {shown(row)}")
-    one = Records([row], lambda _: rows.place(at))
+        raise InputError(f"{location}: expected an object with names and a box, found {shown(row)}")
+    one = Records([row], lambda _: location)
     object_id = one.whole_numbers("object_id")[0]
     for merged in _items(one, "merged_object_ids", int, "object ids", left_out):
         image.aliases[merged] = object_id
@@ -171,20 +169,16 @@ def _add_object(image: GenomeImage, rows: Records, at: int, row: Any, left_out: 
     if not names and row.get("name") is not None:
         names = one.texts("name")
     if not names or not names[0].strip():
-        left_out["objects without a name"] = left_out.get("objects without a name", 0) + 1
+        left_out["objects without a name"] += 1
         return None
-    synsets = _items(one, "synsets", str, "texts", left_out)
-    left, top, width, height = (_side(one, name, least) for name, least in _BOX.items())
-    attributes = _items(one, "attributes", str, "texts", left_out)
-    known = image.objects.get(object_id)
-    if known is None:
-        known = image.objects[object_id] = GenomeObject(
-            _plain(names[0]), synsets[0] if synsets else "", left, top, width, height
-        )
-    if _plain(names[0]) not in (known.name, *known.other_names):
-        known.other_names += (_plain(names[0]),)
-    if attributes:
-        known.attributes = tuple(dict.fromkeys((*known.attributes, *map(_plain, attributes))))
+    name = _plain(names[0])
+    synset = next(iter(_items(one, "synsets", str, "texts", left_out)), "")
+    left, top, width, height = (_side(one, side, least) for side, least in _BOX.items())
+    attributes = map(_plain, _items(one, "attributes", str, "texts", left_out))
+    known = image.objects.setdefault(object_id, GenomeObject(name, synset, left, top, width, height))
+    if name not in (known.name, *known.other_names):
+        known.other_names += (name,)
+    known.attributes = tuple(dict.fromkeys((*known.attributes, *attributes)))
     return object_id
 
 
@@ -195,7 +189,7 @@ def _side(one: Records, field: str, least: int) -> float:
     return float(value)
 
 
-def _items(one: Records, field: str, kind: type[_Item], what: str, left_out: dict[str, int]) -> list[_Item]:
+def _items(one: Records, field: str, kind: type[_Item], what: str, left_out: Counter[str]) -> list[_Item]:
     """The items of a list that may be missing or null; nulls in it are counted."""
     value = one.rows[0].get(field)
     if value is None:
@@ -203,11 +197,10 @@ def _items(one: Records, field: str, kind: type[_Item], what: str, left_out: dic
     if type(value) is not list:
         raise one.unexpected(0, field, f"a list of {what}", value)
     items = [item for item in value if item is not None]
-    for item in items:
-        if type(item) is not kind:
-            raise one.unexpected(0, field, f"a list of {what}", value)
+    if not set(map(type, items)) <= {kind}:
+        raise one.unexpected(0, field, f"a list of {what}", value)
     if len(items) < len(value):
-        left_out[f"nulls in {field}"] = left_out.get(f"nulls in {field}", 0) + len(value) - len(items)
+        left_out[f"nulls in {field}"] += len(value) - len(items)
     return items
 
 

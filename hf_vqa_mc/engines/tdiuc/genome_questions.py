@@ -1,87 +1,63 @@
-"""Colours and positions from Visual Genome: Kafle and Kanan 2017, appendix "Questions using Visual Genome"."""
+"""Colors and positions from Visual Genome: Kafle and Kanan 2017, appendix "Questions using Visual Genome"."""
 
 import re
-from collections.abc import Iterable
 
 from hf_vqa_mc.engines.rng import Chance
-from hf_vqa_mc.engines.tdiuc.colours import COLOURS, colours_in, single_colour
+from hf_vqa_mc.engines.tdiuc.answers import ANSWERS, COLORS, colors_in, single_color
+from hf_vqa_mc.engines.tdiuc.coco_questions import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.genome_files import GenomeImage, GenomeObject
-from hf_vqa_mc.engines.tdiuc.made import Made
-from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, UNANNOTATED, plural_of
+from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, OBJECTS, plural_of
+from hf_vqa_mc.engines.tdiuc.question import Made
 from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
 from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION
 from hf_vqa_mc.text.wordnet import load_wordnet
 
-COLOURED = frozenset(
-    {name for name in COCO_OBJECTS if name != "person"}
-    | {one.asked for one in COCO_OBJECTS.values()}
-    | set(UNANNOTATED)
-) - {"person"}
+COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.asked)} | OBJECTS.unannotated) - {
+    "person"
+}
 """What is asked for its color: the 91 of COCO but people, whose color nobody should be asked for."""
-WHAT_COLOR = ("What color is the {}?", "What is the color of the {}?", "What color is the {} in the picture?")
-"""The first is the paper's."""
-
-POSITIONS = (
-    (r"(is )?(on|to)( the)? right( side)?( of)?|right of", "to the right of"),
-    (r"(is )?(on|to)( the)? left( side)?( of)?|left of", "to the left of"),
-    (r"(is |are )?behind( a| the)?", "behind"),
-    (r"(is |are )?in front of( a| the)?", "in front of"),
-    (r"(is |are )?above( a| the)?", "above"),
-    (r"(is |are )?(below|beneath|underneath)( a| the)?", "below"),
-    (r"(is |are )?under( a| the)?", "under"),
-    (r"(is |are )?on top of( a| the)?", "on top of"),
-)
-"""Relationships that say where, and how a question says it."""
-ADJECTIVES = frozenset(
-    [
-        *COLOURS,
-        *"wooden metal large small big little tall round square striped plastic glass framed rectangular".split(),
-    ]
-)
-"""Attributes that can stand before a noun."""
+_PLURALS = OBJECTS.plural_only | {"eye glasses"}
+_POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.positions.items()}
+_ADJECTIVES = ANSWERS.adjectives | COLORS.keys()
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
-_NO_THING = frozenset(
-    "this that these those thing things something top back front side left right part photo picture image scene "
-    "background foreground a an the one here there area group".split()
-)
 
 
 def ask_genome(image: GenomeImage, settings: TdiucSettings, made: Made) -> None:
     """The questions on one image of Visual Genome."""
     objects = [one for object_id, one in sorted(image.objects.items()) if object_id not in image.aliases]
-    _ask_colours(image, objects, settings, made)
+    _ask_colors(image, objects, settings, made)
     _ask_positions(image, objects, settings, made)
 
 
-def _ask_colours(image: GenomeImage, objects: list[GenomeObject], settings: TdiucSettings, made: Made) -> None:
-    chance = Chance(settings.seed, "tdiuc", COLOR, str(image.image_id))
+def _ask_colors(image: GenomeImage, objects: list[GenomeObject], settings: TdiucSettings, made: Made) -> None:
+    rng = Chance(settings.seed, "tdiuc", COLOR, str(image.image_id))
     for one in objects:
-        if not any(colours_in(attribute) for attribute in one.attributes):
+        if not any(colors_in(attribute) for attribute in one.attributes):
             continue
-        template = chance.pick(WHAT_COLOR)
-        colour = single_colour(one.attributes)
-        if colour is None:
+        template = rng.pick(TEMPLATES.color)
+        color = single_color(one.attributes)
+        if color is None:
             made.leave_out(COLOR, "several colors or a shade")
-        elif not _is_coloured(one):
+        elif not _is_colored(one):
             made.leave_out(COLOR, "not among COCO's objects, or its name is not a singular noun of them")
-        elif colours_in(one.name):
+        elif colors_in(one.name):
             made.leave_out(COLOR, "its color is in its name")
         elif any(other is not one and _same_kind(other, one) for other in objects):
             made.leave_out(COLOR, "not the only one of its kind")
         elif any(
             _intersection_over_union(other, one) >= settings.duplicate_overlap
-            and not set().union(*map(colours_in, other.attributes)) <= {colour}
+            and not set().union(*map(colors_in, other.attributes)) <= {color}
             for other in objects
         ):
             made.leave_out(COLOR, "the same box by another name has another color")
         else:
-            made.ask(image.image_id, template.format(one.name), colour, COLOR, "genome_generated")
+            made.ask(image.image_id, template.format(object=one.name), color, COLOR, "genome_generated")
 
 
 def _ask_positions(image: GenomeImage, objects: list[GenomeObject], settings: TdiucSettings, made: Made) -> None:
     answers: dict[tuple[int, str], set[int]] = {}
     for subject, predicate, thing in image.relations:
-        phrase = next((phrase for pattern, phrase in POSITIONS if re.fullmatch(pattern, predicate)), None)
+        phrase = next((phrase for phrase, pattern in _POSITIONS.items() if pattern.fullmatch(predicate)), None)
         if phrase is not None:
             key = (image.aliases.get(thing, thing), phrase)
             answers.setdefault(key, set()).add(image.aliases.get(subject, subject))
@@ -116,12 +92,12 @@ def _doubt(
     return None if _boxes_agree(other, phrase, one) else "the boxes say otherwise"
 
 
-def _is_coloured(one: GenomeObject) -> bool:
+def _is_colored(one: GenomeObject) -> bool:
     """Whether it is one of COCO's by its name, or by its synset with a name that ends in it (a "delivery truck")."""
-    if one.name in COLOURED:
-        return one.name not in ("skis", "scissors", "eye glasses")
+    if one.name in COLORED:
+        return one.name not in _PLURALS
     noun = one.synset.split(".")[0].replace("_", " ")
-    return noun in COLOURED and bool(_NAME.fullmatch(one.name)) and one.name.endswith(f" {noun}")
+    return noun in COLORED and bool(_NAME.fullmatch(one.name)) and one.name.endswith(f" {noun}")
 
 
 def _same_kind(other: GenomeObject, one: GenomeObject) -> bool:
@@ -137,8 +113,8 @@ def _is_name(name: str) -> bool:
     words = name.split()
     return (
         bool(_NAME.fullmatch(name))
-        and not set(words) & _NO_THING
-        and not colours_in(name)
+        and not set(words) & ANSWERS.no_things
+        and not colors_in(name)
         and all(load_wordnet().senses(word, nouns_only=True) for word in words[-1:])
         and not {"of", "on", "in", "with"} & set(words)
     )
@@ -146,9 +122,9 @@ def _is_name(name: str) -> bool:
 
 def _specified(one: GenomeObject) -> str:
     """With a fitting attribute before it wherever there is one, for another may be there that was not annotated."""
-    fitting = sorted({word for word in one.attributes if word in ADJECTIVES and word not in one.name.split()})
-    colour = single_colour(one.attributes)
-    chosen = colour or next((word for word in fitting if word not in COLOURS), None)
+    fitting = sorted({word for word in one.attributes if word in _ADJECTIVES and word not in one.name.split()})
+    color = single_color(one.attributes)
+    chosen = color or next((word for word in fitting if word not in COLORS), None)
     return f"{chosen} {one.name}" if chosen else one.name
 
 
@@ -172,8 +148,3 @@ def _intersection_over_union(other: GenomeObject, one: GenomeObject) -> float:
     common = max(across, 0) * max(down, 0)
     union = other.width * other.height + one.width * one.height - common
     return common / union if union else 0.0
-
-
-def names_in(image: GenomeImage) -> Iterable[str]:
-    """All that the image's objects are called."""
-    return {name for one in image.objects.values() for name in (one.name, *one.other_names)}

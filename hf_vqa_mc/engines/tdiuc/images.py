@@ -3,12 +3,13 @@
 from collections import Counter
 
 from hf_vqa_mc.engines.rng import Chance
-from hf_vqa_mc.engines.tdiuc.settings import TRAIN_SHARE
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.generated import BY_HASH
 
+TRAIN_SHARE = 0.7
+"""of the images whose split COCO does not tell; Kafle and Kanan 2017, appendix "Train and Test Split"."""
 SPLITS = {"train2014": "train", "val2014": "test"}
-"""Kafle and Kanan 2017, appendix "Train and Test Split"."""
+"""Subset of COCO to split, by the same."""
 
 
 class Images:
@@ -20,7 +21,7 @@ class Images:
         self._clusters: dict[int, str] = {}
 
     def add(self, image_id: int, cluster: str, subset: str | None, place: str) -> None:
-        """Makes an image known.
+        """Add an image.
 
         Args:
             image_id: as it is written.
@@ -43,8 +44,8 @@ class Images:
         """Train2014 or val2014: as a file told, else 70 in 100 to train, by the seed and the image's id."""
         told = self._told.get(image_id)
         if told is None:
-            chance = Chance(self._seed, "tdiuc", "split", str(image_id))
-            return "train2014" if chance.happens(TRAIN_SHARE) else "val2014"
+            rng = Chance(self._seed, "tdiuc", "split", str(image_id))
+            return "train2014" if rng.happens(TRAIN_SHARE) else "val2014"
         return told
 
     def how(self, image_ids: set[int]) -> dict[str, int]:

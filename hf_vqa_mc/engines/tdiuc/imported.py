@@ -1,18 +1,17 @@
 """Questions that people asked, of COCO-VQA and Visual Genome: Kafle and Kanan 2017, "Importing Questions"."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
+from itertools import islice
 
+from hf_vqa_mc.engines.tdiuc.answers import tidy_answer, tidy_question
 from hf_vqa_mc.engines.tdiuc.genome_files import QUESTIONS, written_id
 from hf_vqa_mc.engines.tdiuc.images import SPLITS, Images
-from hf_vqa_mc.engines.tdiuc.made import Made
-from hf_vqa_mc.engines.tdiuc.post_processing import tidy_answer, tidy_question
-from hf_vqa_mc.engines.tdiuc.question import Origin
+from hf_vqa_mc.engines.tdiuc.imported_types import type_of
+from hf_vqa_mc.engines.tdiuc.question import Made, Origin
 from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
-from hf_vqa_mc.engines.tdiuc.templates import type_of
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.records import Records, read_records
+from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 
 VQA_WORDS = 2
@@ -48,11 +47,11 @@ def import_genome(folder: Folder, ids: dict[int, int], images: Images, made: Mad
         InputError: the file is malformed.
     """
     for records in read_records(folder.find(QUESTIONS), None):
-        image_ids = records.whole_numbers("id")
-        for at, (image_id, rows) in enumerate(zip(image_ids, records.lists("qas"), strict=True)):
+        nested = records.nested("qas")
+        pairs = zip(nested.texts("question"), nested.texts("answer"), strict=True)
+        for at, (image_id, rows) in enumerate(zip(records.whole_numbers("id"), records.lists("qas"), strict=True)):
             written = written_id(image_id, ids, images, records.place(at))
-            pairs = Records(rows, partial(_pair, records.place, at))
-            for question, answer in zip(pairs.texts("question"), pairs.texts("answer"), strict=True):
+            for question, answer in islice(pairs, len(rows)):
                 _import(written, question, tidy_answer(answer), GENOME_WORDS, "genome_imported", made)
 
 
@@ -95,17 +94,15 @@ def _import_vqa_subset(
         made.left_out["vqa_imported: without an annotation"] += len(asked)
 
 
-def _answers(file: PublishedFile) -> Iterator[tuple[str, str, Sequence[str]]]:
+def _answers(file: PublishedFile) -> Iterator[tuple[str, str, list[str]]]:
+    """Question id, location and answers of each annotation."""
     for records in read_records(file, "annotations"):
-        nested = records.nested("answers")
-        texts, start = nested.texts("answer"), 0
-        for at, (question_id, answers) in enumerate(
-            zip(records.ids("question_id"), records.lists("answers"), strict=True)
-        ):
+        texts = iter(records.nested("answers").texts("answer"))
+        rows = zip(records.ids("question_id"), records.lists("answers"), strict=True)
+        for at, (question_id, answers) in enumerate(rows):
             if not answers:
                 raise records.unexpected(at, "answers", "one answer or more", answers)
-            yield question_id, records.place(at), texts[start : start + len(answers)]
-            start += len(answers)
+            yield question_id, records.place(at), list(islice(texts, len(answers)))
 
 
 def _import(image_id: int, question: str, answer: str, longest: int, origin: Origin, made: Made) -> None:
@@ -117,7 +114,3 @@ def _import(image_id: int, question: str, answer: str, longest: int, origin: Ori
         made.left_out[f"{origin}: no template fits"] += 1
     else:
         made.ask(image_id, tidy_question(question), answer, question_type, origin)
-
-
-def _pair(place: Callable[[int], str], at: int, row: int) -> str:
-    return f"{place(at)}.qas[{row}]"

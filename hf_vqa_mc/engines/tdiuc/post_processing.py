@@ -1,38 +1,12 @@
 """What is done to questions of all origins: Kafle and Kanan 2017, "Post Processing"."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
 from hf_vqa_mc.engines.rng import Chance
-from hf_vqa_mc.engines.tdiuc.colours import one_spelling
 from hf_vqa_mc.engines.tdiuc.images import Images
-from hf_vqa_mc.engines.tdiuc.numbers_in_words import numbers_in_words
 from hf_vqa_mc.engines.tdiuc.question import NO, ORIGINS, YES, Question
 from hf_vqa_mc.scoring.tdiuc_types import COUNTING, PRESENCE
-
-_TRAILING = " .,;:!?"
-_SPACED_MARK = re.compile(r"\s+([?,.!]|'s\b)")
-
-
-def tidy_answer(answer: str) -> str:
-    """Lower case, without punctuation at the end, numbers as words, one spelling of gray.
-
-    >>> tidy_answer(" 2 Dogs. "), tidy_answer("Grey")
-    ('two dogs', 'gray')
-    """
-    return one_spelling(numbers_in_words(" ".join(answer.lower().split()).rstrip(_TRAILING)))
-
-
-def tidy_question(question: str) -> str:
-    """One space between words, a capital first, one question mark at the end; the words stay.
-
-    >>> tidy_question("whAt color  is the cow ??")
-    'What color is the cow?'
-    """
-    words = _SPACED_MARK.sub(r"\1", " ".join(question.split())).rstrip(_TRAILING)
-    first, _, rest = words.partition(" ")
-    return f"{first.capitalize()} {rest}?" if rest else f"{first.capitalize()}?"
 
 
 def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) -> list[Question]:

@@ -1,47 +1,80 @@
-"""The engine's numbers: the paper's where it names them, our own where it says "small threshold"."""
+"""Inputs and thresholds: the paper's where it names them, our own where it says "small threshold"."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.options import AT_LEAST_ONE, FRACTION, SEED, Check, check_options, option
 
-TRAIN_SHARE = 0.7
-"""of the images whose split COCO does not tell; Kafle and Kanan 2017, appendix "Train and Test Split"."""
+SOURCES, THRESHOLDS = "Annotations, at least one source", "Thresholds"
+_AREA: Check = ("pixels, 0 or more", lambda value: 0 <= value < float("inf"))
+_COUNT: Check = ("0 or more", lambda value: value >= 0)
+
+
+@dataclass(frozen=True)
+class TdiucInputs:
+    """Where the annotations are; at least one source."""
+
+    coco: tuple[Path, ...] = option(
+        "COCO instances file (.json, .gz, .xz or .zip), complete for its images; may be repeated.", (), panel=SOURCES
+    )
+    visual_genome: Path | None = option(
+        "Folder with Visual Genome's objects, attributes, relationships, image_data, question_answers.json.",
+        None,
+        panel=SOURCES,
+    )
+    vqa: Path | None = option("Folder with COCO-VQA's questions and annotations, to import.", None, panel=SOURCES)
+    annotated: tuple[Path, ...] = option(
+        "Hand-annotated questions on sentiment and utility: json lines with image_id, question, answer and "
+        "question_type, or TDIUC's own files; may be repeated.",
+        (),
+        panel=SOURCES,
+    )
+
+    def __post_init__(self) -> None:
+        """Convert and validate; names the option in an InputError."""
+        check_options(self)
+        if not (self.coco or self.visual_genome or self.vqa or self.annotated):
+            raise InputError(
+                "no annotations given: add --coco FILE, --visual-genome DIR, --vqa DIR or --annotated FILE"
+            )
 
 
 @dataclass(frozen=True)
 class TdiucSettings:
-    """How TDIUC's questions are made."""
+    """How TDIUC's questions are made (Kafle and Kanan 2017)."""
 
-    min_area: float = 2000.0
-    """pixels of an object from which on it is asked about; Kafle and Kanan 2017, "Generating Questions"."""
-    vertical_threshold: float = 0.1
-    """How far apart the middles of two boxes may be vertically, as part of the image's height; ours: the paper says
-    "within a small threshold"."""
-    overlap_threshold: float = 0.5
-    """The part of either box's width that may overlap; the paper's "half the length of its counterpart"."""
-    horizontal_threshold: float = 0.15
-    """The gap between two boxes, as part of the image's width; ours: the paper's was "subjectively" judged."""
-    duplicate_overlap: float = 0.5
-    """Intersection over union from which on two boxes of Visual Genome may be one object; ours."""
-    absurd: int = 3
-    """absurd questions an image; the paper's, "Generating Questions"."""
-    agreement: int = 5
-    """annotators who must agree on the answer of an imported question; the paper's, "Importing Questions"."""
-    min_answers: int = 2
-    """questions that must have the same answer for it to stay; the paper's, "Post Processing"."""
-    seed: int = 0
+    # "Generating Questions"
+    min_area: float = option("Pixels of an object that is asked about.", 2000.0, panel=THRESHOLDS, check=_AREA)
+    # ours: the paper says "within a small threshold"
+    vertical_threshold: float = option(
+        "Left of: largest vertical distance, as part of the image's height.", 0.1, panel=THRESHOLDS, check=FRACTION
+    )
+    # "half the length of its counterpart"
+    overlap_threshold: float = option(
+        "Left of: largest overlap, as part of either width.", 0.5, panel=THRESHOLDS, check=FRACTION
+    )
+    # ours: the paper's was "subjectively" judged
+    horizontal_threshold: float = option(
+        "Left of: largest gap, as part of the image's width.", 0.15, panel=THRESHOLDS, check=FRACTION
+    )
+    # ours
+    duplicate_overlap: float = option(
+        "Intersection over union from which two boxes of Visual Genome may be one object.",
+        0.5,
+        panel=THRESHOLDS,
+        check=FRACTION,
+    )
+    # "Generating Questions"
+    absurd: int = option("Absurd questions per image.", 3, check=_COUNT)
+    # "Importing Questions"
+    agreement: int = option("Annotators who agree on an imported answer.", 5, panel=THRESHOLDS, check=AT_LEAST_ONE)
+    # "Post Processing"
+    min_answers: int = option(
+        "Questions with the same answer for it to stay.", 2, panel=THRESHOLDS, check=AT_LEAST_ONE
+    )
+    seed: int = option("Random seed.", 0, check=SEED)
 
     def __post_init__(self) -> None:
-        """Checks the numbers.
-
-        Raises:
-            InputError: one is out of its range.
-        """
-        for name in ("vertical_threshold", "overlap_threshold", "horizontal_threshold", "duplicate_overlap"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is {shown(getattr(self, name))}, expected a number from 0 to 1")
-        if not 0 <= self.min_area < float("inf"):
-            raise InputError(f"min_area is {shown(self.min_area)}, expected pixels, 0 or more")
-        for name, least in (("absurd", 0), ("agreement", 1), ("min_answers", 1)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} is {shown(getattr(self, name))}, expected a whole number, {least} or more")
+        """Convert and validate; names the option in an InputError."""
+        check_options(self)

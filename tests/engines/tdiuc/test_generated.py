@@ -4,6 +4,7 @@ import json
 import lzma
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +12,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.tdiuc import (
-    TdiucInputs,
-    TdiucSettings,
-    engine,
-    generate_tdiuc,
-    genome_questions,
-    kinds,
-    objects,
-    positions,
-    post_processing,
-    presence_and_counting,
-)
+from hf_vqa_mc.engines.tdiuc import coco_questions, genome_questions, objects, post_processing
+from hf_vqa_mc.engines.tdiuc import generate as engine
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage
+from hf_vqa_mc.engines.tdiuc.coco_questions import SCENES
+from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.engines.tdiuc.images import Images
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
+from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from tests.engines.tdiuc import made_annotations as made
 from tests.engines.tdiuc.independent_checker import NUMBERS, faults
 
@@ -48,7 +42,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> TdiucInputs:
         made.write(folder / "instances_val2014.json", told),
         made.write(folder / "instances.json", made.instances(60, 2, first=1001)),
     ]
-    return TdiucInputs(coco, made.write_genome(folder / "genome", 50), made.write_vqa(folder / "vqa", 6))
+    return TdiucInputs(
+        coco=coco, visual_genome=made.write_genome(folder / "genome", 50), vqa=made.write_vqa(folder / "vqa", 6)
+    )
 
 
 def judged(output: Path, inputs: TdiucInputs) -> list[str]:
@@ -56,7 +52,7 @@ def judged(output: Path, inputs: TdiucInputs) -> list[str]:
 
 
 def test_all_that_is_made_of_made_up_files_is_right(inputs: TdiucInputs, tmp_path: Path) -> None:
-    told = generate_tdiuc(tmp_path / "out", inputs)
+    told = generate(inputs, tmp_path / "out")
     assert judged(tmp_path / "out", inputs) == []
     counts = {name: one["questions"] for name, one in told["types"].items()}
     assert {name for name, count in counts.items() if not count} == {"utility_affordance"}
@@ -80,11 +76,11 @@ def _swapped(beside: Callable[..., bool]) -> Callable[..., bool]:
 
 FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
     "counts one too many": (
-        lambda patch: patch.setattr(presence_and_counting, "COUNTABLE", tuple(NUMBERS[2:])),
+        lambda patch: patch.setattr(coco_questions, "COUNTABLE", tuple(NUMBERS[2:])),
         "counting",
     ),
     "says no of what is there": (
-        lambda patch: patch.setattr(presence_and_counting, "absent_objects", _all_objects),
+        lambda patch: patch.setattr(coco_questions, "absent_objects", _all_objects),
         "there is one",
     ),
     "asks absurdly of what is there": (
@@ -96,15 +92,23 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "not half yes",
     ),
     "takes left for right": (
-        lambda patch: patch.setattr(positions, "_is_beside", _swapped(positions._is_beside)),
+        lambda patch: patch.setattr(coco_questions, "_is_beside", _swapped(coco_questions._is_beside)),
         "positional_reasoning",
     ),
-    "overlooks a second thing beside": (lambda patch: patch.setattr(positions, "LOOSELY", 1.0), "things are there"),
+    "overlooks a second thing beside": (
+        lambda patch: patch.setattr(coco_questions, "LOOSELY", 1.0),
+        "things are there",
+    ),
     "takes every sport for tennis": (
-        lambda patch: patch.setattr(kinds, "EQUIPMENT", dict.fromkeys(kinds.EQUIPMENT, "tennis")),
+        lambda patch: patch.setattr(
+            coco_questions, "SCENES", replace(SCENES, equipment=dict.fromkeys(SCENES.equipment, "tennis"))
+        ),
         "sport_recognition",
     ),
-    "is always indoors": (lambda patch: patch.setattr(kinds, "_where", lambda _: "indoors"), "scene_recognition"),
+    "is always indoors": (
+        lambda patch: patch.setattr(coco_questions, "_where", lambda _: "indoors"),
+        "scene_recognition",
+    ),
     "overlooks small objects": (
         lambda patch: patch.setattr(
             CocoImage, "present", property(lambda image: frozenset(o.name for o in image.instances if o.area > 2000))
@@ -114,7 +118,7 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
     "says 'a apple'": (lambda patch: patch.setattr(objects, "with_article", lambda phrase: f"a {phrase}"), "a or an"),
     "says 'how many dog'": (
         lambda patch: patch.setattr(
-            presence_and_counting,
+            coco_questions,
             "COCO_OBJECTS",
             {name: one._replace(counted=one.asked) for name, one in COCO_OBJECTS.items()},
         ),
@@ -145,7 +149,7 @@ def test_the_checker_finds_out_an_engine_that(
 ) -> None:
     break_it, expected = FAULTS[fault]
     break_it(monkeypatch)
-    generate_tdiuc(tmp_path / "out", inputs)
+    generate(inputs, tmp_path / "out")
     assert any(expected in one for one in judged(tmp_path / "out", inputs))
 
 
@@ -156,7 +160,7 @@ def test_the_checker_finds_out_an_engine_that(
 def test_other_thresholds_make_other_questions(
     changed: dict[str, Any], expected: str, inputs: TdiucInputs, tmp_path: Path
 ) -> None:
-    generate_tdiuc(tmp_path / "out", inputs, TdiucSettings(**changed))
+    generate(inputs, tmp_path / "out", TdiucSettings(**changed))
     assert any(expected in one for one in judged(tmp_path / "out", inputs))
 
 
@@ -182,11 +186,12 @@ def test_whatever_is_annotated_the_questions_are_right(
             one["id"] += 100 * number
         files.append(made.write(folder / f"{number}.json", content))
     generated = TdiucSettings(seed=seed, min_area=0)
-    told = generate_tdiuc(folder / "out", TdiucInputs(files), generated)
+    told = generate(TdiucInputs(coco=files), folder / "out", generated)
     assert faults(folder / "out", files, min_area=0) == []
     assert told["questions"]
 
 
+@pytest.mark.slow
 def test_real_annotation_gives_right_questions_only(real_data: Path, tmp_path: Path) -> None:
     coco = [real_data / "coco" / f"{name}.json.xz" for name in COMPLETE]
     genome, vqa = tmp_path / "genome", tmp_path / "vqa"
@@ -208,8 +213,8 @@ def test_real_annotation_gives_right_questions_only(real_data: Path, tmp_path: P
             {**{one: row[one] for one in keys}, "answers": [{"answer": one} for one in row["answer"]]} for row in part
         ]
         made.write(vqa / f"mscoco_{subset}_annotations.json", {"annotations": answers})
-    inputs = TdiucInputs(coco, genome, vqa)
-    told = generate_tdiuc(tmp_path / "out", inputs)
+    inputs = TdiucInputs(coco=coco, visual_genome=genome, vqa=vqa)
+    told = generate(inputs, tmp_path / "out")
     assert judged(tmp_path / "out", inputs) == []
     made_of = Counter({name: one["origins"]["coco_generated"] for name, one in told["types"].items()})
     assert made_of["absurd"] == 3 * 444, "447 listed, one of them twice, two without any object"
@@ -221,5 +226,5 @@ def test_real_annotation_gives_right_questions_only(real_data: Path, tmp_path: P
 def test_a_cut_file_is_refused(real_data: Path, tmp_path: Path) -> None:
     for path in sorted((real_data / "coco").glob("minyus100__instances*")):
         with pytest.raises(ValueError, match=r"is not in the list 'images' .* give the whole file"):
-            generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+            generate(TdiucInputs(coco=[path]), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.tdiuc import TdiucInputs, TdiucSettings, generate_tdiuc
+from hf_vqa_mc.engines.tdiuc.generate import generate
+from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.errors import InputError
 from tests.engines.tdiuc import made_annotations as made
 
@@ -60,7 +61,7 @@ def test_a_field_of_visual_genome_is_named_with_file_and_image(
     inputs = change_genome(tmp_path / "genome", file, lambda rows: rows[3][file][2].update({field: value}))
     message = rf"{file}\.json, record\[3\] \(image 4\), {file}\[2\], field '{field}': expected {expected}"
     with pytest.raises(InputError, match=message):
-        generate_tdiuc(tmp_path / "out", inputs)
+        generate(inputs, tmp_path / "out")
     assert [one.name for one in tmp_path.iterdir()] == ["genome"]
 
 
@@ -87,7 +88,7 @@ def test_no_field_of_any_type_breaks_the_reading(
 
     inputs = change_genome(folder / "genome", file, change)
     try:
-        generate_tdiuc(folder / "out", inputs)
+        generate(inputs, folder / "out")
     except InputError as error:
         assert f"{file}.json" in str(error)
 
@@ -96,7 +97,7 @@ def test_nulls_in_lists_of_visual_genome_are_counted(tmp_path: Path) -> None:
     inputs = change_genome(
         tmp_path / "genome", "attributes", lambda rows: rows[0]["attributes"][0].update(attributes=[None, "red"])
     )
-    told = generate_tdiuc(tmp_path / "out", inputs)
+    told = generate(inputs, tmp_path / "out")
     assert told["left_out"]["visual genome: nulls in attributes"] == 1
 
 
@@ -109,14 +110,14 @@ def test_one_of_cocos_ids_for_two_photographs_is_an_error(tmp_path: Path) -> Non
     with pytest.raises(
         InputError, match=r"record\[4\], field 'coco_id': image 5 has 99, and so has image 2, which is"
     ):
-        generate_tdiuc(tmp_path / "out", inputs)
+        generate(inputs, tmp_path / "out")
     inputs = change_genome(
         tmp_path / "flickr",
         "image_data",
         lambda rows: [one.update(coco_id=9, flickr_id=at) for at, one in enumerate(rows, 1)],
     )
     with pytest.raises(InputError, match="image 2 has 9, and so has image 1"):
-        generate_tdiuc(tmp_path / "out", inputs)
+        generate(inputs, tmp_path / "out")
 
 
 def test_one_photograph_under_two_of_visual_genomes_ids_is_counted(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_one_photograph_under_two_of_visual_genomes_ids_is_counted(tmp_path: Pat
         rows[1].update(coco_id=99, flickr_id=5)
         rows[4].update(coco_id=99, flickr_id=5)
 
-    told = generate_tdiuc(tmp_path / "out", change_genome(tmp_path / "genome", "image_data", change))
+    told = generate(change_genome(tmp_path / "genome", "image_data", change), tmp_path / "out")
     counted = {reason: count for reason, count in told["left_out"].items() if "same photograph" in reason}
     assert list(counted.values()) == [1]
 
@@ -134,7 +135,7 @@ def test_a_number_that_is_too_large_is_told_the_largest(tmp_path: Path) -> None:
     content["images"][1]["width"] = 10**12
     path = made.write(tmp_path / "instances.json", content)
     with pytest.raises(InputError, match="'width': expected a whole number from 0 to 999,999,999,999, found 10000"):
-        generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+        generate(TdiucInputs(coco=[path]), tmp_path / "out")
 
 
 def renamed(content: dict[str, Any], name: str) -> dict[str, Any]:
@@ -151,7 +152,7 @@ def renamed(content: dict[str, Any], name: str) -> dict[str, Any]:
 def test_a_photograph_may_have_the_names_of_several_releases(name: str, tmp_path: Path) -> None:
     content = made.instances(20, 3)
     paths = [made.write(tmp_path / "a.json", content), made.write(tmp_path / "b.json", renamed(content, name))]
-    told = generate_tdiuc(tmp_path / "out", TdiucInputs(paths))
+    told = generate(TdiucInputs(coco=paths), tmp_path / "out")
     assert told["left_out"]["coco: images listed in another file too"] == 20
 
 
@@ -163,7 +164,7 @@ def test_another_photograph_under_the_same_id_is_an_error(name: str, tmp_path: P
         one["id"] += 10**6
     paths = [made.write(tmp_path / "ours.json", content), made.write(tmp_path / "theirs.json", other)]
     with pytest.raises(InputError, match=r"theirs\.json: image 1 is '.*' here and '000000000001.jpg' in .*ours\.json"):
-        generate_tdiuc(tmp_path / "out", TdiucInputs(paths))
+        generate(TdiucInputs(coco=paths), tmp_path / "out")
 
 
 def test_another_size_under_the_same_id_names_both_files(tmp_path: Path) -> None:
@@ -174,20 +175,20 @@ def test_another_size_under_the_same_id_names_both_files(tmp_path: Path) -> None
     with pytest.raises(
         InputError, match=r"theirs\.json: image 3 is 11 x 480 pixels here and 640 x 480 in .*ours\.json"
     ):
-        generate_tdiuc(tmp_path / "out", TdiucInputs(paths))
+        generate(TdiucInputs(coco=paths), tmp_path / "out")
 
 
 def test_reasons_that_nothing_was_left_out_for_are_not_told(tmp_path: Path) -> None:
     content = {**made.instances(5, 3), "annotations": []}
     path = made.write(tmp_path / "instances.json", content)
     with pytest.raises(InputError) as error:
-        generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+        generate(TdiucInputs(coco=[path]), tmp_path / "out")
     assert "(coco: images without any annotated object: 5)" in str(error.value)
     (tmp_path / "genome").mkdir()
     made.write(tmp_path / "genome" / "objects.json", [{"image_id": 1, "objects": []}])
     made.write(tmp_path / "genome" / "image_data.json", [{"image_id": 1, "coco_id": None}])
     with pytest.raises(InputError, match="asked of these annotations; give more images"):
-        generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=tmp_path / "genome"))
+        generate(TdiucInputs(visual_genome=tmp_path / "genome"), tmp_path / "out")
 
 
 def test_gray_has_one_spelling_whoever_answers(tmp_path: Path) -> None:
@@ -202,7 +203,7 @@ def test_gray_has_one_spelling_whoever_answers(tmp_path: Path) -> None:
     for subset in ("train2014", "val2014"):
         path = vqa / f"mscoco_{subset}_annotations.json"
         path.write_text(path.read_text().replace('"brown"', '"grey"').replace('"green"', '"gray"'))
-    generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=folder, vqa=vqa), TdiucSettings(min_answers=1))
+    generate(TdiucInputs(visual_genome=folder, vqa=vqa), tmp_path / "out", TdiucSettings(min_answers=1))
     answers = {
         one["answers"][0]["answer"]: one["ans_source"]
         for subset in ("train2014", "val2014")

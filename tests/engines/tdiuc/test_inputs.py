@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import hf_vqa_mc
 from hf_vqa_mc.cli import app
-from hf_vqa_mc.engines.tdiuc import TdiucInputs, TdiucSettings, generate_tdiuc
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations
+from hf_vqa_mc.engines.tdiuc.coco_questions import absent_objects
+from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.engines.tdiuc.images import Images
-from hf_vqa_mc.engines.tdiuc.presence_and_counting import absent_objects
+from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.tdiuc import made_annotations as made
@@ -45,7 +47,7 @@ def of_image(tmp_path: Path, *objects: tuple[str, list[float]], **changed: Any) 
         for one in content["annotations"]:
             one["id"] += 1000 * number
         files.append(made.write(tmp_path / f"{number}.json", content))
-    generate_tdiuc(tmp_path / "out", TdiucInputs(files), TdiucSettings(absurd=0))
+    generate(TdiucInputs(coco=files), tmp_path / "out", TdiucSettings(absurd=0))
     return asked(tmp_path / "out", 1)
 
 
@@ -87,7 +89,7 @@ def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path) -> None:
     assert {"bear", "teddy bear"}.isdisjoint(absent)
     assert "horse" in absent
     for seed in range(5):
-        generate_tdiuc(tmp_path / "out", TdiucInputs([path]), TdiucSettings(seed=seed, min_answers=1))
+        generate(TdiucInputs(coco=[path]), tmp_path / "out", TdiucSettings(seed=seed, min_answers=1))
         assert not any(" bear" in question.replace("teddy bear", "") for question, _, _ in asked(tmp_path / "out"))
 
 
@@ -149,8 +151,8 @@ def test_the_same_image_in_several_files_is_asked_once(tmp_path: Path) -> None:
     one = made.write(tmp_path / "instances_train2017.json", content)
     other = tmp_path / "instances_train2014.json.gz"
     other.write_bytes(gzip.compress(json.dumps(content).encode()))
-    told = generate_tdiuc(tmp_path / "both", TdiucInputs([one, other]))
-    generate_tdiuc(tmp_path / "single", TdiucInputs([other]))
+    told = generate(TdiucInputs(coco=[one, other]), tmp_path / "both")
+    generate(TdiucInputs(coco=[other]), tmp_path / "single")
     assert asked(tmp_path / "both") == asked(tmp_path / "single")
     assert told["left_out"]["coco: images listed in another file too"] == 30
     assert told["splits"]["test"] == 0, "one file tells that they are of train2014"
@@ -166,10 +168,10 @@ def test_files_may_be_packed_and_objects_in_any_order(tmp_path: Path) -> None:
         archive.writestr("annotations/captions_a.json", "{}")
     written = []
     for path in (plain, tmp_path / "b.json.xz", tmp_path / "c.zip"):
-        generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+        generate(TdiucInputs(coco=[path]), tmp_path / "out")
         written.append({one.name: one.read_bytes() for one in (tmp_path / "out").iterdir()})
     assert written[0] == written[1] == written[2]
-    generate_tdiuc(tmp_path / "out", TdiucInputs([plain]), TdiucSettings(seed=1))
+    generate(TdiucInputs(coco=[plain]), tmp_path / "out", TdiucSettings(seed=1))
     assert written[0] != {one.name: one.read_bytes() for one in (tmp_path / "out").iterdir()}
 
 
@@ -186,7 +188,7 @@ def test_what_visual_genome_or_people_speak_of_is_not_taken_as_absent(tmp_path: 
     )
     ten = [{"answer": "red"}] * 10
     made.write(vqa / "mscoco_train2014_annotations.json", {"annotations": [{**one, "answers": ten} for one in key]})
-    generate_tdiuc(tmp_path / "out", TdiucInputs([coco], vqa=vqa))
+    generate(TdiucInputs(coco=[coco], vqa=vqa), tmp_path / "out")
     rows = asked(tmp_path / "out")
     assert ("What color is the couch?", "red", "color") in rows
     assert not any("couch" in question and answer in ("no", "does not apply") for question, answer, _ in rows)
@@ -198,7 +200,7 @@ def test_a_file_that_annotates_some_kinds_proves_nothing_of_the_others(tmp_path:
     content["categories"] = kept
     content["annotations"] = [one for one in content["annotations"] if one["category_id"] in {c["id"] for c in kept}]
     path = made.write(tmp_path / "some.json", content)
-    generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+    generate(TdiucInputs(coco=[path]), tmp_path / "out")
     rows = asked(tmp_path / "out")
     assert not {kind for _, _, kind in rows} & {"object_recognition", "sport_recognition", "scene_recognition"}
     assert not any("horse" in question or "kite" in question for question, _, _ in rows)
@@ -211,10 +213,10 @@ def test_hand_annotated_questions_come_from_files(tmp_path: Path) -> None:
     ]
     path = tmp_path / "ours.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)) + "\n")
-    told = generate_tdiuc(tmp_path / "out", TdiucInputs(annotated=[path]))
+    told = generate(TdiucInputs(annotated=[path]), tmp_path / "out")
     assert asked(tmp_path / "out") == [("What is the fork used for?", "eating", "utility_affordance")] * 2
     assert told["types"]["utility_affordance"]["origins"]["annotated"] == 2
-    again = generate_tdiuc(tmp_path / "again", TdiucInputs(annotated=[tmp_path / "out"]))
+    again = generate(TdiucInputs(annotated=[tmp_path / "out"]), tmp_path / "again")
     assert again["questions"] == 2
     assert asked(tmp_path / "again") == asked(tmp_path / "out")
 
@@ -250,7 +252,7 @@ def test_a_broken_coco_file_is_named_with_its_record(
     change(content)
     path = made.write(tmp_path / "instances.json", content)
     with pytest.raises(InputError, match=message):
-        generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+        generate(TdiucInputs(coco=[path]), tmp_path / "out")
     assert [one.name for one in tmp_path.iterdir()] == ["instances.json"]
 
 
@@ -258,16 +260,16 @@ def test_a_broken_coco_file_is_named_with_its_record(
 def test_any_part_of_visual_genome_may_be_missing(part: str, tmp_path: Path) -> None:
     folder = made.write_genome(tmp_path / "genome", 40)
     (folder / f"{part}.json").unlink()
-    generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=folder))
+    generate(TdiucInputs(visual_genome=folder), tmp_path / "out")
     assert faults(tmp_path / "out", [], folder) == []
 
 
 def test_visual_genomes_files_may_be_in_different_orders(tmp_path: Path) -> None:
     folder = made.write_genome(tmp_path / "genome", 40)
-    first = generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=folder))
+    first = generate(TdiucInputs(visual_genome=folder), tmp_path / "out")
     rows = asked(tmp_path / "out")
     made.write(folder / "attributes.json", json.loads((folder / "attributes.json").read_text())[::-1])
-    assert generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=folder)) == first
+    assert generate(TdiucInputs(visual_genome=folder), tmp_path / "out") == first
     assert asked(tmp_path / "out") == rows
 
 
@@ -291,7 +293,7 @@ def test_a_broken_visual_genome_is_named_with_its_record(
     change(content)
     made.write(folder / f"{name}.json", content)
     with pytest.raises(InputError, match=message):
-        generate_tdiuc(tmp_path / "out", TdiucInputs(visual_genome=folder))
+        generate(TdiucInputs(visual_genome=folder), tmp_path / "out")
 
 
 def test_an_annotation_without_its_question_is_an_error(tmp_path: Path) -> None:
@@ -301,14 +303,14 @@ def test_an_annotation_without_its_question_is_an_error(tmp_path: Path) -> None:
         {"questions": [{"question_id": 1, "image_id": 1, "question": "What color is it?"}]},
     )
     with pytest.raises(InputError, match=r"is not in .*val2014_questions\.json"):
-        generate_tdiuc(tmp_path / "out", TdiucInputs(vqa=folder))
+        generate(TdiucInputs(vqa=folder), tmp_path / "out")
 
 
 def test_an_image_in_both_subsets_is_an_error(tmp_path: Path) -> None:
     content = made.instances(3, 8)
     paths = [made.write(tmp_path / f"instances_{one}2014.json", content) for one in ("train", "val")]
     with pytest.raises(InputError, match="is of val2014 here and of train2014 in another file"):
-        generate_tdiuc(tmp_path / "out", TdiucInputs(paths))
+        generate(TdiucInputs(coco=paths), tmp_path / "out")
 
 
 def test_a_folder_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
@@ -316,17 +318,28 @@ def test_a_folder_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("precious")
     with pytest.raises(InputError, match="did not write"):
-        generate_tdiuc(tmp_path / "out", TdiucInputs([path]))
+        generate(TdiucInputs(coco=[path]), tmp_path / "out")
     assert (tmp_path / "out" / "mine.txt").read_text() == "precious"
 
 
 def test_no_input_and_wrong_numbers_are_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no annotations given"):
-        generate_tdiuc(tmp_path / "out", TdiucInputs())
-    with pytest.raises(InputError, match="absurd is -1"):
+        generate(TdiucInputs(), tmp_path / "out")
+    with pytest.raises(InputError, match="--absurd -1: expected 0 or more"):
         TdiucSettings(absurd=-1)
-    with pytest.raises(InputError, match="overlap_threshold is 2"):
+    with pytest.raises(InputError, match=r"--overlap-threshold 2\.0: expected a number from 0 to 1"):
         TdiucSettings(overlap_threshold=2)
+
+
+def test_the_function_returns_counts_as_a_table_and_its_folder_can_be_saved(tmp_path: Path) -> None:
+    path = made.write(tmp_path / "instances_val2014.json", made.instances(30, 10))
+    result = hf_vqa_mc.generate_tdiuc(coco=[path], output=tmp_path / "out")
+    table = result.to_pandas().set_index("type")
+    assert table["questions"].sum() == result.to_dict()["questions"] and not table["train"].any()
+    assert "object_presence" in repr(result) and "<table" in result._repr_html_()
+    written = result.save(tmp_path / "copy")
+    assert [path.name for path in written] == sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert all(path.read_bytes() == (tmp_path / "out" / path.name).read_bytes() for path in written)
 
 
 def test_the_command_writes_and_tells_as_json(tmp_path: Path) -> None:

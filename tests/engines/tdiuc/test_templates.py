@@ -5,13 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.tdiuc.absurd import AbsurdQuestions
-from hf_vqa_mc.engines.tdiuc.mentions import objects_asked_of, objects_named
-from hf_vqa_mc.engines.tdiuc.numbers_in_words import in_words
-from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, MAY_MEAN, PROVABLE
-from hf_vqa_mc.engines.tdiuc.post_processing import tidy_answer, tidy_question
+from hf_vqa_mc.engines.tdiuc.answers import ANSWERS, in_words, tidy_answer, tidy_question
+from hf_vqa_mc.engines.tdiuc.imported_types import type_of
+from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, MAY_MEAN, PROVABLE, objects_asked_of, objects_named
 from hf_vqa_mc.engines.tdiuc.question import Question
-from hf_vqa_mc.engines.tdiuc.statistics import entropy
-from hf_vqa_mc.engines.tdiuc.templates import ACTIVITIES, SPORTS, type_of
+from hf_vqa_mc.engines.tdiuc.writing import entropy
 
 
 @pytest.mark.parametrize(
@@ -51,8 +49,8 @@ def test_a_template_gives_the_type(question: str, answer: str, kind: str | None)
 
 
 def test_there_are_nine_sports_and_fifteen_activities_as_in_the_paper() -> None:
-    assert (len(SPORTS), len(ACTIVITIES)) == (9, 15)
-    assert not SPORTS & ACTIVITIES
+    assert (len(ANSWERS.sports), len(ANSWERS.activities)) == (9, 15)
+    assert not ANSWERS.sports & ANSWERS.activities
 
 
 @pytest.mark.parametrize(

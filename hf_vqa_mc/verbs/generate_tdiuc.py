@@ -1,0 +1,104 @@
+"""``hf_vqa_mc.generate_tdiuc`` and ``vqa-mc generate tdiuc``: TDIUC's question types from annotations of images."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import option, subset, verb
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True)
+class GenerateTdiucSettings(TdiucSettings, TdiucInputs):
+    """Generate TDIUC's twelve types of questions from annotations of your own images.
+
+    What COCO's files do not annotate is taken as absent: they must be complete for the images they list. Questions on
+    sentiment and object utility come from people only (`--annotated`, and sentiment from imported questions).
+
+    Raises:
+        InputError: an option is out of range, or no annotations are given.
+    """
+
+    output: Path = option("Folder to write, in TDIUC's layout.")
+
+    def __post_init__(self) -> None:
+        """Convert and validate; names the option in an InputError."""
+        TdiucInputs.__post_init__(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GenerateTdiucResult(Result):
+    """The generated dataset."""
+
+    output: Path
+    statistics: Mapping[str, Any]
+    """as in the folder's ``statistics.json``"""
+
+    def report(self) -> "Iterator[RenderableType]":
+        """Questions of each type, and the command that adds decoys."""
+        from rich.table import Table
+
+        table = Table("type", "questions", "train", "test", "answers", "bits", "top answer")
+        table.columns[0].no_wrap, table.columns[0].min_width = True, len("sentiment_understanding")
+        for column in table.columns[1:6]:
+            column.justify = "right"
+        for name, one in self.statistics["types"].items():
+            counts = [f"{count:,}" for count in (one["questions"], *one["splits"].values(), one["unique_answers"])]
+            table.add_row(name, *counts, f"{one['entropy_bits']:.2f}", next(iter(one["answers"]), ""))
+        yield table
+        yield f"{self.statistics['questions']:,} questions on {self.statistics['images']:,} images"
+        yield f"wrote {self.output}; statistics.json has what was left out and why. Add decoys to each question with"
+        yield f"\n  vqa-mc build tdiuc --data-dir {shlex.quote(str(self.output))} --word-vectors corpus"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All counts, as in statistics.json, and the output folder; entropies in bits."""
+        return {**self.statistics, "output": str(self.output)}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per question type: questions, images, per split, distinct answers, their entropy in bits."""
+        import pandas as pd
+
+        keys = ("questions", "images", "unique_answers", "entropy_bits")
+        types = self.statistics["types"].items()
+        rows = [{"type": name, **{key: one[key] for key in keys}, **one["splits"]} for name, one in types]
+        return pd.DataFrame(rows)
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Copy the generated folder."""
+        from hf_vqa_mc.engines.generated_folder import copy_generated
+
+        return copy_generated(self.output, Path(path), "tdiuc")
+
+
+def run_generate_tdiuc(settings: GenerateTdiucSettings, progress: Progress) -> GenerateTdiucResult:
+    """Generate TDIUC's types of questions.
+
+    Returns:
+        The folder that was written, in TDIUC's layout, and its statistics.
+
+    Raises:
+        InputError: an input is missing or malformed, or nothing can be asked; nothing was written.
+    """
+    from hf_vqa_mc.engines.tdiuc.generate import generate
+
+    statistics = generate(subset(settings, TdiucInputs), settings.output, subset(settings, TdiucSettings), progress)
+    return GenerateTdiucResult(settings.output.resolve(), statistics)
+
+
+generate_tdiuc = verb(
+    "generate_tdiuc",
+    GenerateTdiucSettings,
+    run_generate_tdiuc,
+    examples=(
+        "vqa-mc generate tdiuc --coco instances_val2014.json --output my_tdiuc",
+        "vqa-mc generate tdiuc --coco instances_val2014.json --visual-genome vg --vqa vqa --output my_tdiuc",
+    ),
+)
