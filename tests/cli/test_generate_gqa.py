@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from datasets import load_dataset
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.cli import main
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.engines.rng import Chance
@@ -42,6 +43,7 @@ def questions(folder, kind):
     }
 
 
+@pytest.mark.slow
 def test_two_commands_make_a_remedied_dataset_from_scene_graphs(generated, tmp_path, monkeypatch, recwarn):
     monkeypatch.chdir(tmp_path)
     assert call("build", "gqa", "--data-dir", generated, "--word-vectors", "corpus") == 0
@@ -160,3 +162,21 @@ def test_one_image_of_which_little_is_told_is_enough(tmp_path):
     (tmp_path / "one.json").write_text(json.dumps(graphs))
     assert call("generate", "gqa", tmp_path / "one.json", "--output", tmp_path / "out") == 0
     assert "brown" in {record["answer"] for record in questions(tmp_path / "out", "all").values()}
+
+
+def test_the_function_returns_what_the_command_prints_and_saves_copies(tmp_path, capsys):
+    found = vm.generate_gqa(EXAMPLE, output=tmp_path / "made", splits={"train": 0.5, "val": 0.5}, seed=3)
+    split = "train=0.5,val=0.5"
+    assert (
+        call("generate", "gqa", EXAMPLE, "--output", tmp_path / "again", "--splits", split, "--seed", 3, "--json") == 0
+    )
+    assert json.loads(capsys.readouterr().out) == found.to_dict()
+    counts = found.to_pandas()
+    assert list(counts.columns) == ["by", "name", "all", "balanced"] and set(counts["by"]) >= {"structural", "split"}
+    assert f"--data-dir {tmp_path / 'made'}" in repr(found) and "<table" in found._repr_html_()
+    saved = found.save(tmp_path / "copy")
+    assert {path.name: path.read_bytes() for path in saved} == {
+        path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()
+    }
+    with pytest.raises(vm.InputError, match="--splits 'yes': expected names and values"):
+        vm.generate_gqa(EXAMPLE, output=tmp_path / "other", splits="yes")

@@ -307,6 +307,7 @@ def test_what_follows_is_so_in_every_world_where_the_first_question_has_its_answ
                     assert agrees(answers[second], told[second]), (questions[first], questions[second])
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
 def test_what_follows_of_an_object_is_so_though_there_are_others_of_which_the_first_question_does_not_know(seed):

@@ -346,6 +346,7 @@ def _raw_graphs(draw: st.DrawFn) -> RawGraph:
     return RawGraph("7", "made", draw(st.integers(1, 400)), draw(st.integers(1, 400)), objects)
 
 
+@pytest.mark.slow
 @given(_raw_graphs())
 @settings(max_examples=150, deadline=None)
 def test_any_graph_gives_one_of_known_things_or_none(raw: RawGraph) -> None:
@@ -418,6 +419,7 @@ def test_our_own_ontology_knows_most_of_real_graphs(real_graphs: list[RawGraph])
     assert sum(len(graph.objects) for graph in graphs) > 0.97 * objects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["whole", "joined"])
 def test_real_visual_genome_is_read_in_both_layouts(real_data: Path, tmp_path: Path, layout: str) -> None:
     names = ["scene_graphs"] if layout == "whole" else ["objects", "attributes", "relationships"]

@@ -235,6 +235,7 @@ def test_an_unknown_row_in_the_limits_is_an_error() -> None:
         asked(KITCHEN, 0, {"exists": 3})
 
 
+@pytest.mark.slow
 def test_decoys_that_are_so_make_no_wrong_question() -> None:
     left_out: Counter[str] = Counter()
     for seed in range(20):
@@ -266,6 +267,7 @@ def test_every_question_about_any_image_is_answered_by_its_program(graph: SceneG
         assert not ("query" in one.row and discloses(one.question.text, one.answer))
 
 
+@pytest.mark.slow
 @examples(max_examples=50, deadline=None)
 @given(graphs(), st.integers(0, 999))
 def test_texts_about_any_image_are_in_order(graph: SceneGraph, seed: int) -> None:

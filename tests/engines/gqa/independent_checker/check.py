@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 from tests.engines.gqa.independent_checker.dataset import Dataset, dataset_problems, read_dataset, unreadable
 from tests.engines.gqa.independent_checker.entailment import Found, contradiction, entails
-from tests.engines.gqa.independent_checker.grammar import grammar_problems
 from tests.engines.gqa.independent_checker.interpreter import read_question
 from tests.engines.gqa.independent_checker.raw_graph import RawGraph
-from tests.engines.gqa.independent_checker.sentence import Lexicon
-from tests.engines.gqa.independent_checker.wording import is_indefinite, wording_problems
+from tests.engines.gqa.independent_checker.sentence import Lexicon, is_indefinite
 
 
 class Violation(NamedTuple):
@@ -52,10 +50,7 @@ def question_problems(record: dict[str, Any], graph: RawGraph, lexicon: Lexicon)
 
 def read_problems(record: dict[str, Any], graph: RawGraph, lexicon: Lexicon) -> tuple[list[tuple[str, str]], Found]:
     """The same, and which objects the steps find."""
-    indefinite = is_indefinite(record["question"], lexicon)
-    problems, found = read_question(record, graph, lexicon.words, indefinite)
-    problems += wording_problems(record, lexicon, graph)
-    return problems + grammar_problems(record["question"], record["fullAnswer"], lexicon), found
+    return read_question(record, graph, lexicon.words, is_indefinite(record["question"], lexicon))
 
 
 def entailment_problems(

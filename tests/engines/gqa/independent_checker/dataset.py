@@ -1,9 +1,8 @@
-"""The files of a GQA-style dataset against each other: splits, ids, balance, groups, choices."""
+"""The files of a GQA-style dataset against each other: splits, ids, groups, links."""
 
 import json
-import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,14 +53,12 @@ class Dataset:
     balanced_split_of: dict[str, str]
     graphs: dict[str, dict[str, Any]]
     """split to scene graphs"""
-    choices: dict[str, dict[str, Any]]
-    statistics: dict[str, Any]
     problems: list[Problem] = field(default_factory=list)
 
 
 def read_dataset(folder: Path) -> Dataset:
     """All files of an output folder; ids told twice are problems."""
-    data = Dataset({}, {}, {}, {}, {}, {}, {})
+    data = Dataset({}, {}, {}, {}, {})
     for split in SPLITS:
         for name, records, splits in (
             ("all", data.everything, data.split_of),
@@ -72,12 +69,9 @@ def read_dataset(folder: Path) -> Dataset:
                     data.problems.append(("dataset: an id twice", question_id, f"{splits[question_id]} and {split}"))
                 records[question_id] = record
                 splits[question_id] = split
-        for name, table in (("sceneGraphs", data.graphs), ("choices", data.choices)):
-            path = folder / f"{split}_{name}.json"
-            if path.exists():
-                table[split] = _object(path, data.problems)
-    if (folder / "statistics.json").exists():
-        data.statistics = json.loads((folder / "statistics.json").read_text("utf-8"))
+        path = folder / f"{split}_sceneGraphs.json"
+        if path.exists():
+            data.graphs[split] = _object(path, data.problems)
     return data
 
 
@@ -99,7 +93,7 @@ def _object(path: Path, problems: list[Problem]) -> dict[str, Any]:
 
 def dataset_problems(data: Dataset) -> list[Problem]:
     """All that is wrong between the files."""
-    checks = (_records, _images, _subset, _linked, _links, _groups, _order, _entropy, _choices, _graphs)
+    checks = (_records, _images, _subset, _linked, _links, _groups, _graphs)
     return [*data.problems, *(problem for check in checks for problem in check(data))]
 
 
@@ -199,71 +193,6 @@ def _groups(data: Dataset) -> Iterator[Problem]:
             yield "groups: no local", question_id, str(groups)
 
 
-def _counts(data: Dataset, name: str) -> Iterator[tuple[str, Counter[str], Counter[str]]]:
-    """Each group with its answers' counts in all and in balanced."""
-    before: dict[str, Counter[str]] = defaultdict(Counter)
-    after: dict[str, Counter[str]] = defaultdict(Counter)
-    for question_id, record in data.everything.items():
-        group = record["groups"].get(name)
-        if group:
-            before[group][record["answer"]] += 1
-            after[group][record["answer"]] += question_id in data.balanced
-    for group in before:
-        yield group, before[group], +after[group]
-
-
-def _order(data: Dataset) -> Iterator[Problem]:
-    for name in ("global", "local"):
-        for group, before, after in _counts(data, name):
-            ranked = sorted(before, key=lambda answer: -before[answer])
-            for place, one in enumerate(ranked):
-                for other in ranked[place + 1 :]:
-                    if before[one] > before[other] and after[one] < after[other]:
-                        text = f"{one} {before[one]} to {after[one]}, {other} {before[other]} to {after[other]}"
-                        yield f"balance: order in a {name} group", group, text
-
-
-def entropy(counts: Mapping[str, int]) -> float:
-    """Of a distribution, in bits."""
-    total = sum(counts.values())
-    return -sum(count / total * math.log2(count / total) for count in counts.values() if count) if total else 0.0
-
-
-def _entropy(data: Dataset) -> Iterator[Problem]:
-    for name in ("global", "local"):
-        total = {"before": [0.0, 0], "after": [0.0, 0]}
-        for _, before, after in _counts(data, name):
-            for key, counts in (("before", before), ("after", after)):
-                total[key][0] += entropy(counts) * sum(counts.values())
-                total[key][1] += sum(counts.values())
-        means = {key: bits / count if count else 0.0 for key, (bits, count) in total.items()}
-        if means["after"] < means["before"] - 1e-9:
-            yield f"balance: entropy of the {name} groups fell", name, f"{means}"
-
-
-def _choices(data: Dataset) -> Iterator[Problem]:
-    for question_id, record in data.everything.items():
-        choices = data.choices.get(data.split_of[question_id], {})
-        if question_id in choices:
-            yield from _choice(question_id, record["answer"], **choices[question_id])
-        elif question_id in data.balanced:
-            yield "choices: none", question_id, data.split_of[question_id]
-    for split, choices in data.choices.items():
-        for question_id in choices.keys() - {key for key, its in data.split_of.items() if its == split}:
-            yield "choices: no such question", question_id, split
-
-
-def _choice(question_id: str, answer: str, valid: list[str], plausible: list[str]) -> Iterator[Problem]:
-    if answer not in valid:
-        yield "choices: answer not valid", question_id, f"{answer} of {valid[:6]}"
-    if answer not in plausible:
-        yield "choices: answer not plausible", question_id, f"{answer} of {plausible[:6]}"
-    if not set(plausible) <= set(valid):
-        yield "choices: plausible but not valid", question_id, str(sorted(set(plausible) - set(valid))[:6])
-    if len(set(valid)) != len(valid) or len(set(plausible)) != len(plausible):
-        yield "choices: twice", question_id, ""
-
-
 def _graphs(data: Dataset) -> Iterator[Problem]:
     for question_id, record in data.everything.items():
         graphs = data.graphs.get(data.split_of[question_id])
@@ -274,6 +203,5 @@ def _graphs(data: Dataset) -> Iterator[Problem]:
         if count > 1:
             yield "dataset: a scene graph in two splits", image, ""
     for split in {*data.split_of.values()}:
-        for name, table in (("sceneGraphs", data.graphs), ("choices", data.choices)):
-            if split not in table:
-                yield "dataset: a file is missing", f"{split}_{name}.json", ""
+        if split not in data.graphs:
+            yield "dataset: a file is missing", f"{split}_sceneGraphs.json", ""

@@ -1,8 +1,8 @@
-"""Scene graphs as published: GQA's sceneGraphs files, and Visual Genome's scene_graphs.json with image_data.json."""
+"""Scene graphs as published in GQA's sceneGraphs files."""
 
 import json
 import lzma
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,37 +91,6 @@ def read_json(path: Path) -> Any:
         return json.load(file)
 
 
-def read_visual_genome(graphs: Path, images: Path, aliases: Path, values: Collection[str]) -> dict[str, RawGraph]:
-    """Visual Genome's graphs by image id, with its own other names for objects; a white car is a car, and white."""
-    others: dict[str, set[str]] = {}
-    for line in aliases.read_text("utf-8").splitlines():
-        names = [_clean(name) for name in line.split(",") if name.strip()]
-        for name in names:
-            others.setdefault(name, set()).update(names)
-    sizes = {str(image["image_id"]): (image["width"], image["height"]) for image in read_json(images)}
-    read = {}
-    for graph in read_json(graphs):
-        made = visual_genome_graph(graph)
-        made.width, made.height = sizes[str(graph["image_id"])]
-        for item in made.objects.values():
-            _put_names_apart(item, others, values)
-        read[str(graph["image_id"])] = made
-    return read
-
-
-def _put_names_apart(item: RawObject, others: Mapping[str, set[str]], values: Collection[str]) -> None:
-    names = list(item.names)
-    for name in item.names:
-        first, _, rest = name.partition(" ")
-        if rest and first in values:
-            item.values = (*item.values, first)
-            names.append(rest)
-    for name in tuple(names):
-        names += sorted(others.get(name, ()))
-        names += [name.replace(" ", "")] if " " in name else []
-    item.names = tuple(dict.fromkeys(names))
-
-
 def gqa_graph(graph: Mapping[str, Any]) -> RawGraph:
     """A graph of GQA's files."""
     objects = {
@@ -135,20 +104,6 @@ def gqa_graph(graph: Mapping[str, Any]) -> RawGraph:
     }
     scene = {key: _clean(graph[key]) for key in ("location", "weather") if graph.get(key)}
     return _whole(objects, relations, graph.get("width") or 0, graph.get("height") or 0, scene)
-
-
-def visual_genome_graph(graph: Mapping[str, Any]) -> RawGraph:
-    """A graph of Visual Genome's scene_graphs.json."""
-    objects = {
-        str(item["object_id"]): RawObject(
-            tuple(map(_clean, item["names"])), tuple(map(_clean, item.get("attributes") or ())), _box(item)
-        )
-        for item in graph["objects"]
-    }
-    relations = {
-        (str(item["subject_id"]), _clean(item["predicate"]), str(item["object_id"])) for item in graph["relationships"]
-    }
-    return _whole(objects, relations, graph.get("width") or 0, graph.get("height") or 0)
 
 
 def _whole(objects: dict[str, RawObject], relations: set[tuple[str, str, str]], *rest: Any) -> RawGraph:

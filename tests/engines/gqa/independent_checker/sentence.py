@@ -1,7 +1,7 @@
 """Words of a question, the nouns and values among them, and what they are forms of."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,14 +10,6 @@ from tests.engines.gqa.independent_checker.vocabulary import Vocabulary
 WORD = re.compile(r"[a-z0-9][a-z0-9-]*|n't|'s|,", re.IGNORECASE)
 LONGEST = 4
 """words in the longest name"""
-PICTURE = set(
-    """
-    image picture photo photograph scene side part kind type name sort species piece item thing object material
-    color shape place top bottom middle shot front left right back article center weather look view gender pattern
-    room location both number word light character half age height size length can
-    """.split()
-)
-"""nouns that questions use to ask, or that are other words too"""
 
 
 class Span(NamedTuple):
@@ -65,34 +57,18 @@ class Lexicon:
                 return Span(place, place + length, name, lemma)
         return None
 
-    def says(self, text: str, name: str) -> bool:
-        """Whether some words are a name, in any number, or a synonym."""
-        wanted = self.words.names_of(name)
-        said = tokens(text)
-        return any(
-            self.words.lemma(" ".join(said[place : place + length])) in wanted
-            for length in range(1, LONGEST + 1)
-            for place in range(len(said) - length + 1)
-        )
 
-    def value_forms(self, value: str) -> set[str]:
-        """The words a value may be said with."""
-        forms = {value.strip().lower()}
-        for name in [value, *self.words.same_values.get(value, ())]:
-            forms.add(name)
-            if name in self.words.values:
-                forms |= self.words.values[name].forms
-        forms |= {form.replace("-", " ") for form in forms}
-        if value == "middle":
-            forms |= {"center", "centre"}
-        return forms | {form.replace(" ", "-") for form in forms}
+def is_indefinite(question: str, lexicon: Lexicon) -> Callable[[str], bool]:
+    """Whether a name is only spoken of with a, an, any, some or without article, never with the or this."""
 
-    def says_value(self, text: str, value: str) -> bool:
-        """Whether some words are a value or another form of it."""
-        said = f" {' '.join(tokens(text))} "
-        return any(f" {form} " in said for form in self.value_forms(value))
+    def check(name: str) -> bool:
+        said = tokens(question)
+        for span in lexicon.nouns(question):
+            if span.lemma in lexicon.words.names_of(name):
+                back = span.first - 1
+                while back >= 0 and (said[back] in lexicon.values or said[back] in ("of", "'s") or "-" in said[back]):
+                    back -= 1
+                return back < 0 or said[back] not in ("the", "this", "that", "these", "those", "both", "all")
+        return False
 
-
-def any_said(said: Iterable[str], wanted: Iterable[str]) -> bool:
-    """Whether a word of one is in the other."""
-    return bool(set(said) & set(wanted))
+    return check

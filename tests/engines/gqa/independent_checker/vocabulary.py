@@ -82,14 +82,6 @@ IN_CATEGORY = {
     "food": "dinner crust frosting icing",
 }
 """what is in a category though the published file does not say so"""
-CATEGORY_WORDS = {
-    "clothing": ("clothing", "clothes", "garment", "clothing item"),
-    "furniture": ("furniture", "furniture piece"),
-    "watercraft": ("watercraft", "boat", "vessel"),
-    "person": ("person", "people", "guy"),
-    "baked good": ("baked good", "baked goods"),
-    "cooking utensil": ("cooking utensil", "utensil"),
-}
 PERSONS = {"she": "female", "he": "male", "her": "female", "him": "male", "they": "", "them": ""}
 PLACES = ({"left", "right"}, {"top", "bottom"})
 """of an object in the image"""
