@@ -118,12 +118,7 @@ def _vqa(batches: Iterable[Records], location: str, header: dict[str, Any]) -> A
 
 
 def _answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
-    """Each annotation's answers: text where every record has its own answer_id, else the records.
-
-    Args:
-        records: some annotations.
-        same: text to its only copy in memory.
-    """
+    """Each annotation's answers: text where every record has its own answer_id, else the records."""
     nested = records.nested("answers")
     texts = iter([same.setdefault(text, text) for text in nested.texts("answer")])
     for row, answers in enumerate(records.column("answers")):

@@ -22,13 +22,7 @@ def read_annotations(
     *,
     grounding: bool = False,
 ) -> Annotations:
-    """Read the questions of a dataset with their right answers.
-
-    Args:
-        dataset: a folder, a file, a name on the Hub, a ``Dataset`` or a ``DatasetDict``.
-        config: of a dataset that has several.
-        split: of a dataset.
-        grounding: keep what GQA's grounding score needs.
+    """Read the questions of a dataset with their right answers; ``grounding`` keeps what GQA's grounding needs.
 
     Raises:
         InputError: it is none of those accepted.

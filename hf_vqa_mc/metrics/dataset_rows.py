@@ -39,13 +39,7 @@ def read_rows(
     *,
     grounding: bool = False,
 ) -> Annotations:
-    """Read the rows of one split.
-
-    Args:
-        dataset: what ``load_dataset`` takes, or a ``Dataset`` or ``DatasetDict``.
-        config: needed where there are several with questions.
-        split: by default test, else validation, else the only one.
-        grounding: keep what GQA's grounding score needs.
+    """Read the rows of one split: by default test, else validation, else the only one.
 
     Raises:
         InputError: there is no such dataset, config, split or column.

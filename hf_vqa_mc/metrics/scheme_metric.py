@@ -17,7 +17,7 @@ from datasets import Features, Value
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.metrics import metric_folder
-from hf_vqa_mc.scoring.questions import as_list
+from hf_vqa_mc.scoring.questions import as_list, check_lengths
 from hf_vqa_mc.scoring.scheme import Scheme
 from hf_vqa_mc.scoring.schemes import SCHEMES as SCHEMES
 
@@ -75,12 +75,7 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         answered = as_list("predictions", predictions)
         given = {"references": references, **{name: one for name, one in columns.items() if one is not None}}
         known = {name: as_list(name, column) for name, column in given.items()}
-        lengths = {name: len(column) for name, column in known.items()}
-        if not self.scheme.joined_by_id:
-            lengths["predictions"] = len(answered)
-        if len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
-            raise InputError(f"{counts}: expected one of each a question")
+        check_lengths(known if self.scheme.joined_by_id else {**known, "predictions": answered})
         super().add_batch(**_stored(answered, known))
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401

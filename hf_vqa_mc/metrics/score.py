@@ -128,27 +128,12 @@ def score_predictions(
     name: str | None = None,
     progress: Progress = silent,
 ) -> Scored:
-    """Score a model's predictions.
+    """Score a model's predictions; the arguments are the options of ``vqa-mc score``.
 
-    Args:
-        predictions: as of `read_predictions`.
-        dataset: as of `read_annotations`.
-        config: of a dataset that has several.
-        split: of a dataset; by default test, else validation, else the only one.
-        id_column: of the predictions; by default ``question_id``, ``questionId`` or ``qa_id``.
-        answer_column: of the predictions; by default ``answer``, ``prediction`` or ``label``.
-        metrics: names of schemes; by default those that the dataset calls for.
-        inputs: files that some schemes take, by the input's name.
-        protocol: 2021 or 2017, VQA's two official programs.
-        official: reject questions for which there are no official files.
-        name: of the model, in the names of official files; by default the name of the predictions file.
-        progress: called with (step, done, total).
+    With ``official``, questions without official files are rejected before they are scored.
 
     Raises:
         InputError: something given cannot be used; names file, record or question, and field.
-
-    Warns:
-        PredictionsIgnored: some predictions do not count; says how many.
     """
     inputs = inputs or {}
     declared = {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
@@ -189,15 +174,7 @@ def match(
     protocol: str = DEFAULT_PROTOCOL,
     name: str | None = None,
 ) -> Matched:
-    """Match predictions with annotations by question id, and check them for some schemes.
-
-    Args:
-        annotations: the questions.
-        predictions: the model's.
-        schemes: that will score them.
-        inputs: what was read of the input files, by name.
-        protocol: of VQA's official programs.
-        name: of the model.
+    """Match predictions with annotations by question id, and check them for the schemes that will score them.
 
     Raises:
         InputError: a question has no prediction, a prediction no question, or is none of the choices; says how many.

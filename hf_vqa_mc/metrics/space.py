@@ -1,4 +1,4 @@
-"""The page of a metric's Space, where one may try it; gradio comes with the Space."""
+"""The page of a metric's Space, to try it; gradio comes with the Space."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ _FIRST = '{"predictions": [], "references": []}'
 
 
 def page(name: str) -> Any:  # noqa: ANN401  a gradio.Interface
-    """The metric's card beside a box for the arguments of ``compute``, as JSON."""
+    """The metric's card next to a box for the arguments of ``compute``, as JSON."""
     import gradio
 
     metric, card = load_metric(name), (metric_folder(name) / "README.md").read_text(encoding="utf-8")

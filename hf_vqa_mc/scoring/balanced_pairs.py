@@ -107,22 +107,22 @@ def _members(asked: Questions, pairs: Sequence[Sequence[int | str]]) -> NDArray[
         raise InputError(f"pairs is {type(pairs).__name__}, expected a list of two question ids each")
     if not listed:
         raise InputError("no pairs at all: there is nothing to score")
-    return np.array([_rows_of(pair, place, rows) for place, pair in enumerate(listed)])
+    return np.array([_rows_of(pair, index, rows) for index, pair in enumerate(listed)])
 
 
-def _rows_of(pair: Any, place: int, rows: dict[str, int]) -> tuple[int, int]:  # noqa: ANN401  whatever users give
+def _rows_of(pair: Any, index: int, rows: dict[str, int]) -> tuple[int, int]:  # noqa: ANN401  whatever users give
     if (
         not isinstance(pair, list | tuple)
         or len(pair) != 2
         or not all(isinstance(name, str) or is_whole(name) for name in pair)
     ):
-        raise InputError(f"pair {place}: pairs has {pair!r}, expected two question ids")
+        raise InputError(f"pair {index}: pairs has {pair!r}, expected two question ids")
     for name in pair:
         if str(name) not in rows:
-            raise InputError(f"pair {place}: pairs has question {name!r}, which is not among the question_ids")
+            raise InputError(f"pair {index}: pairs has question {name!r}, which is not among the question_ids")
     one, other = (rows[str(name)] for name in pair)
     if one == other:
-        raise InputError(f"pair {place}: pairs has {pair!r}, expected two different questions")
+        raise InputError(f"pair {index}: pairs has {pair!r}, expected two different questions")
     return one, other
 
 

@@ -140,7 +140,7 @@ def consensus(asked: Questions, protocol: str) -> NDArray[np.float64]:
 
 
 def _answer_texts(asked: Questions) -> list[str]:
-    """The answers of all questions one after another, without what is beside them in records."""
+    """The answers of all questions one after another, without the other fields of records."""
     for row, listed in enumerate(asked["references"]):
         if not isinstance(listed, list | tuple) or not listed:
             raise asked.wrong(row, "references", "a list of answers, at least one")
@@ -179,11 +179,11 @@ def _numbered(
     texts: list[str], agreed: Callable[[str], str], free: Callable[[str], str], numbers: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Two forms of the texts, equal number for equal text, int64 (texts,) each; a text is looked at once."""
-    places = _numbers()
-    place = np.fromiter(map(places.__getitem__, texts), np.int64, len(texts))
-    of_agreed = np.array([numbers[agreed(text)] for text in places])
-    of_free = np.array([numbers[free(text)] for text in places])
-    return of_agreed[place], of_free[place]
+    indices = _numbers()
+    index = np.fromiter(map(indices.__getitem__, texts), np.int64, len(texts))
+    of_agreed = np.array([numbers[agreed(text)] for text in indices])
+    of_free = np.array([numbers[free(text)] for text in indices])
+    return of_agreed[index], of_free[index]
 
 
 def _twins(
@@ -197,10 +197,10 @@ def _twins(
     for row in np.flatnonzero(matches > 1).tolist():
         records = asked["references"][row]
         if isinstance(records[0], dict) and not _told_apart(records):
-            places = starts[row] + np.flatnonzero(right[starts[row] : starts[row] + len(records)])
-            rests = [{**records[place - starts[row]], "answer": ""} for place in places]
+            indices = starts[row] + np.flatnonzero(right[starts[row] : starts[row] + len(records)])
+            rests = [{**records[index - starts[row]], "answer": ""} for index in indices]
             try:
-                twins[places] = [rests.count(rest) for rest in rests]
+                twins[indices] = [rests.count(rest) for rest in rests]
             except ValueError:  # what NumPy says where arrays are asked whether they are equal
                 raise asked.wrong(row, "references", "records of plain values, no arrays") from None
     return twins

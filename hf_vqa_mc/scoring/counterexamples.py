@@ -28,14 +28,14 @@ def counterexample_recall(
     question_ids: Column | None = None,
     per_question: bool = False,
 ) -> dict[str, Any]:
-    """How often the picked candidate is among the k of highest score, beside what chance and nearness would reach.
+    """How often the picked candidate is among the k of highest score, next to chance and the order by distance.
 
     Of candidates with equal scores the earlier one comes first. The paper's baseline of a VQA model is scored like any
     other model, by giving its scores as predictions.
 
     Args:
         predictions: each question's scores, one finite number a candidate; higher is better.
-        references: place of the picked candidate, from 0.
+        references: index of the picked candidate, from 0.
         ks: whole numbers from 1 on, none above a question's number of candidates.
         distances: each question's distances from its image, one a candidate, for ``distance``.
         image_ids: by which the standard errors are clustered.
@@ -98,22 +98,22 @@ def _is_finite(value: object) -> bool:
 
 
 def _picked(asked: Questions, row: int, size: int, ks: dict[str, int]) -> int:
-    """The place of the picked candidate among enough of them."""
-    place = asked["references"][row]
-    if not is_whole(place) or not 0 <= place < size:
-        raise asked.wrong(row, "references", f"a place among its {size} candidates, from 0 on")
+    """The index of the picked candidate among enough of them."""
+    index = asked["references"][row]
+    if not is_whole(index) or not 0 <= index < size:
+        raise asked.wrong(row, "references", f"an index among its {size} candidates, from 0 on")
     most = max(ks.values())
     if most > size:
         raise InputError(f"{asked.where(row)}: predictions has {size} candidates, too few for k = {most}; give ks")
-    return int(place)
+    return int(index)
 
 
 def _ranks(scores: Sequence[Sequence[float]], picked: Sequence[int]) -> NDArray[np.int64]:
     """How many candidates come before the picked one: int64 (questions,)."""
     ranks = []
-    for of_row, place in zip(scores, picked, strict=True):
-        higher = sum(score > of_row[place] for score in of_row)
-        ranks.append(higher + list(of_row[:place]).count(of_row[place]))
+    for of_row, index in zip(scores, picked, strict=True):
+        higher = sum(score > of_row[index] for score in of_row)
+        ranks.append(higher + list(of_row[:index]).count(of_row[index]))
     return np.array(ranks, np.int64)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.gqa_consistency import consistency_score
 from hf_vqa_mc.scoring.gqa_grounding import grounding_scores
-from hf_vqa_mc.scoring.gqa_records import RECORD, Told, by_question_id
+from hf_vqa_mc.scoring.gqa_records import RECORD, ById, by_question_id
 from hf_vqa_mc.scoring.inputs import ATTENTIONS, CHOICES, SCENE_GRAPHS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Questions
@@ -55,11 +55,11 @@ class GqaScore(TypedDict):
 
 
 def gqa_score(
-    predictions: Told,
-    references: Told,
+    predictions: ById,
+    references: ById,
     *,
     choices: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
-    attentions: Told | None = None,
+    attentions: ById | None = None,
     scene_graphs: Mapping[str, Mapping[str, Any]] | None = None,
     consistency: bool | None = None,
     per_question: bool = False,
@@ -200,7 +200,9 @@ def _plausible(
     counts = {"valid": 0, "plausible": 0}
     for question_id, answer, type_name in zip(asked["question_ids"], predicted, detailed, strict=True):
         if question_id not in known:
-            raise InputError(f"question {question_id!r} is not in choices, which have to tell what is valid for each")
+            raise InputError(
+                f"question {question_id!r} is not in choices, which must list what is valid for each question"
+            )
         of_question = known[question_id]
         for name in counts:
             listed: Any = of_question.get(name) if isinstance(of_question, RECORD) else None
@@ -236,7 +238,7 @@ def _chi_square(groups: Sequence[str | None], golds: Sequence[str], predicted: S
 
 
 def _grounding(
-    asked: Questions, attentions: Told | None, scene_graphs: Mapping[str, Mapping[str, Any]] | None
+    asked: Questions, attentions: ById | None, scene_graphs: Mapping[str, Mapping[str, Any]] | None
 ) -> float | None:
     if attentions is None and scene_graphs is None:
         return None

@@ -1,4 +1,4 @@
-"""GQA's consistency: whether a model that answers a question rightly also does so where the answer follows from it."""
+"""GQA's consistency: whether a model that answers a question correctly also answers what follows from it correctly."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,23 +17,20 @@ def consistency_score(
     answers: Mapping[str, Any],
     demanded: bool | None = None,
 ) -> float | None:
-    """Mean, over the rightly answered questions that entail others, of the accuracy on those others.
+    """Mean, over the correctly answered questions that entail others, of the accuracy on those others.
 
     Entailed questions need not be balanced, and one that is listed twice counts twice.
 
     Args:
         asked: the balanced questions, with `entailed`.
-        right: whether each is answered rightly.
+        right: whether each is answered correctly.
         records: all questions, by id.
         answers: all predictions, by id.
-        demanded: whether it is an error that an entailed question has no record or no prediction; None: it is where a
+        demanded: whether a missing record or prediction of an entailed question is an error; None: it is where a
             question that is not balanced has a prediction.
 
     Returns:
-        A fraction; None where a record or a prediction lacks and nothing is demanded, or no question counts.
-
-    Raises:
-        InputError: names the first entailed question that lacks something, and whose it is.
+        A fraction; None where something is missing and not demanded, or no question counts.
     """
     known = dict(zip(asked["question_ids"], right, strict=True))
     unbalanced = [question_id for question_id in records if question_id not in known and question_id in answers]
@@ -45,36 +42,27 @@ def consistency_score(
         try:
             found = [known[other] for other in listed if other != question_id]
         except (KeyError, TypeError):  # an id that is no text, or one of a question without record or prediction
-            others = [other for other in _text_ids(asked, row) if other != question_id]
-            lacking = [other for other in others if other not in known]
-            if lacking and not (bool(unbalanced) if demanded is None else demanded):
+            ids = [text_id(value) for value in listed]
+            if None in ids:
+                raise asked.wrong(row, "entailed", EXPECTED) from None
+            others = [other for other in ids if other != question_id]
+            missing = [other for other in others if other not in known]
+            if missing and not (bool(unbalanced) if demanded is None else demanded):
                 return None
-            if lacking:
-                raise _lacks(lacking[0], asked.where(row), records) from None
+            if missing:
+                what = "prediction" if missing[0] in records else "record among the references"
+                raise InputError(
+                    f"question {missing[0]!r}, entailed by {asked.where(row)}, has no {what}; consistency needs both "
+                    "for every entailed question (consistency=False leaves it out)"
+                ) from None
             found = [known[other] for other in others]
         if found and right[row]:
             means.append(sum(found) / len(found))
     return sum(means) / len(means) if means else None
 
 
-def _text_ids(asked: Questions, row: int) -> list[str]:
-    ids = [text_id(value) for value in asked["entailed"][row]]
-    known = [question_id for question_id in ids if question_id is not None]
-    if len(known) < len(ids):
-        raise asked.wrong(row, "entailed", EXPECTED)
-    return known
-
-
-def _lacks(question_id: str, entailing: str, records: Mapping[str, Any]) -> InputError:
-    what = "prediction" if question_id in records else "record among the references"
-    return InputError(
-        f"question {question_id!r}, entailed by {entailing}, has no {what}; consistency needs both for every entailed"
-        " question (consistency=False leaves it out)"
-    )
-
-
 def _is_right(question_id: str, records: Mapping[str, Any], answers: Mapping[str, Any]) -> bool:
-    """Whether a question that is not balanced is answered rightly."""
+    """Whether a question that is not balanced is answered correctly."""
     gold, predicted = records[question_id].get("answer"), answers[question_id]
     for field, value in (("answer", gold), ("predictions", predicted)):
         if not isinstance(value, str):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.scoring.gqa_records import Told, by_question_id, text_id
+from hf_vqa_mc.scoring.gqa_records import ById, by_question_id, text_id
 from hf_vqa_mc.scoring.questions import Questions, is_whole
 
 POINTING = ("question", "fullAnswer")
@@ -22,7 +22,7 @@ Region = tuple[float, float, float, float]
 """Left, top, right and bottom edge, in widths and heights of the image."""
 
 
-def grounding_scores(asked: Questions, attentions: Told, scene_graphs: Mapping[Any, Any]) -> NDArray[np.float64]:
+def grounding_scores(asked: Questions, attentions: ById, scene_graphs: Mapping[Any, Any]) -> NDArray[np.float64]:
     """The attention on the regions that question and full answer point to, float64 (questions,).
 
     A cell counts by the share of its area inside; a region that is pointed to twice counts twice; a question that

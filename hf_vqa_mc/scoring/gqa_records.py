@@ -1,4 +1,4 @@
-"""GQA's files as they come: what they tell of each question, found by its id."""
+"""Values of GQA's files by question id."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import is_whole
 
-Told = Iterable[Mapping[str, Any]] | Mapping[str, Any] | Mapping[int, Any]
-"""A list of records, each with its question's id, or a mapping from id to what is told of the question."""
+ById = Iterable[Mapping[str, Any]] | Mapping[str, Any] | Mapping[int, Any]
+"""A list of records, each with its question's id, or a mapping from id to value."""
 
 ID_FIELDS = ("question_id", "questionId")
 RECORD = (dict, Mapping)
 """what isinstance takes for a record; it finds out about a dict four times as fast by the first"""
 
 
-def by_question_id(name: str, told: Told, field: str | None = None, once: bool = False) -> dict[str, Any]:
-    """What is told of each question, by its id as text: 201 and "201" are one question.
+def by_question_id(name: str, given: ById, field: str | None = None, once: bool = False) -> dict[str, Any]:
+    """The value of each question, by its id as text: 201 and "201" are one question.
 
     Args:
         name: what messages call it.
-        told: where a question comes twice, the last counts, as in the official program.
-        field: what is told in a record of a list; None for the record as a whole.
+        given: where a question comes twice, the last counts, as in the official program.
+        field: of the value in a record of a list; None for the record as a whole.
         once: whether a question that comes twice is an error.
 
     Raises:
@@ -29,14 +29,14 @@ def by_question_id(name: str, told: Told, field: str | None = None, once: bool =
     >>> by_question_id("predictions", [{"questionId": 201, "prediction": "yes"}], "prediction")
     {'201': 'yes'}
     """
-    if isinstance(told, Mapping):
-        if set(map(type, told)) <= {str}:
-            return dict(told)
-        pairs = ((_id(f"{name}: a key", key), value) for key, value in told.items())
-    elif isinstance(told, str | bytes) or not isinstance(told, Iterable):
-        raise InputError(f"{name} is {type(told).__name__}, expected a list of records or a mapping by question id")
+    if isinstance(given, Mapping):
+        if set(map(type, given)) <= {str}:
+            return dict(given)
+        pairs = ((_id(f"{name}: a key", key), value) for key, value in given.items())
+    elif isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"{name} is {type(given).__name__}, expected a list of records or a mapping by question id")
     else:
-        pairs = (_pair(name, row, record, field) for row, record in enumerate(told))
+        pairs = (_pair(name, row, record, field) for row, record in enumerate(given))
     found: dict[str, Any] = {}
     for question_id, value in pairs:
         if once and question_id in found:

@@ -154,8 +154,7 @@ def _by_id(
         raise InputError(f"{option} {error}") from error
     if kept and not found:
         raise InputError(
-            f"{option} {path}: it tells of none of the {len(kept):,} {what}s that are asked; "
-            f"the last that it tells of is {name!r}"
+            f"{option} {path}: it has none of the {len(kept):,} {what}s that are scored; its last one is {name!r}"
         )
     return found
 

@@ -27,7 +27,7 @@ class McAccuracy(TypedDict):
     chosen_kinds: dict[str, float] | None
     """share of the questions for which a choice of this kind (target, orig, iou, qou, random) was picked"""
     offered_kinds: dict[str, float] | None
-    """the same of one who picks at random"""
+    """the same of random guessing"""
     per_question: list[float] | None
 
 
@@ -48,8 +48,8 @@ def mc_accuracy(
     the questions *answered*, while here a missing prediction is an error.
 
     Args:
-        predictions: place of the picked choice, from 0, or its text.
-        references: place of the target.
+        predictions: index of the picked choice, from 0, or its text.
+        references: index of the target.
         choices: each question's choices; needed where predictions are text.
         question_types: for `per_question_type`.
         image_ids: by which the standard error is clustered.
@@ -73,7 +73,7 @@ def mc_accuracy(
         choice_kinds=choice_kinds,
     )
     sizes = _sizes(asked)
-    targets = [_place(asked, row, "references", sizes) for row in range(asked.count)]
+    targets = [_index(asked, row, "references", sizes) for row in range(asked.count)]
     picked = [_picked(asked, row, targets[row], sizes) for row in range(asked.count)]
     right = np.array(picked) == np.array(targets)
     scores = right.astype(np.float64)
@@ -90,7 +90,7 @@ def mc_accuracy(
 
 
 def _sizes(asked: Questions) -> NDArray[np.int64] | None:
-    """How many choices each question has, int64 (questions,); None if nothing tells."""
+    """How many choices each question has, int64 (questions,); None if unknown."""
     counted: dict[str, NDArray[np.int64]] = {}
     for name, expected in (("choices", "a list of text"), ("choice_kinds", "a list of kinds")):
         if name not in asked:
@@ -107,21 +107,19 @@ def _sizes(asked: Questions) -> NDArray[np.int64] | None:
     return next(iter(counted.values()), None)
 
 
-def _place(asked: Questions, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
+def _index(asked: Questions, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
     value = asked[field][row]
     if not is_whole(value) or value < 0 or (sizes is not None and value >= sizes[row]):
-        places = (
-            "a choice's place, from 0 on" if sizes is None else f"a place among its {sizes[row]} choices, from 0 on"
-        )
-        raise asked.wrong(row, field, places)
+        indices = "an index, from 0 on" if sizes is None else f"an index among its {sizes[row]} choices, from 0 on"
+        raise asked.wrong(row, field, indices)
     return int(value)
 
 
 def _picked(asked: Questions, row: int, target: int, sizes: NDArray[np.int64] | None) -> int:
-    """The place of the picked choice; of choices that differ in case only the target, as they all are right."""
+    """The index of the picked choice; of choices that differ in case only the target, as they all are right."""
     prediction = asked["predictions"][row]
     if not isinstance(prediction, str):
-        return _place(asked, row, "predictions", sizes)
+        return _index(asked, row, "predictions", sizes)
     if "choices" not in asked:
         raise InputError(f"{asked.where(row)}: predictions is text; to compare it, choices are needed")
     texts = [text.lower() for text in asked["choices"][row]]

@@ -31,11 +31,8 @@ class Questions:
         given = {"question_ids": question_ids, **optional}
         self._columns = {name: as_list(name, column) for name, column in needed.items()}
         self._columns |= {name: as_list(name, column) for name, column in given.items() if column is not None}
-        lengths = {name: len(column) for name, column in self._columns.items()}
-        if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
-            raise InputError(f"{told}: expected one of each a question")
-        self.count = next(iter(lengths.values()))
+        check_lengths(self._columns)
+        self.count = len(next(iter(self._columns.values())))
         """how many questions there are"""
         if not self.count:
             raise InputError("no questions at all: there is nothing to score")
@@ -88,6 +85,14 @@ class Questions:
         for row in (row for row, value in enumerate(column) if not isinstance(value, str) and not is_whole(value)):
             raise self.wrong(row, name, "a name or a whole number")
         return [str(value) for value in column]
+
+
+def check_lengths(columns: Mapping[str, list[Any]]) -> None:
+    """Raise InputError unless all columns have the same length."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
+        raise InputError(f"{counts}: expected one of each a question")
 
 
 def is_whole(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Means of scores and how sure one may be of them."""
+"""Means of scores and their standard errors."""
 
 from collections.abc import Sequence
 
@@ -51,11 +51,11 @@ def mean_by(scores: NDArray[np.float64], groups: Sequence[str] | None) -> dict[s
 
 
 def numbered(values: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """The different values in order, and each value's place among them.
+    """The different values in order, and each value's index among them.
 
     >>> numbered(["b", "a", "b"])
     (['a', 'b'], array([1, 0, 1]))
     """
     names = sorted(set(values))
-    places = {name: place for place, name in enumerate(names)}
-    return names, np.fromiter(map(places.__getitem__, values), np.int64, len(values))
+    indices = {name: index for index, name in enumerate(names)}
+    return names, np.fromiter(map(indices.__getitem__, values), np.int64, len(values))

@@ -168,11 +168,11 @@ def _within(asked: Questions, answer_vocabulary: Collection[str], unknown_gold: 
 
 def _normalized(scores: NDArray[np.float64], types: NDArray[np.int64], golds: Sequence[Gold]) -> NDArray[np.float64]:
     """For each type the mean, over its different right answers, of the answer's accuracy: float64 (types,)."""
-    places: dict[Gold, int] = {}
-    answers = np.array([places.setdefault(gold, len(places)) for gold in golds], np.int64)
-    pairs, pair_of_question = np.unique(types * len(places) + answers, return_inverse=True)
+    indices: dict[Gold, int] = {}
+    answers = np.array([indices.setdefault(gold, len(indices)) for gold in golds], np.int64)
+    pairs, pair_of_question = np.unique(types * len(indices) + answers, return_inverse=True)
     per_answer = np.bincount(pair_of_question, scores) / np.bincount(pair_of_question)
-    type_of_pair = pairs // len(places)
+    type_of_pair = pairs // len(indices)
     means: NDArray[np.float64] = np.bincount(type_of_pair, per_answer) / np.bincount(type_of_pair)
     return means
 

@@ -30,13 +30,13 @@ _STEMS = {
     "'re": "there they what why you",
     "": "ma'am o'clock 'ow's'at 'twas y'all",
 }
-"""what stands before each ending in the contractions that the official table knows"""
+"""what precedes each ending in the contractions that the official table knows"""
 
 
 def _contractions() -> dict[str, str]:
     whole = (stem + ending for ending, stems in _STEMS.items() for stem in stems.split())
     lacking = {
-        form[:place] + form[place + 1 :]: form for form in whole for place, mark in enumerate(form) if mark == "'"
+        form[:index] + form[index + 1 :]: form for form in whole for index, mark in enumerate(form) if mark == "'"
     }
     return {**lacking, "somebody'd": "somebodyd"}  # which the official table has the wrong way round
 
@@ -57,7 +57,7 @@ def tidied(answer: str) -> str:
 
 
 def without_punctuation(answer: str) -> str:
-    """A mark becomes a space, or nothing where it has a space beside it; periods go but before digits.
+    """A mark becomes a space, or nothing where a space is next to it; periods go but before digits.
 
     Any digit, comma and digit in the answer let all its marks become nothing.
 

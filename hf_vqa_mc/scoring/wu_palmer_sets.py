@@ -112,18 +112,10 @@ def _multiply_memberships(
     words: WordScores,
     products: NDArray[np.float64],
 ) -> None:
-    """Multiplies each row of `products` by how far each item of a text is among those of another.
+    """Multiply each row of ``products`` (pairs, thresholds + 1) by how near each item of a text is to another's items.
 
+    The items (vocabulary indices) of text t are ``items[starts[t]:starts[t + 1]]``; the last column is for equality.
     The best similarity is the best under any threshold, as a larger one never becomes the smaller below a threshold.
-
-    Args:
-        items: the items of all texts, one text after the other, as places in the vocabulary.
-        starts: (texts + 1,): where each text's items start.
-        texts: (pairs,): whose items are looked for,
-        others: (pairs,): and among whose.
-        thresholds: (thresholds,)
-        words: the similarities of the vocabulary.
-        products: (pairs, thresholds + 1): a column for each threshold, and one for equality.
     """
     for pair in range(len(texts)):
         for i in range(starts[texts[pair]], starts[texts[pair] + 1]):

@@ -300,16 +300,16 @@ WRONG_FILES = {
     "a list as choices": ({"choices": [1]}, "--choices .*choices.json: expected a json object"),
     "choices of others": (
         {"choices": {"9": CHOICES["201"]}},
-        "--choices .*: it tells of none of the 3 quest.*'9'",
+        "--choices .*: it has none of the 3 quest.*'9'",
     ),
-    "an empty object": ({"choices": {}}, "--choices .*: it tells of none of the 3 questions"),
+    "an empty object": ({"choices": {}}, "--choices .*: it has none of the 3 questions"),
     "graphs as maps": ({"attentions": files.scene_graphs()}, "--attentions .*, 'n1': expected each question's map"),
     "a list without maps": (
         {"attentions": [{"questionId": "201"}]},
         "--attentions .*'attention': it is missing",
     ),
     "choices as graphs": ({"scene_graphs": CHOICES}, "--scene-graphs .*, '201': expected each image's .* objects"),
-    "other graphs": ({"scene_graphs": {"n9": {"objects": {}}}}, "--scene-graphs .*: it tells of none of the 2 images"),
+    "other graphs": ({"scene_graphs": {"n9": {"objects": {}}}}, "--scene-graphs .*: it has none of the 2 images"),
 }
 
 

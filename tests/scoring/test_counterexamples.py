@@ -84,7 +84,7 @@ def test_takes_arrays():
         ([], [], {}, "no questions at all"),
         ([[1, 2]], [0, 1], {}, "1 predictions, 2 references"),
         ([[1, 2, 3, 4]], [0], {"question_ids": [7]}, "question 7: predictions has 4 candidates, too few for k = 5"),
-        ([[1, 2]] * 2, [0, 2], {"ks": [1]}, "row 1: references is 2, expected a place among its 2 candidates"),
+        ([[1, 2]] * 2, [0, 2], {"ks": [1]}, "row 1: references is 2, expected an index among its 2 candidates"),
         ([[1, 2]], [-1], {"ks": [1]}, "references is -1"),
         ([[1, 2]], [True], {"ks": [1]}, "references is True"),
         ([[1, 2]], ["0"], {"ks": [1]}, "references is '0'"),
