@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.audit import audit as audit
     from hf_vqa_mc.verbs.build import build as build
     from hf_vqa_mc.verbs.export import export as export
+    from hf_vqa_mc.verbs.features import features as features
     from hf_vqa_mc.verbs.generate_complementary import generate_complementary as generate_complementary
     from hf_vqa_mc.verbs.generate_gqa import generate_gqa as generate_gqa
     from hf_vqa_mc.verbs.generate_tdiuc import generate_tdiuc as generate_tdiuc
+    from hf_vqa_mc.verbs.predict import predict as predict
     from hf_vqa_mc.verbs.preview import preview as preview
     from hf_vqa_mc.verbs.remedy import remedy as remedy
     from hf_vqa_mc.verbs.score import score as score
+    from hf_vqa_mc.verbs.train import train as train
+    from hf_vqa_mc.verbs.transfer import transfer as transfer
     from hf_vqa_mc.version import __version__ as __version__
 
 _HOMES = {
@@ -34,15 +38,19 @@ _HOMES = {
     "audit": "verbs.audit",
     "build": "verbs.build",
     "export": "verbs.export",
+    "features": "verbs.features",
     "generate_complementary": "verbs.generate_complementary",
     "generate_gqa": "verbs.generate_gqa",
     "generate_tdiuc": "verbs.generate_tdiuc",
     "load_metric": "metrics",
+    "predict": "verbs.predict",
     "preview": "verbs.preview",
     "read_benchmark": "benchmarks",
     "register": "dataset.registration",
     "remedy": "verbs.remedy",
     "score": "verbs.score",
+    "train": "verbs.train",
+    "transfer": "verbs.transfer",
     "with_images": "dataset.image_column",
 }
 __all__ = list(_HOMES)

@@ -64,6 +64,9 @@ class Listing(Mapping[str, N], Generic[N]):
             raise unknown_name(self.what, name, self._declared)
         return self[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._declared  # without importing it
+
     def __getitem__(self, name: str) -> N:
         found = self._declared[name]
         if isinstance(found, str):

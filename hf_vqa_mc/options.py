@@ -146,6 +146,8 @@ def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any settin
 def _scalar(one: "Field[Any]", kind: Any, value: Any) -> Any:  # noqa: ANN401  any setting
     if kind is Path and isinstance(value, str | Path):
         return Path(value).expanduser()
+    if kind is str and isinstance(value, Path):
+        return str(value)
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     if kind in (str, int, float, bool) and (not isinstance(value, kind) or (isinstance(value, bool) and kind is int)):
@@ -165,6 +167,48 @@ def _plain(value: object) -> str:
 def subset(settings: Any, kind: type[T]) -> T:  # noqa: ANN401  any settings dataclass
     """An instance of another settings dataclass from the fields that both have."""
     return kind(**{one.name: getattr(settings, one.name) for one in fields(kind)})  # type: ignore[arg-type]
+
+
+def read_settings_file(file: Path, settings: type, flag: str = "--config") -> dict[str, Any]:
+    """The settings in a YAML file, by name.
+
+    Args:
+        file: the file.
+        settings: dataclass.
+        flag: the option that names the file, for messages.
+
+    Raises:
+        InputError: it does not exist, is not YAML, or names an unknown setting.
+    """
+    import yaml
+
+    try:
+        found = yaml.safe_load(file.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{flag} {file}: no such file") from None
+    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
+        raise InputError(f"{flag} {file}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{flag} {file}: expected settings, such as 'seed: 1'; found {shown(found)}")
+    known = {one.name: one for one in fields(settings)}
+    for name, value in found.items():
+        if name not in known:
+            raise InputError(f"{flag} {file}: {unknown_name('setting', str(name), known)}")
+        try:
+            found[name] = None if value is None else converted(known[name], _number(known[name], value))
+        except InputError as error:
+            raise InputError(f"{flag} {file}: {error}") from error
+    return found
+
+
+def _number(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any setting
+    """A number that YAML takes for text, such as 1e-3."""
+    if inner_type(one) is not float or not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,7 +66,7 @@ def training_rows() -> list[Row]:
     losses: dict[str, Callable[[], Tensor]] = {
         "ours": lambda: model(choices, image, question, labels=labels).loss,
         "plain": lambda: functional.binary_cross_entropy_with_logits(plain(image, question, choices), right),
-        "shared": lambda: model(different, image, question, labels=labels, choice_places=places).loss,
+        "shared": lambda: model(different, image, question, labels=labels, choice_indices=places).loss,
     }
     optimizer, of_plain = (
         torch.optim.SGD(one.parameters(), lr=0.01, momentum=0.9, fused=True) for one in (model, plain)

@@ -12,12 +12,8 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from hf_vqa_mc.cli.command import command
-from hf_vqa_mc.cli.features import features
-from hf_vqa_mc.cli.predict import predict
 from hf_vqa_mc.cli.push import push
 from hf_vqa_mc.cli.quickstart import quickstart
-from hf_vqa_mc.cli.train import train
-from hf_vqa_mc.cli.transfer import transfer
 from hf_vqa_mc.errors import InputError, MissingExtra
 
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -129,10 +125,10 @@ register("remedy")
 register("preview")
 register("export")
 register("score")
-verb(features)
-verb(train)
-verb(predict)
-verb(transfer)
+register("features")
+register("train")
+register("predict")
+register("transfer")
 verb(push)
 register("generate_tdiuc", generate)
 register("generate_complementary", generate)

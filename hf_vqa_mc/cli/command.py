@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
@@ -11,9 +10,9 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.io.progress import steps_on_stderr
-from hf_vqa_mc.options import Verb, default_of, flag_of, inner_type, spec_of
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import is_first_process, steps_on_stderr
+from hf_vqa_mc.options import Verb, default_of, flag_of, inner_type, read_settings_file, spec_of
 
 JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel="Running")]
 FILE_OPTION = Annotated[
@@ -27,7 +26,7 @@ def command(verb: Verb) -> Callable[..., int]:
     def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401  any setting
         as_json, file = given.pop("as_json"), given.pop("settings_file", None)
         settings = _settings(verb, file, {name: value for name, value in given.items() if _is_given(context, name)})
-        first = os.environ.get("RANK", "0") == "0"  # of several processes
+        first = is_first_process()
         with steps_on_stderr(quiet=not first) as progress:
             result = verb.run(settings, progress)
         if first and as_json:
@@ -65,7 +64,7 @@ def _is_given(context: typer.Context, name: str) -> bool:
 def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
     """The argument or option of a field."""
     spec, kind, default = spec_of(one), inner_type(one), default_of(one)
-    required = default is MISSING and not verb.settings_file
+    required = default is MISSING and spec.cli_default is None and not verb.settings_file
     if isinstance(kind, str) or kind not in (str, int, float, bool, Path):
         kind = _option_type(kind)
     if spec.positional:
@@ -105,36 +104,13 @@ def _settings(verb: Verb, file: Path | None, given: Mapping[str, Any]) -> Any:  
         if get_origin(inner_type(known[name])) in (dict, Mapping):
             value = _pairs(known[name], value)
         told[name] = value
-    if missing := [flag_of(one) for name, one in known.items() if default_of(one) is MISSING and name not in told]:
-        raise InputError(f"{', '.join(missing)} not given: name {'it' if len(missing) == 1 else 'them'}")
     for name, one in known.items():
         default = spec_of(one).cli_default
         if default is not None and told.get(name) is None:
             told[name] = default(told) if callable(default) else default
+    if missing := [flag_of(one) for name, one in known.items() if default_of(one) is MISSING and name not in told]:
+        raise InputError(f"{', '.join(missing)} not given: name {'it' if len(missing) == 1 else 'them'}")
     return verb.settings(**told)
-
-
-def read_settings_file(file: Path, settings: type) -> dict[str, Any]:
-    """The settings in a YAML file, by name.
-
-    Raises:
-        InputError: it does not exist, is not YAML, or names an unknown setting.
-    """
-    import yaml
-
-    try:
-        found = yaml.safe_load(file.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"--config {file}: no such file") from None
-    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
-        raise InputError(f"--config {file}: not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(found, dict):
-        raise InputError(f"--config {file}: expected settings, such as 'seed: 1'; found {shown(found)}")
-    known = {one.name for one in fields(settings)}
-    for name in found:
-        if name not in known:
-            raise InputError(f"--config {file}: {unknown_name('setting', str(name), known)}")
-    return found
 
 
 def _pairs(one: "Field[Any]", given: list[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What turns an image into numbers: the built-in ``pixels``, or a vision model of transformers."""
+"""What turns an image into features: the interface, and the built-in ``pixels``."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ Precision = Literal["float32", "bfloat16"]
 """What a model computes in and its features are stored in."""
 
 DEFAULT_BACKBONE = "microsoft/resnet-152"
-"""ResNet-152's pooled 2,048 numbers, as Chao et al. 2018 (section 6.1) have them; a grid is its last feature map."""
+"""ResNet-152's 2,048 pooled dimensions (Chao et al. 2018, section 6.1); a grid is its last feature map."""
 MOST_CELLS = 64
-"""Cells on a side of the largest grid that ``pixels`` makes."""
+"""Cells per side of the largest grid that ``pixels`` makes."""
 
 
 @dataclass(frozen=True)
 class FeatureKind:
-    """What features are: the same kind and the same image give the same numbers."""
+    """What image features are: the same kind and the same image give the same features."""
 
     backbone: str
     revision: str
     """the commit of the weights, or a checksum of a folder's"""
     grid: int | None
-    """cells on a side; None for one vector an image"""
+    """cells per side; None for one vector per image"""
     dim: int
     precision: Precision
 
@@ -48,15 +48,11 @@ class FeatureKind:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, fields: object, place: str) -> "FeatureKind":
-        """The kind with these fields.
-
-        Args:
-            fields: as ``as_json`` gives them.
-            place: where they stand, for the message.
+    def from_json(cls, fields: object, location: str) -> "FeatureKind":
+        """The kind with the fields of ``as_json``.
 
         Raises:
-            InputError: they are something else.
+            InputError: they are something else; names the location.
         """
         kinds: dict[str, Any] = {"backbone": str, "revision": str, "grid": (int, type(None)), "dim": int}
         if (
@@ -65,7 +61,9 @@ class FeatureKind:
             or not all(isinstance(fields[name], kind) for name, kind in kinds.items())
             or fields["precision"] not in ("float32", "bfloat16")
         ):
-            raise InputError(f"{place} does not say what the features are: {shown(fields)}; run vqa-mc features again")
+            raise InputError(
+                f"{location} does not say what the features are: {shown(fields)}; run vqa-mc features again"
+            )
         return cls(**fields)
 
 
@@ -81,7 +79,7 @@ class Backbone(ABC):
 
     @property
     def name(self) -> str:
-        """As it is asked for: ``pixels``, a name on the Hub, the last part of a folder's path."""
+        """``pixels``, a name on the Hub, or the last part of a folder's path."""
         return self.kind.backbone
 
     @property
@@ -91,12 +89,12 @@ class Backbone(ABC):
 
     @property
     def grid(self) -> int | None:
-        """Cells on a side; None for one vector an image."""
+        """Cells per side; None for one vector an image."""
         return self.kind.grid
 
     @property
     def dim(self) -> int:
-        """Numbers in a vector."""
+        """Dimensions of a vector."""
         return self.kind.dim
 
     @abstractmethod
@@ -115,14 +113,14 @@ class Backbone(ABC):
 
 
 class Pixels(Backbone):
-    """The image itself, shrunk: no weights, for trying things out and for shapes and colours that a line can tell.
+    """Downscaled pixel values: no weights, for trying things out and for simple shapes and colours.
 
-    Without a grid the image is shrunk to 16x16 (width and height each by its own factor, every pixel the mean of those
-    that it covers); with one, each cell is shrunk to 4x4. Red, green and blue of 0 to 255 become -1 to 1; the pixels
+    Without a grid the image is downscaled to 16x16 (width and height each by its own factor, every pixel the mean of
+    those that it covers); with one, each cell to 4x4. Red, green and blue of 0 to 255 become -1 to 1; the pixels
     of an image, and of a cell, follow each other row by row.
 
     Args:
-        grid: cells on a side; None for one vector an image.
+        grid: cells per side; None for one vector per image.
 
     Raises:
         InputError: there is no such grid.
@@ -132,7 +130,7 @@ class Pixels(Backbone):
 
     def __init__(self, grid: int | None = None) -> None:
         if grid is not None and not 1 <= grid <= MOST_CELLS:
-            raise InputError(f"--grid {grid}: pixels makes grids of 1 to {MOST_CELLS} cells on a side")
+            raise InputError(f"--grid {grid}: pixels makes grids of 1 to {MOST_CELLS} cells per side")
         self._side = self.SIDE if grid is None else self.CELL_SIDE
         super().__init__(FeatureKind("pixels", "1", grid, 3 * self._side**2, "float32"))
 
@@ -150,30 +148,8 @@ class Pixels(Backbone):
         return prepared
 
 
-def find_backbone(
-    name: str, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
-) -> Backbone:
-    """The backbone of that name.
-
-    Args:
-        name: ``pixels``, a vision model's name on the Hub, or the folder of one.
-        grid: cells on a side; None for one vector an image.
-        device: where a model runs; by default the GPU if there is one.
-        precision: what a model computes in; by default bfloat16 on a GPU, float32 on a CPU.
-
-    Raises:
-        InputError: there is no such model, or it has no such grid.
-        ConnectionError: the Hub cannot be reached, and the model is not in the cache.
-    """
-    if name == "pixels":
-        return Pixels(grid)
-    from hf_vqa_mc.extraction.vision_model import VisionModel
-
-    return VisionModel(name, grid, device=device, precision=precision)
-
-
 def file_name(name: str) -> str:
-    """A name of a model or a dataset as one of a folder.
+    """The name of a model or dataset as a file name.
 
     >>> file_name("microsoft/resnet-152")
     'microsoft--resnet-152'

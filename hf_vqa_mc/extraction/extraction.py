@@ -1,30 +1,26 @@
 """From a dataset's images to their features on the disk: each image once, by what it holds."""
 
+import contextlib
 import io
 import os
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import DEFAULT_BACKBONE, Backbone, FeatureKind, file_name, find_backbone
+from hf_vqa_mc.extraction.backbones import DEFAULT_BACKBONE, Backbone, FeatureKind, file_name
 from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images, listed
 from hf_vqa_mc.extraction.image_features import write_index
 from hf_vqa_mc.extraction.store import FeatureStore
-
-Progress = Callable[[str, int, int], None]
-
-BATCH_SIZE = 64
+from hf_vqa_mc.extraction.vision_model import find_backbone
+from hf_vqa_mc.io.prefetch import ahead
+from hf_vqa_mc.io.progress import Progress, silent
 
 
 @dataclass
@@ -53,9 +49,9 @@ def extract_features(
     grid: int | None = None,
     output: Path = Path("vqa_mc_features"),
     skip_missing: bool = False,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int = 64,
     workers: int | None = None,
-    progress: Progress = lambda step, done, total: None,
+    progress: Progress = silent,
 ) -> Extracted:
     """Compute the features of a dataset's images that are not in the store yet, and write which image has which.
 
@@ -78,9 +74,6 @@ def extract_features(
         InputError: something given cannot be used; or images are missing or broken, and none are to be skipped.
         OSError: the disk is full or closed to us.
     """
-    for option, value in (("--batch-size", batch_size), ("--workers", workers), ("--grid", grid)):
-        if value is not None and value < 1:
-            raise InputError(f"{option} {value}: expected 1 or more")
     found = find_images(dataset, config, images)
     progress("reading the dataset", 1, 1)
     if found.missing and not skip_missing:
@@ -126,8 +119,8 @@ class _Run:
         wanted = [image_id for image_id in self._found.image_ids if image_id not in absent]
         step = f"features ({self._backbone.name})"
         try:
-            with ThreadPoolExecutor(workers) as pool:
-                for number, one in enumerate(_ahead(pool, self._read, wanted, 2 * batch_size + workers), 1):
+            with contextlib.closing(ahead(self._read, wanted, 2 * batch_size + workers, workers)) as read:
+                for number, one in enumerate(read, 1):
                     self._take(one)
                     if len(self._batch) == batch_size or number == len(wanted):
                         self._encode()
@@ -176,23 +169,6 @@ class _Run:
         self._batch.clear()
 
 
-def _ahead(
-    pool: ThreadPoolExecutor, function: Callable[[str], _Read], items: Iterable[str], size: int
-) -> Iterator[_Read]:
-    """The function of each item, in order; no more than ``size`` items are in work or wait to be taken."""
-    waiting: deque[Future[_Read]] = deque()
-    try:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) >= size:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
-
-
 def _refused(found: DatasetImages, missing: list[str], broken: dict[str, str]) -> InputError:
     """The error that names the images that are not there or cannot be read."""
     told = []
@@ -205,22 +181,9 @@ def _refused(found: DatasetImages, missing: list[str], broken: dict[str, str]) -
     return InputError(f"images in {found.place}: {'; '.join(told)}{skip}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _quiet_pillow() -> Iterator[None]:
     """What PIL finds odd but reads is no fault."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"PIL\.")
         yield
-
-
-def summary(done: Extracted) -> dict[str, Any]:
-    """What was done, for programs."""
-    return {
-        "folder": str(done.folder),
-        **done.kind.as_json(),
-        "images": len(done.images),
-        "distinct": len(set(done.images.values())),
-        "computed": done.computed,
-        "missing": done.missing,
-        "broken": done.broken,
-    }

@@ -45,9 +45,10 @@ class ImageFeatures:
                 f"{folder.parent} lacks the features of {len(lost)} of {len(hashes)} images, the first with image_id "
                 f"{lost[0]!r}; run vqa-mc features again, which computes what is missing"
             )
+        self.hashes = hashes
         self.checksum = sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
         """of which images these are"""
-        self._places = {image_id: self._store.place(bytes.fromhex(one)) for image_id, one in hashes.items()}
+        self._locations = {image_id: self._store.location(bytes.fromhex(one)) for image_id, one in hashes.items()}
 
     @classmethod
     def open(cls, folder: str | Path) -> "ImageFeatures":
@@ -78,30 +79,20 @@ class ImageFeatures:
 
     def __len__(self) -> int:
         """Images."""
-        return len(self._places)
+        return len(self._locations)
 
     def __contains__(self, image_id: object) -> bool:
         """Whether there are features of this image."""
-        return image_id in self._places
-
-    @property
-    def backbone(self) -> str:
-        """The name of what made them."""
-        return self.kind.backbone
-
-    @property
-    def revision(self) -> str:
-        """Of the backbone's weights."""
-        return self.kind.revision
+        return image_id in self._locations
 
     @property
     def grid(self) -> int | None:
-        """Cells on a side; None for one vector an image."""
+        """Cells per side; None for one vector per image."""
         return self.kind.grid
 
     @property
     def dim(self) -> int:
-        """Numbers in a vector."""
+        """Dimensions of a vector."""
         return self.kind.dim
 
     def take(self, image_ids: Sequence[str]) -> NDArray[np.float32]:
@@ -111,10 +102,26 @@ class ImageFeatures:
             InputError: there are none of one of them.
         """
         try:
-            places = [self._places[image_id] for image_id in image_ids]
+            locations = [self._locations[image_id] for image_id in image_ids]
         except KeyError as error:
             raise self._unknown(error.args[0]) from None
-        return self._store.take(places)
+        return self._store.take(locations)
+
+    def copy_to(self, folder: Path) -> list[Path]:
+        """Copy these features to a folder of their own, in the folder of a store; the files there.
+
+        Raises:
+            InputError: features of another kind are there.
+            OSError: the disk is full or read-only.
+        """
+        store = FeatureStore(folder.parent, self.kind)
+        for image_id, image_hash in self.hashes.items():
+            if bytes.fromhex(image_hash) not in store:
+                store.add(bytes.fromhex(image_hash), self.take([image_id])[0])
+        store.commit()
+        about = {"missing": self.missing, "broken": self.broken}
+        write_index(folder, self.kind, {name: bytes.fromhex(one) for name, one in self.hashes.items()}, about)
+        return [folder / INDEX, *sorted(folder.parent.glob("features-*.safetensors"))]
 
     def _unknown(self, image_id: object) -> InputError:
         if image_id in self.missing:
@@ -122,7 +129,7 @@ class ImageFeatures:
         if image_id in self.broken:
             reason = self.broken[str(image_id)]
             return InputError(f"{self.folder}: the image with image_id {image_id!r} was skipped: {reason}")
-        near = get_close_matches(str(image_id), self._places, n=1) if len(self._places) < 1000 else []
+        near = get_close_matches(str(image_id), self._locations, n=1) if len(self._locations) < 1000 else []
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         return InputError(
             f"{self.folder} has no features of an image with image_id {image_id!r}{hint}; they are of "

@@ -1,4 +1,4 @@
-"""All features of one kind, by what the images hold: files that are only ever added, each whole.
+"""All features of one kind, by what the images hold: safetensors files that are only ever added, each atomically.
 
 Processes may add to a store at once. Each file is written under the store's lock, and an image that another process
 has added meanwhile is left out, so an image is computed twice at worst, never stored twice.
@@ -6,33 +6,33 @@ has added meanwhile is left out, so an image is computed twice at worst, never s
 
 import contextlib
 import errno
+import json
 import os
 import re
 import tempfile
 import time
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from filelock import FileLock
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import FeatureKind
-from hf_vqa_mc.extraction.shard import Shard, shard_bytes
 
 SHARD_IMAGES, SHARD_BYTES, SHARD_SECONDS = 4096, 256 << 20, 60.0
-"""A file is written when one of these is full: whoever is killed loses the work of a minute at most."""
-MAPPED = 128
-"""Files that are mapped into memory at a time; each takes one of the process's open files."""
+"""A file is written when one of these is reached: a killed process loses the work of a minute at most."""
+HASH_BYTES = 32
 
 _NAME = re.compile(r"features-(\d{5,})\.safetensors")
+_KIND, _FEATURES, _HASHES = "kind", "features", "sha256"
 _ENVIRONMENT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS}
 
-Place = tuple[int, int]
+Location = tuple[int, int]
 """File and row of an image's features."""
 
 
@@ -40,108 +40,122 @@ class FeatureStore:
     """A folder of features of one kind.
 
     Args:
-        folder: where they lie; made when the first are added.
-        kind: what they are.
+        folder: where they are; created with the first file.
+        kind: of the features.
 
     Raises:
-        InputError: what is there is of another kind, or damaged.
+        InputError: a file holds features of another kind, or is damaged.
     """
 
     def __init__(self, folder: Path, kind: FeatureKind) -> None:
         self.folder, self.kind = folder, kind
-        self._shards: list[Shard] = []
-        self._places: dict[bytes, Place] = {}
-        self._mapped: OrderedDict[int, NDArray[Any]] = OrderedDict()
-        self._hashes: list[bytes] = []
-        self._features: list[torch.Tensor] = []
+        self._files: dict[Path, torch.Tensor] = {}
+        self._locations: dict[bytes, Location] = {}
+        self._new: dict[bytes, torch.Tensor] = {}
         self._since = 0.0
         self.refresh()
 
     def __len__(self) -> int:
         """Images whose features are stored."""
-        return len(self._places)
+        return len(self._locations)
 
     def __contains__(self, image_hash: bytes) -> bool:
         """Whether the features of the image with this sha256 are stored."""
-        return image_hash in self._places
+        return image_hash in self._locations
 
-    def place(self, image_hash: bytes) -> Place:
+    def location(self, image_hash: bytes) -> Location:
         """Where the features of the image with this sha256 are.
 
         Raises:
             KeyError: they are not stored.
         """
-        return self._places[image_hash]
+        return self._locations[image_hash]
 
     def refresh(self) -> None:
-        """See what other processes have added."""
-        known = {shard.path for shard in self._shards}
+        """Read which images other processes have added."""
         for path in sorted(self.folder.glob("features-*.safetensors")):
-            if path not in known and _NAME.fullmatch(path.name):
-                shard = Shard(path, self.kind)
-                for row, image_hash in enumerate(shard.hashes):
-                    self._places.setdefault(image_hash, (len(self._shards), row))
-                shard.hashes.clear()
-                self._shards.append(shard)
+            if path not in self._files and _NAME.fullmatch(path.name):
+                features, hashes = _opened(path, self.kind)
+                for row, image_hash in enumerate(hashes):
+                    self._locations.setdefault(image_hash, (len(self._files), row))
+                self._files[path] = features
 
-    def take(self, places: Sequence[Place]) -> NDArray[np.float32]:
-        """The features at these places: float32 (places, *kind.shape)."""
-        taken = np.empty((len(places), *self.kind.shape), np.float32)
-        files, rows = np.array(places, np.int64).reshape(-1, 2).T
+    def take(self, locations: Sequence[Location]) -> NDArray[np.float32]:
+        """The features at these locations: float32 (locations, *kind.shape)."""
+        taken = np.empty((len(locations), *self.kind.shape), np.float32)
+        files, rows = np.array(locations, np.int64).reshape(-1, 2).T
+        mapped = list(self._files.values())
         for number in np.unique(files).tolist():
             here = files == number
-            taken[here] = self._shards[number].rows(self._opened(number), rows[here])
+            taken[here] = mapped[number][torch.from_numpy(rows[here])].float().numpy()
         return taken
 
-    def _opened(self, number: int) -> NDArray[Any]:
-        mapped = self._mapped.pop(number, None)
-        self._mapped[number] = mapped = self._shards[number].open() if mapped is None else mapped
-        while len(self._mapped) > MAPPED:
-            self._mapped.popitem(last=False)
-        return mapped
-
     def add(self, image_hash: bytes, features: NDArray[np.float32]) -> None:
-        """Take an image's features, to be stored with the next file.
+        """Add an image's features, to be stored with the next file.
 
         Args:
             image_hash: sha256 of the image's bytes.
             features: float32 (*kind.shape).
         """
-        self._since = self._since if self._hashes else time.monotonic()
-        self._hashes.append(image_hash)
-        self._features.append(torch.tensor(features, dtype=getattr(torch, self.kind.precision)))
-        size = len(self._features) * self._features[0].nbytes
-        if len(self._hashes) >= SHARD_IMAGES or size >= SHARD_BYTES or time.monotonic() - self._since >= SHARD_SECONDS:
+        self._since = self._since if self._new else time.monotonic()
+        self._new[image_hash] = row = torch.tensor(features, dtype=getattr(torch, self.kind.precision))
+        full = len(self._new) >= SHARD_IMAGES or len(self._new) * row.nbytes >= SHARD_BYTES
+        if full or time.monotonic() - self._since >= SHARD_SECONDS:
             self.commit()
 
     def commit(self) -> None:
-        """Store what was taken since the last file.
+        """Store what was added since the last file.
 
         Raises:
-            OSError: the disk is full or closed to us; the files that are there stay as they are.
+            OSError: the disk is full or read-only; the files that are there stay as they are.
         """
-        if not self._hashes:
+        if not self._new:
             return
         with locked(self.folder):
             self.refresh()
-            new = [at for at, image_hash in enumerate(self._hashes) if image_hash not in self._places]
+            new = {image_hash: row for image_hash, row in self._new.items() if image_hash not in self._locations}
             if new:
-                names = (_NAME.fullmatch(shard.path.name) for shard in self._shards)
-                last = max((int(name[1]) for name in names if name), default=-1)
-                content = shard_bytes(self.kind, [self._hashes[at] for at in new], [self._features[at] for at in new])
+                last = max((int(path.name[9:].partition(".")[0]) for path in self._files), default=-1)
+                hashes = torch.frombuffer(bytearray(b"".join(new)), dtype=torch.uint8).view(len(new), HASH_BYTES)
+                tensors = {_FEATURES: torch.stack(list(new.values())), _HASHES: hashes}
+                content = save(tensors, {_KIND: json.dumps(self.kind.as_json())})
                 write_whole(self.folder / f"features-{last + 1:05d}.safetensors", content)
                 self.refresh()
-        self._hashes, self._features = [], []
+        self._new = {}
+
+
+def _opened(path: Path, kind: FeatureKind) -> tuple[torch.Tensor, list[bytes]]:
+    """The features of a file, mapped into memory (rows, *kind.shape), and the sha256 of each row's image.
+
+    Raises:
+        InputError: it is no whole file of ours, or holds other features.
+    """
+    damaged = f"{path} is no whole file of features; remove it, and vqa-mc features computes its images again"
+    try:
+        with safe_open(path, "pt") as file:
+            stored = FeatureKind.from_json(json.loads(file.metadata()[_KIND]), str(path))
+            features, hashes = file.get_tensor(_FEATURES), file.get_tensor(_HASHES)
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(damaged) from error
+    rows = len(features)
+    if features.shape != (rows, *stored.shape) or features.dtype != getattr(torch, stored.precision):
+        raise InputError(damaged)
+    if hashes.shape != (rows, HASH_BYTES) or hashes.dtype != torch.uint8:
+        raise InputError(damaged)
+    if stored != kind:
+        raise InputError(f"{path} holds features of {stored}, expected {kind}; move it out of this folder")
+    packed = hashes.numpy().tobytes()
+    return features, [packed[first : first + HASH_BYTES] for first in range(0, len(packed), HASH_BYTES)]
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Alone with what is written in a folder, which is made if there is none.
+    """The lock of what is written in a folder, which is created if it does not exist.
 
     Raises:
         OSError: nothing can be written there.
     """
-    with _in_plain_words(folder):
+    with _one_sentence(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):  # where nothing can be written FileLock may wait for ever
             pass
@@ -150,13 +164,13 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """A file that appears whole or not at all; only for who holds the lock of its folder or of the one around it.
+    """Write a file atomically; only for who holds the lock of its folder or of the one around it.
 
     Raises:
-        OSError: the disk is full or closed to us; what was there before still is.
+        OSError: the disk is full or read-only; what was there before still is.
     """
     partial = path.with_name(f".{path.name}.partial")  # what a killed process left of it is written over
-    with _in_plain_words(path):
+    with _one_sentence(path):
         try:
             with partial.open("wb") as file:
                 file.write(content)
@@ -170,7 +184,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _in_plain_words(path: Path) -> Iterator[None]:
+def _one_sentence(path: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:

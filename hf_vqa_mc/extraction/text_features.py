@@ -87,6 +87,10 @@ class TextFeatures:
         without = frozenset(vocabulary) - frozenset(words)
         return cls(vectors.name, vectors.sha256, vectors.dim, words, rows, without, mean)
 
+    def as_json(self) -> dict[str, Any]:
+        """Which word vectors these are."""
+        return {"name": self.name, "sha256": self.sha256, "dim": self.dim, "centred": self.mean is not None}
+
     def with_file(self, vectors: WordVectors) -> "TextFeatures":
         """These features, which look new words up in the file that theirs are from.
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Precision
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Pixels, Precision
+from hf_vqa_mc.io.hub_folder import first_line, hub_folder
 
 FILES = ["config.json", "preprocessor_config.json", "processor_config.json", "model*.safetensors", "model*.json"]
 """What is read of a model: no pickle is ever loaded."""
@@ -24,10 +25,30 @@ WARPED_FROM = 384
 square and no longer cuts the square out of its middle."""
 
 
+def find_backbone(
+    name: str, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
+) -> Backbone:
+    """The backbone of that name.
+
+    Args:
+        name: ``pixels``, a vision model's name on the Hub, or the folder of one.
+        grid: cells per side; None for one vector per image.
+        device: where a model runs; by default the GPU if there is one.
+        precision: what a model computes in; by default bfloat16 on a GPU, float32 on a CPU.
+
+    Raises:
+        InputError: there is no such model, or it has no such grid.
+        ConnectionError: the Hub cannot be reached, and the model is not in the cache.
+    """
+    if name == "pixels":
+        return Pixels(grid)
+    return VisionModel(name, grid, device=device, precision=precision)
+
+
 class VisionModel(Backbone):
     """A model of transformers, read with AutoModel and AutoImageProcessor.
 
-    One vector an image: what the model pools (ResNet: the mean of its last feature map); where its weights have no
+    One vector per image: what the model pools (ResNet: the mean of its last feature map); where its weights have no
     pooling layer, the class token, or the mean of the patches if it has none. A grid: the last feature map, or the
     patch tokens without class token. A grid of twice the side comes of an input twice as large, of the same part of
     the image.
@@ -37,7 +58,7 @@ class VisionModel(Backbone):
 
     Args:
         name: on the Hub, or a folder.
-        grid: cells on a side; None for one vector an image.
+        grid: cells per side; None for one vector per image.
         device: by default the GPU if there is one.
         precision: by default bfloat16 (autocast) on a GPU, float32 on a CPU.
 
@@ -57,12 +78,12 @@ class VisionModel(Backbone):
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         precision = precision or ("bfloat16" if self._device.type == "cuda" else "float32")
         folder, known_as, revision = _files_of(name)
-        with _told_as_input(name), _quiet():
+        with _as_input_errors(name), _quiet():
             self._processor, self._model, self._pools = _loaded(folder, self._device)
         self._accepts = inspect.signature(self._model.forward).parameters
         self._autocast = precision == "bfloat16"
         self._scale = 1
-        with _told_as_input(name):
+        with _as_input_errors(name):
             dim, side = self._sizes(grid)
             if grid is not None and grid != side:
                 self._scale = 2
@@ -103,7 +124,7 @@ class VisionModel(Backbone):
         return array
 
     def _pooled(self, given: Any) -> torch.Tensor:  # noqa: ANN401  outputs of any model
-        """One vector an image, of any shape that models have for it."""
+        """(batch, dim), whatever shape the model has for it."""
         pooled, last = getattr(given, "pooler_output", None), given.last_hidden_state
         if self._pools and isinstance(pooled, torch.Tensor):
             return pooled.flatten(1)  # (batch, dim) or (batch, dim, 1, 1)
@@ -127,7 +148,7 @@ class VisionModel(Backbone):
         return tokens
 
     def _sizes(self, grid: int | None) -> tuple[int, int | None]:
-        """What comes of an image: numbers in a vector; cells on a side, None if they form no square."""
+        """Dimensions of a vector; cells per side, None if they form no square."""
         wide, high = (self.prepare(Image.new("RGB", size)) for size in ((96, 64), (48, 80)))
         if wide.shape != high.shape:
             raise InputError("its image processor does not give all images the same size")
@@ -182,22 +203,9 @@ def _files_of(name: str) -> tuple[Path, str, str]:
         folder = here.resolve()
         _check_weights(folder, name)
         return folder, folder.name, _checksum(folder)
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-
     near = get_close_matches(name, ["pixels"], cutoff=0.7)
     expected = f"did you mean {near[0]}?" if near else "expected pixels, a folder, or a name on the Hub"
-    try:
-        folder = Path(snapshot_download(name, allow_patterns=FILES))
-    except LocalEntryNotFoundError as error:
-        raise ConnectionError(
-            f"--backbone {name} is no folder here, not in the cache, and the Hub cannot be reached; {expected}"
-        ) from error
-    except HFValidationError as error:
-        raise InputError(f"--backbone {name} is no folder here and no name on the Hub; {expected}") from error
-    except HfHubHTTPError as error:
-        first_line = str(error).strip().split("\n")[0]
-        raise InputError(f"--backbone {name}: {first_line}; {expected}") from error
+    folder = hub_folder("--backbone", name, FILES, expected)
     _check_weights(folder, name)
     return folder, name, folder.name  # the cache calls a snapshot's folder after its commit
 
@@ -228,23 +236,22 @@ def _other_grids(name: str, grid: int, side: int | None) -> str:
 
 
 @contextlib.contextmanager
-def _told_as_input(name: str) -> Iterator[None]:
-    """What can be wrong with a model's files is without bound; every error names the model."""
+def _as_input_errors(name: str) -> Iterator[None]:
+    """Any error in a model's files as an InputError that names the model."""
     try:
         yield
     except InputError as error:
-        told = str(error)
-        raise InputError(told if told.startswith("--") else f"--backbone {name}: {told}") from error
+        message = str(error)
+        raise InputError(message if message.startswith("--") else f"--backbone {name}: {message}") from error
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:
-        first_line = (str(error) or type(error).__name__).strip().split("\n")[0]
-        raise InputError(f"--backbone {name} cannot be used to encode images: {first_line}") from error
+        raise InputError(f"--backbone {name} cannot be used to encode images: {first_line(error)}") from error
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' bar, and without its word on layers that are missing, which is ours to say."""
+    """Without transformers' progress bar and its warning of missing layers, which we check."""
     from transformers.utils import logging as untyped
 
     logging: Any = untyped

@@ -1,5 +1,7 @@
 """Progress of long steps on stderr: bars on a terminal and in a notebook, one line per finished step in logs."""
 
+import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +16,11 @@ Progress = Callable[[str, int, int], None]
 
 REFRESH_SECONDS = 0.1
 """Least time between two updates of a bar."""
+
+
+def is_first_process() -> bool:
+    """Whether this is the only process, or the first of those that torchrun or accelerate launch started."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def silent(step: str, done: int, total: int) -> None:
@@ -40,7 +47,7 @@ def interactive_progress() -> Iterator[Progress]:
 
 @contextmanager
 def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
-    """Bars on a terminal, a line per finished step elsewhere: what commands show.
+    """Bars on a terminal, a line per finished step elsewhere, and what the package logs: what commands show.
 
     Args:
         quiet: report nothing, as in all processes but the first.
@@ -50,11 +57,32 @@ def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
     console = Console(stderr=True)
     if quiet:
         yield silent
-    elif console.is_terminal:
-        with _bars(console) as progress:
-            yield progress
-    else:
-        yield _Lines()
+        return
+    with _log_lines():
+        if console.is_terminal:
+            with _bars(console) as progress:
+                yield progress
+        else:
+            yield _Lines()
+
+
+@contextmanager
+def _log_lines() -> Iterator[None]:
+    """Each record of the package's loggers as a line on stderr, above bars where there are some."""
+    logger, handler = logging.getLogger("hf_vqa_mc"), _StderrLines()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+class _StderrLines(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(f"{record.getMessage()}\n")  # which bars replace while they are shown
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Loading a checkpoint, whole or not at all: no weight is ever made up, no pickle read."""
+"""Loading a checkpoint, whole or not at all: missing weights are never initialised, pickles never read."""
 
 import json
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedConfi
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import Backbone
 from hf_vqa_mc.extraction.text_features import NewWords
-from hf_vqa_mc.models.checkpoint_files import checkpoint_folder, first_line
-from hf_vqa_mc.models.inputs import needed
-from hf_vqa_mc.models.processor import VqaMcProcessor
+from hf_vqa_mc.io.hub_folder import first_line
+from hf_vqa_mc.models.model import needed
+from hf_vqa_mc.models.processor import VqaMcProcessor, checkpoint_folder
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
@@ -42,7 +42,7 @@ def load_checkpoint(
         new_words: as in ``VqaMcProcessor.with_options``.
         backbone: as in ``VqaMcProcessor.with_options``.
         dtype: of the weights; by default as they are stored.
-        of_hub: where on the Hub, as `checkpoint_folder` takes it.
+        of_hub: as in `checkpoint_folder`.
 
     Raises:
         InputError: there is no such checkpoint, it is damaged, pickled, or its files do not fit each other.
@@ -68,10 +68,10 @@ def load_model(
     Args:
         name: a folder, or a name on the Hub.
         dtype: of the weights; by default as they are stored.
-        of_hub: where on the Hub, as `checkpoint_folder` takes it.
+        of_hub: as in `checkpoint_folder`.
 
     Raises:
-        InputError: config.json and weights are not both there, whole, and made for each other.
+        InputError: config.json or weights are missing, incomplete, or not made for each other.
         ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
     """
     folder = checkpoint_folder(name, **of_hub)
@@ -86,7 +86,7 @@ def load_model(
 
 @contextmanager
 def without_bars() -> Iterator[None]:
-    """Transformers shows one for reading and for writing weights, also where no terminal is."""
+    """Without transformers' progress bars, which it shows even where there is no terminal."""
     from transformers.utils import logging
 
     before = logging.is_progress_bar_enabled()
@@ -98,29 +98,26 @@ def without_bars() -> Iterator[None]:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-def check_fit(config: PreTrainedConfig, processor: VqaMcProcessor, place: str) -> None:
-    """Nothing, if the processor makes what the model takes.
+def check_fit(config: PreTrainedConfig, processor: VqaMcProcessor, checkpoint: str) -> None:
+    """Raise InputError unless the processor makes what the model takes.
 
     Args:
         config: of the model.
         processor: of the same checkpoint.
-        place: what to name in the message.
-
-    Raises:
-        InputError: it makes something else.
+        checkpoint: for the message.
     """
     kind = processor.image_kind
     pairs = [
         ("inputs", sorted(needed(config)), sorted(processor.inputs)),
-        ("numbers of a word vector", config.text_size, processor.text.dim),
+        ("dimensions of a word vector", config.text_size, processor.text.dim),
     ]
     if kind is not None and "image_size" in config.to_dict():
-        pairs.append(("numbers of an image's features", config.image_size, kind.dim))
+        pairs.append(("dimensions of image features", config.image_size, kind.dim))
     for what, of_model, of_processor in pairs:
         if of_model != of_processor:
             raise InputError(
-                f"{place}: the model takes {what} {of_model}, its processor makes {of_processor}; take {CONFIG} and "
-                "processor_config.json from one checkpoint"
+                f"{checkpoint}: the model takes {what} {of_model}, its processor makes {of_processor}; take {CONFIG} "
+                "and processor_config.json from one checkpoint"
             )
 
 
@@ -139,28 +136,27 @@ def _config(folder: Path) -> PreTrainedConfig:
 
 
 def _check_weights(folder: Path, config: PreTrainedConfig) -> None:
+    """Before they are read: transformers would only warn, and initialise what is missing."""
     try:
         with torch.device("meta"):  # shapes without numbers
             model = AutoModelForMultipleChoice.from_config(config)  # type: ignore[no-untyped-call]
-    except Exception as error:  # any of torch's, for sizes that are none
+    except Exception as error:  # any of torch's, for impossible sizes
         raise InputError(f"{folder / CONFIG}: no such model can be made ({first_line(error)})") from error
     expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     stored = {name: shape for path in _weight_files(folder) for name, shape in _shapes(path).items()}
-    missing, unexpected = sorted(expected.keys() - stored.keys()), sorted(stored.keys() - expected.keys())
-    other = [
-        f"{name} ({_by(stored[name])}, expected {_by(shape)})"
-        for name, shape in expected.items()
-        if stored.get(name, shape) != shape
-    ]
-    wrong = [
-        f"{what} {_listed(names)}"
-        for what, names in (("missing:", missing), ("not expected:", unexpected), ("of another shape:", other))
-        if names
-    ]
-    if wrong:
+    wrong = {
+        "missing": sorted(expected.keys() - stored.keys()),
+        "not expected": sorted(stored.keys() - expected.keys()),
+        "of another shape": [
+            f"{name} ({_by(stored[name])}, expected {_by(shape)})"
+            for name, shape in expected.items()
+            if stored.get(name, shape) != shape
+        ],
+    }
+    if any(wrong.values()):
+        listed = "; ".join(f"{what}: {_listed(names)}" for what, names in wrong.items() if names)
         raise InputError(
-            f"{folder}: {CONFIG} does not fit {WEIGHTS}, weights are {'; '.join(wrong)}; take both files from one "
-            "checkpoint"
+            f"{folder}: {CONFIG} does not fit {WEIGHTS}, weights are {listed}; take both files from one checkpoint"
         )
 
 

@@ -11,9 +11,9 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.models.guided_attention import GuidedAttention, average
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.spatial_attention import check_grid
+from hf_vqa_mc.models.model import QUESTION_INPUTS, Model
+from hf_vqa_mc.models.spatial_attention import GuidedAttention, average, check_grid
 
 NGRAMS = (1, 2, 3)
 """Words that the convolutions of the phrase level see."""
@@ -76,17 +76,17 @@ class HieCoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     model_type = "vqa_mc_hie_co_attention"
 
     image_size: int = 2048
-    """numbers of a cell of the image grid: ResNet's last channels"""
+    """dimensions of an image cell: ResNet's last channels"""
     text_size: int = 300
-    """numbers of a word vector"""
+    """dimensions of a word vector"""
     co_attention: str = "alternating"
     """or parallel; both are Lu et al.'s, the first their code's default"""
     level_size: int = 512
-    """numbers of an embedded word, phrase and cell, and units of every attention and of the LSTM (Lu et al.)"""
+    """dimensions of an embedded word, phrase and cell, and units of every attention and of the LSTM (Lu et al.)"""
     lstm_layers: int = 2
     """layers of the question level (Lu et al.'s code)"""
     joint_size: int = 1024
-    """numbers of h_s, the penultimate activations: Lu et al.'s on VQA; they have 512 on the smaller COCO-QA"""
+    """dimensions of h_s, the penultimate activations: Lu et al.'s on VQA; they have 512 on the smaller COCO-QA"""
     encoder_dropout: float | int = 0.5
     """dropout of all that comes before h_s (Lu et al.)"""
     hidden_size: int = 8192
@@ -94,12 +94,12 @@ class HieCoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     """dropout of the MLP"""
 
     def validate_co_attention(self) -> None:
-        """It is one of the known ones."""
+        """Raise InputError unless it is known."""
         if self.co_attention not in CO_ATTENTIONS:
             raise unknown_name("co_attention", self.co_attention, CO_ATTENTIONS)
 
     def validate_sizes(self) -> None:
-        """Nothing is of size 0."""
+        """Raise InputError unless sizes are positive."""
         for name in ("image_size", "text_size", "level_size", "lstm_layers", "joint_size", "hidden_size"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}, expected 1 or more")
@@ -152,20 +152,20 @@ class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-un
         question_mask: Tensor,
         choice_mask: Tensor | None = None,
         labels: Tensor | None = None,
-        choice_places: Tensor | None = None,
+        choice_indices: Tensor | None = None,
     ) -> MultipleChoiceModelOutput:
-        """Scores each question's choices.
+        """Score each question's choices.
 
         Args:
-            choice_vectors: (batch, choices, text_size): average word vectors; with choice_places
-                (different choices, text_size), each once.
+            choice_vectors: (batch, choices, text_size): average word vectors; with choice_indices
+                (distinct choices, text_size).
             image_grid: (batch, cells, image_size)
             question_vectors: (batch, text_size): average word vectors.
             question_tokens: (batch, words, text_size): word vectors, in the question's order.
-            question_mask: bool (batch, words): where there are words; padding comes after them.
-            choice_mask: bool (batch, choices): which choices there are; all unless given.
-            labels: int64 (batch,): the places of the targets, for the loss.
-            choice_places: int64 (batch, choices): which row of choice_vectors each choice is.
+            question_mask: bool (batch, words): which words are valid; padding comes after them.
+            choice_mask: bool (batch, choices): which choices are valid; all by default.
+            labels: int64 (batch,): indices of the targets, for the loss.
+            choice_indices: int64 (batch, choices): the row of choice_vectors that each choice is.
 
         Returns:
             As `MlpForMultipleChoiceVqa`, and ``attentions``: the image's at each of the three levels, (batch, cells).
@@ -177,7 +177,7 @@ class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-un
         _check_words(question_mask)
         joint, attentions = self._joint(image_grid, question_tokens, question_mask)
         output: MultipleChoiceModelOutput = self.mlp(
-            choice_vectors, joint, question_vectors, choice_mask, labels, choice_places
+            choice_vectors, joint, question_vectors, choice_mask, labels, choice_indices
         )
         output.attentions = attentions
         return output
@@ -200,7 +200,7 @@ class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-un
         words = torch.tanh(self.words(tokens.masked_fill(padding, 0.0)))
         words = self._dropped(words).masked_fill(padding, 0.0)
         count, by_channel = words.shape[1], words.transpose(1, 2)
-        # a phrase of two words ends at its place, as in Lu et al.'s code: the one past the last word is cut off
+        # a phrase of two words ends at its index, as in Lu et al.'s code: the one past the last word is cut off
         ngrams = torch.stack([phrase(by_channel)[..., :count] for phrase in self.phrases])
         phrases = torch.tanh(ngrams.amax(0)).transpose(1, 2)
         phrases = self._dropped(phrases).masked_fill(padding, 0.0)
@@ -220,3 +220,15 @@ def _check_words(mask: Tensor) -> None:
             f"question_mask: question {int(early.nonzero()[0])} of the batch has padding before a word; "
             "expected all padding after the words"
         )
+
+
+HIE_CO_ATTENTION = Model(
+    name="hiecoatt",
+    title="HieCoAtt*",
+    description="image and question attend to each other, at words, phrases and the whole question; what comes of it "
+    "joins question and candidate answer in one hidden layer",
+    source="Lu et al. 2016; Chao et al. 2018, section 6.1 and supplement, A.3",
+    config_class=HieCoAttentionVqaConfig,
+    model_class=HieCoAttentionForMultipleChoiceVqa,
+    inputs=frozenset(("image_grid", *QUESTION_INPUTS)),
+)

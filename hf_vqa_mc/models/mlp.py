@@ -12,27 +12,28 @@ from transformers.modeling_outputs import MultipleChoiceModelOutput
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.models.candidate_head import CandidateHead
+from hf_vqa_mc.models.model import Model
 
 INPUTS = ("image", "question", "answer")
-"""What a candidate may be judged by; a model sees the answer and any of the others."""
+"""What a candidate may be scored by; a model sees the answer and any of the others."""
 
 
 @strict
 class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
-    """What an MLP sees, and its sizes; the defaults are the paper's MLP-IQA (section 3.1; supplement, A.1)."""
+    """Inputs and sizes of an MLP; the defaults are the paper's MLP-IQA (section 3.1; supplement, A.1)."""
 
     model_type = "vqa_mc_mlp"
 
     inputs: list[str] | tuple[str, ...] = INPUTS
     image_size: int = 2048
-    """numbers of an image's features: ResNet's pooled ones"""
+    """dimensions of image features: ResNet's pooled ones"""
     text_size: int = 300
-    """numbers of a word vector"""
+    """dimensions of a word vector"""
     hidden_size: int = 8192
     dropout: float | int = 0.5
 
     def validate_sizes(self) -> None:
-        """Nothing is of size 0, and some units are kept in training."""
+        """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
         for name in ("image_size", "text_size", "hidden_size"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}, expected 1 or more")
@@ -40,7 +41,7 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
             raise InputError(f"dropout is {self.dropout}, expected 0 or more, and less than 1")
 
     def validate_inputs(self) -> None:
-        """A candidate is judged by itself at least, and by nothing else than image and question."""
+        """Raise InputError unless inputs are the answer and any of image and question."""
         for name in self.inputs:
             if name not in INPUTS:
                 raise unknown_name("input", name, INPUTS)
@@ -53,8 +54,8 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
 class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
     """Each input L2-normalised, concatenated -> Linear -> BatchNorm -> ReLU -> dropout -> Linear to one score.
 
-    The first layer is kept in one part an input, as question and image have the same share of all their candidates,
-    and an answer of all candidates that it is.
+    The first layer has one part per input: the parts of question and image are computed once for all their candidates,
+    that of an answer once for all candidates with this text.
     """
 
     config_class = MlpVqaConfig
@@ -78,7 +79,7 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         return {name: cast("nn.Linear", part) for name, part in self.first.items()}
 
     def _init_weights(self, module: nn.Module) -> None:
-        """As `torch.nn.Linear` does, the parts of the first layer as what they are: one layer of all inputs."""
+        """As `torch.nn.Linear` does, with the fan-in of all inputs for the parts of the first layer."""
         if isinstance(module, nn.Linear):
             parts = list(self.parts().values())
             is_part = any(module is part for part in parts)
@@ -96,33 +97,33 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         question_vectors: Tensor | None = None,
         choice_mask: Tensor | None = None,
         labels: Tensor | None = None,
-        choice_places: Tensor | None = None,
+        choice_indices: Tensor | None = None,
     ) -> MultipleChoiceModelOutput:
-        """Scores each question's choices.
+        """Score each question's choices.
 
         Args:
-            choice_vectors: (batch, choices, text_size): average word vectors; with choice_places
-                (different choices, text_size), each once.
+            choice_vectors: (batch, choices, text_size): average word vectors; with choice_indices
+                (distinct choices, text_size).
             image_features: (batch, image_size), if the model sees the image.
             question_vectors: (batch, text_size), if the model sees the question.
-            choice_mask: bool (batch, choices): which choices there are; all unless given.
-            labels: int64 (batch,): the places of the targets, for the loss.
-            choice_places: int64 (batch, choices): which row of choice_vectors each choice is.
+            choice_mask: bool (batch, choices): which choices are valid; all by default.
+            labels: int64 (batch,): indices of the targets, for the loss.
+            choice_indices: int64 (batch, choices): the row of choice_vectors that each choice is.
 
         Returns:
-            ``logits`` (batch, choices), the smallest number where there is no choice; with labels also ``loss``:
+            ``logits`` (batch, choices), the smallest number where a choice is masked; with labels also ``loss``:
             binary logistic, the mean over the choices.
 
         Raises:
-            InputError: an input that the model sees is missing, or choices and their places do not fit.
+            InputError: an input that the model sees is missing, or choices and their indices do not fit.
         """
         seen = {"image": image_features, "question": question_vectors}
-        _check_choices(choice_vectors, choice_places)
-        shape = (choice_vectors if choice_places is None else choice_places).shape[:2]
+        _check_choices(choice_vectors, choice_indices)
+        shape = (choice_vectors if choice_indices is None else choice_indices).shape[:2]
         mask = choice_vectors.new_ones(shape, dtype=torch.bool) if choice_mask is None else choice_mask
         question, _ = mask.nonzero(as_tuple=True)
-        different, answer = _different(choice_vectors, choice_places, mask)
-        own = self.parts()["answer"](functional.normalize(different, dim=-1))
+        distinct, answer = _distinct(choice_vectors, choice_indices, mask)
+        own = self.parts()["answer"](functional.normalize(distinct, dim=-1))
         shared = self._shared(seen, own, len(mask))
         return multiple_choice_output(self.head(shared, own, question, answer), mask, labels)
 
@@ -139,40 +140,40 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         return shared
 
 
-def _different(vectors: Tensor, places: Tensor | None, mask: Tensor) -> tuple[Tensor, Tensor | None]:
-    """The rows that the first layer has to see; in the mask's order, or with which of them each choice is."""
-    if places is None:
+def _distinct(vectors: Tensor, indices: Tensor | None, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+    """The rows for the first layer: in the mask's order, or with the index of the row that each choice is."""
+    if indices is None:
         return vectors[mask], None
-    answer = places[mask]
-    if answer.device.type == "cpu" and len(answer):  # elsewhere torch looks itself; here kernels go by them
+    answer = indices[mask]
+    if answer.device.type == "cpu" and len(answer):  # elsewhere torch checks itself; the kernels do not
         low, high = (int(one) for one in answer.aminmax())
         if low < 0 or high >= len(vectors):
             raise InputError(
-                f"choice_places goes from {low} to {high}, expected 0 to {len(vectors) - 1}: "
+                f"choice_indices goes from {low} to {high}, expected 0 to {len(vectors) - 1}: "
                 "the rows of choice_vectors"
             )
     return vectors, answer
 
 
-def _check_choices(vectors: Tensor, places: Tensor | None) -> None:
-    if places is None:
+def _check_choices(vectors: Tensor, indices: Tensor | None) -> None:
+    if indices is None:
         if vectors.ndim != 3:
             raise InputError(
-                f"choice_vectors has the shape {tuple(vectors.shape)}, expected (batch, choices, numbers); "
-                "different choices, each once, need choice_places"
+                f"choice_vectors has the shape {tuple(vectors.shape)}, expected (batch, choices, dim); "
+                "distinct choices need choice_indices"
             )
-    elif vectors.ndim != 2 or places.ndim != 2 or places.dtype != torch.int64:
+    elif vectors.ndim != 2 or indices.ndim != 2 or indices.dtype != torch.int64:
         raise InputError(
-            f"choice_vectors has the shape {tuple(vectors.shape)} and choice_places, {places.dtype}, "
-            f"{tuple(places.shape)}; expected (different choices, numbers) and torch.int64 (batch, choices)"
+            f"choice_vectors has the shape {tuple(vectors.shape)} and choice_indices, {indices.dtype}, "
+            f"{tuple(indices.shape)}; expected (distinct choices, dim) and torch.int64 (batch, choices)"
         )
 
 
 def multiple_choice_output(scores: Tensor, mask: Tensor, labels: Tensor | None) -> MultipleChoiceModelOutput:
-    """The scores of the choices there are, put in their places, and their loss.
+    """The scores of the valid choices as logits (batch, choices), and their loss.
 
     Args:
-        scores: (choices that there are,), in the order of the mask.
+        scores: (valid choices,), in the order of the mask.
         mask: bool (batch, choices)
         labels: int64 (batch,) or None.
     """
@@ -183,3 +184,24 @@ def multiple_choice_output(scores: Tensor, mask: Tensor, labels: Tensor | None) 
         is_target = functional.one_hot(labels, mask.shape[1]).to(torch.bool)
         loss = functional.binary_cross_entropy_with_logits(scores, is_target[mask].to(scores.dtype))
     return MultipleChoiceModelOutput(loss=loss, logits=logits)
+
+
+def _declared(letters: str, description: str) -> Model:
+    """MLP-A, MLP-IA ..., by the letters of its inputs."""
+    seen = {"i": "image_features", "q": "question_vectors"}
+    return Model(
+        name=f"mlp-{letters}",
+        title=f"MLP-{letters.upper()}",
+        description=description,
+        source="Chao et al. 2018, section 3.1 and supplement, A.1",
+        config_class=MlpVqaConfig,
+        model_class=MlpForMultipleChoiceVqa,
+        inputs=frozenset(seen[letter] for letter in letters if letter in seen),
+        preset={"inputs": [name for name in INPUTS if name[0] in letters]},
+    )
+
+
+MLP_A = _declared("a", "one hidden layer that sees nothing but a candidate answer")
+MLP_IA = _declared("ia", "one hidden layer that sees the image and a candidate answer, not the question")
+MLP_QA = _declared("qa", "one hidden layer that sees the question and a candidate answer, not the image")
+MLP_IQA = _declared("iqa", "one hidden layer that sees image, question and a candidate answer")

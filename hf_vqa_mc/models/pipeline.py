@@ -12,7 +12,7 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.extraction.backbones import Backbone
 from hf_vqa_mc.extraction.text_features import NewWords
 from hf_vqa_mc.models.checkpoint import check_fit, load_model
-from hf_vqa_mc.models.inputs import QUESTION_INPUTS
+from hf_vqa_mc.models.model import QUESTION_INPUTS
 from hf_vqa_mc.models.processor import VqaMcProcessor
 
 TASK = "multiple-choice-vqa"

@@ -1,4 +1,4 @@
-"""What turns images, questions and choices into a model's inputs, and travels in its checkpoint."""
+"""From images, questions and choices to a model's inputs; part of every checkpoint."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -14,21 +14,31 @@ from transformers import BatchFeature
 from transformers.processing_utils import ProcessorMixin
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, find_backbone
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
 from hf_vqa_mc.extraction.text_features import NewWords, TextFeatures
+from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic_file import write_json
-from hf_vqa_mc.models.checkpoint_files import checkpoint_folder
-from hf_vqa_mc.models.inputs import IMAGE_INPUTS, QUESTION_INPUTS
+from hf_vqa_mc.io.hub_folder import hub_folder
+from hf_vqa_mc.models.model import IMAGE_INPUTS, QUESTION_INPUTS
 from hf_vqa_mc.models.raw_images import RawImage, open_image
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 PROCESSOR_CONFIG = "processor_config.json"
 IMAGES_AT_A_TIME = 64
+CHECKPOINT_FILES = (
+    "config.json",
+    "model*.safetensors",
+    "model.safetensors.index.json",
+    PROCESSOR_CONFIG,
+    "words.safetensors",
+    "training.json",
+)
+"""What is read of a checkpoint; no pickle, no code."""
 
 _OF_OTHERS = frozenset(
     ("_from_auto", "_from_pipeline", "trust_remote_code", "code_revision", "dtype", "use_fast", "proxies")
 )
-"""What AutoProcessor and ``pipeline`` pass to every processor, and means nothing here."""
+"""What AutoProcessor and ``pipeline`` pass to every processor, without meaning here."""
 
 
 class VqaMcProcessor(ProcessorMixin):
@@ -183,13 +193,11 @@ class VqaMcProcessor(ProcessorMixin):
 
     def to_dict(self) -> dict[str, Any]:
         """What stands in processor_config.json."""
-        text = self.text
-        vectors = {"name": text.name, "sha256": text.sha256, "dim": text.dim, "centred": text.mean is not None}
         return {
             "processor_class": type(self).__name__,
             "inputs": sorted(self.inputs),
             "image_features": None if self.image_kind is None else self.image_kind.as_json(),
-            "word_vectors": vectors,
+            "word_vectors": self.text.as_json(),
         }
 
     def to_json_file(self, json_file_path: str | PathLike[Any]) -> None:
@@ -206,12 +214,7 @@ class VqaMcProcessor(ProcessorMixin):
         word_vectors: str | Path | WordVectors | None = None,
         new_words: NewWords = "refuse",
         backbone: str | Backbone | None = None,
-        revision: str | None = None,
-        token: str | bool | None = None,
-        cache_dir: str | Path | None = None,
-        local_files_only: bool = False,
-        force_download: bool = False,
-        **others: object,
+        **others: Any,  # noqa: ANN401  as checkpoint_folder has them
     ) -> "VqaMcProcessor":
         """The processor of a checkpoint.
 
@@ -220,30 +223,58 @@ class VqaMcProcessor(ProcessorMixin):
             word_vectors: as in ``with_options``.
             new_words: as in ``with_options``.
             backbone: as in ``with_options``.
-            revision: as in `checkpoint_folder`.
-            token: as in `checkpoint_folder`.
-            cache_dir: as in `checkpoint_folder`.
-            local_files_only: as in `checkpoint_folder`.
-            force_download: as in `checkpoint_folder`.
-            others: what transformers passes to any processor.
+            others: where on the Hub, as `checkpoint_folder` takes it; also what transformers passes to any processor.
 
         Raises:
             InputError: there is no such checkpoint, its files are not all there or are damaged, or an option does not
                 fit it.
             ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
         """
-        if unknown := sorted(others.keys() - _OF_OTHERS):
-            raise TypeError(f"from_pretrained() got an unexpected keyword argument {unknown[0]!r}")
-        folder = checkpoint_folder(
-            pretrained_model_name_or_path,
-            revision=revision,
-            token=token,
-            cache_dir=cache_dir,
-            local_files_only=local_files_only,
-            force_download=force_download,
-        )
+        of_hub = {name: value for name, value in others.items() if name not in _OF_OTHERS}
+        folder = checkpoint_folder(pretrained_model_name_or_path, **of_hub)
         stored = _stored(folder)
         return stored.with_options(word_vectors=word_vectors, new_words=new_words, backbone=backbone)
+
+
+def checkpoint_folder(
+    name: str | Path,
+    *,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    cache_dir: str | Path | None = None,
+    local_files_only: bool = False,
+    force_download: bool = False,
+) -> Path:
+    """The folder with a checkpoint's files.
+
+    Args:
+        name: a folder, or a name on the Hub.
+        revision: branch, tag or commit on the Hub; main by default.
+        token: for private repositories; by default the one logged in with.
+        cache_dir: the Hub's cache, if not the usual one.
+        local_files_only: use the cache alone.
+        force_download: even if the cache has it.
+
+    Raises:
+        InputError: there is no such checkpoint.
+        ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
+    """
+    here = Path(name).expanduser()
+    if here.is_dir():
+        return here
+    if here.is_file():
+        raise InputError(f"checkpoint {name} is a file; name the folder that it is in")
+    return hub_folder(
+        "checkpoint",
+        str(name),
+        CHECKPOINT_FILES,
+        "expected a folder that vqa-mc train wrote, or a name on the Hub",
+        revision=revision,
+        token=token,
+        cache_dir=cache_dir,
+        local_files_only=local_files_only,
+        force_download=force_download,
+    )
 
 
 def _stored(folder: Path) -> VqaMcProcessor:

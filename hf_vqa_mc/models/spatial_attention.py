@@ -1,5 +1,6 @@
 """Attention* of Chao et al. 2018 (supplement, A.2): the question chooses where to look, the rest is MLP-IQA."""
 
+import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
@@ -7,8 +8,60 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.guided_attention import GuidedAttention
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
+from hf_vqa_mc.models.model import Model
+
+
+class GuidedAttention(nn.Module):
+    """softmax over positions of w·tanh(W_x·x + W_g·guide + b), and the positions' average under it.
+
+    The form is that of stacked attention (Yang et al. 2016) and of a step of co-attention (Lu et al. 2016).
+
+    Args:
+        size: dimensions of a position: an image cell or a word.
+        guide_size: dimensions of the guiding vector; None without one.
+        hidden_size: units of the layer of tanh.
+        dropout: probability of zeroing such a unit in training.
+    """
+
+    def __init__(self, size: int, guide_size: int | None, hidden_size: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.place = nn.Linear(size, hidden_size)
+        self.guide = None if guide_size is None else nn.Linear(guide_size, hidden_size, bias=False)
+        self.score = nn.Linear(hidden_size, 1, bias=False)  # a bias would fall out of the softmax
+        self.dropout = dropout
+
+    def forward(
+        self, positions: Tensor, guide: Tensor | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Attend once.
+
+        Args:
+            positions: (batch, positions, size)
+            guide: (batch, guide_size)
+            mask: bool (batch, positions): which positions are valid; all by default.
+
+        Returns:
+            The average position (batch, size), and the attention (batch, positions), which sums to 1.
+        """
+        hidden = self.place(positions)  # (batch, positions, hidden)
+        if self.guide is not None:
+            hidden = hidden + self.guide(guide).unsqueeze(1)
+        hidden = functional.dropout(torch.tanh(hidden), self.dropout, self.training)
+        return average(positions, self.score(hidden).squeeze(-1), mask)
+
+
+def average(positions: Tensor, scores: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The positions' average under the softmax of scores (batch, positions), in float32 at least, and that softmax.
+
+    Both are 0 where no position is valid: a question without words.
+    """
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    if mask is None:
+        attention = scores.softmax(-1)
+    else:
+        attention = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
+    return (attention.to(positions.dtype).unsqueeze(1) @ positions).squeeze(1), attention
 
 
 @strict
@@ -18,16 +71,16 @@ class SpatialAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-ca
     model_type = "vqa_mc_spatial_attention"
 
     image_size: int = 2048
-    """numbers of a cell of the image grid: ResNet's last channels"""
+    """dimensions of an image cell: ResNet's last channels"""
     text_size: int = 300
-    """numbers of a word vector"""
+    """dimensions of a word vector"""
     attention_size: int = 512
     """units between cells, question and attention; ours, as the paper gives none: HieCoAtt's 512"""
     hidden_size: int = 8192
     dropout: float | int = 0.5
 
     def validate_sizes(self) -> None:
-        """Nothing is of size 0."""
+        """Raise InputError unless sizes are positive."""
         for name in ("image_size", "text_size", "attention_size", "hidden_size"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}, expected 1 or more")
@@ -67,18 +120,18 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
         question_vectors: Tensor,
         choice_mask: Tensor | None = None,
         labels: Tensor | None = None,
-        choice_places: Tensor | None = None,
+        choice_indices: Tensor | None = None,
     ) -> MultipleChoiceModelOutput:
-        """Scores each question's choices.
+        """Score each question's choices.
 
         Args:
-            choice_vectors: (batch, choices, text_size): average word vectors; with choice_places
-                (different choices, text_size), each once.
+            choice_vectors: (batch, choices, text_size): average word vectors; with choice_indices
+                (distinct choices, text_size).
             image_grid: (batch, cells, image_size)
             question_vectors: (batch, text_size): average word vectors.
-            choice_mask: bool (batch, choices): which choices there are; all unless given.
-            labels: int64 (batch,): the places of the targets, for the loss.
-            choice_places: int64 (batch, choices): which row of choice_vectors each choice is.
+            choice_mask: bool (batch, choices): which choices are valid; all by default.
+            labels: int64 (batch,): indices of the targets, for the loss.
+            choice_indices: int64 (batch, choices): the row of choice_vectors that each choice is.
 
         Returns:
             As `MlpForMultipleChoiceVqa`, and ``attentions``: one, (batch, cells).
@@ -89,20 +142,27 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
         check_grid(image_grid, self.config.image_size)
         attended, attention = self.attention(image_grid, functional.normalize(question_vectors, dim=-1))
         output: MultipleChoiceModelOutput = self.mlp(
-            choice_vectors, attended, question_vectors, choice_mask, labels, choice_places
+            choice_vectors, attended, question_vectors, choice_mask, labels, choice_indices
         )
         output.attentions = (attention,)
         return output
 
 
 def check_grid(image_grid: Tensor, size: int) -> None:
-    """Refuses what is no image grid (batch, cells, size), such as pooled features.
-
-    Raises:
-        InputError: the shape is another.
-    """
+    """Raise InputError unless an image grid is (batch, cells, size), unlike pooled features."""
     if image_grid.ndim != 3 or image_grid.shape[1] < 1 or image_grid.shape[2] != size:
         raise InputError(
             f"image_grid has the shape {tuple(image_grid.shape)}, expected (batch, cells, {size}); "
             "vqa-mc features --grid extracts image grids"
         )
+
+
+ATTENTION = Model(
+    name="attention",
+    title="Attention*",
+    description="the question chooses where in the image to look; then as MLP-IQA",
+    source="Chao et al. 2018, section 6.1 and supplement, A.2",
+    config_class=SpatialAttentionVqaConfig,
+    model_class=SpatialAttentionForMultipleChoiceVqa,
+    inputs=frozenset(("image_grid", "question_vectors")),
+)

@@ -1,13 +1,10 @@
-"""The steps' batches: which questions, which of their decoys, and the tensors that the model takes of them.
+"""What the model computes at each step: which questions and decoys, and their tensors.
 
-A step's batch depends on the seed and the step's number alone, so a run goes on where another was killed, and the
-number of processes does not change what is drawn.
+A step's batch depends on the seed and the step's number alone: a run resumes where another was killed, and the number
+of processes does not change what is drawn.
 """
 
-import queue
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -15,22 +12,76 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hf_vqa_mc.training.inputs import Inputs
+from hf_vqa_mc.extraction.image_features import ImageFeatures
+from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.training.questions import NONE, Questions
 
-Make = Callable[[int], "list[Part]"]
 
-AHEAD = 4
-"""Batches that are made while the model computes."""
+class Inputs:
+    """Questions to the tensors that a model takes: texts as average word vectors, images as their features.
+
+    Args:
+        texts: all texts, as the questions number them.
+        used: int64: the numbers of those that occur in the questions.
+        text: encodes them.
+        needed: the model's inputs besides choices, see `models.model.needed`.
+        images: features of the questions' images, if the model sees them.
+    """
+
+    def __init__(
+        self,
+        texts: list[str],
+        used: NDArray[np.int64],
+        text: TextFeatures,
+        needed: Collection[str],
+        images: ImageFeatures | None,
+    ) -> None:
+        self.needed = frozenset(needed)
+        self.images = images
+        self.vectors = np.zeros((len(texts), text.dim), np.float32)
+        """(texts, dim); 0 for those that do not occur"""
+        self.vectors[used] = text.encode([texts[number] for number in used])
+        self._texts, self._text = texts, text
+
+    def tensors(self, questions: Questions, rows: NDArray[np.int64], choices: NDArray[np.int64]) -> dict[str, Tensor]:
+        """The inputs of some questions.
+
+        Args:
+            questions: all.
+            rows: (batch,): which.
+            choices: (batch, choices): texts of their choices, NONE where there are fewer.
+        """
+        valid = choices != NONE
+        distinct, indices = np.unique(np.where(valid, choices, choices[:, :1]), return_inverse=True)
+        found = {
+            "choice_vectors": torch.from_numpy(self.vectors[distinct]),
+            "choice_indices": torch.from_numpy(indices.reshape(choices.shape)),
+        }
+        if not valid.all():
+            found["choice_mask"] = torch.from_numpy(valid)
+        asked = questions.asked[rows]
+        if "question_vectors" in self.needed:
+            found["question_vectors"] = torch.from_numpy(self.vectors[asked])
+        if "question_tokens" in self.needed:
+            tokens, mask = self._text.encode_words([self._texts[text] for text in asked])
+            found |= {"question_tokens": torch.from_numpy(tokens), "question_mask": torch.from_numpy(mask)}
+        for name in self.needed & {"image_features", "image_grid"}:
+            found[name] = torch.from_numpy(self.image_features([questions.image_ids[row] for row in rows]))
+        return found
+
+    def image_features(self, image_ids: list[str]) -> NDArray[np.float32]:
+        """Features of images, in this order."""
+        assert self.images is not None  # noqa: S101  the run was checked for it
+        return self.images.take(image_ids)
 
 
 class Drawn(NamedTuple):
-    """The questions of a step, and what they are offered."""
+    """The questions of a step and their choices."""
 
     rows: NDArray[np.int64]
     """(questions,): of the training questions"""
-    places: NDArray[np.int64]
-    """(questions, 1 + decoys): places of the target, which comes first, and of decoys; NONE where there are fewer"""
+    choices: NDArray[np.int64]
+    """(questions, 1 + decoys): indices of the target, which comes first, and of decoys; NONE where there are fewer"""
 
 
 class Draws:
@@ -40,7 +91,7 @@ class Draws:
 
     Args:
         questions: those to train on.
-        batch_size: questions a step.
+        batch_size: questions per step.
         decoys: drawn for each question: first one of the kinds that its decoys are of, each as likely as the others,
             then decoys of that kind (Chao et al. 2018, supplement A.4); all of them where there are fewer.
         seed: of the draws.
@@ -54,31 +105,28 @@ class Draws:
     def step(self, number: int) -> Drawn:
         """The batch of a step; steps count from 0."""
         rows = self._rows(number)
-        chance = np.random.Generator(np.random.Philox(key=[self._seed % 2**64, 2 * number + 1]))
+        rng = self._rng(2 * number + 1)
         kinds = self._kinds[rows]
-        everyone = np.arange(len(rows))
-        kinds[everyone, self._labels[rows]] = NONE  # the target is no decoy
-        keys = chance.random((len(rows), kinds.max() + 1)) if kinds.max() >= 0 else np.ones((len(rows), 1))
+        kinds[np.arange(len(rows)), self._labels[rows]] = NONE  # the target is no decoy
+        keys = rng.random((len(rows), kinds.max() + 1)) if kinds.max() >= 0 else np.ones((len(rows), 1))
         for kind in range(keys.shape[1]):
             keys[~(kinds == kind).any(1), kind] = 2.0
         of_kind = kinds == keys.argmin(1)[:, None]
-        order = np.where(of_kind, chance.random(kinds.shape), 2.0).argsort(1)[:, : self._decoys]
+        order = np.where(of_kind, rng.random(kinds.shape), 2.0).argsort(1)[:, : self._decoys]
         decoys = np.where(np.take_along_axis(of_kind, order, 1), order, NONE)
         return Drawn(rows, np.concatenate([self._labels[rows][:, None], decoys], 1))
 
     def _rows(self, number: int) -> NDArray[np.int64]:
-        count = len(self._labels)
         positions = np.arange(number * self._batch_size, (number + 1) * self._batch_size)
-        epochs = positions // count
-        needed = {int(epoch): self._order(int(epoch)) for epoch in np.unique(epochs)}
-        self._orders = needed
-        return np.array([needed[int(epoch)][place] for epoch, place in zip(epochs, positions % count, strict=True)])
+        epochs, rows = np.divmod(positions, len(self._labels))
+        self._orders = {epoch: self._order(epoch) for epoch in np.unique(epochs).tolist()}
+        return np.concatenate([order[rows[epochs == epoch]] for epoch, order in self._orders.items()])
 
     def _order(self, epoch: int) -> NDArray[np.int64]:
-        if epoch in self._orders:
-            return self._orders[epoch]
-        chance = np.random.Generator(np.random.Philox(key=[self._seed % 2**64, 2 * epoch]))
-        return chance.permutation(len(self._labels))
+        return self._orders[epoch] if epoch in self._orders else self._rng(2 * epoch).permutation(len(self._labels))
+
+    def _rng(self, purpose: int) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox(key=[self._seed % 2**64, purpose]))
 
 
 class Part(NamedTuple):
@@ -102,60 +150,11 @@ def parts(drawn: Drawn, questions: Questions, inputs: Inputs, process: int, proc
         count: parts of each.
     """
     shares = np.array_split(np.arange(len(drawn.rows)), processes * count)[process * count : (process + 1) * count]
-    candidates = (drawn.places != NONE).sum()
+    candidates = (drawn.choices != NONE).sum()
     found = []
     for share in shares:
-        rows, places = drawn.rows[share], drawn.places[share]
-        texts = np.where(places == NONE, NONE, np.take_along_axis(questions.choices[rows], places, 1))
+        rows, choices = drawn.rows[share], drawn.choices[share]
+        texts = np.where(choices == NONE, NONE, np.take_along_axis(questions.choices[rows], choices, 1))
         tensors = inputs.tensors(questions, rows, texts) | {"labels": torch.zeros(len(rows), dtype=torch.int64)}
-        found.append(Part(tensors, float((places != NONE).sum() / candidates)))
+        found.append(Part(tensors, float((choices != NONE).sum() / candidates)))
     return found
-
-
-class Ahead:
-    """Steps' parts in order, made in a thread of their own while the model computes.
-
-    Args:
-        make: of a step's number.
-        first: step.
-        last: the one after the last.
-    """
-
-    def __init__(self, make: Make, first: int, last: int) -> None:
-        self.waited = 0.0
-        """seconds for which the model had nothing to compute"""
-        self._queue: queue.Queue[list[Part] | BaseException | None] = queue.Queue(AHEAD)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(make, first, last), daemon=True)
-        self._thread.start()
-
-    def __iter__(self) -> Iterator[list[Part]]:
-        """Each step's parts; errors of making them come up here."""
-        while True:
-            start = time.perf_counter()
-            made = self._queue.get()
-            self.waited += time.perf_counter() - start
-            if made is None:
-                return
-            if isinstance(made, BaseException):
-                raise made
-            yield made
-
-    def close(self) -> None:
-        """Make no more."""
-        self._stop.set()
-        while self._thread.is_alive():
-            try:
-                self._queue.get_nowait()
-            except queue.Empty:
-                self._thread.join(0.01)
-
-    def _run(self, make: Make, first: int, last: int) -> None:
-        try:
-            for number in range(first, last):
-                if self._stop.is_set():
-                    return
-                self._queue.put(make(number))
-            self._queue.put(None)
-        except BaseException as error:
-            self._queue.put(error)

@@ -1,7 +1,8 @@
-"""What a model picks: all processes score blocks of questions in turn, the same blocks however many they are."""
+"""What a model answers: all processes score blocks of questions in turn, the same blocks however many they are."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,21 @@ import torch
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 
+from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.candidate_head import in_threads
 from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores
+from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
+from hf_vqa_mc.models.model import needed
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
-from hf_vqa_mc.training.inputs import Inputs
-from hf_vqa_mc.training.questions import NONE, Questions
+from hf_vqa_mc.training.batches import Inputs
+from hf_vqa_mc.training.material import check_same_features, open_images, with_images, with_word_vectors
+from hf_vqa_mc.training.processes import accelerator_of
+from hf_vqa_mc.training.questions import NONE, Questions, read_splits
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -26,43 +34,114 @@ if TYPE_CHECKING:
 AT_ONCE = 128
 """Questions that a model scores in one call."""
 
-Progress = Callable[[str, int, int], None]
-
 
 @dataclass(frozen=True, eq=False)
 class Picked:
-    """What a model makes of a split's questions."""
+    """A model's scores of a split's choices."""
 
     questions: Questions
     logits: NDArray[np.float32]
     """(questions, most choices), the smallest number where there are fewer"""
 
     @property
-    def places(self) -> NDArray[np.int64]:
-        """(questions,): the place of each one's picked choice; the first of equal ones."""
-        places: NDArray[np.int64] = self.logits.argmax(1)
-        return places
+    def labels(self) -> NDArray[np.int64]:
+        """(questions,): index of the choice with the highest score; the first of equal ones."""
+        labels: NDArray[np.int64] = self.logits.argmax(1)
+        return labels
 
     @property
     def accuracy(self) -> float:
-        """Part of the questions whose target is picked."""
-        return float((self.places == self.questions.labels).mean())
+        """Fraction of the questions whose target has the highest score."""
+        return float((self.labels == self.questions.labels).mean())
 
     def results(self) -> dict[str, Any]:
         """The figures of `scoring.mc_accuracy`, standard errors clustered by image, and the number of questions."""
-        asked = self.questions
-        names = list(CHOICE_KINDS)
-        told = [[names[kind] for kind in kinds if kind != NONE] for kinds in asked.kinds.tolist()]
+        given, names = self.questions, list(CHOICE_KINDS)
+        kinds = [[names[kind] for kind in row if kind != NONE] for row in given.kinds.tolist()]
         scored: Mapping[str, Any] = mc_accuracy(
-            self.places.tolist(),
-            asked.labels.tolist(),
-            choice_kinds=told,
-            question_types=asked.types,
-            image_ids=asked.image_ids,
-            question_ids=asked.question_ids,
+            self.labels.tolist(),
+            given.labels.tolist(),
+            choice_kinds=kinds,
+            question_types=given.types,
+            image_ids=given.image_ids,
+            question_ids=given.question_ids,
         )
         kept = ("accuracy", "stderr", "chance", "chosen_kinds", "offered_kinds", "per_question_type")
-        return {name: scored[name] for name in kept} | {"questions": len(asked)}
+        return {name: scored[name] for name in kept} | {"questions": len(given)}
+
+    def write(self, path: Path) -> None:
+        """Write the predicted indices as ``vqa-mc score`` reads them.
+
+        Raises:
+            OSError: the disk is full or read-only.
+        """
+        pairs = zip(self.questions.question_ids, self.labels.tolist(), strict=True)
+        write_json(path, [{"question_id": name, "label": label} for name, label in pairs])
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A model's answers to a split."""
+
+    split: str
+    found: Picked
+    skipped: int
+    """questions left out, since their images have no features"""
+    texts: list[str]
+    """as the questions number them"""
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """As in training.json."""
+        return self.found.results()
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A record per question: its id, the answer's text and index, the target's index, all probabilities."""
+        given = self.found.questions
+        for row, label in enumerate(self.found.labels.tolist()):
+            logits = self.found.logits[row, given.choices[row] != NONE]
+            yield {
+                "question_id": given.question_ids[row],
+                "answer": self.texts[given.choices[row, label]],
+                "label": label,
+                "target": int(given.labels[row]),
+                "probabilities": torch.from_numpy(logits).sigmoid().tolist(),
+            }
+
+
+def predict(
+    checkpoint: str | Path,
+    dataset: str,
+    config: str,
+    *,
+    split: str | None = None,
+    features: Path | None = None,
+    word_vectors: str | None = None,
+    skip_missing: bool = False,
+    progress: Progress = silent,
+) -> Predicted:
+    """Answer the questions of a split with a trained model; arguments as of ``hf_vqa_mc.predict``.
+
+    In several processes each scores its share; all return the same.
+
+    Raises:
+        InputError: something given cannot be used, or does not fit the model.
+        ConnectionError: the Hub cannot be reached.
+    """
+    model, processor = load_checkpoint(checkpoint)
+    images = open_images(features, model.config, str(checkpoint))
+    if images is not None:
+        check_same_features(images, processor, str(checkpoint))
+    text = with_word_vectors(processor.text, word_vectors)
+    progress("reading questions", 0, 1)
+    data = read_splits(dataset, config)
+    progress("reading questions", 1, 1)
+    chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
+    questions, skipped = with_images(data.splits[chosen], images, skip_missing)
+    inputs = Inputs(data.texts, questions.texts(), text, needed(model.config), images)
+    processes = accelerator_of()
+    found = picked(model.to(processes.device), questions, inputs, processes, progress)
+    return Predicted(chosen, found, skipped, data.texts)
 
 
 @torch.no_grad()
@@ -71,25 +150,24 @@ def picked(
     questions: Questions,
     inputs: Inputs,
     accelerator: "Accelerator",
-    progress: Progress = lambda step, done, total: None,
+    progress: Progress = silent,
 ) -> Picked:
-    """Let a model pick among each question's choices, without dropout and with running statistics.
+    """Score each question's choices, without dropout and with running statistics.
 
-    Each block of questions is scored by one process, by itself, so that the result is the same however many processes
-    there are.
+    Each block of questions is scored by one process, by itself: the result does not depend on their number.
 
     Args:
         model: on the accelerator's device, the same in all processes; left in evaluation mode.
         questions: of a split.
         inputs: of the model.
         accelerator: of the processes.
-        progress: told (step, done, total).
+        progress: called with (step, done, total).
 
     Returns:
         The same in all processes.
 
     Raises:
-        InputError: a score is no number.
+        InputError: a score is not finite.
     """
     model.train(False)
     blocks = [slice(first, min(first + ROWS, len(questions))) for first in range(0, len(questions), ROWS)]
@@ -101,7 +179,7 @@ def picked(
     logits = np.concatenate([scores for _, scores in sorted(gathered, key=lambda block: block[0])])
     if not np.isfinite(logits).all():
         raise InputError(
-            f"{questions.place}: the model's scores are not all numbers; its weights, or features of images, are not"
+            f"{questions.place}: the model's scores are not all finite; its weights, or features of images, are not"
         )
     return Picked(questions, logits)
 
@@ -116,46 +194,38 @@ def _scores(
     reading = Lock()
 
     def score(low: int, high: int) -> None:
-        with torch.no_grad():  # which each thread has of its own
+        if device.type == "cpu":  # how many threads share a product would change its last digits
+            torch.set_num_threads(1)  # of this thread; in part also of the process, which gets its own again
+        with torch.no_grad():  # per thread
             for number in range(low, high):
                 with reading:
                     tensors = inputs.tensors(questions, batches[number], questions.choices[batches[number]])
                 logits = model(**{name: tensor.to(device) for name, tensor in tensors.items()}).logits
                 found[number] = logits.float().cpu().numpy()
 
-    if device.type == "cpu":
-        _each_in_one_thread(score, len(batches))
-    else:
+    if device.type != "cpu":
         score(0, len(batches))
-    return np.concatenate(found)
-
-
-def _each_in_one_thread(score: Callable[[int, int], None], batches: int) -> None:
-    """Score batches side by side; how many threads share a product would change its last digits."""
-
-    def alone(low: int, high: int) -> None:
-        torch.set_num_threads(1)  # of this thread; in part also of the process, which gets its own again
-        score(low, high)
-
+        return np.concatenate(found)
     threads = torch.get_num_threads()
     try:
-        in_threads(alone, batches, [])
+        in_threads(score, len(batches), [])
     finally:
         torch.set_num_threads(threads)
+    return np.concatenate(found)
 
 
 def _from_tables(
     model: MlpForMultipleChoiceVqa, questions: Questions, block: slice, inputs: Inputs
 ) -> NDArray[np.float32]:
-    """The same, each different image, question and answer of the block through the first layer once."""
-    offered = questions.choices[block] != NONE
+    """The same, each distinct image, question and answer of the block through the first layer once."""
+    valid = questions.choices[block] != NONE
     seen = {}
     if "question_vectors" in inputs.needed:
         seen["questions"] = Table(inputs.vectors, questions.asked[block])
     if "image_features" in inputs.needed:
-        different, places = np.unique(questions.image_ids[block], return_inverse=True)
-        seen["images"] = Table(inputs.image_features(different.tolist()), places)
-    logits = np.full(offered.shape, np.finfo(np.float32).min)
-    answers = Table(inputs.vectors, questions.choices[block][offered])
-    logits[offered] = candidate_scores(model, answers, np.nonzero(offered)[0], **seen)
+        distinct, indices = np.unique(questions.image_ids[block], return_inverse=True)
+        seen["images"] = Table(inputs.image_features(distinct.tolist()), indices)
+    logits = np.full(valid.shape, np.finfo(np.float32).min)
+    answers = Table(inputs.vectors, questions.choices[block][valid])
+    logits[valid] = candidate_scores(model, answers, np.nonzero(valid)[0], **seen)
     return logits

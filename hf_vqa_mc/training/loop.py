@@ -1,10 +1,10 @@
-"""Training a model: from settings to a folder with the best checkpoint, gone on with where it was stopped."""
+"""Training a model: from settings to a folder with the best checkpoint, resumed where it was interrupted."""
 
 import contextlib
 import json
+import logging
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,13 @@ from accelerate.utils import broadcast
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.prefetch import ahead
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint, without_bars
-from hf_vqa_mc.training.batches import Ahead, Draws, Part, parts
+from hf_vqa_mc.training.batches import Draws, Part, parts
 from hf_vqa_mc.training.evaluation import Picked, picked
 from hf_vqa_mc.training.material import gather
-from hf_vqa_mc.training.optimizers import optimizer_of, optimizer_tensors, rate_at, restore_optimizer
-from hf_vqa_mc.training.processes import accelerator
-from hf_vqa_mc.training.record import record_of
+from hf_vqa_mc.training.processes import accelerator_of, optimizer_of, optimizer_tensors, restore_optimizer
 from hf_vqa_mc.training.run_folder import (
     BEST,
     LAST,
@@ -31,39 +31,41 @@ from hf_vqa_mc.training.run_folder import (
     State,
     check_run_folder,
     damaged,
+    record_of,
 )
-from hf_vqa_mc.training.settings import TrainingSettings, option
+from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
     from torch import Tensor
     from transformers import PreTrainedModel
 
-LOOKED_AT = 50
-"""Steps between two looks at the loss."""
-_ELSEWHERE = {"output", "track", "features", "word_vectors", "dataset"}
-"""Settings of which a run may go on with others: places."""
+LOSS_CHECKED = 50
+"""Steps between two checks of the loss."""
+AHEAD = 4
+"""Batches that are made while the model computes."""
+_MAY_CHANGE = {"output", "track", "features", "word_vectors", "dataset"}
+"""Settings that may differ when a run is resumed: paths, whose contents are compared."""
 
-Progress = Callable[[str, int, int], None]
-Tell = Callable[[dict[str, Any]], None]
+logger = logging.getLogger(__name__)
 
 
 class TrainingDiverged(InputError):
-    """The loss is no number any more."""
+    """The loss is not finite any more."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What a run made."""
+    """A finished run."""
 
     output: Path
     """of the run"""
     record: dict[str, Any]
-    """what the best checkpoint's training.json says"""
+    """the best checkpoint's training.json"""
     validated_on: str
-    """of its results, those that chose the checkpoint"""
+    """which of its results chose the checkpoint"""
     reported_on: str | None
-    """of its results, those of the split that chose nothing; None where the dataset has none"""
+    """which of its results is of the split that chose nothing; None where the dataset has none"""
 
     @property
     def folder(self) -> Path:
@@ -76,33 +78,32 @@ class Trained:
         return self.output / PREDICTIONS if self.reported_on else None
 
 
-def train(
-    settings: TrainingSettings,
-    progress: Progress = lambda step, done, total: None,
-    tell: Tell = lambda point: None,
-) -> Trained:
+def train(settings: TrainingSettings, progress: Progress = silent) -> Trained:
     """Train a model, validate it on schedule, and test the best checkpoint once.
 
-    A run that was stopped at any moment goes on from its last validation when it is started again; on a CPU it ends
-    with the same numbers as one that was not. With several processes (``torchrun``, ``accelerate launch``) each
-    computes its share of every batch; batch normalisation then sees shares.
+    A run that was interrupted at any moment resumes from its last validation; on a CPU it ends with the same numbers
+    as one that was not. With several processes (``torchrun``, ``accelerate launch``) each computes its share of every
+    batch; batch normalisation then sees shares. Each validation is logged by the main process.
 
     Args:
         settings: of the run.
-        progress: told (step, done, total).
-        tell: told each point of the curve; in the main process only.
+        progress: called with (step, done, total).
 
     Raises:
-        InputError: something given cannot be used, or the loss is no number any more.
-        OSError: the disk is full or closed to us; what was saved before still is.
+        InputError: something given cannot be used, or the loss is not finite any more.
+        OSError: the disk is full or read-only; what was saved before still is.
     """
     check_run_folder(settings.output)
-    of_run = _checked_accelerator(settings)
-    first = of_run.is_main_process
-    folder = RunFolder(settings.output) if first else None
+    accelerator = accelerator_of(settings.mixed_precision, settings.track, settings.output / "trackers")
+    wanted = accelerator.num_processes * settings.accumulate
+    if settings.batch_size < wanted:
+        raise InputError(
+            f"--batch-size {settings.batch_size}: fewer questions than the {wanted} parts of "
+            f"{accelerator.num_processes} processes with --accumulate {settings.accumulate}"
+        )
+    folder = RunFolder(settings.output) if accelerator.is_main_process else None
     try:
-        run = _Run(settings, of_run, folder, progress if first else lambda step, done, total: None, tell)
-        return run.to_its_end()
+        return _Run(settings, accelerator, folder, progress if folder else silent).run()
     finally:
         if folder is not None:
             folder.close()
@@ -112,25 +113,20 @@ class _Run:
     """A run and how far it is; the same in every process, but only the main one has the folder."""
 
     def __init__(
-        self,
-        settings: TrainingSettings,
-        accelerator: "Accelerator",
-        folder: RunFolder | None,
-        progress: Progress,
-        tell: Tell,
+        self, settings: TrainingSettings, accelerator: "Accelerator", folder: RunFolder | None, progress: Progress
     ) -> None:
-        self.settings, self.accelerator, self.folder = settings, accelerator, folder
-        self.progress, self.tell = progress, tell
+        self.settings, self.accelerator, self.folder, self.progress = settings, accelerator, folder, progress
         self.material = gather(settings, progress)
-        self.state = State(self._identity())
+        kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
+        self.data = {**self.material.as_json(), "processes": accelerator.num_processes}
+        self.state = State({**kept, **self.data})
         self._draws = Draws(self.material.train, settings.batch_size, settings.decoys, settings.seed)
-        count, size = len(self.material.train), settings.batch_size
-        self.steps = max(1, round(settings.epochs * count / size))
-        self.steps_an_epoch = count / size
+        self.steps_per_epoch = len(self.material.train) / settings.batch_size
+        self.steps = max(1, round(settings.epochs * self.steps_per_epoch))
         self.model, self.optimizer = self.material.model, optimizer_of(settings, self.material.model)
         self._resume()
 
-    def to_its_end(self) -> Trained:
+    def run(self) -> Trained:
         """Train what is left, then test."""
         if not self.state.finished:
             self._train()
@@ -138,25 +134,18 @@ class _Run:
         self.accelerator.end_training()
         return Trained(self.settings.output, record, self.material.validated_on, self.material.reported_on)
 
-    def _identity(self) -> dict[str, Any]:
-        """What must be the same for a run to go on."""
-        kept = {name: value for name, value in self.settings.as_json().items() if name not in _ELSEWHERE}
-        return {**kept, **self.material.what(), "processes": self.accelerator.num_processes}
-
     def _resume(self) -> None:
-        """Take up what an earlier sitting left."""
         self.accelerator.wait_for_everyone()
         found = RunFolder.read(self.settings.output)
         if found is not None:
             state, tensors = found
-            told = json.loads(json.dumps(self.state.settings))
-            differing = [name for name in told if told[name] != state.settings.get(name)]
-            if differing:
-                name = differing[0]
-                raise InputError(
-                    f"--output {self.settings.output} holds a run whose {name} is {state.settings.get(name)}, "
-                    f"not {told[name]}; name another folder (and --init-from to go on from that run), or remove it"
-                )
+            own = json.loads(json.dumps(self.state.settings))
+            for name in own:
+                if own[name] != state.settings.get(name):
+                    raise InputError(
+                        f"--output {self.settings.output} holds a run whose {name} is {state.settings.get(name)}, "
+                        f"not {own[name]}; name another folder (and --init-from to start from that run), or remove it"
+                    )
             self.state = state
             weights = {name.removeprefix("model."): one for name, one in tensors.items() if name.startswith("model.")}
             try:
@@ -171,53 +160,48 @@ class _Run:
             self.accelerator.scaler.load_state_dict(self.state.scaler)
 
     def _train(self) -> None:
-        first, since = self.state.step, time.perf_counter()
-        self._track_from_here()
-        ahead = Ahead(self._parts, first, self.steps)
-        losses, looked, waited = self._nothing(), 0, 0.0
-        started = time.perf_counter()
-        try:
-            for number, made in enumerate(ahead, start=first):
+        if self.settings.track:
+            plain = {k: v for k, v in self.settings.as_json().items() if isinstance(v, int | float | str)}
+            self.accelerator.init_trackers("vqa_mc", config=plain)
+        started = since = time.perf_counter()
+        losses, summed, waited = self._zero(), 0, 0.0
+        with contextlib.closing(ahead(self._parts, range(self.state.step, self.steps), AHEAD)) as batches:
+            for number in range(self.state.step, self.steps):
+                before = time.perf_counter()
+                made = next(batches)
+                waited += time.perf_counter() - before
                 losses += self._step(number, made)
-                looked += 1
-                done = number + 1
+                summed, done = summed + 1, number + 1
                 self.progress("training", done, self.steps)
-                if done % LOOKED_AT == 0 or self._is_validated_after(done):
-                    loss = self._checked(losses / looked, done)
-                if self._is_validated_after(done):
+                validated = self._is_validated_after(done)
+                if validated or done % LOSS_CHECKED == 0:
+                    loss = self._checked(losses / summed, done)
+                if validated:
                     took = time.perf_counter() - started
                     self.state.seconds += time.perf_counter() - since
                     since = time.perf_counter()
-                    pace = {"seconds_a_step": took / looked, "waited": (ahead.waited - waited) / took}
+                    pace = f"{1000 * took / summed:.0f} ms per step, {waited / took:.0%} of it waiting for input"
                     self._validate(done, loss, pace)
-                    losses, looked, waited, started = self._nothing(), 0, ahead.waited, time.perf_counter()
+                    losses, summed, waited, started = self._zero(), 0, 0.0, time.perf_counter()
                     if self.state.finished:
                         return
-        finally:
-            ahead.close()
 
     def _parts(self, number: int) -> list[Part]:
-        made = self.accelerator
-        return parts(
-            self._draws.step(number),
-            self.material.train,
-            self.material.inputs,
-            made.process_index,
-            made.num_processes,
-            self.settings.accumulate,
-        )
+        made, material = self.accelerator, self.material
+        drawn, count = self._draws.step(number), self.settings.accumulate
+        return parts(drawn, material.train, material.inputs, made.process_index, made.num_processes, count)
 
     def _step(self, number: int, made: list[Part]) -> "Tensor":
         """One step; this process's part of its loss."""
         accelerator = self.accelerator
-        # The coins of dropout depend on step and process alone, so that nothing of them has to be kept.
+        # Dropout depends on step and process alone, so that no generator's state has to be kept.
         torch.manual_seed(int(purpose_hash(self.settings.seed, f"step {number} {accelerator.process_index}")) >> 1)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate_at(self.settings, number, self.steps)
+            group["lr"] = self.settings.rate_at(number, self.steps)
         self.model.train()
-        total = self._nothing()
-        for place, part in enumerate(made):
-            last = place == len(made) - 1
+        total = self._zero()
+        for index, part in enumerate(made):
+            last = index == len(made) - 1
             with contextlib.nullcontext() if last else accelerator.no_sync(self.model):
                 tensors = {name: tensor.to(accelerator.device) for name, tensor in part.tensors.items()}
                 loss = self.model(**tensors).loss * (part.weight * accelerator.num_processes)
@@ -227,35 +211,35 @@ class _Run:
         self.optimizer.zero_grad()
         return total
 
-    def _nothing(self) -> "Tensor":
+    def _zero(self) -> "Tensor":
         return torch.zeros((), device=self.accelerator.device)
 
     def _checked(self, mean: "Tensor", done: int) -> float:
-        """The mean loss over all processes, if it is a number."""
+        """The mean loss over all processes, if it is finite."""
         loss = float(self.accelerator.reduce(mean, "mean"))
         if not math.isfinite(loss):
             saved = f"; {self.settings.output / BEST} holds the best checkpoint before" if self.state.curve else ""
             raise TrainingDiverged(
-                f"the loss is {loss} by step {done}, at a rate of {rate_at(self.settings, done - 1, self.steps):g}; "
-                f"train with a lower {option('learning_rate')} into another --output{saved}"
+                f"the loss is {loss} by step {done}, at a rate of {self.settings.rate_at(done - 1, self.steps):g}; "
+                f"train with a lower --learning-rate into another --output{saved}"
             )
         return loss
 
     def _is_validated_after(self, done: int) -> bool:
-        every = self.settings.evaluate_every * self.steps_an_epoch
+        every = self.settings.evaluate_every * self.steps_per_epoch
         return done == self.steps or int(done / every) > int((done - 1) / every)
 
-    def _validate(self, done: int, loss: float, pace: dict[str, float]) -> None:
-        """Validate, keep what is best, and how far the run is."""
+    def _validate(self, done: int, loss: float, pace: str) -> None:
+        """Validate, keep the best checkpoint, and the state to resume from."""
         for buffer in self._plain_model().buffers():
             buffer.copy_(broadcast(buffer))  # each process counted its own share
         found = picked(self._plain_model(), self.material.validation, self.material.inputs, self.accelerator)
         state = self.state
         point = {
             "step": done,
-            "epoch": round(done / self.steps_an_epoch, 2),
+            "epoch": round(done / self.steps_per_epoch, 2),
             "loss": loss,
-            "learning_rate": float(f"{rate_at(self.settings, done - 1, self.steps):.6g}"),
+            "learning_rate": float(f"{self.settings.rate_at(done - 1, self.steps):.6g}"),
             "accuracy": found.accuracy,
         }
         better = found.accuracy > state.best
@@ -270,21 +254,24 @@ class _Run:
         self.accelerator.log({name: value for name, value in point.items() if name != "step"}, step=done)
         if self.folder is not None:
             if better:
-                self.folder.write_best(lambda place: self._save(place, found))
+                self.folder.write_best(lambda folder: self._save(folder, found))
             self.folder.write(state, self._tensors())
-            self.tell({**point, **pace, "steps": self.steps, "best": better})
+            logger.info(
+                f"epoch {point['epoch']:g}, step {done:,} of {self.steps:,}: loss {loss:.4f}, validation "
+                f"{found.accuracy:.1%}{', the best so far' if better else ''}; rate {point['learning_rate']:g}, {pace}"
+            )
         self.accelerator.wait_for_everyone()
 
     def _plain_model(self) -> "PreTrainedModel":
         model: PreTrainedModel = self.accelerator.unwrap_model(self.model)
         return model
 
-    def _save(self, place: Path, found: Picked) -> None:
+    def _save(self, folder: Path, found: Picked) -> None:
         """Write a whole checkpoint into an empty folder."""
         with without_bars():
-            self._plain_model().save_pretrained(place)
-        self.material.processor.save_pretrained(place)
-        write_json(place / RECORD, self._record({self.material.validated_on: found.results()}), indent=1)
+            self._plain_model().save_pretrained(folder)
+        self.material.processor.save_pretrained(folder)
+        write_json(folder / RECORD, self._record({self.material.validated_on: found.results()}), indent=1)
 
     def _tensors(self) -> dict[str, "Tensor"]:
         weights = {f"model.{name}": tensor for name, tensor in self._plain_model().state_dict().items()}
@@ -292,14 +279,14 @@ class _Run:
         return {name: tensor.detach().cpu().contiguous() for name, tensor in both.items()}
 
     def _tested(self) -> dict[str, Any]:
-        """Ask the best checkpoint the reported split's questions, once; what training.json then says."""
-        place, material = self.settings.output / BEST, self.material
-        model, _ = load_checkpoint(place)
+        """Score the reported split with the best checkpoint, once; the final training.json."""
+        folder, material = self.settings.output / BEST, self.material
+        model, _ = load_checkpoint(folder)
         try:
-            told = json.loads((place / RECORD).read_text("utf-8"))
-            results = dict(told["results"])
+            before = json.loads((folder / RECORD).read_text("utf-8"))
+            results = dict(before["results"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(place, error) from error
+            raise damaged(folder, error) from error
         is_written = (self.settings.output / PREDICTIONS).exists()
         self.accelerator.wait_for_everyone()
         if material.reported is not None and not (material.reported_on in results and is_written):
@@ -307,42 +294,12 @@ class _Run:
             found = picked(model, material.reported, material.inputs, self.accelerator, self.progress)
             results[material.reported_on] = found.results()
             if self.folder is not None:
-                write_predictions(self.settings.output / PREDICTIONS, found)
+                found.write(self.settings.output / PREDICTIONS)
         record: dict[str, Any] = json.loads(json.dumps(self._record(results)))
-        if self.folder is not None and record != told:
+        if self.folder is not None and record != before:
             self.folder.write_record(record)
         self.accelerator.wait_for_everyone()
         return record
 
     def _record(self, results: dict[str, Any]) -> dict[str, Any]:
-        what = {**self.material.what(), "processes": self.accelerator.num_processes}
-        return record_of(self.settings, self.state, what, results, self.accelerator.device.type)
-
-    def _track_from_here(self) -> None:
-        """Start the trackers that were asked for."""
-        if self.settings.track:
-            told = self.settings.as_json().items()
-            plain = {name: value for name, value in told if isinstance(value, int | float | str)}
-            self.accelerator.init_trackers("vqa_mc", config=plain)
-
-
-def write_predictions(path: Path, found: Picked) -> None:
-    """Write what was picked, as ``vqa-mc score`` takes it: the places of the picked choices.
-
-    Raises:
-        OSError: the disk is full or closed to us.
-    """
-    ids = found.questions.question_ids
-    rows = [{"question_id": name, "label": place} for name, place in zip(ids, found.places.tolist(), strict=True)]
-    write_json(path, rows)
-
-
-def _checked_accelerator(settings: TrainingSettings) -> "Accelerator":
-    made = accelerator(settings.mixed_precision, settings.track, settings.output / "trackers")
-    wanted = made.num_processes * settings.accumulate
-    if settings.batch_size < wanted:
-        raise InputError(
-            f"--batch-size {settings.batch_size}: fewer questions than the {wanted} parts of {made.num_processes} "
-            f"processes with --accumulate {settings.accumulate}"
-        )
-    return made
+        return record_of(self.settings, self.state, self.data, results, self.accelerator.device.type)

@@ -1,7 +1,7 @@
 """What a run starts from: questions, features, model and processor, all checked before any work."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,27 +9,26 @@ import numpy as np
 import torch
 from transformers import AutoModelForMultipleChoice
 
-from hf_vqa_mc import models
 from hf_vqa_mc.dataset.inventory import read_inventory
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.image_features import ImageFeatures
 from hf_vqa_mc.extraction.text_features import TextFeatures
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.inputs import needed
+from hf_vqa_mc.models.model import IMAGE_INPUTS, needed
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
-from hf_vqa_mc.training.inputs import Inputs
+from hf_vqa_mc.training.batches import Inputs
 from hf_vqa_mc.training.questions import Questions, Splits, held_out, read_splits
-from hf_vqa_mc.training.settings import MODELS, TrainingSettings, option
+from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 VALIDATION, HELD_OUT = "validation", "held_out"
-"""What chooses the best checkpoint: a split, or a part of the training images."""
-
-Progress = Callable[[str, int, int], None]
+"""What the best checkpoint is chosen on: a split, or a part of the training images."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +41,19 @@ class Material:
     train: Questions
     validation: Questions
     validated_on: str
-    """the name of the validation questions: validation, or `HELD_OUT`"""
+    """name of the validation questions: validation, or `HELD_OUT`"""
     reported: Questions | None
-    """the split that chooses nothing and is asked once; None where there is no other than train"""
+    """the split that chooses nothing and is scored once; None where there is no other than train"""
     reported_on: str | None
     """its name"""
     questions: str
-    """a checksum of all questions"""
+    """checksum of all questions"""
     images: ImageFeatures | None
     skipped: int
     """questions left out, since their images have no features"""
 
-    def what(self) -> dict[str, Any]:
-        """What the result depends on beside the settings."""
-        text, kind = self.processor.text, self.images.kind.as_json() if self.images else None
+    def as_json(self) -> dict[str, Any]:
+        """What the result depends on besides the settings."""
         rows = {"train": len(self.train), self.validated_on: len(self.validation)}
         if self.reported is not None and self.reported_on is not None:
             rows[self.reported_on] = len(self.reported)
@@ -63,13 +61,8 @@ class Material:
             "rows": rows,
             "questions_sha256": self.questions,
             "skipped": self.skipped,
-            "word_vectors": {
-                "name": text.name,
-                "sha256": text.sha256,
-                "dim": text.dim,
-                "centred": text.mean is not None,
-            },
-            "image_features": kind,
+            "word_vectors": self.processor.text.as_json(),
+            "image_features": self.images.kind.as_json() if self.images else None,
             "images_sha256": self.images.checksum if self.images else None,
         }
 
@@ -78,10 +71,11 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     """Read and make what a run needs.
 
     Raises:
-        InputError: something named in the settings is not there, or does not fit the rest; names it.
+        InputError: something named in the settings is missing, or does not fit the rest; names it.
         ConnectionError: the Hub cannot be reached.
     """
-    config = new_config(settings.model, settings.model_settings)  # says what is wrong before anything is read
+    declared = MODELS.find(settings.model)
+    config = declared.config(settings.model_settings)  # rejects wrong settings before anything is read
     images = open_images(settings.features, config, settings.model)
     progress("reading questions", 0, 1)
     data = read_splits(settings.dataset, settings.config)
@@ -93,12 +87,12 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     if settings.init_from is None:
         text = _text_features(settings, data, train, progress)
         sizes = {"text_size": text.dim} | ({"image_size": images.dim} if images else {})
-        config = new_config(settings.model, settings.model_settings, **sizes)
+        config = declared.config(settings.model_settings, **sizes)
         torch.manual_seed(settings.seed)
         model: PreTrainedModel = AutoModelForMultipleChoice.from_config(config)  # type: ignore[no-untyped-call]
     else:
         model, processor = load_checkpoint(settings.init_from)
-        _check_goes_on(settings, model.config, images, processor)
+        _check_checkpoint(settings, model.config, images, processor)
         text = with_word_vectors(processor.text, settings.word_vectors)
     text = text.knowing([data.texts[number] for number in train.texts()])
     processor = VqaMcProcessor(text, images.kind if images else None, needed(model.config))
@@ -111,40 +105,13 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     )
 
 
-def new_config(model: str, settings: Mapping[str, Any], **sizes: int) -> "PreTrainedConfig":
-    """The configuration of a new model.
-
-    Args:
-        model: name.
-        settings: of the user's.
-        sizes: of what it takes.
-
-    Raises:
-        InputError: it has no such setting, or it cannot be set so.
-    """
-    name, given = MODELS[model]
-    kind = getattr(models, name)
-    own = {"inputs", "image_size", "text_size"}  # follow from the model's name and from the features
-    known = [one.name for one in fields(kind) if one.name in kind.__annotations__ and one.name not in own]
-    for key in settings:
-        if key not in known:
-            raise unknown_name(f"setting of {model}", key, known)
-    try:
-        made: PreTrainedConfig = kind(**{**given, **settings, **sizes})
-    except InputError:
-        raise
-    except Exception as error:  # of huggingface_hub's strict dataclasses, which has several
-        raise InputError(f"--model-settings: {' '.join(str(error).split())}") from error
-    return made
-
-
 def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> ImageFeatures | None:
     """The image features that a model takes; None if it sees no images.
 
     Raises:
         InputError: none are given, they are of another shape, or they are given to a model that sees none.
     """
-    shape = needed(config) & {"image_features", "image_grid"}
+    shape = needed(config).intersection(IMAGE_INPUTS)
     if not shape:
         if folder is not None:
             raise InputError(f"--features {folder}: {model} sees no images; leave it out")
@@ -155,41 +122,37 @@ def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> 
         raise InputError(f"{model} sees images: name their features, --features DIR; {command} makes them")
     images = ImageFeatures.open(folder)
     if grid != (images.grid is not None):
-        have, wanted = ("a grid", "one vector") if images.grid else ("one vector", "a grid")
+        found, expected = ("a grid", "one vector") if images.grid else ("one vector", "a grid")
         raise InputError(
-            f"--features {folder} has {have} an image, {model} takes {wanted}; run vqa-mc features "
+            f"--features {folder} has {found} per image, {model} takes {expected}; run vqa-mc features "
             f"{'with --grid 7' if grid else 'without --grid'}"
         )
     return images
 
 
 def with_images(questions: Questions, images: ImageFeatures | None, skip: bool) -> tuple[Questions, int]:
-    """The questions whose images have features, and how many have not.
+    """The questions whose images have features, and how many have none.
 
     Raises:
-        InputError: some have not, and are not to be skipped; or none has.
+        InputError: some have none, and are not to be skipped; or all have none.
     """
     if images is None:
         return questions, 0
-    there = np.array([image_id in images for image_id in questions.image_ids], np.bool_)
-    lost = np.flatnonzero(~there)
+    valid = np.array([image_id in images for image_id in questions.image_ids], np.bool_)
+    lost = np.flatnonzero(~valid)
     if not len(lost):
         return questions, 0
-    if not skip or len(lost) == len(there):
+    if not skip or len(lost) == len(valid):
         raise InputError(
-            f"{questions.place}: {len(lost):,} of {len(there):,} questions are on images without features in "
+            f"{questions.place}: {len(lost):,} of {len(valid):,} questions are on images without features in "
             f"{images.folder}, the first on image_id {questions.image_ids[lost[0]]!r}; run vqa-mc features for this "
             "dataset, or leave such questions out with --skip-missing"
         )
-    return questions.take(np.flatnonzero(there)), len(lost)
+    return questions.take(np.flatnonzero(valid)), len(lost)
 
 
 def check_same_features(images: ImageFeatures, processor: VqaMcProcessor, checkpoint: str) -> None:
-    """Nothing, if these image features are of the kind that a model was trained with.
-
-    Raises:
-        InputError: they are of another.
-    """
+    """Raise InputError unless image features are of the kind that a model was trained with."""
     if processor.image_kind != images.kind:
         trained_with = processor.image_kind.folder_name if processor.image_kind else "none"
         raise InputError(
@@ -212,12 +175,33 @@ def with_word_vectors(text: TextFeatures, word_vectors: str | None) -> TextFeatu
 
 
 def made_with(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """What a built folder tells of a config's source, and of how it was made; None where nothing does."""
+    """What a built folder records of a config's source, and of how it was made; None where nothing does."""
     inventory = read_inventory(Path(dataset)) if Path(dataset).is_dir() else None
     for entry in (inventory or {"sources": {}})["sources"].values():
         if config in entry["configs"]:
             return entry.get("about"), entry.get("made_with")
     return None, None
+
+
+def named_word_vectors(settings: TrainingSettings, otherwise: str) -> str:
+    """The word vectors of a new model: those given, else ``corpus`` where the decoys were made with that.
+
+    Args:
+        settings: of the run.
+        otherwise: what the message adds about ``corpus``.
+
+    Raises:
+        InputError: none are given, and the decoys were made with a file.
+    """
+    made = (made_with(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}
+    if settings.word_vectors is not None:
+        return settings.word_vectors
+    if made.get("name") != CORPUS:
+        with_these = f" (the decoys were made with {made['name']})" if made else ""
+        raise InputError(
+            f"name the word vectors that the model reads with: --word-vectors FILE{with_these}{otherwise}"
+        )
+    return CORPUS
 
 
 def _divided(data: Splits, settings: TrainingSettings) -> tuple[Questions, Questions, str]:
@@ -249,15 +233,7 @@ def _reported(data: Splits, validated_on: str) -> str | None:
 
 def _text_features(settings: TrainingSettings, data: Splits, train: Questions, progress: Progress) -> TextFeatures:
     """Text features of a new model."""
-    _, made = made_with(settings.dataset, settings.config)
-    of_build = (made or {}).get("word_vectors") or {}
-    name = settings.word_vectors or (CORPUS if of_build.get("name") == CORPUS else None)
-    if name is None:
-        with_these = f" (the decoys were made with {of_build['name']})" if of_build else ""
-        raise InputError(
-            f"name the word vectors that the model reads with: {option('word_vectors')} FILE{with_these}, or "
-            f"{option('word_vectors')} {CORPUS}"
-        )
+    name = named_word_vectors(settings, f", or --word-vectors {CORPUS}")
 
     def sentences() -> Iterator[list[str]]:
         targets = train.choices[np.arange(len(train)), train.labels]
@@ -272,17 +248,16 @@ def _text_features(settings: TrainingSettings, data: Splits, train: Questions, p
     return TextFeatures.of(vectors, texts, centred=settings.centre).with_file(vectors)
 
 
-def _check_goes_on(
+def _check_checkpoint(
     settings: TrainingSettings, config: "PreTrainedConfig", images: ImageFeatures | None, processor: VqaMcProcessor
 ) -> None:
-    """Nothing, if a checkpoint is of the model asked for and saw the same features."""
-    name, given = MODELS[settings.model]
-    asked = given.get("inputs")
-    if type(config).__name__ != name or (asked and set(config.inputs) != set(asked)):
-        raise InputError(f"--init-from {settings.init_from} is no {settings.model}; name its model with --model")
+    """Raise InputError unless a checkpoint is of the model asked for, with the same features."""
+    start = f"--init-from {settings.init_from}"
+    if not MODELS.find(settings.model).fits(config):
+        raise InputError(f"{start} is no {settings.model}; name its model with --model")
     for key in settings.model_settings:
-        raise InputError(f"--model-settings {key}: --init-from {settings.init_from} has its own; leave it out")
+        raise InputError(f"--model-settings {key}: {start} has its own; leave it out")
     if settings.centre:
-        raise InputError(f"--centre: --init-from {settings.init_from} has its own word vectors; leave it out")
+        raise InputError(f"--centre: {start} has its own word vectors; leave it out")
     if images is not None:
         check_same_features(images, processor, str(settings.init_from))

@@ -1,4 +1,4 @@
-"""The processes of a run: one, or those that torchrun or accelerate launch started."""
+"""What a run computes with: its processes, and its optimizer."""
 
 from pathlib import Path
 from typing import Any
@@ -7,30 +7,31 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.tracking import get_available_trackers
+from torch import Tensor
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.training.settings import TrainingSettings
 
 
-def accelerator(
-    mixed_precision: str = "no", track: tuple[str, ...] = (), tracked_in: Path | None = None
-) -> Accelerator:
-    """What knows of the devices and of the other processes.
+def accelerator_of(mixed_precision: str = "no", track: tuple[str, ...] = (), logs: Path | None = None) -> Accelerator:
+    """The devices and processes of this run.
 
     Args:
         mixed_precision: no, bf16 or fp16.
         track: names of trackers.
-        tracked_in: the folder that they may write to.
+        logs: the folder that trackers may write to.
 
     Raises:
         InputError: accelerate has no such precision here, or no such tracker.
     """
-    trackers: dict[str, Any] = {"log_with": list(track), "project_dir": tracked_in} if track else {}
-    there = {str(getattr(name, "value", name)) for name in get_available_trackers()}
+    trackers: dict[str, Any] = {"log_with": list(track), "project_dir": logs} if track else {}
+    available = {str(getattr(name, "value", name)) for name in get_available_trackers()}
     for name in track:
-        if name not in there:
-            raise InputError(f"--track {name}: no such tracker, or its package is not installed; here: {_list(there)}")
+        if name not in available:
+            known = ", ".join(sorted(available)) or "none"
+            raise InputError(f"--track {name}: no such tracker, or its package is not installed; available: {known}")
     if mixed_precision == "fp16" and not torch.accelerator.is_available():
-        raise InputError("--mixed-precision fp16 needs a GPU, and there is none; take bf16 or no")
+        raise InputError("--mixed-precision fp16 needs a GPU, and there is none; use bf16 or no")
     if AcceleratorState._shared_state and AcceleratorState().mixed_precision != mixed_precision:
         AcceleratorState._reset_state()  # of an earlier run in this process
     try:
@@ -40,5 +41,38 @@ def accelerator(
         raise InputError(f"accelerate: {' '.join(str(error).split())}") from error
 
 
-def _list(names: set[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
+def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.optim.Optimizer:
+    """The optimizer of all weights of a model."""
+    weights, rate, decay = list(model.parameters()), settings.rate, settings.weight_decay
+    if settings.optimizer == "sgd":
+        return torch.optim.SGD(weights, rate, settings.momentum, weight_decay=decay, fused=True)
+    if settings.optimizer == "rmsprop":
+        return torch.optim.RMSprop(weights, rate, weight_decay=decay)  # alpha 0.99: Lu et al. 2016's decay
+    return torch.optim.Adam(weights, rate, weight_decay=decay, fused=True)
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The moments of an optimizer by name, without its learning rates and other settings."""
+    return {
+        f"optimizer.{number}.{name}": torch.as_tensor(value)
+        for number, moments in optimizer.state_dict()["state"].items()
+        for name, value in moments.items()
+        if value is not None
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Restore what ``optimizer_tensors`` returned.
+
+    Raises:
+        ValueError: it does not hold the moments of all weights.
+    """
+    moments: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        if key.startswith("optimizer."):
+            _, number, name = key.split(".", 2)
+            moments.setdefault(int(number), {})[name] = value
+    weights = sum(len(group["params"]) for group in optimizer.param_groups)
+    if sorted(moments) != list(range(weights)):
+        raise ValueError(f"moments of {len(moments)} weights, expected {weights}")
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})

@@ -1,26 +1,33 @@
-"""Transfer: one model pretrained on a large dataset, tested on others as it is and fine-tuned on each (Table 6)."""
+"""Transfer: one model pretrained on a large dataset, tested on others as it is and fine-tuned on each (Table 6).
 
+::
+
+    OUTPUT/plan.json         what the results depend on
+    OUTPUT/results/          one file per step
+    OUTPUT/pretrained/       a training run, and so are fine_tuned/CONFIG/ and from_scratch/CONFIG/
+    OUTPUT/transfer.json     all results
+"""
+
+import contextlib
+import json
+import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from filelock import FileLock, Timeout
+
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.backbones import file_name
+from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, write_json
+from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.image_overlap import ImageData, Overlap, overlap, read_image_data, unlisted, why_unknown
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.prediction import predict
-from hf_vqa_mc.training.processes import accelerator
+from hf_vqa_mc.training.processes import accelerator_of
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.transfer_folder import (
-    AS_IS,
-    FINE_TUNED,
-    FROM_SCRATCH,
-    PRETRAINED,
-    Result,
-    TransferFolder,
-    check_transfer_folder,
-)
 from hf_vqa_mc.training.transfer_inputs import Inputs, check_inputs
 from hf_vqa_mc.version import __version__
 
@@ -49,19 +56,24 @@ TABLE_6 = {
 }
 """Chao et al. 2018, Table 6; of models pretrained on `PRETRAINED_ON`."""
 
-_ELSEWHERE = {"dataset", "config", "output", "features", "word_vectors", "init_from", "track", "skip_missing"}
-"""Settings that are no recipe, or are looked at by what they name."""
-_OF_PRETRAINED = {"model", "model_settings", "centre", "mixed_precision"}
-"""Settings that a fine-tuning has no own ones of."""
+PLAN, RESULTS, SUMMARY = "plan.json", "results", "transfer.json"
+PRETRAINED, AS_IS, FINE_TUNED, FROM_SCRATCH = "pretrained", "as_is", "fine_tuned", "from_scratch"
+"""Steps; those that train have a folder of this name."""
 
-Progress = Callable[[str, int, int], None]
-Tell = Callable[[dict[str, Any]], None]
-Begin = Callable[[str], None]
+_NO_RECIPE = {"dataset", "config", "output", "features", "word_vectors", "init_from", "track", "skip_missing"}
+"""Settings that are no recipe, or whose contents are compared."""
+_OF_PRETRAINED = {"model", "model_settings", "centre", "mixed_precision"}
+"""Settings that fine-tuning takes from the pretrained model."""
+
+Result = dict[str, Any]
+"""Accuracy, stderr, chance and so on of a split, as in training.json."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Row:
-    """What came out of one target."""
+    """Results of one target."""
 
     config: str
     split: str
@@ -76,12 +88,12 @@ class Row:
     overlap: Overlap | None
     """images of the split that the pretraining has shown"""
     overlap_unknown: str
-    """what it takes to know that; empty where it is known"""
+    """what is needed to count them; empty where they are counted"""
 
 
 @dataclass(frozen=True)
 class Transferred:
-    """What came out."""
+    """All results."""
 
     checkpoint: str
     """of the pretrained model"""
@@ -91,10 +103,10 @@ class Transferred:
     model: str
     rows: list[Row]
     unlisted: int
-    """images that it was pretrained on of which the image data says nothing"""
+    """images that it was pretrained on which the image data does not list"""
 
     def as_json(self) -> dict[str, Any]:
-        """As transfer.json has it."""
+        """As in transfer.json."""
         rows = [asdict(row) | {"paper": row.paper and row.paper._asdict()} for row in self.rows]
         return {"written_by": "hf_vqa_mc", "version": __version__, **asdict(self), "rows": rows}
 
@@ -106,33 +118,28 @@ def transfer(
     targets: Sequence[str] = TARGETS,
     from_scratch: bool = False,
     image_data: Path | None = None,
-    progress: Progress = lambda step, done, total: None,
-    tell: Tell = lambda point: None,
-    begin: Begin = lambda step: None,
+    progress: Progress = silent,
 ) -> Transferred:
     """Pretrain a model, test it on each target as it is, fine-tune it on each and test again.
 
-    Each step's result is kept: stopped at any moment, the same call goes on.
+    Each step's result is kept: interrupted at any moment, the same call resumes. Steps are logged.
 
     Args:
         recipe: of the pretraining, and of training from scratch: ``dataset`` holds all configs, ``config`` is
             pretrained on, ``output`` is the folder of the whole transfer, ``features`` the one in which `vqa-mc
-            features` made a folder for each config; with ``init_from`` that checkpoint takes the pretraining's place.
-        fine_tuning: its recipe; by default the trainer's, at its rate for that. What it says of datasets,
-            models and places is not read, and mixed precision is the recipe's.
+            features` made a folder for each config; with ``init_from`` that checkpoint replaces the pretraining.
+        fine_tuning: its recipe; by default the trainer's, at its rate for that. Its dataset, model, paths and mixed
+            precision are the recipe's.
         targets: configs to test on.
         from_scratch: also train the same model on each target alone.
-        image_data: Visual Genome's ``image_data.json``, which tells its images by COCO's ids.
-        progress: told (step, done, total).
-        tell: told each point of a training's curve.
-        begin: told what is begun.
+        image_data: Visual Genome's ``image_data.json``, which maps its images to COCO's ids.
+        progress: called with (step, done, total).
 
     Raises:
         InputError: something given cannot be used, or does not fit what the folder holds.
         ConnectionError: the Hub cannot be reached.
-        OSError: the disk is full or closed to us; what was kept before still is.
+        OSError: the disk is full or read-only; what was kept before still is.
     """
-    fine_tuning = fine_tuning or TrainingSettings(recipe.dataset, recipe.config, recipe.output)
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError(
             "a transfer runs in one process; pretrain with several by accelerate launch -m hf_vqa_mc train, and name "
@@ -143,118 +150,83 @@ def transfer(
     check_transfer_folder(recipe.output)
     known = None if image_data is None else read_image_data(image_data)
     inputs = check_inputs(recipe, targets, progress)
-    _settle_precision(recipe)
-    folder = TransferFolder(recipe.output)
-    try:
-        run = _Transfer(inputs, fine_tuning, folder, progress, tell, begin)
-        folder.keep_plan(run.plan(from_scratch))
-        return run.to_its_end(targets, from_scratch, known)
-    finally:
-        folder.close()
+    recipe, output = inputs.recipe, inputs.recipe.output
+    if recipe.mixed_precision != "no":
+        accelerator_of(recipe.mixed_precision)  # a process's first one decides for all steps
+    checkpoint = recipe.init_from or str(output / PRETRAINED / "best")
+    alone = replace(recipe, init_from=None)
+    fine_tuning = replace(
+        fine_tuning or TrainingSettings(recipe.dataset, recipe.config, output=output),
+        dataset=recipe.dataset,
+        init_from=checkpoint,
+        model=recipe.model,
+        model_settings={},
+        centre=False,
+        word_vectors=recipe.word_vectors,
+        skip_missing=recipe.skip_missing,
+        mixed_precision=recipe.mixed_precision,
+    )
 
+    def trained(settings: TrainingSettings, config: str, folder: Path) -> Result:
+        """The best checkpoint's results on the split that is reported, which has chosen nothing."""
+        done = train(replace(settings, config=config, output=folder, features=inputs.features[config]), progress)
+        results: Result = done.record["results"][inputs.splits.get(config, done.reported_on)]
+        return results
 
-class _Transfer:
-    def __init__(
-        self,
-        inputs: Inputs,
-        fine_tuning: TrainingSettings,
-        folder: TransferFolder,
-        progress: Progress,
-        tell: Tell,
-        begin: Begin,
-    ) -> None:
-        self.inputs, self.recipe, self.fine_tuning = inputs, inputs.recipe, fine_tuning
-        self.folder, self.progress, self.tell, self.begin = folder, progress, tell, begin
-        self.checkpoint = self.recipe.init_from or str(folder.path / PRETRAINED / "best")
-
-    def plan(self, from_scratch: bool) -> dict[str, Any]:
-        """What the results depend on, by name."""
-        recipe, is_used = replace(self.recipe, init_from=None), from_scratch or self.recipe.init_from is None
-        return {
-            **self.inputs.identity,
-            **(_named(recipe, "pretraining", _ELSEWHERE) if is_used else {}),
-            **_named(self._fine_tuning_of(self.recipe.config), "fine-tuning", _ELSEWHERE | _OF_PRETRAINED),
+    def tested(config: str) -> Result:
+        options: dict[str, Any] = {
+            "word_vectors": recipe.word_vectors,
+            "skip_missing": recipe.skip_missing,
+            "progress": progress,
         }
+        return predict(checkpoint, recipe.dataset, config, features=inputs.features[config], **options).results
 
-    def to_its_end(self, targets: Sequence[str], from_scratch: bool, image_data: ImageData | None) -> Transferred:
-        """Do what is left to do."""
-        kept = self.folder.kept
-        pretrained = None if self.recipe.init_from else kept(PRETRAINED, self.recipe.config, self._pretrain)
-        as_is = {name: kept(AS_IS, name, self._ask) for name in targets}
-        fine_tuned = {name: kept(FINE_TUNED, name, self._fine_tune) for name in targets}
-        alone = {name: kept(FROM_SCRATCH, name, self._train_alone) for name in targets if from_scratch}
-        trained, of_paper = self.inputs.trained, self.recipe.config == PRETRAINED_ON
+    def step(name: str, config: str, what: str, work: Callable[[], Result]) -> Result:
+        return _kept(output / RESULTS / f"{name}-{file_name(config)}.json", what, work)
+
+    def run(name: str, config: str, what: str, settings: TrainingSettings) -> Result:
+        return step(name, config, what, lambda: trained(settings, config, output / name / file_name(config)))
+
+    with _locked(output):
+        is_used = from_scratch or recipe.init_from is None
+        _keep_plan(output, {
+            **inputs.identity,
+            **(_named(alone, "pretraining", _NO_RECIPE) if is_used else {}),
+            **_named(fine_tuning, "fine-tuning", _NO_RECIPE | _OF_PRETRAINED),
+        })  # fmt: skip
+        pretrained = None
+        if not recipe.init_from:
+            folder, what = output / PRETRAINED, f"pretraining on {recipe.config}"
+            pretrained = step(PRETRAINED, recipe.config, what, lambda: trained(recipe, recipe.config, folder))
+        as_is = {
+            name: step(AS_IS, name, f"testing the pretrained model on {name} as it is", lambda name=name: tested(name))  # type: ignore[misc]
+            for name in targets
+        }
+        tuned = {name: run(FINE_TUNED, name, f"fine-tuning on {name}", fine_tuning) for name in targets}
+        scratch = {
+            name: run(FROM_SCRATCH, name, f"training on {name} alone", alone) for name in targets if from_scratch
+        }
         rows = [
             Row(
                 name,
-                self.inputs.splits[name],
-                len(self.inputs.tested[name].image_ids) - as_is[name]["questions"],
-                TABLE_6.get(name) if of_paper else None,
+                inputs.splits[name],
+                len(inputs.tested[name].image_ids) - as_is[name]["questions"],
+                TABLE_6.get(name) if recipe.config == PRETRAINED_ON else None,
                 as_is[name],
-                fine_tuned[name],
-                alone.get(name),
-                *_shared(self.inputs, name, image_data),
+                tuned[name],
+                scratch.get(name),
+                *_shared(inputs, name, known),
             )
             for name in targets
         ]
-        lost = unlisted(trained, image_data) if trained and image_data is not None else 0
-        done = Transferred(self.checkpoint, self.recipe.config, pretrained, self.recipe.model, rows, lost)
-        self.folder.write(done.as_json())
-        return done
-
-    def _pretrain(self, config: str) -> Result:
-        self.begin(f"pretraining on {config}")
-        return self._trained(self.recipe, config, self.folder.path / PRETRAINED)
-
-    def _ask(self, config: str) -> Result:
-        self.begin(f"asking the pretrained model {config} as it is")
-        return self._predicted(self.checkpoint, config)
-
-    def _fine_tune(self, config: str) -> Result:
-        self.begin(f"fine-tuning on {config}")
-        return self._trained(self._fine_tuning_of(config), config, self.folder.run(FINE_TUNED, config))
-
-    def _train_alone(self, config: str) -> Result:
-        self.begin(f"training on {config} alone")
-        return self._trained(replace(self.recipe, init_from=None), config, self.folder.run(FROM_SCRATCH, config))
-
-    def _fine_tuning_of(self, config: str) -> TrainingSettings:
-        """The fine-tuning's recipe with what it has of the pretrained model."""
-        return replace(
-            self.fine_tuning,
-            dataset=self.recipe.dataset,
-            config=config,
-            init_from=self.checkpoint,
-            model=self.recipe.model,
-            model_settings={},
-            centre=False,
-            word_vectors=self.recipe.word_vectors,
-            skip_missing=self.recipe.skip_missing,
-            mixed_precision=self.recipe.mixed_precision,
-        )
-
-    def _trained(self, recipe: TrainingSettings, config: str, place: Path) -> Result:
-        """What the best checkpoint reaches on the split that is reported, which has chosen nothing."""
-        told = replace(recipe, config=config, output=place, features=self.inputs.features[config])
-        done = train(told, self.progress, self.tell)
-        found: Result = done.record["results"][self.inputs.splits.get(config, done.reported_on)]
-        return found
-
-    def _predicted(self, checkpoint: str, config: str) -> Result:
-        found = predict(
-            checkpoint,
-            self.recipe.dataset,
-            config,
-            features=self.inputs.features[config],
-            word_vectors=self.recipe.word_vectors,
-            skip_missing=self.recipe.skip_missing,
-            progress=self.progress,
-        )
-        return found.results
+        lost = unlisted(inputs.trained, known) if inputs.trained and known is not None else 0
+        done = Transferred(checkpoint, recipe.config, pretrained, recipe.model, rows, lost)
+        write_json(output / SUMMARY, done.as_json(), indent=1)
+    return done
 
 
 def _shared(inputs: Inputs, target: str, image_data: ImageData | None) -> tuple[Overlap | None, str]:
-    """The overlap of images, and what it takes to know it."""
+    """The overlap of images, and what is needed to know it."""
     trained, tested = inputs.trained, inputs.tested[target]
     if trained is None:
         config = inputs.identity["pretraining config"]
@@ -262,16 +234,68 @@ def _shared(inputs: Inputs, target: str, image_data: ImageData | None) -> tuple[
     return overlap(trained, tested, image_data), why_unknown(trained, tested, image_data)
 
 
-def _settle_precision(recipe: TrainingSettings) -> None:
-    """Compute in the recipe's precision in this process, whichever step comes first.
+def _named(recipe: TrainingSettings, what: str, without: set[str]) -> dict[str, Any]:
+    return {f"{name} in {what}": value for name, value in recipe.as_json().items() if name not in without}
+
+
+def check_transfer_folder(path: Path) -> None:
+    """Raise InputError unless a transfer can be at the path: nothing is there yet, an empty folder, or a transfer."""
+    check_folder(path, "--output")
+    strange = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
+    if strange and not {PLAN, RESULTS, SUMMARY, PRETRAINED} & set(strange):
+        raise InputError(f"--output {path} holds something that is no transfer, such as {min(strange)}; name another")
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Make the folder; one transfer writes to it."""
+    with in_plain_words(path):
+        path.mkdir(exist_ok=True)
+        lock = FileLock(path / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise InputError(f"--output {path}: another transfer writes there; wait, or name another") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _keep_plan(output: Path, plan: Mapping[str, Any]) -> None:
+    """Write what the results depend on; entries of an earlier call that this one does not have stay.
 
     Raises:
-        InputError: accelerate cannot.
+        InputError: the folder holds results of something else.
     """
-    if recipe.mixed_precision != "no":
-        accelerator(recipe.mixed_precision)  # a process's first one decides for all
+    path, own = output / PLAN, json.loads(json.dumps(plan))
+    before = _read(path, f"remove {output}") if path.is_file() else {}
+    if not before and any((output / RESULTS).glob("*.json")):
+        raise InputError(f"--output {output} holds results without {PLAN}; name another folder, or remove that")
+    for name in own:
+        if name in before and own[name] != before[name]:
+            raise InputError(
+                f"--output {output} holds a transfer with another {name}: {before[name]}, not {own[name]}; "
+                "name another folder, or remove that one"
+            )
+    write_json(path, {**before, **own}, indent=1)
 
 
-def _named(recipe: TrainingSettings, what: str, without: set[str]) -> dict[str, Any]:
-    """A recipe's settings by name."""
-    return {f"{name} in {what}": value for name, value in recipe.as_json().items() if name not in without}
+def _kept(path: Path, what: str, work: Callable[[], Result]) -> Result:
+    """A step's result; computed unless it is there already."""
+    if path.is_file():
+        return _read(path, "remove it, and its step is done again")
+    logger.info(what)
+    result = work()
+    write_json(path, result, indent=1)
+    return result
+
+
+def _read(path: Path, remedy: str) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"{path} is damaged; {remedy}")
+    return found

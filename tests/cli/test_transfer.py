@@ -79,7 +79,11 @@ def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer
     assert told["vqa_orig"]["overlap"]["shared_images"] > 0
     assert "mlp-iqa trained on qavg_iou_qou" in out
     assert "table6/pretrained/best" in out
-    begun = ["pretraining on qavg_iou_qou", "asking the pretrained model vqa_orig as it is", "fine-tuning on vqa_orig"]
+    begun = [
+        "pretraining on qavg_iou_qou",
+        "testing the pretrained model on vqa_orig as it is",
+        "fine-tuning on vqa_orig",
+    ]
     assert [line for line in err.splitlines() if line in begun] == begun
     assert "loss" in err
 

@@ -6,8 +6,8 @@ import torch
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import FeatureKind, find_backbone
-from hf_vqa_mc.extraction.vision_model import VisionModel, middle
+from hf_vqa_mc.extraction.backbones import FeatureKind
+from hf_vqa_mc.extraction.vision_model import VisionModel, find_backbone, middle
 from tests.extraction import tiny_models
 from tests.extraction.tiny_models import noise
 

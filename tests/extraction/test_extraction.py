@@ -14,10 +14,9 @@ import pytest
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction import extraction
-from hf_vqa_mc.extraction.backbones import find_backbone
 from hf_vqa_mc.extraction.extraction import extract_features
 from hf_vqa_mc.extraction.image_features import INDEX, ImageFeatures
+from hf_vqa_mc.extraction.vision_model import find_backbone
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 from tests.extraction import made_dataset, tiny_models
 from tests.extraction.made_dataset import CountedPixels
@@ -57,7 +56,7 @@ def test_training_reads_the_features_of_each_image(dataset, pictures):
     done, backbone = extract(dataset, pictures)
     assert (done.computed, backbone.encoded, len(done.images)) == (N_IMAGES, N_IMAGES, N_IMAGES)
     features = ImageFeatures.open(done.folder)
-    assert (features.backbone, features.grid, features.dim, len(features)) == ("pixels", None, 768, N_IMAGES)
+    assert (features.kind.backbone, features.grid, features.dim, len(features)) == ("pixels", None, 768, N_IMAGES)
     asked = ["7", "59", "0", "7"]
     taken = features.take(asked)
     assert (taken.shape, taken.dtype) == ((4, 768), np.float32)
@@ -267,8 +266,6 @@ def test_what_cannot_be_used_is_named(dataset, pictures, tmp_path):
         extract_features(str(dataset), "mad", backbone="pixels")
     with pytest.raises(InputError, match=r"--images nowhere: no such folder"):
         extract(dataset, Path("nowhere"))
-    with pytest.raises(InputError, match=r"--workers 0: expected 1 or more"):
-        extract(dataset, pictures, workers=0)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"name another"):
         extract(dataset, pictures, output=tmp_path / "file")
@@ -296,21 +293,6 @@ def test_an_interrupted_run_keeps_what_it_computed(dataset, pictures):
     with pytest.raises(KeyboardInterrupt):
         extract(dataset, pictures, Interrupted())
     assert extract(dataset, pictures)[1].encoded == N_IMAGES - 24
-
-
-def test_no_more_images_than_needed_wait_in_memory(dataset, pictures, monkeypatch):
-    waiting = []
-    original = extraction._ahead
-
-    def watched(pool, function, items, size):
-        assert size == 2 * 8 + 3
-        for one in original(pool, function, items, size):
-            waiting.append(one)
-            yield one
-
-    monkeypatch.setattr(extraction, "_ahead", watched)
-    extract(dataset, pictures, workers=3)
-    assert len(waiting) == N_IMAGES
 
 
 def test_real_photographs_through_a_model(real_data, tmp_path):

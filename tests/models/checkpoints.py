@@ -17,7 +17,7 @@ from hf_vqa_mc.models import (
     SpatialAttentionVqaConfig,
     VqaMcProcessor,
 )
-from hf_vqa_mc.models.inputs import needed
+from hf_vqa_mc.models.model import needed
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 DIM = 5

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.checkpoint import load_checkpoint, load_model
-from hf_vqa_mc.models.inputs import needed
+from hf_vqa_mc.models.model import needed
 from tests.models.checkpoints import KINDS, checkpoint, model_of, picture, vectors_file
 
 

@@ -78,7 +78,7 @@ def test_repeated_answers_equal_the_plain_formulation(inputs, hidden, masked, ke
     given, mask, labels = drawn(model)
     different, places = given.pop("choice_vectors").flatten(0, 1)[:6], places_of(6)
     mask = mask if masked else None
-    found = model.train()(different, **given, choice_mask=mask, labels=labels, choice_places=places)
+    found = model.train()(different, **given, choice_mask=mask, labels=labels, choice_indices=places)
     found.loss.backward()
     expected = plain_mlp.logits(plain.train(), different[places], mask=mask, **given)
     loss = plain_mlp.loss(plain, expected, labels, mask)
@@ -89,7 +89,7 @@ def test_repeated_answers_equal_the_plain_formulation(inputs, hidden, masked, ke
         torch.testing.assert_close(parameter.grad, other.grad, atol=1e-5, rtol=1e-5, msg=name)
     for name, buffer in model.named_buffers():
         torch.testing.assert_close(buffer, dict(plain.named_buffers())[name], atol=1e-6, rtol=1e-6, msg=name)
-    evaluated = model.eval()(different, **given, choice_mask=mask, choice_places=places).logits
+    evaluated = model.eval()(different, **given, choice_mask=mask, choice_indices=places).logits
     expected = plain_mlp.logits(plain.eval(), different[places], mask=mask, **given)
     torch.testing.assert_close(evaluated, expected, atol=1e-6, rtol=1e-6)
 
@@ -102,21 +102,21 @@ def test_places_of_choices_that_are_masked_and_rows_that_no_choice_has_do_not_ma
     model = made().train()
     given, mask, labels = drawn(model)
     different, places = given.pop("choice_vectors").flatten(0, 1)[:6].requires_grad_(), places_of(5)
-    found = model(different, **given, choice_mask=mask, labels=labels, choice_places=places)
+    found = model(different, **given, choice_mask=mask, labels=labels, choice_indices=places)
     (gradient,) = torch.autograd.grad(found.loss, different)
     assert gradient[:5].abs().amax(1).min() > 0
     assert (gradient[5] == 0).all()
-    same = model(different, **given, choice_mask=mask, labels=labels, choice_places=places.masked_fill(~mask, -1))
+    same = model(different, **given, choice_mask=mask, labels=labels, choice_indices=places.masked_fill(~mask, -1))
     assert torch.equal(found.logits, same.logits)
 
 
 @pytest.mark.parametrize(
     ("rows", "places", "message"),
     [
-        (6, [[0, 6]], r"choice_places goes from 0 to 6, expected 0 to 5: the rows of choice_vectors"),
-        (6, [[-1, 5]], r"choice_places goes from -1 to 5, expected 0 to 5"),
-        (6, [[0.0, 1.0]], r"choice_places, torch.float32, \(1, 2\); expected .* torch.int64 \(batch, choices\)"),
-        (6, [0, 1], r"choice_places, torch.int64, \(2,\); expected .* \(batch, choices\)"),
+        (6, [[0, 6]], r"choice_indices goes from 0 to 6, expected 0 to 5: the rows of choice_vectors"),
+        (6, [[-1, 5]], r"choice_indices goes from -1 to 5, expected 0 to 5"),
+        (6, [[0.0, 1.0]], r"choice_indices, torch.float32, \(1, 2\); expected .* torch.int64 \(batch, choices\)"),
+        (6, [0, 1], r"choice_indices, torch.int64, \(2,\); expected .* \(batch, choices\)"),
         ((1, 2), [[0, 1]], r"choice_vectors has the shape \(1, 2, 7\) .* expected \(different choices, numbers\)"),
     ],
 )
@@ -124,8 +124,8 @@ def test_places_that_fit_no_rows_are_refused(rows, places, message):
     vectors = torch.randn(*(rows if isinstance(rows, tuple) else (rows,)), 7)
     for model in (made(("answer",)).train(), made(("answer",)).eval()):
         with pytest.raises(InputError, match=message):
-            model(vectors, choice_places=torch.tensor(places))
-    with pytest.raises(InputError, match=r"choice_vectors has the shape \(6, 7\), .* need choice_places"):
+            model(vectors, choice_indices=torch.tensor(places))
+    with pytest.raises(InputError, match=r"choice_vectors has the shape \(6, 7\), .* need choice_indices"):
         model(torch.randn(6, 7))
 
 

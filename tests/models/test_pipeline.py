@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from transformers import pipeline
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import Pixels, find_backbone
+from hf_vqa_mc.extraction.backbones import Pixels
+from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig, MultipleChoiceVqaPipeline, VqaMcProcessor
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from tests.extraction.tiny_models import resnet

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from transformers import AutoProcessor
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import FeatureKind, Pixels, find_backbone
+from hf_vqa_mc.extraction.backbones import FeatureKind, Pixels
+from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.models import VqaMcProcessor
-from hf_vqa_mc.models.inputs import needed
+from hf_vqa_mc.models.model import needed
 from tests.extraction.tiny_models import resnet
 from tests.models.checkpoints import (
     DIM,

@@ -93,7 +93,7 @@ def test_repeated_answers_by_their_places_equal_those_repeated():
     given, mask, labels = drawn()
     different = given.pop("choice_vectors").flatten(0, 1)[:6]
     places = torch.randint(6, mask.shape, generator=torch.Generator().manual_seed(2))
-    found = model(different, **given, choice_mask=mask, labels=labels, choice_places=places)
+    found = model(different, **given, choice_mask=mask, labels=labels, choice_indices=places)
     expected = model(different[places], **given, choice_mask=mask, labels=labels)
     torch.testing.assert_close(found.logits, expected.logits, atol=1e-6, rtol=1e-6)
     torch.testing.assert_close(

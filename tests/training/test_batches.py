@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.training.batches import Ahead, Draws, parts
+from hf_vqa_mc.training.batches import Draws, parts
 from hf_vqa_mc.training.questions import NONE, Questions
 
 
@@ -45,7 +45,7 @@ def test_a_step_is_the_same_whichever_came_before():
     for number in reversed(range(20)):
         again = back.step(number)
         np.testing.assert_array_equal(again.rows, steps[number].rows)
-        np.testing.assert_array_equal(again.places, steps[number].places)
+        np.testing.assert_array_equal(again.choices, steps[number].choices)
 
 
 @given(st.data())
@@ -58,9 +58,9 @@ def test_the_target_comes_first_and_decoys_are_different_ones_of_one_kind(data):
         row[label] = 0
     wanted = data.draw(st.integers(1, 4))
     drawn = Draws(questions_of(kinds, labels), len(kinds), wanted, 0).step(0)
-    for row, places in zip(drawn.rows, drawn.places, strict=True):
-        assert places[0] == labels[row]
-        decoys = [place for place in places[1:] if place != NONE]
+    for row, choices in zip(drawn.rows, drawn.choices, strict=True):
+        assert choices[0] == labels[row]
+        decoys = [index for index in choices[1:] if index != NONE]
         assert len(set(decoys)) == len(decoys)
         of_kinds = {kinds[row][place] for place in decoys}
         available = Counter(kind for place, kind in enumerate(kinds[row]) if kind != NONE and place != labels[row])
@@ -74,7 +74,7 @@ def test_the_target_comes_first_and_decoys_are_different_ones_of_one_kind(data):
 def test_each_kind_of_decoys_and_each_decoy_of_it_is_as_likely_as_the_others():
     questions = questions_of([[2, 0, 3, 3, 3, 3, 3, 1]] * 200, [1] * 200)
     draws = Draws(questions, 200, 2, 0)
-    places = np.concatenate([draws.step(number).places for number in range(60)])[:, 1:]
+    places = np.concatenate([draws.step(number).choices for number in range(60)])[:, 1:]
     kind_of = questions.kinds[0]
     kinds = Counter(int(kind_of[first]) for first in places[:, 0])
     assert {kind: round(count / len(places), 1) for kind, count in kinds.items()} == {1: 0.3, 2: 0.3, 3: 0.3}
@@ -100,30 +100,10 @@ def test_processes_and_parts_share_what_is_drawn_without_changing_it(processes, 
     assert len(found) == processes * count
     np.testing.assert_array_equal(np.concatenate([part.tensors["rows"] for part in found]), drawn.rows)
     texts = np.concatenate([part.tensors["choices"] for part in found])
-    expected = np.where(drawn.places == NONE, NONE, np.take_along_axis(questions.choices[drawn.rows], drawn.places, 1))
+    expected = np.where(
+        drawn.choices == NONE, NONE, np.take_along_axis(questions.choices[drawn.rows], drawn.choices, 1)
+    )
     np.testing.assert_array_equal(texts, expected)
     assert all((part.tensors["labels"] == 0).all() for part in found)
     candidates = [(part.tensors["choices"] != NONE).sum() for part in found]
     assert [part.weight for part in found] == pytest.approx(np.array(candidates) / sum(candidates))
-
-
-def test_what_is_made_ahead_comes_in_order_and_errors_come_up():
-    assert list(Ahead(lambda number: [number], 3, 40)) == [[number] for number in range(3, 40)]
-
-    def fails(number):
-        if number == 5:
-            raise ValueError("five")
-        return [number]
-
-    found = []
-    with pytest.raises(ValueError, match="five"):
-        for made in Ahead(fails, 0, 10):
-            found.append(made)
-    assert found == [[0], [1], [2], [3], [4]]
-
-
-def test_who_stops_early_leaves_no_thread_behind():
-    ahead = Ahead(lambda number: [number], 0, 10**9)
-    assert next(iter(ahead)) == [0]
-    ahead.close()
-    assert not ahead._thread.is_alive()

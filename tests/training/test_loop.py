@@ -77,7 +77,7 @@ def test_the_best_checkpoint_answers_as_it_was_tested(settings):
     found = predict(done.folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
     assert found.results == done.record["results"]["test"]
     rows = json.loads((told.output / "predictions.json").read_text())
-    assert [row["label"] for row in rows] == found.found.places.tolist()
+    assert [row["label"] for row in rows] == found.found.labels.tolist()
 
 
 @pytest.mark.parametrize("model", ["attention", "hiecoatt"])
@@ -113,9 +113,9 @@ import sys
 from pathlib import Path
 from hf_vqa_mc.training import TrainingSettings, train
 if __name__ == "__main__":
-    train(TrainingSettings(sys.argv[1], "toy_iou_qou", Path(sys.argv[2]), "mlp-qa", word_vectors=sys.argv[3],
-          model_settings={"hidden_size": 32}, epochs=float(sys.argv[4]), batch_size=20, learning_rate=0.05,
-          held_out=0.2))
+    train(TrainingSettings(sys.argv[1], "toy_iou_qou", output=Path(sys.argv[2]), model="mlp-qa",
+          word_vectors=sys.argv[3], model_settings={"hidden_size": 32}, epochs=float(sys.argv[4]), batch_size=20,
+          learning_rate=0.05, held_out=0.2))
 """
 
 
@@ -427,7 +427,7 @@ def test_a_model_whose_scores_are_no_numbers_is_neither_kept_nor_asked(settings,
         for name, tensor in load_file(place).items()
     }
     save_file(spoilt, place, {"format": "pt"})
-    with pytest.raises(InputError, match="scores are not all numbers"):
+    with pytest.raises(InputError, match="scores are not all finite"):
         predict(done.folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
 
 

@@ -10,29 +10,43 @@ from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.training.optimizers import rate_at
-from hf_vqa_mc.training.settings import TrainingSettings, read_settings
+from hf_vqa_mc.options import read_settings_file
+from hf_vqa_mc.training.settings import TrainingSettings
 
 GIVEN = {"dataset": "vqa_mc", "config": "toy_qou", "output": Path("run")}
 
 
-def test_options_come_before_the_file_and_the_file_before_defaults(tmp_path):
+@pytest.fixture
+def started(monkeypatch):
+    """The settings of the runs that a command line starts; nothing is trained."""
+    settings = []
+    monkeypatch.setattr("hf_vqa_mc.training.loop.train", lambda given, *_: settings.append(given) or 1 / 0)
+    return settings
+
+
+def vqa_mc(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_options_come_before_the_file_and_the_file_before_defaults(tmp_path, started):
     file = tmp_path / "run.yaml"
     file.write_text(
         "model: mlp-qa\nepochs: 3\ndrop_at: [0.5]\nmodel_settings:\n  hidden_size: 64\ncentre: true\n"
         "learning_rate: 1e-3\n"
     )
-    read = read_settings(file, {**GIVEN, "epochs": 5.0, "seed": None})
+    vqa_mc("train", "vqa_mc", "toy_qou", "--output", "run", "--config", file, "--epochs", 5)
+    (read,) = started
     assert (read.model, read.epochs, read.drop_at, read.centre, read.seed) == ("mlp-qa", 5.0, (0.5,), True, 0)
     assert read.model_settings == {"hidden_size": 64}
-    assert read.learning_rate == 0.001  # which yaml takes for text
+    assert read.learning_rate == 0.001  # which YAML takes for text
     assert read.batch_size == TrainingSettings(**GIVEN).batch_size == 100
 
 
-def test_the_file_alone_can_tell_everything(tmp_path):
+def test_a_file_can_hold_all_settings(tmp_path, started):
     file = tmp_path / "run.yaml"
     file.write_text("dataset: vqa_mc\nconfig: toy_qou\noutput: run\nfeatures: null\n")
-    assert read_settings(file, dict.fromkeys(GIVEN)) == TrainingSettings(**GIVEN)
+    vqa_mc("train", "--config", file)
+    assert started == [TrainingSettings(**GIVEN)]
 
 
 @pytest.mark.parametrize(
@@ -40,31 +54,32 @@ def test_the_file_alone_can_tell_everything(tmp_path):
     [
         ("epoch: 3", "did you mean 'epochs'"),
         ("epochs: many", "expected a number"),
-        ("batch_size: 1.5", "expected a whole number"),
-        ("batch_size: true", "expected a whole number"),
+        ("batch_size: 1.5", "expected an integer"),
+        ("batch_size: true", "expected an integer"),
         ("drop_at: 0.5", "expected a list"),
         ("model_settings: [1]", "expected names and values"),
         ("- model", "expected settings"),
-        ("model: [", "no yaml"),
-        ("!!python/object/apply:os.system ['echo']", "no yaml"),
+        ("model: [", "not YAML"),
+        ("!!python/object/apply:os.system ['echo']", "not YAML"),
     ],
 )
 def test_a_file_that_cannot_be_is_refused_by_name(tmp_path, text, told):
     file = tmp_path / "run.yaml"
     file.write_text(text)
     with pytest.raises(InputError, match=r"run\.yaml") as error:
-        read_settings(file, GIVEN)
+        read_settings_file(file, TrainingSettings)
     assert told in str(error.value)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(InputError, match="no such file"):
-        read_settings(tmp_path / "run.yaml", GIVEN)
+        read_settings_file(tmp_path / "run.yaml", TrainingSettings)
 
 
 def test_what_has_to_be_given_is_named():
-    with pytest.raises(InputError, match=r"CONFIG, --output DIR not given"):
-        read_settings(None, {"dataset": "vqa_mc", "config": None})
+    done = vqa_mc("train", "vqa_mc")
+    assert done.exit_code == 2
+    assert "CONFIG, --output not given" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -73,7 +88,7 @@ def test_what_has_to_be_given_is_named():
         ("model", "mpl-qa", "did you mean 'mlp-qa'"),
         ("optimizer", "sgdm", "did you mean 'sgd'"),
         ("mixed_precision", "bf8", "Known: bf16, fp16, no"),
-        ("epochs", 0, "--epochs 0: expected more than 0"),
+        ("epochs", 0, "--epochs 0.0: expected more than 0"),
         ("epochs", float("inf"), "more than 0"),
         ("learning_rate", float("nan"), "more than 0"),
         ("batch_size", 0, "1 or more"),
@@ -102,11 +117,11 @@ def test_fine_tuning_begins_at_the_papers_rate():
 
 def test_the_rate_falls_by_ten_after_each_part_of_the_steps():
     settings = TrainingSettings(**GIVEN, learning_rate=1.0, drop_at=(0.5, 0.8))
-    rates = [rate_at(settings, step, 10) for step in range(10)]
+    rates = [settings.rate_at(step, 10) for step in range(10)]
     assert rates == pytest.approx([1] * 5 + [0.1] * 3 + [0.01] * 2)
 
 
-def test_the_command_in_the_record_starts_the_same_run(monkeypatch):
+def test_the_command_in_the_record_starts_the_same_run(started):
     settings = TrainingSettings(
         **GIVEN,
         model="mlp-iqa",
@@ -119,15 +134,13 @@ def test_the_command_in_the_record_starts_the_same_run(monkeypatch):
         patience=3,
         track=("tensorboard",),
     )
-    started = []
-    monkeypatch.setattr("hf_vqa_mc.training.loop.train", lambda settings, *_: started.append(settings) or 1 / 0)
     program, verb, *words = shlex.split(settings.command())
-    result = CliRunner().invoke(app, [verb, *words])
+    result = vqa_mc(verb, *words)
     assert (program, type(result.exception)) == ("vqa-mc", ZeroDivisionError)
     assert started == [settings]
 
 
 def test_a_model_setting_without_a_value_is_refused():
-    result = CliRunner().invoke(app, ["train", "vqa_mc", "toy", "--output", "run", "--model-settings", "hidden_size"])
+    result = vqa_mc("train", "vqa_mc", "toy", "--output", "run", "--model-settings", "hidden_size")
     assert result.exit_code == 2
     assert "NAME=VALUE" in result.stderr

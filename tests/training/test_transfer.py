@@ -99,20 +99,36 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.parametrize("at", range(1, 8))
-def test_stopped_before_any_step_the_same_call_goes_on(recipe, fine_tuning, tmp_path, at):
-    told = recipe()
-    begun = []
+@pytest.fixture
+def begun(monkeypatch):
+    """The steps that were begun, in order."""
+    steps = Steps()
+    monkeypatch.setattr(transfer_module, "logger", steps)
+    return steps
 
-    def begin(step):
-        begun.append(step)
-        if len(begun) == at:
+
+class Steps(list):
+    """Stands for the logger of the transfer; stops before a step."""
+
+    stop_at = 0
+
+    def info(self, step):
+        self.append(step)
+        if len(self) == self.stop_at:
             raise Stop
 
+
+@pytest.mark.parametrize(
+    "at", [pytest.param(number, marks=[] if number == 3 else pytest.mark.slow) for number in range(1, 8)]
+)
+def test_stopped_before_any_step_the_same_call_resumes(recipe, fine_tuning, tmp_path, at, begun):
+    told = recipe()
+    begun.stop_at = at
     with pytest.raises(Stop):
-        transfer(told, fine_tuning, targets=TARGETS, begin=begin)
+        transfer(told, fine_tuning, targets=TARGETS)
+    begun.stop_at = 0
     assert not (told.output / "transfer.json").exists()
-    transfer(told, fine_tuning, targets=TARGETS, begin=begun.append)
+    transfer(told, fine_tuning, targets=TARGETS)
     assert begun[:at] == [*begun[: at - 1], begun[at]]  # the one that was stopped, and no other, was begun again
     assert len(begun) == 2 * len(TARGETS) + 2
     whole = replace(told, output=tmp_path / "whole")
@@ -122,28 +138,31 @@ def test_stopped_before_any_step_the_same_call_goes_on(recipe, fine_tuning, tmp_
 
 def test_stopped_while_a_model_trains_it_goes_on(recipe, fine_tuning, tmp_path):
     told = recipe(epochs=3)
-    points = []
+    steps = []
 
-    def tell(point):
-        points.append(point["step"])
-        if len(points) == 2:
-            raise Stop
+    def progress(step, done, total):
+        if step == "training":
+            steps.append(done)
+            if len(steps) == int(0.9 * total):
+                raise Stop
 
     with pytest.raises(Stop):
-        transfer(told, fine_tuning, targets=TARGETS[:1], tell=tell)
-    transfer(told, fine_tuning, targets=TARGETS[:1], tell=lambda point: points.append(point["step"]))
-    assert points[2] > points[1] > points[0]
+        transfer(told, fine_tuning, targets=TARGETS[:1], progress=progress)
+    before = len(steps)
+    transfer(told, fine_tuning, targets=TARGETS[:1], progress=progress)
+    assert 1 < steps[before] < steps[before - 1]  # from the last validation
     whole = replace(told, output=tmp_path / "whole")
     transfer(whole, fine_tuning, targets=TARGETS[:1])
     assert figures(told.output) == figures(whole.output)
 
 
-def test_what_is_done_is_not_done_again_and_targets_can_be_added(recipe, fine_tuning, monkeypatch):
-    told, begun = recipe(), []
+def test_what_is_done_is_not_done_again_and_targets_can_be_added(recipe, fine_tuning, monkeypatch, begun):
+    told = recipe()
     first = transfer(told, fine_tuning, targets=TARGETS[:1])
-    more = transfer(told, fine_tuning, targets=TARGETS[:2], from_scratch=True, begin=begun.append)
+    begun.clear()
+    more = transfer(told, fine_tuning, targets=TARGETS[:2], from_scratch=True)
     assert begun == [
-        "asking the pretrained model visual7w_all as it is",
+        "testing the pretrained model on visual7w_all as it is",
         "fine-tuning on visual7w_all",
         "training on visual7w_orig alone",
         "training on visual7w_all alone",
@@ -278,7 +297,7 @@ def test_a_model_that_sees_no_image_needs_no_features(recipe, fine_tuning):
 def test_another_recipe_goes_into_another_folder(recipe, fine_tuning):
     told = recipe()
     transfer(told, fine_tuning, targets=TARGETS[:1])
-    with pytest.raises(InputError, match=r"another epochs in pretraining: 2, not 5; name another folder"):
+    with pytest.raises(InputError, match=r"another epochs in pretraining: 2.0, not 5.0; name another folder"):
         transfer(replace(told, epochs=5), fine_tuning, targets=TARGETS[:1])
     with pytest.raises(InputError, match=r"another learning_rate in fine-tuning: 0.001, not 0.5"):
         transfer(told, replace(fine_tuning, learning_rate=0.5), targets=TARGETS[:1])

@@ -1,0 +1,41 @@
+"""Models that are named: a folder here, or a repository on the Hub and then its folder in the cache."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.errors import InputError
+
+
+def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_hub: Any) -> Path:  # noqa: ANN401
+    """Download files of a model repository, unless they are in the cache.
+
+    Args:
+        what: it is, for messages: ``checkpoint``.
+        name: NAMESPACE/NAME.
+        files: patterns of the files wanted.
+        expected: what a name is, for messages.
+        of_hub: further arguments of ``huggingface_hub.snapshot_download``.
+
+    Raises:
+        InputError: there is no such repository.
+        ConnectionError: the Hub cannot be reached, and the files are not in the cache.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=list(files), **of_hub))
+    except LocalEntryNotFoundError as error:
+        raise ConnectionError(
+            f"{what} {name} is no folder here, not in the cache, and the Hub cannot be reached; {expected}"
+        ) from error
+    except HFValidationError as error:
+        raise InputError(f"{what} {name} is no folder here and no name on the Hub; {expected}") from error
+    except HfHubHTTPError as error:
+        raise InputError(f"{what} {name}: {first_line(error)}; {expected}") from error
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message."""
+    return (str(error) or type(error).__name__).strip().split("\n")[0].rstrip(".")

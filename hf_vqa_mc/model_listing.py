@@ -1,0 +1,34 @@
+"""The models that ``vqa-mc train`` knows: one line each; their declarations in ``models`` are imported when needed."""
+
+from typing import TYPE_CHECKING
+
+from hf_vqa_mc.listing import Listing
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.models.model import Model
+
+
+class ModelListing(Listing["Model"]):
+    """Models by name; what is added is registered with transformers' Auto classes."""
+
+    def add(self, declaration: "Model") -> None:
+        """List another model and register its classes.
+
+        Raises:
+            ValueError: its name is taken.
+        """
+        super().add(declaration)
+        declaration.register()
+
+
+MODELS = ModelListing(
+    "model",
+    homes={
+        "mlp-a": "hf_vqa_mc.models.mlp:MLP_A",
+        "mlp-ia": "hf_vqa_mc.models.mlp:MLP_IA",
+        "mlp-qa": "hf_vqa_mc.models.mlp:MLP_QA",
+        "mlp-iqa": "hf_vqa_mc.models.mlp:MLP_IQA",
+        "attention": "hf_vqa_mc.models.spatial_attention:ATTENTION",
+        "hiecoatt": "hf_vqa_mc.models.hie_co_attention:HIE_CO_ATTENTION",
+    },
+)

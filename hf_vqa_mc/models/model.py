@@ -1,0 +1,123 @@
+"""The declaration of a model: all that training, prediction, transfer, the pipeline and cards need to know of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from transformers import AutoConfig, AutoModelForMultipleChoice, AutoProcessor, PreTrainedConfig, PreTrainedModel
+
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.model_listing import MODELS
+
+IMAGE_INPUTS = ("image_features", "image_grid")
+"""Pooled features, or those of a grid's cells; a model takes one of them at most."""
+QUESTION_INPUTS = ("question_vectors", "question_tokens")
+"""The average word vector, or one vector per word (with ``question_mask``)."""
+SIZES = ("image_size", "text_size")
+"""Settings of every config that follow from the features and word vectors."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model as users name it; ``MODELS.add(Model(...))`` adds one of your own.
+
+    Its ``forward`` takes ``choice_vectors``, its ``inputs``, ``choice_mask``, ``labels`` and ``choice_indices``, as
+    `MlpForMultipleChoiceVqa.forward` does, and returns ``logits`` (batch, choices) and ``loss``.
+    """
+
+    name: str
+    """as users type it"""
+    title: str
+    """in cards"""
+    description: str
+    """what it computes, in cards: a sentence without its full stop"""
+    source: str
+    """paper and section"""
+    config_class: type[PreTrainedConfig]
+    model_class: type[PreTrainedModel]
+    inputs: frozenset[str]
+    """those of `IMAGE_INPUTS` and `QUESTION_INPUTS` that it takes besides the choices' vectors"""
+    preset: Mapping[str, Any] = field(default_factory=dict)
+    """arguments of the config that make it this model"""
+
+    @property
+    def sees_image(self) -> bool:
+        """Whether it takes image features."""
+        return not self.inputs.isdisjoint(IMAGE_INPUTS)
+
+    @property
+    def sees_question(self) -> bool:
+        """Whether it takes the question."""
+        return not self.inputs.isdisjoint(QUESTION_INPUTS)
+
+    def register(self) -> None:
+        """Register its classes with transformers' Auto classes."""
+        from hf_vqa_mc.models.processor import VqaMcProcessor
+
+        AutoConfig.register(self.config_class.model_type, self.config_class, exist_ok=True)
+        AutoModelForMultipleChoice.register(self.config_class, self.model_class, exist_ok=True)
+        AutoProcessor.register(self.config_class, VqaMcProcessor, exist_ok=True)  # type: ignore[no-untyped-call]
+
+    def fits(self, config: PreTrainedConfig) -> bool:
+        """Whether a config is this model's."""
+        return isinstance(config, self.config_class) and all(
+            _same(getattr(config, name), value) for name, value in self.preset.items()
+        )
+
+    def defaults(self) -> dict[str, Any]:
+        """The settings that users may change, with their defaults."""
+        own = [one for one in fields(self.config_class) if one.name in self.config_class.__annotations__]
+        return {one.name: one.default for one in own if one.name not in (*self.preset, *SIZES)}
+
+    def config(self, settings: Mapping[str, Any], **sizes: int) -> PreTrainedConfig:
+        """The configuration of a new model.
+
+        Args:
+            settings: the user's.
+            sizes: of its inputs, see `SIZES`.
+
+        Raises:
+            InputError: it has no such setting, or the value is not allowed.
+        """
+        for name in settings:
+            if name not in self.defaults():
+                raise unknown_name(f"setting of {self.name}", name, self.defaults())
+        try:
+            return self.config_class(**{**self.preset, **settings, **sizes})
+        except InputError:
+            raise
+        except Exception as error:  # of huggingface_hub's strict dataclasses, which has several
+            raise InputError(f"--model-settings: {' '.join(str(error).split())}") from error
+
+    def changed_settings(self, config: PreTrainedConfig) -> dict[str, Any]:
+        """The settings of a config that are not the defaults."""
+        found = {name: getattr(config, name) for name in self.defaults()}
+        return {name: value for name, value in found.items() if value != self.defaults()[name]}
+
+
+def model_of(config: PreTrainedConfig) -> Model:
+    """The declared model of a config.
+
+    Raises:
+        InputError: no declared model has such a config.
+    """
+    for model in MODELS.values():
+        if model.fits(config):
+            return model
+    known = ", ".join(dict.fromkeys(model.config_class.model_type for model in MODELS.values()))
+    raise InputError(f"model_type is {config.model_type!r}, which is no multiple-choice VQA model; expected {known}")
+
+
+def needed(config: PreTrainedConfig) -> frozenset[str]:
+    """The inputs of `IMAGE_INPUTS` and `QUESTION_INPUTS` that the model of this config takes.
+
+    Raises:
+        InputError: no declared model has such a config.
+    """
+    return model_of(config).inputs
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two settings are equal; the order of a list does not matter."""
+    lists = isinstance(one, list | tuple) and isinstance(other, list | tuple)
+    return set(one) == set(other) if lists else one == other  # type: ignore[call-overload]

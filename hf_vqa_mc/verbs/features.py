@@ -1,0 +1,155 @@
+"""``hf_vqa_mc.features`` and ``vqa-mc features``: image features of a dataset, for training to read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, verb
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hf_vqa_mc.extraction.backbones import Backbone
+    from hf_vqa_mc.extraction.extraction import Extracted
+
+RUNNING = "Running"
+
+
+@dataclass(frozen=True)
+class FeaturesSettings:
+    """Compute the image features of a dataset once, for training to read.
+
+    Runs on the GPU (in bfloat16) if there is one. Interrupted at any moment, the same call computes only what is
+    missing. Features are stored by the model's revision and each image's content, so another config with the same
+    images takes no time.
+
+    Raises:
+        InputError: an option is out of range; names it.
+    """
+
+    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", positional=True)
+    config: str = option("Config such as cocoqa_iou_qou; the images of all its splits are encoded.", positional=True)
+    images: Path | None = option("Folder with the image files; by default the images built into the dataset.", None)
+    backbone: "str | Backbone" = option(
+        "pixels, a vision model on the Hub, or the folder of one.", "microsoft/resnet-152"
+    )
+    grid: int | None = option(
+        "Cells per side, such as 7 or 14, instead of one vector per image: the model's last feature map, or its patch "
+        "tokens.",
+        None,
+        check=AT_LEAST_ONE,
+    )
+    output: Path = option(
+        "Folder of all features; each image is encoded once for all datasets in it.",
+        cli_default=Path("vqa_mc_features"),
+    )
+    skip_missing: bool = option("Skip and count missing and broken images.", False)
+    batch_size: int = option("Images encoded at a time.", 64, check=AT_LEAST_ONE, panel=RUNNING)
+    workers: int | None = option(
+        "Threads that read images; one per core by default.", None, check=AT_LEAST_ONE, panel=RUNNING
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FeaturesResult(Result):
+    """What was extracted, and where it is."""
+
+    extracted: "Extracted"
+
+    @property
+    def folder(self) -> Path:
+        """What ``features`` of `train` takes."""
+        return self.extracted.folder
+
+    def report(self) -> Iterator[str]:
+        """Counts, skipped images and the folder."""
+        from hf_vqa_mc.extraction.dataset_images import listed
+
+        done, kind = self.extracted, self.extracted.kind
+        numbers = f"{kind.dim:,} numbers"
+        shape = numbers if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {numbers}"
+        yield (
+            f"{len(done.images):,} images, {done.computed:,} of them encoded now: {shape} each ({kind.precision}), "
+            f"{kind.backbone} at revision {kind.revision[:12]}."
+        )
+        broken = [f"{image_id} ({reason})" for image_id, reason in done.broken.items()]
+        for why, names in (("missing", done.missing), ("broken", broken)):
+            if names:
+                yield f"Skipped because {why}: {len(names):,} images, with image_id {listed(names)}"
+        yield f"features: {done.folder}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts, the kind of the features and the folder."""
+        done = self.extracted
+        return {
+            "folder": str(done.folder),
+            **done.kind.as_json(),
+            "images": len(done.images),
+            "distinct": len(set(done.images.values())),
+            "computed": done.computed,
+            "missing": done.missing,
+            "broken": done.broken,
+        }
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per image: image_id, sha256 of its file, and why it was skipped ("" unless it was)."""
+        import pandas as pd
+
+        done = self.extracted
+        skipped = {**dict.fromkeys(done.missing, "missing"), **done.broken}
+        rows = [(image_id, image_hash.hex(), "") for image_id, image_hash in done.images.items()]
+        rows += [(image_id, "", why) for image_id, why in skipped.items()]
+        return pd.DataFrame(rows, columns=["image_id", "sha256", "skipped"])
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Copy these features to another folder, which ``output`` of `features` could be."""
+        from hf_vqa_mc.extraction.image_features import ImageFeatures
+
+        return ImageFeatures.open(self.folder).copy_to(Path(path) / self.folder.parent.name / self.folder.name)
+
+
+def run_features(settings: FeaturesSettings, progress: Progress) -> FeaturesResult:
+    """Extract image features.
+
+    Returns:
+        What was extracted; its ``folder`` is what `train` takes.
+
+    Raises:
+        InputError: the dataset, the images or the backbone cannot be used; or images are missing or broken, without
+            ``skip_missing``.
+        ConnectionError: the Hub cannot be reached.
+        OSError: the disk is full or read-only.
+    """
+    from hf_vqa_mc.extraction.extraction import extract_features
+
+    return FeaturesResult(
+        extract_features(
+            settings.dataset,
+            settings.config,
+            images=settings.images,
+            backbone=settings.backbone,
+            grid=settings.grid,
+            output=settings.output,
+            skip_missing=settings.skip_missing,
+            batch_size=settings.batch_size,
+            workers=settings.workers,
+            progress=progress,
+        )
+    )
+
+
+features = verb(
+    "features",
+    FeaturesSettings,
+    run_features,
+    examples=(
+        "vqa-mc features vqa_mc cocoqa_iou_qou --images val2014",
+        "vqa-mc features vqa_mc easyvqa_iou_qou --backbone pixels",
+    ),
+)

@@ -1,0 +1,144 @@
+"""``hf_vqa_mc.train`` and ``vqa-mc train``: a model of the papers on a dataset, validated on schedule, tested once."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.errors import MissingExtra
+from hf_vqa_mc.io.progress import Progress, is_first_process
+from hf_vqa_mc.options import verb
+from hf_vqa_mc.result import Result
+from hf_vqa_mc.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from hf_vqa_mc.training import Trained
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainResult(Result):
+    """A finished training run."""
+
+    settings: TrainingSettings
+    trained: "Trained"
+    curve: str
+    """where the picture of the learning curve is, or why there is none"""
+
+    @property
+    def model_folder(self) -> Path:
+        """The best checkpoint, which ``from_pretrained``, `predict` and ``vqa-mc push model`` take."""
+        return self.trained.folder
+
+    @property
+    def history(self) -> "pd.DataFrame":
+        """One row per validation: step, epoch, loss, learning_rate, accuracy in [0, 1]."""
+        import pandas as pd
+
+        return pd.DataFrame(self.trained.record["curve"])
+
+    def report(self) -> "Iterator[RenderableType]":
+        """The reported split's accuracies, and what to do with the checkpoint."""
+        done, record, results = self.trained, self.trained.record, self.trained.record["results"]
+        if done.reported_on is not None:
+            yield f"{self.settings.model} on {self.settings.config}, {done.reported_on}"
+            yield accuracy_table(results[done.reported_on])
+        else:
+            yield f"{self.settings.config} has no other split to report"
+        chosen_on = "held-out training images" if done.validated_on == "held_out" else done.validated_on
+        yield f"best step {record['best_step']:,}: {results[done.validated_on]['accuracy']:.1%} on {chosen_on}"
+        if record["skipped"]:
+            yield f"left out, since their images have no features: {record['skipped']:,} questions of all splits"
+        yield f"checkpoint: {done.folder}"
+        yield self.curve
+        yield f"to share it: vqa-mc push model NAMESPACE/NAME --folder {done.folder} --dry-run"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run's record: settings, data, results by split and the curve, as in training.json."""
+        return self.trained.record
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The validation curve, see `history`."""
+        return self.history
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Copy the best checkpoint to a folder."""
+        from hf_vqa_mc.training.run_folder import copy_checkpoint
+
+        return copy_checkpoint(self.model_folder, Path(path))
+
+
+def accuracy_table(result: Mapping[str, Any]) -> "Table":
+    """A split's accuracy: overall, what was picked by kind of choice, and by question type; in percent."""
+    from rich.table import Table
+    from rich.text import Text
+
+    def cells(name: str, share: float, *rest: str) -> "list[str | Text]":
+        shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
+        return [Text(shown), f"{100 * share:.1f}", *rest]
+
+    table = Table("", "%", "± s.e.", "chance", "questions")
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "right", True
+    table.columns[0].overflow = "fold"
+    figures = [f"{100 * result[name]:.1f}" for name in ("stderr", "chance")]
+    table.add_row(*cells("accuracy", result["accuracy"], *figures, f"{result['questions']:,}"), end_section=True)
+    offered = result["offered_kinds"] or {}
+    for heading, shares in (
+        ("picked, by kind of choice", result["chosen_kinds"]),
+        ("by question type", result["per_question_type"]),
+    ):
+        if shares:
+            table.add_row(heading, style="bold")
+        for name, share in (shares or {}).items():
+            chance = f"{100 * offered[name]:.1f}" if shares is result["chosen_kinds"] and name in offered else ""
+            table.add_row(*cells(name, share, "", chance))
+        table.add_section()
+    return table
+
+
+def run_train(settings: TrainingSettings, progress: Progress) -> TrainResult:
+    """Train a model.
+
+    Returns:
+        The run: ``model_folder`` with the best checkpoint, ``history`` of validations, the record.
+
+    Raises:
+        InputError: the dataset, features, word vectors or settings cannot be used, or the loss is not finite.
+        ConnectionError: the Hub cannot be reached.
+        OSError: the disk is full or read-only; what was saved before still is.
+    """
+    from hf_vqa_mc.training import train as train_model
+    from hf_vqa_mc.training.curve import draw_curve
+
+    try:
+        done = train_model(settings, progress)
+    except KeyboardInterrupt:
+        logger.info("stopped; the same call resumes from the last validation")
+        raise
+    picture, curve = done.output / "curve.png", ""
+    if is_first_process():
+        try:
+            draw_curve(done.record["curve"], done.record["results"][done.validated_on]["chance"], picture)
+            curve = f"learning curve: {picture}"
+        except MissingExtra as error:
+            curve = f"no picture of the learning curve: {error}"
+    return TrainResult(settings, done, curve)
+
+
+train = verb(
+    "train",
+    TrainingSettings,
+    run_train,
+    examples=(
+        "vqa-mc train vqa_mc cocoqa_qou --model mlp-qa --word-vectors glove.6B.100d.txt --output runs/qa",
+        "accelerate launch --num_processes 2 -m hf_vqa_mc train --config run.yaml",
+    ),
+    settings_file=True,
+)
