@@ -11,19 +11,10 @@ from hf_vqa_mc.decoys import VARIANTS, methods
 from hf_vqa_mc.hub.markdown import block, code, link, one_line, plain, table
 from hf_vqa_mc.hub.model_card_results import HELD_OUT, decoys, question_types, results
 from hf_vqa_mc.hub.training_record import Record
+from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.word_vectors import CORPUS
 
-MODELS = {
-    "mlp-a": "MLP-A: one hidden layer that sees nothing but a candidate answer",
-    "mlp-ia": "MLP-IA: one hidden layer that sees the image and a candidate answer, not the question",
-    "mlp-qa": "MLP-QA: one hidden layer that sees the question and a candidate answer, not the image",
-    "mlp-iqa": "MLP-IQA: one hidden layer that sees image, question and a candidate answer",
-    "attention": "Attention\\*: the question chooses where in the image to look; then as MLP-IQA",
-    "hiecoatt": "HieCoAtt\\*: image and question attend to each other, at words, phrases and the whole question; what "
-    "comes of it joins question and candidate answer in one hidden layer",
-}
-AVERAGING = MODELS.keys() - {"hiecoatt"}
 TOLD_ELSEWHERE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from"}
 """Settings that are no part of the table: places on a machine, and what other paragraphs tell."""
 
@@ -78,8 +69,10 @@ def _sentences(parts: Iterable[str]) -> str:
 
 
 def _what_it_is(record: Record) -> str:
-    model = record.get("model", "")
-    named = MODELS.get(model) or (f"The model {code(model)}" if model else "A model")
+    name = record.get("model", "")
+    named = f"The model {code(name)}" if name else "A model"
+    if name in MODELS:
+        named = f"{plain(MODELS[name].title)}: {MODELS[name].description}"
     return (
         f"{named}. It answers multiple-choice questions about images: it gives each candidate a score of its own, and "
         "the candidate with the highest one is its answer."
@@ -224,15 +217,18 @@ def _setting_table(settings: dict[str, Any]) -> str:
 
 def _limits(record: Record, figures: dict[str, Any]) -> str:
     seed, processes = record.get("settings", {}).get("seed"), record.get("processes", 0)
-    model = record.get("model", "")
+    name = record.get("model", "")
+    model = MODELS[name] if name in MODELS else None
     lines = [
         "It picks one of the candidates that it is given, also where none of them is right.",
         "Nothing else was measured for this card than what stands under Results: no other dataset, no other decoys."
         if figures
         else "Nothing was measured.",
-        "It cannot see the image." if model in ("mlp-a", "mlp-qa") else "",
-        "It cannot see the question." if model in ("mlp-a", "mlp-ia") else "",
-        "The order of words is lost on it: texts are averages of word vectors." if model in AVERAGING else "",
+        "It cannot see the image." if model and not model.sees_image else "",
+        "It cannot see the question." if model and not model.sees_question else "",
+        "The order of words is lost on it: texts are averages of word vectors."
+        if model and "question_tokens" not in model.inputs
+        else "",
         f"It is one run, of seed {plain(str(seed))}: the standard error is over questions, not over runs."
         if isinstance(seed, int) and "stderr" in figures
         else "",
