@@ -117,7 +117,7 @@ def test_places_of_choices_that_are_masked_and_rows_that_no_choice_has_do_not_ma
         (6, [[-1, 5]], r"choice_indices goes from -1 to 5, expected 0 to 5"),
         (6, [[0.0, 1.0]], r"choice_indices, torch.float32, \(1, 2\); expected .* torch.int64 \(batch, choices\)"),
         (6, [0, 1], r"choice_indices, torch.int64, \(2,\); expected .* \(batch, choices\)"),
-        ((1, 2), [[0, 1]], r"choice_vectors has the shape \(1, 2, 7\) .* expected \(different choices, numbers\)"),
+        ((1, 2), [[0, 1]], r"choice_vectors has the shape \(1, 2, 7\) .* expected \(distinct choices, dim\)"),
     ],
 )
 def test_places_that_fit_no_rows_are_refused(rows, places, message):
@@ -148,17 +148,8 @@ def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout
     coins = int(torch.randint(2**62, ()))
     # where all candidates are nearly alike, normalising leaves few of float32's digits, in torch as here
     assume((shared[question] + own[answer]).std(0).min() > 0.1)
-    found, mean, variance = _Blocks.apply(
-        shared,
-        own,
-        question,
-        answer,
-        head.norm.weight,
-        head.norm.bias,
-        head.output.weight[0],
-        head.norm.eps,
-        coins if dropout else None,
-    )
+    inputs = (shared, own, question, answer, head.norm.weight, head.norm.bias, head.output.weight[0])
+    found, mean, variance = _Blocks.apply(head.norm.eps, coins if dropout else None, *inputs)
     pull = torch.randn(count)
     parameters = [shared, own, head.norm.weight, head.norm.bias, head.output.weight]
     gradients = torch.autograd.grad((found * pull).sum(), parameters)
