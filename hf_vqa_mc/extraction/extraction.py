@@ -1,7 +1,6 @@
 """From a dataset's images to their features on the disk: each image once, by what it holds."""
 
 import contextlib
-import io
 import os
 import warnings
 from collections.abc import Iterator
@@ -11,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import DEFAULT_BACKBONE, Backbone, FeatureKind, file_name
 from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images, listed
 from hf_vqa_mc.extraction.image_features import write_index
+from hf_vqa_mc.extraction.pictures import BrokenImage, decoded
 from hf_vqa_mc.extraction.store import FeatureStore
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.prefetch import ahead
@@ -58,17 +57,7 @@ def extract_features(
     What was computed is kept whatever happens: a run after one that was killed, or that found broken images, computes
     only what is missing.
 
-    Args:
-        dataset: what ``load_dataset`` takes.
-        config: of its questions; the images of all its splits are taken.
-        images: folder with the image files; by default the dataset's own images are taken.
-        backbone: ``pixels``, a vision model on the Hub, the folder of one, or a backbone itself.
-        grid: cells on a side; None for one vector an image.
-        output: folder of all features, of any backbone and dataset.
-        skip_missing: go on without the images that are missing or broken, and count them.
-        batch_size: images encoded at a time.
-        workers: threads that read images; by default one a core.
-        progress: told (step, done, total).
+    Arguments are those of ``hf_vqa_mc.features``.
 
     Raises:
         InputError: something given cannot be used; or images are missing or broken, and none are to be skipped.
@@ -139,13 +128,9 @@ class _Run:
         if image_hash in self._store or image_hash in self._taken:
             return _Read(image_id, image_hash)
         try:
-            with Image.open(io.BytesIO(content)) as stored:
-                image = stored.convert("RGB")
-        except UnidentifiedImageError:
-            return _Read(image_id, image_hash, wrong="no image that can be read")
-        except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
-            return _Read(image_id, image_hash, wrong=str(error) or type(error).__name__)
-        return _Read(image_id, image_hash, self._backbone.prepare(image))
+            return _Read(image_id, image_hash, self._backbone.prepare(decoded(content)))
+        except BrokenImage as error:
+            return _Read(image_id, image_hash, wrong=str(error))
 
     def _take(self, one: _Read) -> None:
         if one.wrong:

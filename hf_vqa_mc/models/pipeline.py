@@ -19,10 +19,10 @@ TASK = "multiple-choice-vqa"
 
 
 class CheckpointModel:
-    """What ``pipeline`` loads models with.
+    """How ``pipeline`` loads models.
 
-    It catches what is wrong with a checkpoint and tells it as the trace of a ValueError; so an error is handed on in
-    the model's place, for the pipeline to raise.
+    transformers would catch an error and show its trace in a ValueError; so errors are returned for our pipeline to
+    raise.
     """
 
     @classmethod
@@ -31,16 +31,12 @@ class CheckpointModel:
         name: str,
         *,
         dtype: str | torch.dtype = "auto",
-        revision: str | None = None,
-        token: str | bool | None = None,
-        local_files_only: bool = False,
-        cache_dir: str | Path | None = None,
         trust_remote_code: bool | None = None,
         code_revision: str | None = None,
         _from_pipeline: str | None = None,
+        **of_hub: Any,  # noqa: ANN401  as checkpoint_folder has them
     ) -> PreTrainedModel | Exception:
-        """The model, or what is wrong with it; code on the Hub is never looked at."""
-        of_hub = {"revision": revision, "token": token, "local_files_only": local_files_only, "cache_dir": cache_dir}
+        """The model, or what is wrong with it; code on the Hub is never loaded."""
         try:
             return load_model(name, dtype=dtype, **of_hub)
         except (InputError, ConnectionError) as error:
@@ -54,7 +50,7 @@ class MultipleChoiceVqaPipeline(Pipeline):
         model: one of ours.
         processor: of the same checkpoint.
         word_vectors: the file of the model's word vectors, in which words new to it are looked up.
-        new_words: what becomes of such words without the file: "refuse", or "skip" to leave them out.
+        new_words: without the file, "refuse" such words, or "skip" them.
         backbone: where image features come from, if not from where the model's did: a name or a folder.
         kwargs: as any pipeline of transformers takes: ``device``, ``batch_size``, ``num_workers``.
 
@@ -104,7 +100,7 @@ class MultipleChoiceVqaPipeline(Pipeline):
             kwargs: ``batch_size``, ``num_workers``.
 
         Returns:
-            Of each question: ``answer``, the choice with the highest score; ``label``, its place; ``scores``, the
+            Of each question: ``answer``, the choice with the highest score; ``label``, its index; ``scores``, the
             probability of each choice (each is judged by itself: they do not sum to 1); ``logits``, before that.
 
         Raises:

@@ -35,6 +35,7 @@ CHECKPOINT_FILES = (
 )
 """What is read of a checkpoint; no pickle, no code."""
 
+_OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))
 _OF_OTHERS = frozenset(
     ("_from_auto", "_from_pipeline", "trust_remote_code", "code_revision", "dtype", "use_fast", "proxies")
 )
@@ -220,61 +221,41 @@ class VqaMcProcessor(ProcessorMixin):
 
         Args:
             pretrained_model_name_or_path: a folder, or a name on the Hub.
-            word_vectors: as in ``with_options``.
-            new_words: as in ``with_options``.
-            backbone: as in ``with_options``.
-            others: where on the Hub, as `checkpoint_folder` takes it; also what transformers passes to any processor.
+            word_vectors: as of ``with_options``; so are ``new_words`` and ``backbone``.
+            new_words: see there.
+            backbone: see there.
+            others: options of `checkpoint_folder`; also what transformers passes to any processor.
 
         Raises:
             InputError: there is no such checkpoint, its files are not all there or are damaged, or an option does not
                 fit it.
             ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
         """
-        of_hub = {name: value for name, value in others.items() if name not in _OF_OTHERS}
+        if unknown := sorted(others.keys() - _OF_HUB - _OF_OTHERS):
+            raise TypeError(f"from_pretrained() got an unexpected keyword argument {unknown[0]!r}")
+        of_hub = {name: value for name, value in others.items() if name in _OF_HUB}
         folder = checkpoint_folder(pretrained_model_name_or_path, **of_hub)
         stored = _stored(folder)
         return stored.with_options(word_vectors=word_vectors, new_words=new_words, backbone=backbone)
 
 
-def checkpoint_folder(
-    name: str | Path,
-    *,
-    revision: str | None = None,
-    token: str | bool | None = None,
-    cache_dir: str | Path | None = None,
-    local_files_only: bool = False,
-    force_download: bool = False,
-) -> Path:
+def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401  as snapshot_download has them
     """The folder with a checkpoint's files.
 
     Args:
         name: a folder, or a name on the Hub.
-        revision: branch, tag or commit on the Hub; main by default.
-        token: for private repositories; by default the one logged in with.
-        cache_dir: the Hub's cache, if not the usual one.
-        local_files_only: use the cache alone.
-        force_download: even if the cache has it.
+        of_hub: ``revision``, ``token``, ``cache_dir``, ``local_files_only`` and so on, as of
+            ``huggingface_hub.snapshot_download``.
 
     Raises:
         InputError: there is no such checkpoint.
         ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
     """
-    here = Path(name).expanduser()
-    if here.is_dir():
-        return here
-    if here.is_file():
+    folder = Path(name).expanduser()
+    if folder.is_file():
         raise InputError(f"checkpoint {name} is a file; name the folder that it is in")
-    return hub_folder(
-        "checkpoint",
-        str(name),
-        CHECKPOINT_FILES,
-        "expected a folder that vqa-mc train wrote, or a name on the Hub",
-        revision=revision,
-        token=token,
-        cache_dir=cache_dir,
-        local_files_only=local_files_only,
-        force_download=force_download,
-    )
+    expected = "expected a folder that vqa-mc train wrote, or a name on the Hub"
+    return folder if folder.is_dir() else hub_folder("checkpoint", str(name), CHECKPOINT_FILES, expected, **of_hub)
 
 
 def _stored(folder: Path) -> VqaMcProcessor:

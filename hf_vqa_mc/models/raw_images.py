@@ -1,6 +1,5 @@
 """Images as users have them, opened as ``vqa-mc features`` opens them."""
 
-import io
 import urllib.request
 from os import PathLike
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from PIL import Image, UnidentifiedImageError
 
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.extraction.pictures import BrokenImage, decoded
 
 RawImage = Image.Image | str | PathLike[str] | bytes
 """An image, the path or the address (http, https) of a file, or the bytes of one."""
@@ -51,9 +51,7 @@ def _fetched(address: str) -> bytes:
 
 def _decoded(content: bytes, place: str) -> Image.Image:
     try:
-        with Image.open(io.BytesIO(content)) as stored:
-            return stored.convert("RGB")
-    except UnidentifiedImageError as error:
-        raise InputError(f"{place}: no image that can be read; expected a file such as PNG or JPEG") from error
-    except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
-        raise InputError(f"{place}: a broken image ({error}); give another file") from error
+        return decoded(content)
+    except BrokenImage as error:
+        what = str(error) if isinstance(error.__cause__, UnidentifiedImageError) else f"a broken image ({error})"
+        raise InputError(f"{place}: {what}; expected a whole file such as PNG or JPEG") from error

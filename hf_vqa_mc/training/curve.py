@@ -13,10 +13,7 @@ from hf_vqa_mc.io.atomic_file import write_bytes
 def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: Path) -> None:
     """Draw the loss and the validation accuracy of each validation, and where the learning rate fell.
 
-    Args:
-        curve: points as of training.json.
-        chance: accuracy of picking at random.
-        path: of the png file; what was there before is replaced.
+    ``chance`` is the accuracy of random guessing; the png file at ``path`` is replaced.
 
     Raises:
         MissingExtra: matplotlib is not installed.

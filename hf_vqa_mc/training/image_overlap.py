@@ -62,38 +62,27 @@ def source_of(config: str) -> str | None:
 
 
 def overlap(trained: Asked, tested: Asked, image_data: ImageData | None) -> Overlap | None:
-    """Which of the tested images are among the trained ones; None if that cannot be known.
+    """Which of a split's images are among those of a training part; None if that cannot be known.
 
-    Args:
-        trained: a training part's.
-        tested: a split's.
-        image_data: of `read_image_data`. With it images of Visual Genome are also the same if they are one of COCO's.
+    With image data, images of Visual Genome are also the same if they are the same image of COCO.
     """
     if why_unknown(trained, tested, image_data):
         return None
-    pictures = {picture for image_id in set(trained.image_ids) for picture in _pictures(trained, image_id, image_data)}
-    different = set(tested.image_ids)
-    shared = {image_id for image_id in different if not pictures.isdisjoint(_pictures(tested, image_id, image_data))}
+    seen = {identity for image_id in set(trained.image_ids) for identity in _identities(trained, image_id, image_data)}
+    distinct = set(tested.image_ids)
+    shared = {image_id for image_id in distinct if not seen.isdisjoint(_identities(tested, image_id, image_data))}
     on_shared = sum(image_id in shared for image_id in tested.image_ids)
-    return Overlap(len(different), len(shared), len(tested.image_ids), on_shared)
+    return Overlap(len(distinct), len(shared), len(tested.image_ids), on_shared)
 
 
 def why_unknown(trained: Asked, tested: Asked, image_data: ImageData | None) -> str:
-    """Why it cannot be known which images are the same, and what it takes; empty if it can be.
-
-    Args:
-        trained: a training part's.
-        tested: a split's.
-        image_data: of `read_image_data`.
-    """
+    """Why it cannot be known which images are the same, and what is needed; empty if it can be."""
     numberings = {trained.numbering, tested.numbering}
     if None in numberings and trained.config != tested.config:
         strange = trained.config if trained.numbering is None else tested.config
         return f"whose image_ids {strange} has is not known; name configs <source>_<variant> as vqa-mc build does"
     if numberings == {VISUAL_GENOME, COCO} and image_data is None:
-        return (
-            f"it takes --image-data {IMAGE_DATA}, which tells Visual Genome's images by COCO's ids ({IMAGE_DATA_URL})"
-        )
+        return f"it takes --image-data {IMAGE_DATA}, which maps Visual Genome's images to COCO's ({IMAGE_DATA_URL})"
     return ""
 
 
@@ -131,10 +120,8 @@ def read_image_data(path: Path) -> dict[str, str | None]:
     return found
 
 
-def _pictures(asked: Asked, image_id: str, image_data: ImageData | None) -> set[tuple[str, str]]:
-    """The image under all numbers that are known of it."""
+def _identities(asked: Asked, image_id: str, image_data: ImageData | None) -> set[tuple[str, str]]:
+    """The image under all ids that are known of it."""
     found = {(asked.numbering or asked.config, image_id)}
     coco_id = (image_data or {}).get(image_id) if asked.numbering == VISUAL_GENOME else None
-    if coco_id is not None:
-        found.add((COCO, coco_id))
-    return found
+    return found if coco_id is None else {*found, (COCO, coco_id)}

@@ -1,8 +1,8 @@
-"""A dataset's rows as training reads them: numbers, and each different text once."""
+"""A dataset's rows as training reads them: arrays, and each distinct text once."""
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import QUESTIONS, checked_rows
 
 NONE = -1
-"""Stands where a row has no such choice."""
+"""Fills rows with fewer choices."""
 ONE_KIND = 0
-"""The kind of all decoys where the dataset tells none."""
+"""The kind of all decoys where the dataset has no choice_kinds."""
 
 _IDS = {"question_id": "text or whole numbers", "image_id": "text or whole numbers"}
 _OPTIONAL = {"choice_kinds": "lists of whole numbers", "question_type": "text"}
@@ -33,15 +33,15 @@ class Questions:
     question_ids: list[str]
     image_ids: list[str]
     asked: NDArray[np.int64]
-    """(questions,): what is asked"""
+    """(questions,): their texts"""
     choices: NDArray[np.int64]
     """(questions, most choices), NONE where there are fewer"""
     kinds: NDArray[np.int8]
-    """(questions, most choices): which set each choice is of, NONE where there are fewer"""
+    """(questions, most choices): kind of each choice, NONE where there are fewer"""
     labels: NDArray[np.int64]
-    """(questions,): the place of the target"""
+    """(questions,): index of the target"""
     types: list[str] | None = None
-    """of the questions, where the dataset tells them"""
+    """of the questions, where the dataset has them"""
 
     def __len__(self) -> int:
         """Questions."""
@@ -49,13 +49,16 @@ class Questions:
 
     def take(self, rows: NDArray[np.int64]) -> "Questions":
         """Some of them."""
-        ids, images = ([names[row] for row in rows] for names in (self.question_ids, self.image_ids))
-        asked, choices, labels = (column[rows] for column in (self.asked, self.choices, self.labels))
-        types = None if self.types is None else [self.types[row] for row in rows]
-        return Questions(self.place, ids, images, asked, choices, self.kinds[rows], labels, types)
+
+        def chosen(column: Any) -> Any:  # noqa: ANN401  a list or an array
+            return [column[row] for row in rows] if isinstance(column, list) else column[rows]
+
+        columns = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "place"}
+        taken: dict[str, Any] = {name: chosen(column) for name, column in columns.items() if column is not None}
+        return replace(self, **taken)
 
     def texts(self) -> NDArray[np.int64]:
-        """The texts that occur in them, rising."""
+        """The texts that occur in them, ascending."""
         return np.unique(np.concatenate([self.asked, self.choices[self.choices != NONE]]))
 
 
@@ -64,11 +67,11 @@ class Splits:
     """A dataset's splits, and all texts in them."""
 
     texts: list[str]
-    """each different one once"""
+    """distinct"""
     splits: dict[str, Questions]
 
     def sha256(self) -> str:
-        """A checksum of all that the questions say."""
+        """Checksum of all questions."""
         digest = hashlib.sha256("\n".join(self.texts).encode("utf-8", "surrogatepass"))
         for split, of in self.splits.items():
             for names in ([split], of.question_ids, of.image_ids):
@@ -119,45 +122,35 @@ def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
 
 
 def _numbered(rows: Any, place: str, number_of: dict[str, int]) -> Questions:  # noqa: ANN401  a Dataset
-    told = {name: expected for name, expected in _OPTIONAL.items() if name in rows.column_names}
-    wanted = {**_IDS, **QUESTIONS, **told}
+    """The questions of a split; new texts get the next numbers."""
+    optional = {name: expected for name, expected in _OPTIONAL.items() if name in rows.column_names}
+    wanted = {**_IDS, **QUESTIONS, **optional}
     present = [name for name in wanted if name in rows.column_names]
     table = checked_rows(rows.select_columns(present).with_format("arrow")[:], place, wanted)
     lengths = pc.list_value_length(table["choices"]).to_numpy()
-    offered = np.arange(lengths.max()) < lengths[:, None]
-    choices = np.full(offered.shape, NONE, np.int64)
-    choices[offered] = _numbers(pc.list_flatten(table["choices"]), number_of)
-    kinds = np.full(offered.shape, NONE, np.int8)
-    kinds[offered] = _kinds(table, lengths, place)
-    types = table["question_type"].to_pylist() if "question_type" in told else []
+    valid = np.arange(lengths.max()) < lengths[:, None]
+    choices, kinds = np.full(valid.shape, NONE, np.int64), np.full(valid.shape, NONE, np.int8)
+    choices[valid] = _numbers(pc.list_flatten(table["choices"]), number_of)
+    kinds[valid] = _kinds(table["choice_kinds"], lengths, place) if "choice_kinds" in optional else ONE_KIND
+    types = table["question_type"].to_pylist() if "question_type" in optional else []
     ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in _IDS)
-    return Questions(
-        place,
-        ids,
-        images,
-        _numbers(table["question"], number_of),
-        choices,
-        kinds,
-        table["label"].to_numpy().astype(np.int64),
-        types if any(types) else None,
-    )
+    asked, labels = _numbers(table["question"], number_of), table["label"].to_numpy().astype(np.int64)
+    return Questions(place, ids, images, asked, choices, kinds, labels, types if any(types) else None)
 
 
-def _kinds(table: pa.Table, lengths: NDArray[np.int64], place: str) -> NDArray[np.int8]:
-    if "choice_kinds" not in table.column_names:
-        return np.full(lengths.sum(), ONE_KIND, np.int8)
-    for row in np.flatnonzero(pc.list_value_length(table["choice_kinds"]).to_numpy() != lengths)[:1]:
+def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], place: str) -> NDArray[np.int8]:
+    """The kinds of all choices, (choices,)."""
+    for row in np.flatnonzero(pc.list_value_length(column).to_numpy() != lengths)[:1]:
         raise InputError(f"{place}, row {row}: choice_kinds has not one for each of its {lengths[row]} choices")
-    flat = pc.list_flatten(table["choice_kinds"])
+    flat, rows, known = pc.list_flatten(column), pc.list_parent_indices(column), len(CHOICE_KINDS)
     if flat.null_count:
-        row = pc.list_parent_indices(table["choice_kinds"])[pc.index(pc.is_null(flat), True).as_py()]
+        row = rows[pc.index(pc.is_null(flat), True).as_py()]
         raise InputError(f"{place}, row {row}: one of choice_kinds is empty (null)")
     numbers = flat.to_numpy()
-    for place_of in np.flatnonzero((numbers < 0) | (numbers >= len(CHOICE_KINDS)))[:1]:
-        row = pc.list_parent_indices(table["choice_kinds"])[int(place_of)].as_py()
+    for index in np.flatnonzero((numbers < 0) | (numbers >= known))[:1]:
         raise InputError(
-            f"{place}, row {row}: one of choice_kinds is {numbers[place_of]}, expected 0 to {len(CHOICE_KINDS) - 1} "
-            f"({', '.join(CHOICE_KINDS)})"
+            f"{place}, row {rows[int(index)].as_py()}: one of choice_kinds is {numbers[index]}, expected 0 to "
+            f"{known - 1} ({', '.join(CHOICE_KINDS)})"
         )
     kinds: NDArray[np.int8] = numbers.astype(np.int8)
     return kinds

@@ -1,7 +1,7 @@
 """``hf_vqa_mc.train`` and ``vqa-mc train``: a model of the papers on a dataset, validated on schedule, tested once."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,6 @@ from hf_vqa_mc.training.settings import TrainingSettings
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
-    from rich.table import Table
 
     from hf_vqa_mc.training import Trained
 
@@ -45,10 +44,14 @@ class TrainResult(Result):
 
     def report(self) -> "Iterator[RenderableType]":
         """The reported split's accuracies, and what to do with the checkpoint."""
+        from hf_vqa_mc.scoring.multiple_choice import mc_accuracy_table
+        from hf_vqa_mc.verbs.score import ScoreTable
+
         done, record, results = self.trained, self.trained.record, self.trained.record["results"]
         if done.reported_on is not None:
             yield f"{self.settings.model} on {self.settings.config}, {done.reported_on}"
-            yield accuracy_table(results[done.reported_on])
+            reported = results[done.reported_on]
+            yield ScoreTable(mc_accuracy_table(reported, reported["questions"]))
         else:
             yield f"{self.settings.config} has no other split to report"
         chosen_on = "held-out training images" if done.validated_on == "held_out" else done.validated_on
@@ -72,35 +75,6 @@ class TrainResult(Result):
         from hf_vqa_mc.training.run_folder import copy_checkpoint
 
         return copy_checkpoint(self.model_folder, Path(path))
-
-
-def accuracy_table(result: Mapping[str, Any]) -> "Table":
-    """A split's accuracy: overall, what was picked by kind of choice, and by question type; in percent."""
-    from rich.table import Table
-    from rich.text import Text
-
-    def cells(name: str, share: float, *rest: str) -> "list[str | Text]":
-        shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
-        return [Text(shown), f"{100 * share:.1f}", *rest]
-
-    table = Table("", "%", "± s.e.", "chance", "questions")
-    for column in table.columns[1:]:
-        column.justify, column.no_wrap = "right", True
-    table.columns[0].overflow = "fold"
-    figures = [f"{100 * result[name]:.1f}" for name in ("stderr", "chance")]
-    table.add_row(*cells("accuracy", result["accuracy"], *figures, f"{result['questions']:,}"), end_section=True)
-    offered = result["offered_kinds"] or {}
-    for heading, shares in (
-        ("picked, by kind of choice", result["chosen_kinds"]),
-        ("by question type", result["per_question_type"]),
-    ):
-        if shares:
-            table.add_row(heading, style="bold")
-        for name, share in (shares or {}).items():
-            chance = f"{100 * offered[name]:.1f}" if shares is result["chosen_kinds"] and name in offered else ""
-            table.add_row(*cells(name, share, "", chance))
-        table.add_section()
-    return table
 
 
 def run_train(settings: TrainingSettings, progress: Progress) -> TrainResult:

@@ -88,6 +88,7 @@ def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer
     assert "loss" in err
 
 
+@pytest.mark.slow
 def test_as_json_and_from_a_checkpoint_whose_dataset_it_knows(transfer):
     code, out, _ = transfer(*PAPERS, *SMALL, "--json")
     assert code == 0
@@ -102,6 +103,7 @@ def test_as_json_and_from_a_checkpoint_whose_dataset_it_knows(transfer):
     assert again["rows"] == first["rows"]
 
 
+@pytest.mark.slow
 def test_what_is_unknown_is_said(transfer):
     code, out, _ = transfer(*PAPERS, *SMALL)
     assert code == 0
@@ -110,6 +112,7 @@ def test_what_is_unknown_is_said(transfer):
     assert cells(out, "visual7w_all")[1][2:] == ["0 of 20", "0 of 38"]
 
 
+@pytest.mark.slow
 def test_other_configs_than_the_papers(transfer):
     given = [word for word in PAPERS if word not in TARGETS]
     code, out, _ = transfer(*given, *SMALL, "--pretrain", "visual7w_orig", "--targets", "qavg_iou_qou")

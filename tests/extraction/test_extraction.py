@@ -114,7 +114,13 @@ def run(dataset, pictures, output, dies_at=0, dies_writing=0):
     )
 
 
-@pytest.mark.parametrize(("dies_at", "dies_writing", "kept"), [(40, 0, 32), (0, 2, 16), (0, 4, 48), (0, 5, 60)])
+@pytest.mark.parametrize(
+    ("dies_at", "dies_writing", "kept"),
+    [
+        (40, 0, 32),
+        *(pytest.param(0, writing, kept, marks=pytest.mark.slow) for writing, kept in ((2, 16), (4, 48), (5, 60))),
+    ],
+)
 def test_killed_at_any_moment_the_next_run_computes_only_what_is_missing(
     dataset, pictures, tmp_path, dies_at, dies_writing, kept
 ):
@@ -128,6 +134,7 @@ def test_killed_at_any_moment_the_next_run_computes_only_what_is_missing(
     assert not list((tmp_path / "out").rglob("*.partial"))
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_do_each_other_no_harm(dataset, pictures, tmp_path):
     both = [run(dataset, pictures, tmp_path / "out") for _ in range(2)]
     for process in both:

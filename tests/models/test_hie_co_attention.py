@@ -237,6 +237,7 @@ def test_evaluation_is_deterministic_and_training_drops_out_before_h_s_too(kind)
         assert not torch.allclose(ours, theirs, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_model_comes_back_through_the_auto_classes_in_a_fresh_process(kind, tmp_path):
     model = made(kind).eval()

@@ -284,7 +284,7 @@ def test_the_scores_of_whole_blocks_are_the_same_bit_by_bit_whatever_else_is_sco
     there = draw.random(4 * questions) < 0.4
     picked = (given["questions_of"] >= first) & (given["questions_of"] < last) & there
     given["answers"], given["questions_of"] = (
-        given["answers"]._replace(places=given["answers"].places[there]),
+        given["answers"]._replace(indices=given["answers"].indices[there]),
         given["questions_of"][there],
     )
     part = {
@@ -302,7 +302,7 @@ def test_the_scores_of_whole_blocks_are_the_same_bit_by_bit_whatever_else_is_sco
 def shuffled(draw, table, rows):
     """The table for some rows, its inputs in another order."""
     order = draw.permutation(len(table.inputs))
-    return Table(table.inputs[order], np.argsort(order)[table.places[rows]])
+    return Table(table.inputs[order], np.argsort(order)[table.indices[rows]])
 
 
 def test_tables_that_lack_what_the_model_sees_or_are_out_of_order_are_refused():

@@ -78,6 +78,7 @@ def test_pushed_and_pulled_it_answers_as_the_folder_does(hub, run, tmp_path):
     assert len(hub.requests) == asked
 
 
+@pytest.mark.slow
 def test_what_cannot_be_pulled_is_told(run, tmp_path):
     run(PUSH, checkpoint(tmp_path / "run", "mlp-iqa"), NAME)
     for token in (STRANGER, None):

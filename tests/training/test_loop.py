@@ -130,6 +130,7 @@ def started(told, output):
         return subprocess.Popen(words, stderr=file, env=environment)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_ends_as_one_that_was_not(settings, tmp_path):
     told = settings(epochs=25.0, output=tmp_path / "whole")
     killed = tmp_path / "killed"
@@ -365,6 +366,7 @@ def test_questions_without_features_are_refused_or_counted(settings, toy, tmp_pa
     assert record["rows"]["test"] == 2 * toy_dataset.IMAGES["test"] - 2
 
 
+@pytest.mark.slow
 def test_the_datasets_own_validation_split_is_used(settings, tmp_path):
     dataset = toy_dataset.make(tmp_path / "three", splits=("train", "validation", "test"))
     record = train(settings(dataset=str(dataset), epochs=1)).record
@@ -407,6 +409,7 @@ def test_moments_that_are_missing_are_told(settings):
         train(told)
 
 
+@pytest.mark.slow
 def test_where_the_kernel_cannot_exchange_folders_a_kill_loses_nothing(settings, monkeypatch):
     from hf_vqa_mc.training import run_folder
 
@@ -446,6 +449,7 @@ def test_features_of_other_images_are_not_gone_on_with(settings, toy_features, t
         train(replace(told, features=other))
 
 
+@pytest.mark.slow
 def test_a_run_in_another_precision_can_come_after(settings, tmp_path):
     done = train(settings(mixed_precision="bf16", epochs=1))
     assert predict(done.folder, settings().dataset, CONFIG, word_vectors=settings().word_vectors).results["questions"]
@@ -500,12 +504,14 @@ def test_centred_vectors_travel_with_the_checkpoint(settings):
     assert processor.text.mean is not None
 
 
+@pytest.mark.slow
 def test_a_batch_in_parts_trains_as_well(settings):
     parts = train(settings(accumulate=2, epochs=10)).record["results"]["test"]
     whole = train(settings(epochs=10, output=settings().output.with_name("whole"))).record["results"]["test"]
     assert abs(parts["accuracy"] - whole["accuracy"]) < 2 * (parts["stderr"] + whole["stderr"])
 
 
+@pytest.mark.slow
 def test_trackers_are_told_the_curve(settings):
     pytest.importorskip("tensorboard")
     told = settings(track=("tensorboard",))

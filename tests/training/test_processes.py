@@ -25,6 +25,7 @@ def run(task, given, result, processes, cache):
     return [json.loads(Path(f"{result}.{rank}.json").read_text()) for rank in range(processes)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["mlp-iqa", "attention"])
 def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, tmp_path, model):
     grid = toy_dataset.features(toy, tmp_path / "grid", grid=2) if model == "attention" else toy_features

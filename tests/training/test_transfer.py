@@ -86,6 +86,7 @@ def test_each_target_is_tested_before_and_after_fine_tuning(recipe, fine_tuning,
     assert done.pretrained == alone.record["results"]["test"]
 
 
+@pytest.mark.slow
 def test_nothing_is_chosen_on_the_split_that_is_reported(recipe, fine_tuning):
     told = recipe()
     done = transfer(told, fine_tuning, targets=["vqa_orig"])
@@ -136,6 +137,7 @@ def test_stopped_before_any_step_the_same_call_resumes(recipe, fine_tuning, tmp_
     assert figures(told.output) == figures(whole.output)
 
 
+@pytest.mark.slow
 def test_stopped_while_a_model_trains_it_goes_on(recipe, fine_tuning, tmp_path):
     told = recipe(epochs=3)
     steps = []
@@ -156,6 +158,7 @@ def test_stopped_while_a_model_trains_it_goes_on(recipe, fine_tuning, tmp_path):
     assert figures(told.output) == figures(whole.output)
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_done_again_and_targets_can_be_added(recipe, fine_tuning, monkeypatch, begun):
     told = recipe()
     first = transfer(told, fine_tuning, targets=TARGETS[:1])
@@ -173,6 +176,7 @@ def test_what_is_done_is_not_done_again_and_targets_can_be_added(recipe, fine_tu
     assert transfer(told, fine_tuning, targets=TARGETS[:2], from_scratch=True) == more
 
 
+@pytest.mark.slow
 def test_a_checkpoint_takes_the_place_of_pretraining(recipe, fine_tuning, tmp_path):
     told = recipe()
     whole = transfer(told, fine_tuning, targets=TARGETS[:1], from_scratch=True)
@@ -191,6 +195,7 @@ def test_a_checkpoint_takes_the_place_of_pretraining(recipe, fine_tuning, tmp_pa
         transfer(other, fine_tuning, targets=TARGETS[:1], from_scratch=True)
 
 
+@pytest.mark.slow
 def test_the_same_word_vectors_are_demanded(recipe, fine_tuning, tmp_path):
     told = recipe()
     done = transfer(told, fine_tuning, targets=TARGETS[:1])
@@ -205,6 +210,7 @@ def test_the_same_word_vectors_are_demanded(recipe, fine_tuning, tmp_path):
     assert not other.output.exists()
 
 
+@pytest.mark.slow
 def test_the_overlap_of_images_is_that_of_an_independent_count(recipe, fine_tuning, tmp_path):
     told, path = recipe(), transfer_world.image_data(tmp_path / "image_data.json")
     unknown = transfer(told, fine_tuning, targets=TARGETS)
@@ -228,6 +234,7 @@ def test_the_overlap_of_images_is_that_of_an_independent_count(recipe, fine_tuni
     assert done.unlisted == 0
 
 
+@pytest.mark.slow
 def test_without_the_pretraining_dataset_the_overlap_is_unknown(recipe, fine_tuning, tmp_path):
     told = recipe()
     done = transfer(told, fine_tuning, targets=["vqa_orig"])
@@ -242,6 +249,7 @@ def test_without_the_pretraining_dataset_the_overlap_is_unknown(recipe, fine_tun
     assert row.fine_tuned == done.rows[0].fine_tuned
 
 
+@pytest.mark.slow
 def test_questions_without_features_are_left_out_and_counted(recipe, fine_tuning, world, tmp_path):
     features = world[1]
     fewer = shutil.copytree(features, tmp_path / features.name)
@@ -289,11 +297,13 @@ def test_the_folder_around_and_one_configs_own_are_told_apart(recipe, fine_tunin
         transfer(recipe(features=features / "vqa_mc-vqa_orig"), fine_tuning, targets=TARGETS)
 
 
+@pytest.mark.slow
 def test_a_model_that_sees_no_image_needs_no_features(recipe, fine_tuning):
     done = transfer(recipe(model="mlp-qa", features=None), fine_tuning, targets=["vqa_orig"])
     assert (done.model, done.rows[0].left_out) == ("mlp-qa", 0)
 
 
+@pytest.mark.slow
 def test_another_recipe_goes_into_another_folder(recipe, fine_tuning):
     told = recipe()
     transfer(told, fine_tuning, targets=TARGETS[:1])
@@ -303,6 +313,7 @@ def test_another_recipe_goes_into_another_folder(recipe, fine_tuning):
         transfer(told, replace(fine_tuning, learning_rate=0.5), targets=TARGETS[:1])
 
 
+@pytest.mark.slow
 def test_strange_folders_damaged_results_and_a_second_process(recipe, fine_tuning, monkeypatch):
     told = recipe()
     told.output.mkdir()
