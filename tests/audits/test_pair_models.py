@@ -23,14 +23,6 @@ SEES = {
 }
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _small_forests():
-    """A tenth of the trees: enough for what is planted here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 20)
-        yield
-
-
 def audited(bias, strength, n_rows, seed):
     """Name to shortcut, its estimate, and the true gain."""
     table, vectors, truth = planted(bias, strength, n_rows, seed)
@@ -41,7 +33,9 @@ def audited(bias, strength, n_rows, seed):
     return found, estimates, truth
 
 
-@pytest.mark.parametrize("bias", SEES)
+@pytest.mark.parametrize(
+    "bias", [bias if bias == "question cue" else pytest.param(bias, marks=pytest.mark.slow) for bias in SEES]
+)
 def test_what_is_planted_is_found_by_both_models_that_may_know_it(bias):
     _, estimates, truth = audited(bias, 0.6, 900, 3)
     for model in ("logistic regression", "random forest"):
@@ -51,6 +45,7 @@ def test_what_is_planted_is_found_by_both_models_that_may_know_it(bias):
         assert told.p < 0.001
 
 
+@pytest.mark.slow
 def test_where_nothing_is_planted_nothing_is_found():
     _, estimates, _ = audited("none", 0.0, 900, 1)
     assert len(estimates) == 4
@@ -155,6 +150,7 @@ some_rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(rows=some_rows)
 def test_any_rows_can_be_asked(rows):

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app
 from tests.dataset import raw_files
 
@@ -136,3 +137,16 @@ def test_its_help_says_how_a_card_gets_its_picture(run):
     told = " ".join(run("--help").output.split())
     assert "vqa-mc preview vqa_mc cocoqa_iou_qou --card" in told
     assert "--no-card" not in told
+
+
+def test_in_memory_a_notebook_shows_the_page_and_nothing_is_written(tmp_path, monkeypatch):
+    import datasets
+
+    monkeypatch.chdir(tmp_path)
+    rows = {"question": ["Which <b>one</b>?"] * 3, "choices": [["a", "b"]] * 3, "label": [0, 1, 1]}
+    result = vm.preview(datasets.Dataset.from_dict(rows), questions=2)
+    assert result.to_pandas()["question"].tolist() == ["Which <b>one</b>?"] * 2
+    assert "Which &amp;lt;b&amp;gt;one" in result._repr_html_()
+    assert "Which <b>one</b>?" in repr(result)
+    assert list(tmp_path.iterdir()) == []
+    assert result.save(tmp_path / "page.html") == [tmp_path / "page.html"]

@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app
 from tests.cli.test_audit import lines
 
@@ -12,6 +13,7 @@ from tests.cli.test_audit import lines
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 10)
     return lambda *arguments: CliRunner().invoke(app, ["remedy", *map(str, arguments)])
 
 
@@ -40,6 +42,7 @@ def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
     assert (tmp_path / "vqa_mc_audit" / "b-remedied" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path):
     path = lines(tmp_path / "b.jsonl", "question cue", 0.5, rows=600)
     result = run(path, "--prune", "0.2", "--output", "fewer.jsonl", "--json")
@@ -85,3 +88,29 @@ def test_an_output_that_cannot_be_is_refused_before_any_work(run, tmp_path):
         assert result.exit_code == 2, result.output
         assert "counting" not in result.stderr
     assert (tmp_path / "other.jsonl").read_text("utf-8") == "{}\n"
+
+
+def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_written(tmp_path, monkeypatch):
+    import pandas as pd
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 5)
+    rows = {
+        "image_id": [str(number // 4) for number in range(80)],
+        "question": [f"what is {'abcd'[number % 4]}" for number in range(80)],
+        "choices": [[f"a long answer numbered {number}", f"no {number}"] for number in range(80)],
+        "answer": [0] * 80,
+    }
+    result = vm.remedy(pd.DataFrame(rows), variant="iou")
+    (split,) = result.dataset.values()
+    assert split["question"][:] == rows["question"]
+    assert {"choice_kinds", "choice_origins"} < set(split.column_names)
+    table = result.to_pandas().set_index("name")
+    assert table.loc["longest choice", "accuracy_before"] == 1
+    assert not table.loc["choice A", "alarm_after"]
+    assert "longest choice" in repr(result)
+    assert list(tmp_path.iterdir()) == []
+    assert vm.audit(result.dataset, probes=False).to_dict()["rows"] == 80
+    files = result.save(tmp_path / "remedied")
+    assert vm.read_benchmark(tmp_path / "remedied").test.rows.num_rows == 80
+    assert files
