@@ -5,12 +5,11 @@ from typing import Any
 
 from hf_vqa_mc.audits import Sees
 from hf_vqa_mc.report.example import Example
+from hf_vqa_mc.report.figures import SQUARE, Sides, calibration, chart, histogram, per_type, tiles
 from hf_vqa_mc.report.gallery import gallery
 from hf_vqa_mc.report.page import rendered
 from hf_vqa_mc.report.plain_text import count, plain, shown_name
-from hf_vqa_mc.report.plots import SQUARE
-from hf_vqa_mc.report.report_figures import Sides, calibration, chart, histogram, per_type, tiles
-from hf_vqa_mc.report.report_tables import doubtful_decoys, findings, not_run, telling
+from hf_vqa_mc.report.tables import doubtful_decoys, findings, not_run, telling
 
 
 def report_html(

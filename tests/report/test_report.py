@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.report import report_html
+from hf_vqa_mc.report.figures import Sides
 from hf_vqa_mc.report.page import as_data
 from hf_vqa_mc.report.report import report_values, strongest
-from hf_vqa_mc.report.report_figures import Sides
 from tests.report import audits, hostile
 
 

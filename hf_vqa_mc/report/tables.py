@@ -1,10 +1,10 @@
-"""What the tables of a report hold: findings, decoys that may be right, telling words, and what was not run."""
+"""The tables of a report: findings, possibly correct decoys, telling words, and what was not run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hf_vqa_mc.report.figures import Sides
 from hf_vqa_mc.report.plain_text import count, plain
-from hf_vqa_mc.report.report_figures import Sides
 
 TELLING_SHOWN = 10
 """Words at first sight, of those that say "right" and of those that say "wrong"."""
@@ -13,15 +13,15 @@ TEXT = 80
 
 
 def findings(sides: Sides) -> list[dict[str, Any]]:
-    """What else was found, a row each, before and after."""
+    """The findings, a row each, before and after."""
     by_side = {side: {row["name"]: row for row in audit.get("findings") or ()} for side, audit in sides}
     names = list(dict.fromkeys(name for rows in by_side.values() for name in rows))
     lines = []
     for name in names:
-        cells = []
-        for side, rows in by_side.items():
-            row = rows.get(name)
-            cells.append(None if row is None else {"side": side, "share": _share(row), "told": _counted(row)})
+        cells = [
+            {"side": side, "share": _share(rows[name]), "told": _counted(rows[name])} if name in rows else None
+            for side, rows in by_side.items()
+        ]
         first = next(rows[name] for rows in by_side.values() if name in rows)
         lines.append(
             {
@@ -46,20 +46,20 @@ def _counted(row: Mapping[str, Any]) -> str:
 
 
 def doubtful_decoys(sides: Sides) -> dict[str, Any] | None:
-    """How many decoys may be right as well, and why."""
-    there = [(side, audit["may_be_right"]) for side, audit in sides if audit.get("may_be_right")]
-    if not there:
+    """How many decoys are possibly correct, and why."""
+    given = [(side, audit["may_be_right"]) for side, audit in sides if audit.get("may_be_right")]
+    if not given:
         return None
-    reasons = list(dict.fromkeys(reason for _, found in there for reason in found.get("reasons") or ()))
-    largest = max((share for _, found in there for share in (found.get("reasons") or {}).values() if share), default=0)
+    reasons = list(dict.fromkeys(reason for _, found in given for reason in found.get("reasons") or ()))
+    largest = max((share for _, found in given for share in (found.get("reasons") or {}).values() if share), default=0)
     return {
         "sides": [
-            {"side": side, "share": found.get("share"), "decoys": count(found.get("decoys"))} for side, found in there
+            {"side": side, "share": found.get("share"), "decoys": count(found.get("decoys"))} for side, found in given
         ],
         "reasons": [
             {
                 "name": plain(reason, 100),
-                "cells": [_reason(side, (found.get("reasons") or {}).get(reason), largest) for side, found in there],
+                "cells": [_reason(side, (found.get("reasons") or {}).get(reason), largest) for side, found in given],
             }
             for reason in reasons
         ],
@@ -72,10 +72,7 @@ def _reason(side: str, share: float | None, largest: float) -> dict[str, Any]:
 
 
 def telling(sides: Sides) -> list[dict[str, Any]]:
-    """The words and choices that give most away, those that say "right" and those that say "wrong" apart.
-
-    Where all choices that tell are single words they are not told twice.
-    """
+    """The words and choices that give most away; choices are left out where they are the same as the words."""
     found = []
     for side, audit in sides:
         for what, title in (("words", "words"), ("choices", "whole choices")):
@@ -101,7 +98,7 @@ def _texts(rows: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _told(rows: Sequence[Mapping[str, Any]], sign: int) -> list[dict[str, Any]]:
-    """Those of one direction, the surest first, each with how often it is right against how often chance would be."""
+    """Texts of one direction, the most significant first, with how often they are right and would be by chance."""
     chosen = sorted((row for row in rows if sign * row["z"] > 0), key=lambda row: -sign * row["z"])
     return [
         {
@@ -116,7 +113,7 @@ def _told(rows: Sequence[Mapping[str, Any]], sign: int) -> list[dict[str, Any]]:
 
 
 def not_run(sides: Sides) -> list[dict[str, str]]:
-    """What was left out, splits, too, and why; each once."""
+    """Probes and splits that were left out, and why; each once."""
     told: dict[tuple[str, str], None] = {}
     for _, audit in sides:
         told |= {(plain(row["name"], 120), plain(row.get("why"), 400)): None for row in audit.get("not_run") or ()}
