@@ -167,15 +167,14 @@ def _unstored(predictions: Sequence[str], references: Sequence[str]) -> Columns:
 
 def _text(columns: dict[str, Any], row: int) -> str:
     """A row's columns as text."""
-    texts = []
-    for name, value in columns.items():
-        try:
-            texts.append(f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_plain)}")
-        except (ValueError, RecursionError):
-            raise InputError(f"row {row} of this batch: {name} holds NaN or infinity, or itself") from None
-        except TypeError as error:
-            raise InputError(f"row {row} of this batch: {name}: {error}") from None
-    return f"{{{', '.join(texts)}}}"
+    try:
+        return json.dumps(columns, allow_nan=False, default=_plain)
+    except (ValueError, RecursionError, TypeError) as error:
+        if len(columns) > 1:  # one of them is wrong
+            for name, value in columns.items():
+                _text({name: value}, row)
+        what = f": {error}" if isinstance(error, TypeError) else " holds NaN or infinity, or itself"
+        raise InputError(f"row {row} of this batch: {', '.join(columns)}{what}") from None
 
 
 def _plain(value: object) -> object:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.io.atomic_file import check_folder, check_place, write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.metrics.annotations import read_annotations
@@ -217,14 +217,19 @@ def _choose(
         InputError: a scheme does not fit the dataset, or an input or option is given that no chosen scheme takes.
     """
     kind, fitting = annotations.kind, [one for one in SCHEMES.values() if annotations.kind in one.kinds]
-    chosen = [SCHEMES.find(name) for name in dict.fromkeys(metrics)] or [
+    for name in metrics:
+        if name not in SCHEMES:
+            raise unknown_name("metric", name, [one.name for one in SCHEMES.values() if one.kinds])
+    chosen = [SCHEMES[name] for name in dict.fromkeys(metrics)] or [
         one
         for one in fitting
         if not one.misfit(annotations) and one.is_default(annotations) and not _missing(one, inputs)
     ]
     for scheme in chosen:
         if not scheme.kinds:
-            raise InputError(f"{scheme.name} {scheme.python_only or 'has no kinds'}, and is for Python only")
+            raise InputError(
+                f"{scheme.name} {scheme.python_only or 'has no kinds'}, and is for Python only (vm.load_metric)"
+            )
         if scheme not in fitting:
             expected = ", ".join(one.name for one in fitting)
             raise InputError(f"{scheme.name} does not fit {kind.description}; expected {expected}")

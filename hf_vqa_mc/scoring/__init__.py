@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt as tdiuc_mpt
     from hf_vqa_mc.scoring.wu_palmer_sets import wups as wups
 
-MODULES = {
+OF_PREDICTIONS = {
     "mc_accuracy": "multiple_choice",
     "vqa_accuracy": "consensus",
     "vqa_pair_accuracy": "balanced_pairs",
     "tdiuc_mpt": "tdiuc",
     "gqa_score": "gqa",
     "wups": "wu_palmer_sets",
-    "counterexample_recall": "counterexamples",
 }
-"""The schemes and the modules of their functions, each of which declares a ``SCHEME``."""
+"""The schemes that score predictions files, and the modules of their functions."""
+MODULES = {**OF_PREDICTIONS, "counterexample_recall": "counterexamples"}
+"""All schemes; each module declares a ``SCHEME``."""
 
 _HOMES = {
     **MODULES,

@@ -9,7 +9,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import check_options, option, verb
 from hf_vqa_mc.result import Result
-from hf_vqa_mc.scoring import MODULES
+from hf_vqa_mc.scoring import OF_PREDICTIONS
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, ATTENTIONS, CHOICES, PAIRS, QUESTIONS, SCENE_GRAPHS
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ScoreSettings:
     id_column: str | None = option("Column of the question ids in the predictions.", None, panel=READING)
     answer_column: str | None = option("Column of the answers in the predictions.", None, panel=READING)
     metric: tuple[str, ...] = option(
-        f"Instead of what the dataset calls for; may be repeated: {', '.join(MODULES)}.", (), panel=SCHEME
+        f"Instead of what the dataset calls for; may be repeated: {', '.join(OF_PREDICTIONS)}.", (), panel=SCHEME
     )
     protocol: str = option("VQA's official program: of 2021, or of 2017.", "2021", panel=SCHEME)
     questions: Path | None = option(QUESTIONS.help, None, panel=SCHEME)
