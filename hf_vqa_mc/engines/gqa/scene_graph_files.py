@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from hf_vqa_mc.engines.gqa.graph_fields import box_of, field_of, id_of, size_of, texts_of
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import list_items, object_items
 from hf_vqa_mc.sources.files import Files, PublishedFile
 
 NO_BOX = (0, 0, 0, 0)
+LARGEST = 1_000_000
+"""The largest width, height or position of a box, in pixels, that is plausible."""
 
 
 @dataclass
@@ -48,6 +49,71 @@ class RawGraph:
     """relations whose subject is not there"""
 
 
+@dataclass(frozen=True)
+class _Record:
+    """A json value that must be an object. Every method raises an InputError that names the location."""
+
+    value: Any
+    place: str
+
+    def get(self, name: str, kind: type = object, expected: str = "") -> Any:  # noqa: ANN401 (any json value)
+        """A field of a type."""
+        if not isinstance(self.value, dict):
+            raise InputError(f"{self.place}: expected a json object, found {shown(self.value)}")
+        if name not in self.value:
+            listed = ", ".join(map(repr, list(self.value)[:20])) or "none"
+            raise InputError(f"{self.place}, field {name!r}: it is missing; the record's fields are {listed}")
+        if not isinstance(self.value[name], kind):
+            raise self._unexpected(name, expected)
+        return self.value[name]
+
+    def _unexpected(self, name: str, expected: str) -> InputError:
+        return InputError(f"{self.place}, field {name!r}: expected {expected}, found {shown(self.value[name])}")
+
+    def id(self, name: str) -> str:
+        """A field that is an id, an integer or text, as text."""
+        value = self.get(name)
+        if type(value) is int or (isinstance(value, str) and value):
+            return str(value)
+        raise self._unexpected(name, "an id")
+
+    def text(self, name: str) -> str:
+        """A field that is text."""
+        text: str = self.get(name, str, "text")
+        return text
+
+    def pixels(self, name: str) -> int:
+        """A field that is a number of pixels, rounded."""
+        value = self.get(name)
+        if type(value) in (int, float) and -LARGEST <= value <= LARGEST:
+            return int(value + 0.5) if value >= 0 else -int(0.5 - value)
+        raise self._unexpected(name, "a number of pixels")
+
+    def size(self) -> tuple[int, int]:
+        """The fields width and height, of an image."""
+        sizes = {name: self.pixels(name) for name in ("width", "height")}
+        for name, value in sizes.items():
+            if value < 1:
+                raise InputError(f"{self.place}, field {name!r}: expected the image's {name} in pixels, found {value}")
+        return sizes["width"], sizes["height"]
+
+    def box(self) -> tuple[int, int, int, int]:
+        """The fields x, y, w, h."""
+        return self.pixels("x"), self.pixels("y"), self.pixels("w"), self.pixels("h")
+
+    def texts(self, name: str, expected: str = "a list") -> list[str]:
+        """A field that is a list of texts."""
+        for value in self.get(name, list, expected):
+            if not isinstance(value, str):
+                raise InputError(f"{self.place}, field {name!r}: expected texts, found {shown(value)}")
+        return list(self.value[name])
+
+    def records(self, name: str) -> Iterator["_Record"]:
+        """A field that is a list of json objects."""
+        for number, value in enumerate(self.get(name, list, "a list")):
+            yield _Record(value, f"{self.place}, {name}[{number}]")
+
+
 def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
     """The scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one after the other.
 
@@ -61,40 +127,22 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
             if image_id in seen:
                 raise InputError(f"{place}: occurs twice")
             seen.add(image_id)
-            yield _gqa_graph(image_id, graph, place)
+            yield _gqa_graph(image_id, _Record(graph, place))
     if not seen:
         raise InputError(f"{file.place}: expected scene graphs (image id: objects), found none")
 
 
-def _gqa_graph(image_id: str, graph: object, place: str) -> RawGraph:
-    objects = field_of(graph, "objects", dict, "an object of objects", place)
-    scene = {}
-    for name in ("weather", "location"):
-        if isinstance(graph, dict) and name in graph:
-            scene[name] = field_of(graph, name, str, "text", place)
-    return RawGraph(
-        image_id=image_id,
-        place=place,
-        width=size_of(graph, "width", place),
-        height=size_of(graph, "height", place),
-        objects={key: _gqa_object(key, value, f"{place}, object {key!r}") for key, value in objects.items()},
-        scene=scene,
-    )
+def _gqa_graph(image_id: str, record: _Record) -> RawGraph:
+    objects = record.get("objects", dict, "an object of objects")
+    scene = {name: record.text(name) for name in ("weather", "location") if name in record.value}
+    parts = {key: _Record(value, f"{record.place}, object {key!r}") for key, value in objects.items()}
+    things = {key: _gqa_object(key, part) for key, part in parts.items()}
+    return RawGraph(image_id, record.place, *record.size(), things, scene)
 
 
-def _gqa_object(key: str, value: object, place: str) -> RawObject:
-    relations = []
-    for number, relation in enumerate(field_of(value, "relations", list, "a list", place)):
-        at = f"{place}, relations[{number}]"
-        relations.append((field_of(relation, "name", str, "text", at), id_of(relation, "object", at)))
-    attributes = field_of(value, "attributes", list, "a list", place)
-    return RawObject(
-        object_id=key,
-        name=field_of(value, "name", str, "text", place),
-        box=box_of(value, place),
-        attributes=texts_of(attributes, f"{place}, field 'attributes'"),
-        relations=relations,
-    )
+def _gqa_object(key: str, record: _Record) -> RawObject:
+    relations = [(relation.text("name"), relation.id("object")) for relation in record.records("relations")]
+    return RawObject(key, record.text("name"), record.box(), record.texts("attributes"), relations)
 
 
 def read_visual_genome(files: Files) -> Iterator[RawGraph]:
@@ -105,88 +153,66 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
             ``image_data.json`` with the sizes of the images.
 
     Raises:
-        InputError: a file is missing or not as Visual Genome describes it; an image has no size; the three files do
-            not tell of the same images.
+        InputError: a file is missing or not as Visual Genome describes it; an image has no size; the three files are
+            not about the same images.
     """
-    sizes = _image_sizes(files.find("image_data.json"))
-    if files.has("scene_graphs.json"):
-        yield from _whole_graphs(files.find("scene_graphs.json"), sizes)
-    else:
-        yield from _joined_graphs(files, sizes)
+    sizes = {image_id: record.size() for image_id, record in _images(files.find("image_data.json"))}
+    whole = files.has("scene_graphs.json")
+    others = [] if whole else [_Aux(files.find(f"{name}.json")) for name in ("attributes", "relationships")]
+    seen: set[str] = set()
+    for image_id, record in _images(files.find("scene_graphs.json" if whole else "objects.json")):
+        if image_id in seen:
+            raise InputError(f"{record.place}: occurs twice")
+        seen.add(image_id)
+        if image_id not in sizes:
+            raise InputError(
+                f"{record.place}: image_data.json has no size of it; take both files from the same release"
+            )
+        graph = RawGraph(image_id, record.place, *sizes[image_id], {})
+        for thing in record.records("objects"):
+            _put_object(graph, thing)
+        if whole:
+            for relation in record.records("relationships"):
+                name = relation.text("predicate")
+                _relate(graph, relation.id("subject_id"), name, relation.id("object_id"))
+        else:
+            attributes, relationships = (other.of(image_id) for other in others)
+            for thing in attributes.records("attributes"):
+                _put_object(graph, thing)
+            for relation in relationships.records("relationships"):
+                subject, target = (
+                    _put_object(graph, _Record(relation.get(end, dict, "an object"), f"{relation.place}, {end}"))
+                    for end in ("subject", "object")
+                )
+                _relate(graph, subject, relation.text("predicate"), target)
+        yield _settled(graph)
+    for other in others:
+        other.check_all_used(seen)
 
 
-def _image_sizes(file: PublishedFile) -> dict[str, tuple[int, int]]:
-    sizes = {}
-    for image_id, image, place in _images(file):
-        sizes[image_id] = (size_of(image, "width", place), size_of(image, "height", place))
-    return sizes
-
-
-def _images(file: PublishedFile) -> Iterator[tuple[str, Any, str]]:
-    """The records of a list of images: id, record, place."""
+def _images(file: PublishedFile) -> Iterator[tuple[str, _Record]]:
+    """The records of a list of images, by id."""
     number = 0
     for batch in list_items(file):
-        for record in batch:
-            place = f"{file.place}, record[{number}]"
+        for value in batch:
+            record = _Record(value, f"{file.place}, record[{number}]")
             number += 1
-            name = "id" if isinstance(record, dict) and "image_id" not in record and "id" in record else "image_id"
-            image_id = id_of(record, name, place)
-            yield image_id, record, f"{file.place}, image {image_id!r}"
+            name = "id" if isinstance(value, dict) and "image_id" not in value and "id" in value else "image_id"
+            image_id = record.id(name)
+            yield image_id, _Record(value, f"{file.place}, image {image_id!r}")
     if not number:
         raise InputError(f"{file.place}: expected a list of images, found none")
 
 
-def _whole_graphs(file: PublishedFile, sizes: dict[str, tuple[int, int]]) -> Iterator[RawGraph]:
-    seen: set[str] = set()
-    for image_id, record, place in _images(file):
-        if image_id in seen:
-            raise InputError(f"{place}: occurs twice")
-        seen.add(image_id)
-        graph = _empty_graph(image_id, place, sizes)
-        for number, value in enumerate(field_of(record, "objects", list, "a list", place)):
-            _put_object(graph, value, f"{place}, objects[{number}]")
-        for number, value in enumerate(field_of(record, "relationships", list, "a list", place)):
-            at = f"{place}, relationships[{number}]"
-            name = field_of(value, "predicate", str, "text", at)
-            _relate(graph, id_of(value, "subject_id", at), name, id_of(value, "object_id", at))
-        yield _settled(graph)
-
-
-def _joined_graphs(files: Files, sizes: dict[str, tuple[int, int]]) -> Iterator[RawGraph]:
-    attributes = _Beside(files.find("attributes.json"))
-    relationships = _Beside(files.find("relationships.json"))
-    seen: set[str] = set()
-    for image_id, record, place in _images(files.find("objects.json")):
-        if image_id in seen:
-            raise InputError(f"{place}: occurs twice")
-        seen.add(image_id)
-        graph = _empty_graph(image_id, place, sizes)
-        for number, value in enumerate(field_of(record, "objects", list, "a list", place)):
-            _put_object(graph, value, f"{place}, objects[{number}]")
-        told, at_told = attributes.of(image_id)
-        for number, value in enumerate(field_of(told, "attributes", list, "a list", at_told)):
-            _put_object(graph, value, f"{at_told}, attributes[{number}]")
-        related, at_related = relationships.of(image_id)
-        for number, value in enumerate(field_of(related, "relationships", list, "a list", at_related)):
-            at = f"{at_related}, relationships[{number}]"
-            ends = []
-            for end in ("subject", "object"):
-                ends.append(_put_object(graph, field_of(value, end, dict, "an object", at), f"{at}, {end}"))
-            _relate(graph, ends[0], field_of(value, "predicate", str, "text", at), ends[1])
-        yield _settled(graph)
-    attributes.check_all_used(seen)
-    relationships.check_all_used(seen)
-
-
-class _Beside:
+class _Aux:
     """Records of another file about the same images, mostly in the same order."""
 
     def __init__(self, file: PublishedFile) -> None:
         self._file = file
         self._rest = _images(file)
-        self._ahead: dict[str, tuple[Any, str]] = {}
+        self._ahead: dict[str, _Record] = {}
 
-    def of(self, image_id: str) -> tuple[Any, str]:
+    def of(self, image_id: str) -> _Record:
         while image_id not in self._ahead:
             found = next(self._rest, None)
             if found is None:
@@ -194,61 +220,41 @@ class _Beside:
                     f"{self._file.place}: expected a record of image {image_id!r}, as objects.json has one; take both "
                     "files from the same release"
                 )
-            self._ahead[found[0]] = (found[1], found[2])
+            self._ahead[found[0]] = found[1]
         return self._ahead.pop(image_id)
 
     def check_all_used(self, seen: set[str]) -> None:
-        """Nothing, if no record is left.
-
-        Raises:
-            InputError: there are records of images that objects.json does not have.
-        """
-        left = next(iter(self._ahead), None) or next((image_id for image_id, _, _ in self._rest), None)
+        """Raise InputError if there are records of images that objects.json does not have."""
+        left = next(iter(self._ahead), None) or next((image_id for image_id, _ in self._rest), None)
         if left is not None:
             why = "twice" if left in seen else "objects.json does not"
             raise InputError(
-                f"{self._file.place}: it tells of image {left!r}, {why}; take both files from the same release"
+                f"{self._file.place}: it has image {left!r}, {why}; take both files from the same release"
             )
 
 
-def _empty_graph(image_id: str, place: str, sizes: dict[str, tuple[int, int]]) -> RawGraph:
-    if image_id not in sizes:
-        raise InputError(f"{place}: image_data.json does not tell its size; take both files from the same release")
-    width, height = sizes[image_id]
-    return RawGraph(image_id, place, width, height, {})
-
-
-def _put_object(graph: RawGraph, value: object, place: str) -> str:
-    """The id of an object that is put into the graph, or into what is known of it."""
-    key = id_of(value, "object_id", place)
-    if not isinstance(value, dict):
-        raise InputError(f"{place}: expected a json object, found {shown(value)}")
-    names = value.get("names", [value["name"]] if "name" in value else None)
-    if not isinstance(names, list):
-        raise InputError(f"{place}, field 'names': expected a list of texts, found {shown(names)}")
-    name = next(iter(texts_of(names, f"{place}, field 'names'")), "")
-    told = value.get("attributes")
-    if told is not None and not isinstance(told, list):
-        raise InputError(f"{place}, field 'attributes': expected a list, found {shown(told)}")
-    attributes = texts_of(told or [], f"{place}, field 'attributes'")
-    also = value.get("merged_object_ids", [])
-    if not isinstance(also, list):
-        raise InputError(f"{place}, field 'merged_object_ids': expected a list, found {shown(also)}")
-    new = RawObject(key, name, box_of(value, place), attributes, [], [str(other) for other in also])
-    there = graph.objects.get(key)
-    if there is None:
-        graph.objects[key] = new
-    else:
-        there.name = there.name or new.name
-        there.attributes += [value for value in new.attributes if value not in there.attributes]
-        there.also += [other for other in new.also if other not in there.also]
+def _put_object(graph: RawGraph, record: _Record) -> str:
+    """The id of an object that is added to the graph, or to what is known of it."""
+    key, value = record.id("object_id"), dict(record.value)
+    value.setdefault("names", [value["name"]] if "name" in value else None)
+    value.setdefault("merged_object_ids", [])
+    value["attributes"] = [] if value.get("attributes") is None else value["attributes"]
+    full = _Record(value, record.place)
+    names, attributes = full.texts("names", "a list of texts"), full.texts("attributes")
+    also = full.get("merged_object_ids", list, "a list")
+    new = RawObject(key, next(iter(names), ""), full.box(), attributes, [], [str(other) for other in also])
+    known = graph.objects.setdefault(key, new)
+    if known is not new:
+        known.name = known.name or new.name
+        known.attributes += [value for value in new.attributes if value not in known.attributes]
+        known.also += [other for other in new.also if other not in known.also]
     return key
 
 
 def _relate(graph: RawGraph, subject: str, name: str, target: str) -> None:
     if subject in graph.objects:
         graph.objects[subject].relations.append((name, target))
-    else:  # told of later, by the object that it was merged into
+    else:  # described later, by the object that it was merged into
         graph.objects[subject] = RawObject(subject, "", NO_BOX, [], [(name, target)])
 
 

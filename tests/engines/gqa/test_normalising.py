@@ -302,7 +302,7 @@ def test_a_broken_genome_is_named_with_its_place(
 def test_an_image_without_a_size_is_named(tmp_path: Path) -> None:
     _genome(tmp_path, [], [])
     (tmp_path / "image_data.json").write_text('[{"image_id": 2, "width": 400, "height": 300}]')
-    with pytest.raises(InputError, match=r"image '1': image_data\.json does not tell its size"):
+    with pytest.raises(InputError, match=r"image '1': image_data\.json has no size of it"):
         list(read_visual_genome(Folder(tmp_path)))
 
 
@@ -315,7 +315,7 @@ def test_files_that_tell_of_other_images_are_named(tmp_path: Path) -> None:
         list(read_visual_genome(Folder(tmp_path)))
     records = [{"image_id": key, "relationships": []} for key in (3, 1)]
     (tmp_path / "relationships.json").write_text(json.dumps(records))
-    with pytest.raises(InputError, match=r"tells of image '3', objects\.json does not"):
+    with pytest.raises(InputError, match=r"has image '3', objects\.json does not"):
         list(read_visual_genome(Folder(tmp_path)))
 
 
