@@ -11,12 +11,15 @@ import pytest
 from hf_vqa_mc import engines
 from hf_vqa_mc.engines.gqa import (
     cleaning,
+    edges,
     kinds,
+    ontology_files,
     own_attributes,
     own_ontology,
     patterns,
     plurals,
     relation_names,
+    scenes,
     spoken_of,
     untold,
     value_types,
@@ -30,11 +33,14 @@ from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 FOLDER = Path(engines.__file__).parent
 SCHEMAS: dict[str, type] = {
     "gqa/cleaning": cleaning.NameWords,
+    "gqa/edges": edges.EdgeRules,
     "gqa/kinds": kinds.Kinds,
     "gqa/mentions": spoken_of.Mentions,
     "gqa/nouns": own_ontology.Nouns,
     "gqa/plurals": plurals.Plurals,
+    "gqa/published": ontology_files.Published,
     "gqa/relations": relation_names.Relations,
+    "gqa/scenes": scenes.SceneSigns,
     "gqa/templates": patterns.Templates,
     "gqa/untold": untold.Untold,
     "gqa/value_types": value_types.ValueTypes,

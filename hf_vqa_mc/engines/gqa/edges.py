@@ -1,21 +1,54 @@
 """The relations of a scene graph: those of its file that make sense, and those that follow (Sect. 3.2)."""
 
-from collections import Counter
-from collections.abc import Mapping, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from hf_vqa_mc.engines.gqa.edge_groups import in_cycles, touching
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.positions import Box, is_left_of
 from hf_vqa_mc.engines.gqa.relation_spelling import cleaned_relation
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph
+from hf_vqa_mc.engines.vocabulary import vocabulary
 
-_PARTS = frozenset({"body part", "vehicle part", "part"})
-_LIVING = frozenset({"person", "animal", "bird"})
-_WORN = frozenset({"clothing", "footwear", "accessory"})
-_HAND_RELATIONS = frozenset(
-    {"holding", "touching", "holding onto", "holding up", "grabbing", "reaching for", "pointing at"}
-)
+Edge: TypeAlias = tuple[str, str, str]
+"""subject, relation, object"""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Relations of one way, by whether the subject comes first."""
+
+    forward: frozenset[str]
+    backward: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class EdgeRules:
+    """The schema of ``edges.yaml``, which describes its keys."""
+
+    one_way: dict[str, Direction]
+    touching: frozenset[str]
+    touching_verbs: frozenset[str]
+    postures: frozenset[str]
+    carries: frozenset[str]
+    parts: frozenset[str]
+    always_parts: frozenset[str]
+    living: frozenset[str]
+    worn: frozenset[str]
+    of_parts: frozenset[str]
+    of_hands: frozenset[str]
+    not_to_clothes: frozenset[str]
+    not_both: tuple[frozenset[str], ...]
+    mutual: frozenset[str]
+
+
+RULES = vocabulary("gqa/edges", EdgeRules)
+_WAYS = {name: (way, True) for way, of_way in RULES.one_way.items() for name in of_way.forward} | {
+    name: (way, False) for way, of_way in RULES.one_way.items() for name in of_way.backward
+}
+_PREPOSITIONS = sorted(_WAYS, key=len, reverse=True)
 
 
 def clean_relations(
@@ -26,8 +59,8 @@ def clean_relations(
     ontology: Ontology,
     problems: Counter[str],
 ) -> dict[str, set[tuple[str, str]]]:
-    """By subject: what the file tells and what follows, without what is wrong."""
-    edges: set[tuple[str, str, str]] = set()
+    """By subject: what the file has and what follows, without what is wrong."""
+    edges: set[Edge] = set()
     problems.update({"relation: of an object that is not there": raw.lost} if raw.lost else {})
     for key, thing in raw.objects.items():
         for text, target in thing.relations:
@@ -60,7 +93,7 @@ def _edge(
     objects: Mapping[str, tuple[str, list[str]]],
     same: Mapping[str, str],
     ontology: Ontology,
-) -> tuple[tuple[str, str, str] | None, str]:
+) -> tuple[Edge | None, str]:
     """A relation between objects that stay, or why it is left out."""
     if target not in raw.objects:
         return None, "to an object that is not there"
@@ -85,69 +118,38 @@ def _is_unnatural(subject: Noun, relation: str, target: Noun) -> bool:
     above, below = {subject.kind, *subject.parents}, {target.kind, *target.parents}
     if relation in (LEFT, RIGHT):
         return False
-    if above & _PARTS:
-        if below & (_LIVING | {"vehicle"}) or subject.kind in _ALWAYS_PARTS:
-            return relation not in (
-                "near",
-                "behind",
-                "in front of",
-                "above",
-                "below",
-            )  # the tail attached to the giraffe
-        return relation not in _HAND_RELATIONS and relation.split()[0].endswith("ing")  # the hand hugging a bear
-    if above & _LIVING and below & _WORN:
-        return relation in (
-            "in",
-            "inside",
-            "on",
-            "at",
-            "by",
-            "near",
-            "standing in",
-            "sitting in",
-        )  # the woman in a shirt
-    if above & _LIVING and below & _PARTS:
+    if above & RULES.parts:
+        if below & (RULES.living | {"vehicle"}) or subject.kind in RULES.always_parts:
+            return relation not in RULES.of_parts  # the tail attached to the giraffe
+        return relation not in RULES.of_hands and relation.split()[0].endswith("ing")  # the hand hugging a bear
+    if above & RULES.living and below & RULES.worn:
+        return relation in RULES.not_to_clothes  # the woman in a shirt
+    if above & RULES.living and below & RULES.parts:
         return True
-    return relation == "wearing" and bool(below & (_PARTS | _LIVING))
+    return relation == "wearing" and bool(below & (RULES.parts | RULES.living))
 
 
-_ALWAYS_PARTS = frozenset({"hair", "fur", "skin"})
-
-
-def _without_contradictions(
-    edges: set[tuple[str, str, str]], boxes: Mapping[str, Box], ontology: Ontology
-) -> tuple[set[tuple[str, str, str]], int]:
+def _without_contradictions(edges: set[Edge], boxes: Mapping[str, Box], ontology: Ontology) -> tuple[set[Edge], int]:
     """The relations of which none speaks against another: both are dropped, for either may be wrong."""
     pairs: dict[tuple[str, str], set[str]] = {}
     for key, name, other in edges:
         pairs.setdefault((key, other), set()).add(name)
-    wrong: set[tuple[str, str, str]] = set()
+    wrong: set[Edge] = set()
     for (key, other), names in pairs.items():
         back = pairs.get((other, key), set())
         for name in names:
             words = ontology.relations[name]
             turned = words.inverse != name and (name in back or (bool(words.inverse) and words.inverse in names))
             against = any(rival in words.excludes or name in ontology.relations[rival].excludes for rival in names)
-            against = against or any(name in ones and names & others for ones, others in _NOT_BOTH)
-            if (turned and name not in _MUTUAL) or against or _against_boxes(boxes[key], name, boxes[other]):
+            against = against or any(
+                name in ones and names & others for ones, others in (RULES.not_both, RULES.not_both[::-1])
+            )
+            if (turned and name not in RULES.mutual) or against or _against_boxes(boxes[key], name, boxes[other]):
                 wrong.add((key, name, other))
     for subject, name, target in list(wrong):
         if back_name := ontology.relations[name].inverse:
             wrong.add((target, back_name, subject))
     return edges - wrong, len(wrong & edges)
-
-
-_NOT_BOTH = tuple(
-    (frozenset(ones.split("|")), frozenset(others.split("|")))
-    for ones, others in (("in|inside", "behind|in front of"), ("behind|in front of", "in|inside"))
-)
-"""Relations of which one speaks against the other of the same two things, though neither is asked instead of it."""
-_MUTUAL = frozenset(
-    "by,with,around,talking to,talking with,looking at,watching,facing,playing with,touching,hugging,kissing,against,"
-    "along,alongside,at,sitting by,standing by,near,standing next to,sitting next to,standing near,sitting near,"
-    "parked next to,parked near,walking with,posing with".split(",")
-)
-"""Relations that may hold both ways at once."""
 
 
 def _against_boxes(one: Box, name: str, other: Box) -> bool:
@@ -160,7 +162,7 @@ def _put_sides(
     kept: dict[str, set[tuple[str, str]]],
     boxes: Mapping[str, Box],
     width: int,
-    edges: set[tuple[str, str, str]],
+    edges: set[Edge],
     together: Set[frozenset[str]],
 ) -> None:
     """Puts in who is to the left of whom, where the boxes tell, the annotators do not say otherwise, none touches."""
@@ -174,3 +176,76 @@ def _put_sides(
             ):
                 kept[key].add((LEFT, other))
                 kept[other].add((RIGHT, key))
+
+
+def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
+    """The relations of one way (on and on top of; above and, turned round, below) that lead in a circle.
+
+    >>> sorted(in_cycles({("cat", "on", "box"), ("box", "sitting on", "cat"), ("cat", "on", "mat")}))
+    [('box', 'sitting on', 'cat'), ('cat', 'on', 'box')]
+    """
+    ways: dict[str, dict[Edge, tuple[str, str]]] = defaultdict(dict)
+    for edge in edges:
+        name = _last_words(edge[1])
+        if name:
+            way, forward = _WAYS[name]
+            ways[way][edge] = (edge[0], edge[2]) if forward else (edge[2], edge[0])
+    return {edge for of_way in ways.values() for edge in _circling(of_way)}
+
+
+def _last_words(relation: str) -> str:
+    return next((name for name in _PREPOSITIONS if relation == name or relation.endswith(f" {name}")), "")
+
+
+def _circling(of_way: dict[Edge, tuple[str, str]]) -> set[Edge]:
+    """The edges whose end leads back to their beginning."""
+    left = dict(of_way)
+    while True:  # what begins or ends a way is in no circle
+        begins, ends = {one for one, _ in left.values()}, {other for _, other in left.values()}
+        inner = begins & ends
+        kept = {edge: pair for edge, pair in left.items() if pair[0] in inner and pair[1] in inner}
+        if len(kept) == len(left):
+            break
+        left = kept
+    after: dict[str, set[str]] = defaultdict(set)
+    for one, other in left.values():
+        after[one].add(other)
+    reached = {one: _reached(one, after) for one in list(after)}
+    return {edge for edge, (one, other) in left.items() if one in reached.get(other, ())}
+
+
+def _reached(begin: str, after: dict[str, set[str]]) -> set[str]:
+    found, waiting = set[str](), [begin]
+    while waiting:
+        for other in after.get(waiting.pop(), ()):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
+def touching(edges: Set[Edge]) -> set[frozenset[str]]:
+    """The pairs of which nobody says that one is to the left of the other, for they are in one place.
+
+    A rider and the horse, a plate and the table that it is on; what somebody wears or holds is where he is.
+
+    >>> [sorted(pair) for pair in touching({("man", "riding", "horse"), ("dog", "near", "man")})]
+    [['horse', 'man']]
+    """
+    pairs = {frozenset((one, other)) for one, name, other in edges if _touches(name)}
+    carried: dict[str, set[str]] = defaultdict(set)
+    for one, name, other in edges:
+        if name in RULES.carries:
+            carried[one].add(other)
+    for owner, things in carried.items():
+        together = {owner, *things}
+        near = {key for pair in pairs if owner in pair for key in pair} - {owner}
+        pairs |= {frozenset((thing, other)) for thing in things for other in together | near if thing != other}
+    return pairs
+
+
+def _touches(name: str) -> bool:
+    first, _, rest = name.partition(" ")
+    if name in RULES.touching or rest in RULES.touching:
+        return True
+    return first in RULES.touching_verbs and not (first in RULES.postures and rest)

@@ -14,40 +14,32 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from hf_vqa_mc.engines.gqa.attribute_files import read_attributes
 from hf_vqa_mc.engines.gqa.kinds import KINDS, KINDS_ALIKE, heads_alike, people_alike
-from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
-from hf_vqa_mc.engines.gqa.own_attributes import VALUES
+from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology
+from hf_vqa_mc.engines.gqa.own_attributes import VALUES, is_participle, scene_attributes, similar_values
 from hf_vqa_mc.engines.gqa.own_ontology import NOUNS, own_ontology, with_numbers_of_one_kind
 from hf_vqa_mc.engines.gqa.plurals import PLURALS, plural_of, singular_of
 from hf_vqa_mc.engines.gqa.relation_names import RelationTable
+from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 
-ABOVE = {
-    "fruit": "food",
-    "vegetable": "food",
-    "meat": "food",
-    "baked good": "food",
-    "fast food": "food",
-    "dessert": "food",
-    "pastry": "baked good",
-    "meal": "food",
-    "sauce": "food",
-    "bird": "animal",
-    "aircraft": "vehicle",
-    "watercraft": "vehicle",
-    "footwear": "clothing",
-    "cooking utensil": "utensil",
-    "room": "place",
-    "body part": "part",
-    "vehicle part": "part",
-}
-"""What categories are kinds of; the files do not tell."""
 
-NO_CATEGORIES = frozenset({"x", "X", "thing", "object", "part", "nature environment", "urban environment", "label"})
-"""What the files give as categories though nobody calls their members so."""
+@dataclass(frozen=True)
+class Published:
+    """The schema of ``published.yaml``, which describes its keys."""
 
+    above: dict[str, str]
+    no_categories: frozenset[str]
+    categories: dict[str, str]
+    plurals: frozenset[str]
+    no_singular: frozenset[str]
+    proper: frozenset[str]
+    uncounted: frozenset[str]
+    numbered_types: dict[str, str]
+
+
+PUBLISHED = vocabulary("gqa/published", Published)
 _MARKS = re.compile(r"^(?:[A-Z]|x|i|o|pp|[A-Za-z]{1,2}:.*|commona?|)$")
 
 
@@ -73,7 +65,7 @@ def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
 def _read(objects: Path, attributes: Path) -> Ontology:
     lines = list(_object_lines(objects))
     nouns = _nouns(lines)
-    values, value_aliases = read_attributes(attributes)
+    values, value_aliases = _read_attributes(attributes)
     aliases = {alias: line.name for line in lines for alias in line.aliases if alias not in nouns}
     return Ontology(
         nouns=nouns,
@@ -131,7 +123,7 @@ def _line(name: str, parts: list[str]) -> _Line:
             marks.add(part[0])
         else:
             category = category or part
-    category = _CATEGORY_WRONG.get(name, category)
+    category = PUBLISHED.categories.get(name, category)
     numbers = [mark for mark in "PMSC" if mark in marks]
     return _Line(
         name=name,
@@ -158,7 +150,7 @@ def _nouns(lines: Iterable[_Line]) -> dict[str, Noun]:
 
 def _noun(line: _Line, by_name: Mapping[str, _Line]) -> Noun:
     name = line.name
-    plural, mass = _is_plural(line), line.number == "M"
+    plural, mass = line.number == "P" or name in PUBLISHED.plurals, line.number == "M"
     singular = _singular(name, by_name) if plural else "" if mass else name
     kind = singular or name
     kind = {"people": "person"}.get(kind, kind)
@@ -171,15 +163,9 @@ def _noun(line: _Line, by_name: Mapping[str, _Line]) -> Noun:
         parents=_parents(by_name.get(kind, line), by_name),
         singular=singular,
         plural_form="" if name in PLURALS.pairs else many,
-        proper=name in _PROPER,
+        proper=name in PUBLISHED.proper,
         vague=name in KINDS.vague,
     )
-
-
-def _is_plural(line: _Line) -> bool:
-    if line.name in _NUMBERED_WRONG:
-        return _NUMBERED_WRONG[line.name]
-    return line.number == "P"
 
 
 def _singular(name: str, by_name: Mapping[str, _Line]) -> str:
@@ -191,11 +177,11 @@ def _singular(name: str, by_name: Mapping[str, _Line]) -> str:
     if name in PLURALS.same:
         return name
     singular = singular_of(name)
-    return singular if singular in by_name or name not in _NO_SINGULAR else ""
+    return singular if singular in by_name or name not in PUBLISHED.no_singular else ""
 
 
 def _plural(name: str) -> str:
-    return "" if name.split()[-1] in _UNCOUNTED else plural_of(name)
+    return "" if name.split()[-1] in PUBLISHED.uncounted else plural_of(name)
 
 
 def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
@@ -208,15 +194,15 @@ def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
         above = own[line.name].parents if line.name in own else ()
         headed = line.name.endswith(f" {near}")
         same = near in by_name and by_name[near].category in (line.category, "")
-        if near != line.name and (near in above or (headed and same)) and near not in NO_CATEGORIES:
+        if near != line.name and (near in above or (headed and same)) and near not in PUBLISHED.no_categories:
             found.append(near)
     vessel = line.category == "drink" and line.name.split()[-1] in ("bottle", "can", "cup")
     category = "" if vessel else line.category  # of what is in it; it stays near it by K
     while category and category not in found:
-        if category != line.name and category not in NO_CATEGORIES:
+        if category != line.name and category not in PUBLISHED.no_categories:
             found.append(category)
         above_it = by_name[category].category if category in by_name else ""
-        category = above_it if above_it and above_it != category else ABOVE.get(category, "")
+        category = above_it if above_it and above_it != category else PUBLISHED.above.get(category, "")
     for near in list(found):
         higher = own[near].parents if near in own else ()
         found += [name for name in higher if name not in found and name in by_name and name not in KINDS.vague]
@@ -251,8 +237,67 @@ def _similar_kinds(
     return {kind: frozenset(others) for kind, others in near.items()}
 
 
-_CATEGORY_WRONG = {"lemon": "fruit", "lime": "fruit", "lemons": "fruit", "limes": "fruit"}
-_NUMBERED_WRONG = {"meatballs": True, "cords": True, "wires": True, "traffic lights": True}
-_NO_SINGULAR = frozenset({"clothes", "cloths", "sprinkles", "bleachers", "fans"})
-_PROPER = frozenset({"elmo", "snoopy", "mickey mouse", "pikachu", "eiffel tower"})
-_UNCOUNTED = frozenset({"sky", "ground", "hay", "equipment", "jewelry", "outside"})
+def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
+    """The values of GQA's list of attributes with those of scenes, and other words for them."""
+    file = PublishedFile(path.name, path)
+    rows: dict[str, tuple[list[str], dict[str, list[str]], set[str]]] = {}
+    for number, text in enumerate(file.read_lines(), 1):
+        if not text.strip():
+            continue
+        value, *parts = [part.strip() for part in text.split(";")]
+        value, comma, count = value.partition(",")
+        if comma:  # "nylon,51;material"
+            parts = [count, *parts]
+        if not value.strip() or not parts or not parts[0].isdigit():
+            raise InputError(
+                f"{file.place}, line {number}: expected value;count;types;marks as in GQA's list of attributes, found "
+                f"{text[:60]!r}"
+            )
+        rows.setdefault(value.strip().lower(), _attribute_marks(parts[1:]))
+    if not rows:
+        raise InputError(f"{file.place}: expected GQA's list of attributes, one a line, found none")
+    return _values(rows)
+
+
+def _attribute_marks(parts: list[str]) -> tuple[list[str], dict[str, list[str]], set[str]]:
+    types: list[str] = []
+    lists: dict[str, list[str]] = defaultdict(list)
+    marks: set[str] = set()
+    for place, part in enumerate(parts):
+        mark, colon, values = part.partition(":")
+        if colon:
+            lists[mark].extend(value.strip().lower() for value in values.split(",") if value.strip())
+        elif len(part) == 1 and part.isupper():
+            marks.add(part)
+        elif place == 0 or not types:
+            types += [kind.strip() for kind in part.split(",") if kind.strip()]
+    return [PUBLISHED.numbered_types.get(kind, kind) for kind in types], lists, marks
+
+
+def _values(
+    rows: Mapping[str, tuple[list[str], dict[str, list[str]], set[str]]],
+) -> tuple[dict[str, Attribute], dict[str, str]]:
+    coarse: dict[str, set[str]] = defaultdict(set)
+    for value, (_, lists, _) in rows.items():
+        for group in lists["C"]:
+            coarse[group] |= {value, group}
+    ours = similar_values(rows)
+    made: dict[str, Attribute] = {}
+    aliases: dict[str, str] = {}
+    for value, (types, lists, marks) in rows.items():
+        kinds = tuple(dict.fromkeys(kind for kind in types if not kind.isdigit()))
+        similar = set(lists["S"]) | {other for group in lists["C"] for other in coarse[group]} | ours[value]
+        adjective = lists["A"][0] if lists["A"] else VALUES.adjectives.get(value, value)
+        verb = is_participle(value) and ("P" in marks or bool({"pose", "activity", "sportActivity"} & set(kinds)))
+        made[value] = Attribute(
+            value=value,
+            types=kinds,
+            adjective=adjective,
+            similar=frozenset(similar & rows.keys() - {value}),
+            verb=verb,
+            before_only="N" in marks and not {"material", "orientation", "lighting"} & set(kinds),
+            after_only="P" in marks or value in VALUES.after_only,
+        )
+        aliases |= {other: value for other in (*lists["E"], adjective) if other not in rows}
+    aliases |= {other: value for other, value in VALUES.spellings.items() if value in rows and other not in rows}
+    return scene_attributes(made), aliases

@@ -1,61 +1,34 @@
 """What an image as a whole shows, where the objects leave no doubt: weather, location, place (Sect. 3.2)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import SceneObject
+from hf_vqa_mc.engines.vocabulary import vocabulary
 
-_OUTDOORS = frozenset(
-    "sky|cloud|street|road|sidewalk|beach|ocean|sea|lake|river|mountain|hill|forest|field|sun|runway|traffic light|"
-    "fire hydrant|crosswalk|wave|pasture|highway|parking meter|lawn|skier|snowboarder|surfer".split("|")
-)
-_INDOORS = frozenset(
-    "ceiling|refrigerator|stove|oven|microwave|toilet|bathtub|shower|bed|couch|sofa|nightstand|kitchen|bathroom|"
-    "bedroom|living room|television|dishwasher|desk|carpet|cubicle|shower curtain|wallpaper|toaster|printer|"
-    "chandelier".split("|")
-)
-_SIGNS: Mapping[str, tuple[frozenset[str], int]] = {
-    "kitchen": (
-        frozenset(
-            "stove|oven|refrigerator|microwave|dishwasher|kitchen|toaster|range|blender|coffee maker".split("|")
-        ),
-        2,
-    ),
-    "bathroom": (
-        frozenset(
-            "toilet|bathtub|shower|bathroom|shower curtain|toilet paper|urinal|toilet seat|toilet lid".split("|")
-        ),
-        2,
-    ),
-    "bedroom": (frozenset("bed|nightstand|bedroom|bedspread|headboard|comforter|mattress|bedding".split("|")), 2),
-    "living room": (
-        frozenset("couch|sofa|coffee table|living room|television|fireplace|entertainment center|ottoman".split("|")),
-        3,
-    ),
-}
-"""Rooms with the kinds that are found in them, and how many different ones tell if none of another room is there: a
-toilet beside a bed is in a cell."""
-_NOT_OF_HOMES = frozenset(
-    "cash register|customer|store|shop|restaurant|menu|counter top display|wheelchair|nurse|doctor|airplane|train|"
-    "bus|office|cubicle|classroom|display case|price tag|hotel room".split("|")
-)
-"""Kinds that speak against rooms of a home, of which there are models in shops and wards."""
-_WIDE = {
-    # places that are annotated as objects, if they cover this much of the image; of several the one that stands first
-    "beach": 0.15,
-    "ocean": 0.4,
-    "street": 0.2,
-    "road": 0.2,
-    "field": 0.3,
-    "forest": 0.4,
-    "park": 0.4,
-    "airport": 0.3,
-    "parking lot": 0.2,
-    "skate park": 0.3,
-    "tennis court": 0.3,
-    "zoo": 0.4,
-}
-_PICTURES = frozenset({"scene", "photo", "picture", "photograph", "image", "view"})
+
+@dataclass(frozen=True)
+class Room:
+    """What proves a room."""
+
+    least: int
+    kinds: frozenset[str]
+
+
+@dataclass(frozen=True)
+class SceneSigns:
+    """The schema of ``scenes.yaml``, which describes its keys."""
+
+    outdoors: frozenset[str]
+    indoors: frozenset[str]
+    rooms: dict[str, Room]
+    not_of_homes: frozenset[str]
+    wide_places: dict[str, float]
+    pictures: frozenset[str]
+
+
+SIGNS = vocabulary("gqa/scenes", SceneSigns)
 
 
 def scene_of(
@@ -83,7 +56,7 @@ def scene_of(
     weather = {value for thing in objects if thing.name == "sky" for value in thing.values.get("weather", ())}
     if len(weather) == 1:
         scene.setdefault("weather", *weather)
-    outdoors, indoors = len(kinds & _OUTDOORS), len(kinds & _INDOORS)
+    outdoors, indoors = len(kinds & SIGNS.outdoors), len(kinds & SIGNS.indoors)
     if outdoors and not indoors and kinds & {"sky", "ocean", "mountain", "beach", "road", "street", "wave"}:
         scene.setdefault("location", "outdoors")
     if indoors >= 2 and not outdoors:
@@ -96,14 +69,16 @@ def scene_of(
 
 def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None, size: tuple[int, int]) -> str | None:
     if location != "outdoors":
-        told = {room: len(kinds & signs) for room, (signs, _) in _SIGNS.items() if kinds & signs}
-        sure = location == "indoors" and len(told) == 1 and kinds.isdisjoint(_NOT_OF_HOMES)
-        return next((room for room, signs in told.items() if sure and signs >= _SIGNS[room][1]), None)
+        found = {name: len(kinds & room.kinds) for name, room in SIGNS.rooms.items() if kinds & room.kinds}
+        sure = location == "indoors" and len(found) == 1 and kinds.isdisjoint(SIGNS.not_of_homes)
+        return next((name for name, count in found.items() if sure and count >= SIGNS.rooms[name].least), None)
     area = size[0] * size[1]
-    wide = {thing.name for thing in objects if thing.box[2] * thing.box[3] >= _WIDE.get(thing.name, 2.0) * area}
+    wide = {
+        thing.name for thing in objects if thing.box[2] * thing.box[3] >= SIGNS.wide_places.get(thing.name, 2.0) * area
+    }
     return next(iter(wide)) if len(wide) == 1 else None
 
 
 def is_picture(name: str) -> bool:
     """Whether annotators call the image itself so."""
-    return name in _PICTURES
+    return name in SIGNS.pictures

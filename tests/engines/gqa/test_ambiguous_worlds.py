@@ -8,7 +8,7 @@ import pytest
 
 from hf_vqa_mc.engines.gqa.cleaning import plain
 from hf_vqa_mc.engines.gqa.distractors import Distractors
-from hf_vqa_mc.engines.gqa.edge_groups import in_cycles, touching
+from hf_vqa_mc.engines.gqa.edges import in_cycles, touching
 from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
