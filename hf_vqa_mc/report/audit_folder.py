@@ -1,9 +1,9 @@
-"""What an audit leaves behind: a report for people, all figures for programs, and a score for every row."""
+"""The files of an audit: a report for people, all figures for programs, and scores of every row."""
 
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import check_folder, write_bytes, write_json
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.report.benchmark_examples import examples_of
 from hf_vqa_mc.report.example import Example
 from hf_vqa_mc.report.report import report_html
@@ -29,8 +30,6 @@ OF_EACH = 20
 GIVEN_AWAY = "biased: question and choices give the target away"
 AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "drawn at random"
-
-Progress = Callable[[str, int, int], None]
 
 
 def folder_name(dataset: str, config: str | None, split: str | None) -> str:
@@ -46,15 +45,12 @@ def folder_name(dataset: str, config: str | None, split: str | None) -> str:
 
 
 def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) -> None:
-    """Nothing, if an audit can be put there: it is empty, not there yet, or an earlier audit's.
+    """Raise InputError unless an audit can be written to a folder: it is new, empty, or an earlier audit's.
 
     Args:
-        folder: where.
-        option: what names it, for the message.
+        folder: to write.
+        option: that names it, for the message.
         data: files and folders that are read or written otherwise; none may lie in it, nor it in them.
-
-    Raises:
-        InputError: it is a file or a link that leads nowhere, holds other files than an audit's, or touches the data.
     """
     place = Path(os.path.realpath(folder))
     if place.is_symlink() or len(os.fsencode(place.name)) > MOST_LETTERS:
@@ -69,32 +65,28 @@ def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) ->
 
 
 def _is_audit(folder: Path) -> bool:
-    """Whether all there is was written by `write_audit`."""
-    there = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-    if not there <= {REPORT, FIGURES, ROWS} or any(not (folder / name).is_file() for name in there):
+    """Whether `write_audit` wrote all of it."""
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    if not names <= {REPORT, FIGURES, ROWS} or any(not (folder / name).is_file() for name in names):
         return False
-    if any((folder / name).is_symlink() for name in there):
+    if any((folder / name).is_symlink() for name in names):
         return False
     try:
-        told = json.loads((folder / FIGURES).read_text("utf-8"))
+        figures = json.loads((folder / FIGURES).read_text("utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(told, dict) and (told.keys() >= {"shortcuts", "verdict"} or told.keys() == {"before", "after"})
+    two = {"before", "after"}
+    return isinstance(figures, dict) and (figures.keys() >= {"shortcuts", "verdict"} or figures.keys() == two)
 
 
-def write_audit(
-    folder: Path,
-    done: Audit,
-    after: Audit | None = None,
-    progress: Progress = lambda step, done, total: None,
-) -> list[Path]:
-    """Writes an audit, or that of a benchmark before and after its remedy.
+def write_audit(folder: Path, done: Audit, after: Audit | None = None, progress: Progress = silent) -> list[Path]:
+    """Write an audit, or the audits of a benchmark before and after its remedy.
 
     Args:
-        folder: made if there is none.
-        done: the audit; of the benchmark as it was, where there is another.
+        folder: created if missing.
+        done: the audit; of the published benchmark, where there is another.
         after: of the remedied benchmark.
-        progress: told (step, done, total).
+        progress: called with (step, done, total).
 
     Returns:
         The files: report.html, audit.json, rows.parquet (of the later audit).
@@ -118,7 +110,7 @@ def write_audit(
 
 
 def shown_rows(done: Audit) -> dict[int, str]:
-    """Some rows worth a look, and why: they give themselves away, have decoys that may be right, or were drawn."""
+    """Rows worth a look, and why: they are biased, have possibly correct decoys, or were drawn at random."""
     hashes = text_hashes(done.benchmark.test.rows["question_id"].to_pylist())
     by_chance = np.argsort(order_keys(purpose_hash(0, "examples"), 0, hashes), kind="stable")
     found: dict[int, str] = {}
@@ -144,14 +136,14 @@ def _same_rows(before: Audit, after: Audit, shown: dict[int, str]) -> dict[int, 
 
 
 def _examples(done: Audit, notes: Mapping[int, str]) -> list[Example]:
-    """Rows with what the blind probes make of them."""
+    """Rows with the picks of the blind probes."""
     split, rows = done.benchmark.test, list(notes)
     bias = {} if done.bias is None else {row: float(done.bias[row]) for row in rows}
     return examples_of(split, rows, picked=done.picked_blind(rows), bias=bias, notes=notes)
 
 
 def _row_scores(done: Audit) -> bytes:
-    """A parquet file: each row's id, bias, decoys that may be right, and how often each shortcut picks the target."""
+    """A parquet file: each row's id, bias, number of possibly correct decoys, and the score of each shortcut."""
     columns: dict[str, pa.Array] = {"question_id": done.benchmark.test.rows["question_id"].combine_chunks()}
     if done.bias is not None:
         columns["bias"] = pa.array(done.bias, pa.float32())

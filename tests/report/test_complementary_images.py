@@ -70,6 +70,7 @@ def test_hostile_text_stays_text(tmp_path):
     assert html.count("no image") == len(rows) * (1 + SHOWN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "columns"), [(1400, 6), (390, 2), (320, 2)])
 @pytest.mark.parametrize("dark", [False, True])
 def test_texts_stand_below_pictures_in_a_grid_that_wraps(browser, page, width, columns, dark):

@@ -43,6 +43,7 @@ def opened(browser, pages):
     assert {address for address in browser.requests() if not address.startswith("data:")} == set(asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one", "two", "preview"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
 @pytest.mark.parametrize("dark", [False, True])
@@ -62,6 +63,7 @@ def test_what_is_read_first_is_the_shortcut_and_its_gain(opened):
     assert "+33.1 points over chance" in browser.text(".hero")
 
 
+@pytest.mark.slow
 def test_bars_are_as_long_as_their_gains(opened):
     browser = opened("one")
     widths = browser.run(
@@ -72,6 +74,7 @@ def test_bars_are_as_long_as_their_gains(opened):
         assert width / widths[0] == pytest.approx(gain / gains[0], abs=0.01)
 
 
+@pytest.mark.slow
 def test_one_pages_through_the_questions_with_buttons_and_keys(opened):
     browser = opened("one")
     assert (browser.text(WHERE), browser.count(CARDS)) == ("1 to 6 of 14", 6)
@@ -87,6 +90,7 @@ def test_one_pages_through_the_questions_with_buttons_and_keys(opened):
     assert browser.text(WHERE) == "1 to 6 of 14"
 
 
+@pytest.mark.slow
 def test_questions_can_be_chosen_by_type_reason_outcome_and_text(opened):
     browser = opened("one")
     browser.click("#by-type option[value=where]")
@@ -104,12 +108,14 @@ def test_questions_can_be_chosen_by_type_reason_outcome_and_text(opened):
     assert "No question is like that" in browser.text("#cards")
 
 
+@pytest.mark.slow
 def test_the_most_biased_questions_can_be_put_first(opened):
     browser = opened("one")
     browser.click("#by-order option[value=high]")
     assert "90%" in browser.text("#cards .card:first-child .bias")
 
 
+@pytest.mark.slow
 def test_before_and_after_stand_in_one_card(opened):
     browser = opened("two")
     assert browser.count("#cards .card:first-child .asked > div") == 2
@@ -117,6 +123,7 @@ def test_before_and_after_stand_in_one_card(opened):
     assert told == ["IoU decoys: they fit the image", "QoU decoys: they fit the question"]
 
 
+@pytest.mark.slow
 def test_everything_can_be_reached_with_the_keyboard(opened):
     browser = opened("one")
     for _ in range(60):
@@ -127,6 +134,7 @@ def test_everything_can_be_reached_with_the_keyboard(opened):
     assert browser.text(WHERE) == "7 to 12 of 14"
 
 
+@pytest.mark.slow
 def test_it_can_be_printed(opened):
     browser = opened("two")
     printed = browser.printed()
@@ -134,6 +142,7 @@ def test_it_can_be_printed(opened):
     assert len(printed) > 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["spoilt", "spoilt-preview"])
 def test_hostile_text_does_not_run_and_adds_nothing(opened, name):
     browser = opened(name)
@@ -147,6 +156,7 @@ def test_hostile_text_does_not_run_and_adds_nothing(opened, name):
     assert browser.run("return document.documentElement.scrollWidth") == 1280
 
 
+@pytest.mark.slow
 def test_even_a_hole_in_the_page_would_let_nothing_run(browser, tmp_path):
     page = rendered("preview.html.jinja", {"title": "HOLE", "facts": [], "cards": []})
     attack = (
