@@ -83,7 +83,8 @@ def train(settings: TrainingSettings, progress: Progress = silent) -> Trained:
 
     A run that was interrupted at any moment resumes from its last validation; on a CPU it ends with the same numbers
     as one that was not. With several processes (``torchrun``, ``accelerate launch``) each computes its share of every
-    batch; batch normalisation then sees shares. Each validation is logged by the main process.
+    batch; batch normalisation then sees shares. The main process logs each validation, with its figures as the
+    record's attribute ``validation``.
 
     Args:
         settings: of the run.
@@ -180,8 +181,7 @@ class _Run:
                     took = time.perf_counter() - started
                     self.state.seconds += time.perf_counter() - since
                     since = time.perf_counter()
-                    pace = f"{1000 * took / summed:.0f} ms per step, {waited / took:.0%} of it waiting for input"
-                    self._validate(done, loss, pace)
+                    self._validate(done, loss, {"seconds_per_step": took / summed, "waited": waited / took})
                     losses, summed, waited, started = self._zero(), 0, 0.0, time.perf_counter()
                     if self.state.finished:
                         return
@@ -229,7 +229,7 @@ class _Run:
         every = self.settings.evaluate_every * self.steps_per_epoch
         return done == self.steps or int(done / every) > int((done - 1) / every)
 
-    def _validate(self, done: int, loss: float, pace: str) -> None:
+    def _validate(self, done: int, loss: float, pace: dict[str, float]) -> None:
         """Validate, keep the best checkpoint, and the state to resume from."""
         for buffer in self._plain_model().buffers():
             buffer.copy_(broadcast(buffer))  # each process counted its own share
@@ -258,7 +258,9 @@ class _Run:
             self.folder.write(state, self._tensors())
             logger.info(
                 f"epoch {point['epoch']:g}, step {done:,} of {self.steps:,}: loss {loss:.4f}, validation "
-                f"{found.accuracy:.1%}{', the best so far' if better else ''}; rate {point['learning_rate']:g}, {pace}"
+                f"{found.accuracy:.1%}{', the best so far' if better else ''}; rate {point['learning_rate']:g}, "
+                f"{1000 * pace['seconds_per_step']:.0f} ms per step, {pace['waited']:.0%} of it waiting for input",
+                extra={"validation": {**point, **pace}},
             )
         self.accelerator.wait_for_everyone()
 

@@ -275,7 +275,7 @@ def test_questions_without_features_are_left_out_and_counted(recipe, fine_tuning
         ({"features": None}, TARGETS, r"mlp-iqa sees images: name their features"),
         ({"features": Path("none")}, TARGETS, r"--features none lacks those of qavg_iou_qou, visual7w_orig, v"),
         ({"model": "mlp-qa"}, TARGETS, r"mlp-qa sees no images; leave it out"),
-        ({"model": "attention"}, TARGETS, r"has one vector an image, attention takes a grid"),
+        ({"model": "attention"}, TARGETS, r"has one vector per image, attention takes a grid"),
         ({"init_from": "nothing/here/at/all"}, TARGETS, r"nothing/here"),
         ({}, [], r"--targets : expected configs"),
         ({}, ["vqa_orig", "vqa_orig"], r"--targets vqa_orig,vqa_orig: expected configs, each once"),
