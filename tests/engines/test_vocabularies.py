@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hf_vqa_mc import engines
+from hf_vqa_mc.engines.complementary import named_objects
 from hf_vqa_mc.engines.gqa import (
     cleaning,
     edges,
@@ -32,6 +33,7 @@ from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 
 FOLDER = Path(engines.__file__).parent
 SCHEMAS: dict[str, type] = {
+    "complementary/words": named_objects.Words,
     "gqa/cleaning": cleaning.NameWords,
     "gqa/edges": edges.EdgeRules,
     "gqa/kinds": kinds.Kinds,
@@ -120,13 +122,13 @@ def test_relations_refer_to_meanings_and_relations() -> None:
 
 
 def test_scenes_and_words_name_objects_of_coco() -> None:
-    scenes, file = coco_questions.SCENES, objects.OBJECTS
-    named = [scenes.equipment, scenes.no_such_kind, scenes.outdoor_signs, scenes.outdoor_proof, scenes.indoor_signs]
-    named += [scenes.indoor_proof, scenes.indoor_pair, scenes.outdoor_exceptions, *scenes.likenesses.values()]
-    named += [names for room in scenes.rooms.values() for names in (room.marks, room.others)]
+    scene, file = coco_questions.SCENES, objects.OBJECTS
+    named = [scene.equipment, scene.no_such_kind, scene.outdoor_signs, scene.outdoor_proof, scene.indoor_signs]
+    named += [scene.indoor_proof, scene.indoor_pair, scene.outdoor_exceptions, *scene.likenesses.values()]
+    named += [names for room in scene.rooms.values() for names in (room.marks, room.others)]
     named += [file.asked, file.counted, file.mass, file.plural_only, *(one.objects for one in file.may_mean)]
     assert {name for names in named for name in names} <= objects.COCO_OBJECTS.keys()
-    groups = {*scenes.kinds, *scenes.likenesses, *scenes.indoor_supercategories}
+    groups = {*scene.kinds, *scene.likenesses, *scene.indoor_supercategories}
     groups |= {one.supercategory for one in file.may_mean} - {""}
     assert groups <= file.supercategories.keys()
     words = [word for one in file.may_mean for word in one.words]

@@ -1,38 +1,36 @@
 """The objects that a text names, by WordNet, and what they are kinds of."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 from hf_vqa_mc.text.wordnet import load_wordnet
 
-PERSONS = {"he": "man", "his": "man", "him": "man", "she": "woman", "her": "woman", "they": "person"}
-"""Pronouns, and the person that each takes for granted."""
-_PEOPLE = dict.fromkeys(("who", "people", "someone", "somebody", "anyone", "anybody", "everyone"), "person")
-FUNCTION_WORDS = frozenset(
-    "a an the is are was were be been am do does did has have had can could will would should may might must in on at "
-    "of to for from by with as if or and but not no yes it its i me my we us our you your this that these those them "
-    "their there here what which where when why how whose many much any some all each more most so too very up down "
-    "out over off".split()
-) | frozenset(SMALL_NUMBERS)
-"""Not objects, though WordNet has nouns that are spelt alike (a doe, arsenic, a can)."""
-_PICTURE = frozenset("picture photo photograph image scene shot pic view side front back top bottom".split())
-"""What every image has."""
-_SELDOM_OBJECTS = frozenset(
-    "see left right white black brown same hanging open outside inside outdoors indoors facing natural safe modern "
-    "short professional cross sweet read young well still empty round working married vegetarian vegan colored colors "
-    "common tell call cover covering landing male female human adult position direction middle center corner place "
-    "area spot location home object piece thing things stuff part material setting surface way line level system main "
-    "match local content set cold good like kind air space behind wash small dry tidy edible straight upright regular "
-    "extra personal rough fake entire romantic delicious electric individual upper lower uphill downhill somewhere "
-    "come total nice drunk upside flat medium long longer thick separate stable plain solid wireless major forward "
-    "private vintage antique pro source american european japanese asian us u".split()
-)
-"""Words of questions whose most frequent noun is an object or a place, but that hardly ever stand for one there; by
-the 900 such words most frequent in VQA's questions."""
-_OFTEN_OBJECTS = frozenset("table sign kite board racket racquet wave cloud fire microwave court".split())
-"""Words that stand for an object in questions, though another noun is the most frequent one."""
+
+@dataclass(frozen=True)
+class Words:
+    """The schema of ``words.yaml``, which describes its keys."""
+
+    persons: dict[str, str]
+    people: frozenset[str]
+    function_words: frozenset[str]
+    picture: frozenset[str]
+    seldom_objects: frozenset[str]
+    often_objects: frozenset[str]
+    yes_or_no: frozenset[str]
+    articles: frozenset[str]
+    known: frozenset[str]
+    quantities: frozenset[str]
+    no: frozenset[str]
+
+
+WORDS = vocabulary("complementary/words", Words)
+FUNCTION_WORDS = WORDS.function_words | frozenset(SMALL_NUMBERS)
+"""Not objects, though WordNet has nouns that are spelled alike."""
+_PEOPLE = dict.fromkeys(WORDS.people, "person")
 _ROOTS = ("object", "matter", "thing")
 """Nouns whose kinds can be seen: things and places; sky, water and food; parts of a body and waters."""
 
@@ -58,8 +56,8 @@ def named_in(spoken: Sequence[str]) -> list[Named]:
             found.append(Named(noun, place, place + 2))
             place += 2
             continue
-        word = PERSONS.get(spoken[place]) or _PEOPLE.get(spoken[place]) or spoken[place]
-        if word not in FUNCTION_WORDS and word not in _PICTURE and (noun := _object(word)):
+        word = WORDS.persons.get(spoken[place]) or _PEOPLE.get(spoken[place]) or spoken[place]
+        if word not in FUNCTION_WORDS and word not in WORDS.picture and (noun := _object(word)):
             found.append(Named(noun, place, place + 1))
         place += 1
     return found
@@ -87,13 +85,13 @@ def objects_in(text: str) -> list[str]:
 def _object(form: str) -> str:
     """The base form of a noun whose most frequent sense is an object, else ""."""
     nouns = load_wordnet().nouns
-    if form in _SELDOM_OBJECTS:
+    if form in WORDS.seldom_objects:
         return ""
     for base in nouns.base_forms(form)[::-1]:  # "glasses" before "glass" only if nothing else is known
-        if base in _SELDOM_OBJECTS:
+        if base in WORDS.seldom_objects:
             continue
         senses = nouns.senses(base)
-        if base in _OFTEN_OBJECTS or (senses and _is_object(senses[0])):
+        if base in WORDS.often_objects or (senses and _is_object(senses[0])):
             return base
     return ""
 

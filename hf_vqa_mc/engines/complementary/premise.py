@@ -16,7 +16,7 @@ from itertools import product
 
 from hf_vqa_mc.engines.complementary.named_objects import (
     FUNCTION_WORDS,
-    PERSONS,
+    WORDS,
     Named,
     kinds_of,
     named_in,
@@ -28,11 +28,6 @@ UNKNOWN, HOLDS, FAILS, NONE = 0, 1, 2, 3
 PREMISES = ("unknown", "holds", "fails", "none")
 """Names of the numbers above; none: nothing is taken for granted, so the question makes sense of any image."""
 
-_YES_OR_NO = frozenset(
-    "is are was were am do does did has have had can could will would should may might must ca wo".split()
-)
-"""Words that open a question answered by yes or no; also with n't, which leaves ca and wo of can't and won't."""
-_ARTICLES = ("a", "an", "any", "the", "some")
 _ASKS_WHETHER = frozenset(
     [
         *product(("is", "are", "was", "were"), ("there",)),
@@ -43,10 +38,7 @@ _ASKS_WHETHER = frozenset(
 """Openings of questions whether the object named next is there."""
 _ASKS_WHAT = frozenset(product(("is", "are", "was", "were"), ("this", "that", "it", "these", "those")))
 """Openings of questions whether what is shown is of a kind, where an article comes next or the kind comes last."""
-_SPOKEN_OF_AS_KNOWN = frozenset("the this that these those his her their its your my our".split())
-_BEFORE_A_NOUN = _SPOKEN_OF_AS_KNOWN | {*_ARTICLES, *SMALL_NUMBERS, "all", "many", "more", "most", "much"}
-_NO = frozenset(["no", "none", "zero", "nothing", "not", "nobody", "no one"])
-"""Answers after which what a question names may well be absent."""
+_BEFORE_A_NOUN = WORDS.known | WORDS.articles | WORDS.quantities | frozenset(SMALL_NUMBERS)
 
 
 @dataclass
@@ -136,7 +128,7 @@ def taken_for_granted(question: str) -> tuple[str, ...] | None:
     """
     spoken = words(question)
     named = named_in(spoken)
-    if not spoken or spoken[0].removesuffix("n't").removesuffix("n’t") not in _YES_OR_NO:
+    if not spoken or spoken[0].removesuffix("n't").removesuffix("n’t") not in WORDS.yes_or_no:
         return tuple(dict.fromkeys(one.noun for one in named))
     spoken[0] = spoken[0].removesuffix("n't").removesuffix("n’t")
     asked = next((one for one in named[:1] if _is_asked_about(one, spoken)), None)
@@ -157,7 +149,7 @@ def _opening(spoken: Sequence[str]) -> int:
 def _is_asked_about(one: Named, spoken: Sequence[str]) -> bool:
     """Whether it is asked if this object, the first that is named, is there or is what is shown."""
     opening = _opening(spoken)
-    is_kind = tuple(spoken[:2]) in _ASKS_WHAT and (spoken[2] in _ARTICLES or one.end == len(spoken))
+    is_kind = tuple(spoken[:2]) in _ASKS_WHAT and (spoken[2] in WORDS.articles or one.end == len(spoken))
     if not opening and not is_kind:
         return False
     between = spoken[opening or len(("is", "this")) : one.start]
@@ -166,7 +158,7 @@ def _is_asked_about(one: Named, spoken: Sequence[str]) -> bool:
 
 def _is_known(one: Named, spoken: Sequence[str], before: Sequence[Named], known: Sequence[Named]) -> bool:
     """Whether an object is spoken of as known: "he", "the three big trees", "the bus stop", but not "a tree"."""
-    if spoken[one.start] in PERSONS:
+    if spoken[one.start] in WORDS.persons:
         return True
     place = one.start - 1
     if before and before[-1].end == one.start:
@@ -175,13 +167,13 @@ def _is_known(one: Named, spoken: Sequence[str], before: Sequence[Named], known:
         if any(other.start <= place < other.end for other in before):  # "the man wearing glasses"
             return False
         place -= 1
-    return place >= 0 and spoken[place] in _SPOKEN_OF_AS_KNOWN
+    return place >= 0 and spoken[place] in WORDS.known
 
 
 def _told(question: str, answer: str) -> set[str]:
     """The objects that a question and its answer say are on the image, and what they are kinds of."""
     said = words(answer)
-    if " ".join(said) in _NO or (said and said[0] in _NO):
+    if " ".join(said) in WORDS.no or (said and said[0] in WORDS.no):
         return set()
     nouns = [*_said_to_be_there(question, said), *objects_in(answer)]
     return {kind for noun in nouns for kind in kinds_of(noun)}
@@ -190,7 +182,7 @@ def _told(question: str, answer: str) -> set[str]:
 def _said_to_be_there(question: str, said: Sequence[str]) -> Sequence[str]:
     """All objects of a question, but of "is this a dog or a cat?", which names what is not there, what it needs."""
     spoken = words(question)
-    if "or" in spoken and spoken[0] in _YES_OR_NO and said[:1] != ["yes"]:
+    if "or" in spoken and spoken[0] in WORDS.yes_or_no and said[:1] != ["yes"]:
         return taken_for_granted(question) or ()
     return objects_in(question)
 
