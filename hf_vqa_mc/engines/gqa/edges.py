@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
-from hf_vqa_mc.engines.gqa.positions import Box, is_left_of
 from hf_vqa_mc.engines.gqa.relation_spelling import cleaned_relation
-from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, Box, is_left_of
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph
 from hf_vqa_mc.engines.vocabulary import vocabulary
 

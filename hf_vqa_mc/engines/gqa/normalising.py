@@ -35,8 +35,16 @@ from hf_vqa_mc.engines.gqa.cleaning import (
 from hf_vqa_mc.engines.gqa.edges import clean_relations
 from hf_vqa_mc.engines.gqa.kinds import KINDS
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.positions import Box, overlap, position, within
-from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
+from hf_vqa_mc.engines.gqa.scene_graph import (
+    HORIZONTAL,
+    VERTICAL,
+    Box,
+    SceneGraph,
+    SceneObject,
+    overlap,
+    position,
+    within,
+)
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
 from hf_vqa_mc.engines.gqa.scenes import is_picture, scene_of
 from hf_vqa_mc.engines.gqa.value_types import values_by_type

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
-from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology, RelationName
+from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology
 from hf_vqa_mc.engines.gqa.own_attributes import VALUES
 from hf_vqa_mc.engines.gqa.plurals import plural_of
 from hf_vqa_mc.engines.gqa.program import Part
@@ -207,8 +207,3 @@ def relation_form(name: str) -> str | None:
     if first in _WORDS.passives:
         return "state"
     return "verb" if first.endswith("ing") and first not in ("during", "king") else None
-
-
-def sayable(relation: RelationName) -> bool:
-    """Whether questions can be asked with a relation (not with: of, with, has)."""
-    return relation_form(relation.name) is not None
