@@ -34,7 +34,7 @@ def test_what_sees_the_image_finds_its_cue_and_nothing_is_left_behind(word_file,
     assert by_sight[Sees.CHOICES].scores.mean() < 0.25 + 0.3 * truth
     for shortcut in found.values():
         np.testing.assert_allclose(shortcut.chances.sum(axis=1), 1)
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("torchinductor")] == []  # torch's own
 
 
 @pytest.mark.slow
