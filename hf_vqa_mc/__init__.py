@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.generate_tdiuc import generate_tdiuc as generate_tdiuc
     from hf_vqa_mc.verbs.predict import predict as predict
     from hf_vqa_mc.verbs.preview import preview as preview
+    from hf_vqa_mc.verbs.push import push as push
     from hf_vqa_mc.verbs.remedy import remedy as remedy
     from hf_vqa_mc.verbs.score import score as score
     from hf_vqa_mc.verbs.train import train as train
@@ -45,6 +46,7 @@ _HOMES = {
     "load_metric": "metrics",
     "predict": "verbs.predict",
     "preview": "verbs.preview",
+    "push": "verbs.push",
     "read_benchmark": "benchmarks",
     "register": "dataset.registration",
     "remedy": "verbs.remedy",

@@ -82,13 +82,13 @@ class Split:
 
     def take(self, rows: NDArray[np.integer]) -> "Split":
         """Some of the rows, in this order."""
-        images = None if self.images is None else _SomeImages(self.images, rows)
+        images = None if self.images is None else SomeImages(self.images, rows)
         kept = pa.array(rows)
         return replace(self, rows=self.rows.take(kept), original=self.original.take(kept), images=images)
 
 
 @dataclass(frozen=True, eq=False)
-class _SomeImages:
+class SomeImages:
     """The images of some rows of a split."""
 
     images: Images

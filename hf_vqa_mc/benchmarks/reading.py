@@ -135,7 +135,7 @@ def _split(
             location,
             pa.table(found, schema=ROWS),
             table,
-            pictures if pictures and pictures.source else None,
+            pictures.source if pictures else None,
             layout.ordered,
             pictures.missing if pictures else "",
         )

@@ -1,16 +1,16 @@
-"""Which image each row is about, and where its bytes are: in the rows, in files beside them, or in a config beside."""
+"""Which image each row is about, and where its bytes are: in the rows, in files, or in a config of images."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks.cells import as_mask, as_text, is_list, is_text
+from hf_vqa_mc.benchmarks.benchmark import Images, SomeImages
+from hf_vqa_mc.benchmarks.cells import as_text, is_list, is_text
 from hf_vqa_mc.benchmarks.columns import (
     IMAGE,
     IMAGE_ID,
@@ -28,18 +28,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.dataset_images import FolderImages, ImageSource
 
 _INDEX_FIRST = tuple(dict.fromkeys(("index", *QUESTION_ID)))
-"""What rows are referred to by: a question_id beside an index is another number."""
-
-
-class Readable(Protocol):
-    """Pictures by row."""
-
-    def read(self, row: int) -> bytes | None:
-        """The bytes of a row's picture, None where it has none.
-
-        Raises:
-            InputError: it cannot be read.
-        """
+"""Columns that rows are referred to by, index first: a question_id next to it is another number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +37,8 @@ class Pictures:
 
     ids: pa.Array
     """(rows,): text, the same for rows with the same image, "" where there is none"""
-    source: Readable | None
-    """None where there are only names of images that are not here"""
-    rows: NDArray[np.int64] | None = None
-    """the rows of ``source`` that these are; all if None"""
+    source: Images | None
+    """None where rows only name images that are not here"""
     missing: str = ""
     """why there is no ``source``, and what to do"""
     columns: tuple[str, ...] = ()
@@ -59,45 +46,32 @@ class Pictures:
     id_column: str | None = None
     """the one that ``ids`` are from"""
 
-    def read(self, row: int) -> bytes | None:
-        """The bytes of a row's image file; None where it has none.
-
-        Raises:
-            InputError: there should be one, but it cannot be read.
-        """
-        if self.source is None:
-            return None
-        return self.source.read(row if self.rows is None else int(self.rows[row]))
-
     def take(self, rows: NDArray[np.int64]) -> "Pictures":
         """Those of some rows."""
-        return replace(self, ids=self.ids.take(pa.array(rows)), rows=rows)
+        source = self.source and SomeImages(self.source, rows)
+        return replace(self, ids=self.ids.take(pa.array(rows)), source=source)
 
 
 @dataclass(frozen=True, eq=False)
 class NamedPictures:
-    """Pictures that lie elsewhere under their image's id."""
+    """Pictures stored elsewhere under their image's id."""
 
     ids: list[str]
     source: ImageSource
-    place: str
-    rest: Readable | None = None
-    """where those are that do not lie there"""
+    location: str
+    rest: Images | None = None
+    """where those are that are not stored there"""
 
     def read(self, row: int) -> bytes | None:
-        """The bytes of a row's picture, None where it has none.
-
-        Raises:
-            InputError: it is not there.
-        """
+        """As `Images` has it."""
         image_id = self.ids[row]
         if not image_id:
             return None
-        if image_id not in self.source:
-            if self.rest is not None:
-                return self.rest.read(row)
-            raise InputError(f"{self.place}: there is no image {image_id!r}")
-        return self.source.read(image_id)
+        if image_id in self.source:
+            return self.source.read(image_id)
+        if self.rest is None:
+            raise InputError(f"{self.location}: there is no image {image_id!r}")
+        return self.rest.read(row)
 
 
 def find_pictures(
@@ -107,13 +81,13 @@ def find_pictures(
 ) -> dict[str, Pictures]:
     """The images of each split that has any.
 
-    An image's id is what the rows say (image_id, img_id and the like), else its path (the file's name alone where no
-    two paths share it), else the sha256 of its bytes; where a row has several images, of all of them.
+    An image's id is its column (image_id, img_id and the like), else its path (the file's name alone where no two
+    paths share it), else the sha256 of its bytes; where a row has several images, of all of them.
 
     Args:
         opened: the benchmark's splits.
         columns: those that the user names, and the folder of images.
-        progress: told how many rows' images were looked at, and of how many.
+        progress: called with (rows whose images were looked at, all rows).
 
     Raises:
         InputError: the column that the user names holds no images, or the folder has none of them.
@@ -128,50 +102,43 @@ def find_pictures(
         done += table.num_rows
         progress(done, total)
     found = _with_short_names(found)
-    if images is not None and not all(_complete(pictures) for pictures in found.values()):
+    if images is not None and not all(
+        isinstance(pictures.source, PictureCells) and pictures.source.all_here() for pictures in found.values()
+    ):
         return _in_folder(found, images)
     if found and not any(pictures.source for pictures in found.values()) and opened.rows is not None:
         return _in_images_config(found, opened)
     return found
 
 
-def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, place: str) -> Pictures | None:
+def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, location: str) -> Pictures | None:
     """The images of one split; None where it has none."""
     names = _image_columns(table, columns)
-    paths = [name for name in named(table.column_names, IMAGE_PATH) if is_text(table.schema.field(name).type)]
-    trusted = opened.rows is not None
-    base = columns.images or opened.base
-    options = [names, paths[:1]] if names else [paths[:1]]
-    cells = [
-        PictureCells(
+    paths = [name for name in named(table.column_names, IMAGE_PATH) if is_text(table.schema.field(name).type)][:1]
+    cells = {
+        tuple(some): PictureCells(
             [table[name] for name in some],
-            base,
-            f"{place}, {some[0]}",
+            columns.images or opened.base,
+            f"{location}, {some[0]}",
             _references(table, some),
-            trusted and not any(is_text(table.schema.field(name).type) for name in some),
+            opened.rows is not None and not any(is_text(table.schema.field(name).type) for name in some),
         )
-        for some in options
+        for some in (names, paths)
         if some
-    ]
+    }
     id_column = _id_column(table, columns)
-    ids = None if id_column is None else as_text(table[id_column])
-    if ids is None and not cells:
+    if id_column is None and not cells:
         return None
-    source = next((one for one in cells if one.here()), None)
-    if ids is None and paths:
-        ids = pc.fill_null(as_text(table[paths[0]]), "")
-    empty = np.arange(table.num_rows) if ids is None else _empty(ids)
-    if len(empty) and cells:
-        own = [""] * table.num_rows
-        for row in empty.tolist():
-            own[row] = (source or cells[0]).identity(row)
-        filled = pa.array(own, pa.string())
-        ids = filled if ids is None else pc.if_else(pc.equal(pc.fill_null(ids, ""), ""), filled, ids)
-    ids = pc.fill_null(ids, "")
-    used = options[cells.index(source)] if source in cells else next(iter(options), [])
-    return Pictures(
-        ids, source, missing="" if source else _missing(cells, ids), columns=tuple(used), id_column=id_column
-    )
+    used, source = next(((some, one) for some, one in cells.items() if one.here()), (next(iter(cells), ()), None))
+    texts = id_column or next(iter(paths), None)
+    empty = pa.repeat("", table.num_rows).cast(pa.string())
+    ids = empty if texts is None else pc.fill_null(as_text(table[texts]), "")
+    if cells and pc.any(pc.equal(ids, "")).as_py():
+        by = source or next(iter(cells.values()))
+        own = [by.identity(row) if not one else one for row, one in enumerate(ids.to_pylist())]
+        ids = pa.array(own, pa.string())
+    missing = "" if source else _missing(list(cells.values()), ids)
+    return Pictures(ids, source, missing, used, id_column)
 
 
 def _missing(cells: list[PictureCells], ids: pa.Array) -> str:
@@ -232,11 +199,6 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
     return {}
 
 
-def _empty(ids: pa.Array) -> NDArray[np.int64]:
-    """The rows without an id."""
-    return np.flatnonzero(~as_mask(pc.not_equal(ids, "")))
-
-
 def _with_short_names(found: dict[str, Pictures]) -> dict[str, Pictures]:
     """Paths as ids become names of files where no two paths share one."""
     distinct = {image_id for pictures in found.values() for image_id in pc.unique(pictures.ids).to_pylist()}
@@ -264,11 +226,6 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
         name: replace(pictures, source=NamedPictures(ids[name], folder, str(images), pictures.source), missing="")
         for name, pictures in found.items()
     }
-
-
-def _complete(pictures: Pictures) -> bool:
-    """Whether the rows' cells lead to all images."""
-    return isinstance(pictures.source, PictureCells) and pictures.source.all_here()
 
 
 def _in_images_config(found: dict[str, Pictures], opened: Opened) -> dict[str, Pictures]:

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
+from hf_vqa_mc.benchmarks.files import JSON_TEXT, file_form, json_content
 from hf_vqa_mc.benchmarks.folder_card import folder_card
-from hf_vqa_mc.benchmarks.opening import JSON_TEXT, file_form, json_content
 from hf_vqa_mc.dataset.folder import check_output as check_folder_place
 from hf_vqa_mc.dataset.folder import written_beside
 from hf_vqa_mc.dataset.inventory import IMAGES, LAYOUT, WRITTEN_BY, configs_of, read_inventory, write_inventory

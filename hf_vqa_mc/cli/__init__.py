@@ -12,7 +12,6 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from hf_vqa_mc.cli.command import command
-from hf_vqa_mc.cli.push import push
 from hf_vqa_mc.cli.quickstart import quickstart
 from hf_vqa_mc.errors import InputError, MissingExtra
 
@@ -129,7 +128,7 @@ register("features")
 register("train")
 register("predict")
 register("transfer")
-verb(push)
+register("push")
 register("generate_tdiuc", generate)
 register("generate_complementary", generate)
 register("generate_gqa", generate)

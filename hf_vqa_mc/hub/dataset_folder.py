@@ -1,40 +1,29 @@
 """A folder that ``vqa-mc build`` wrote, as a dataset repository."""
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from hf_vqa_mc.dataset.inventory import INVENTORY, PREVIEW, Inventory, configs_of, pictured, read_inventory
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub.shipment import Shipment, ShippedFile, check_name, other_files
+from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
 CARD = "README.md"
-CHUNK = 1 << 20
-Progress = Callable[[str, int, int], None]
+FOLDER = Path("vqa_mc")
+"""The folder of a build by default."""
 
 
-def dataset_shipment(
-    folder: Path,
-    name: str,
-    *,
-    private: bool = False,
-    progress: Progress = lambda step, done, total: None,
-) -> Shipment:
+def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     """What a push of a built dataset sends: its card, its statistics and the parquet files that these name.
 
-    Every file is read and compared with the checksum that the build noted.
-
-    Args:
-        folder: the output of a build.
-        name: NAMESPACE/NAME.
-        private: a new repository is to be private.
-        progress: told (step, done, total) as files are checked.
+    Every file is read and compared with the checksum of the build.
 
     Raises:
-        InputError: the folder is none of a build, or not as the build left it; or the name is none.
+        InputError: no build wrote the folder, or it was changed; or the repository's name is invalid.
     """
-    check_name(name)
+    name, folder = check_name(request.name), request.folder or FOLDER
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; make it with vqa-mc build, or name another")
     inventory = read_inventory(folder)
@@ -48,9 +37,9 @@ def dataset_shipment(
     checksums = files_of(inventory, str(folder))
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} names no files; build it again")
-    files = [_plain(folder, one) for one in (CARD, INVENTORY, *_picture(inventory))]
+    files = [_file(folder, one) for one in (CARD, INVENTORY, *_picture(inventory))]
     for done, (path, sha256) in enumerate(checksums.items(), start=1):
-        files.append(_checked(folder, path, sha256))
+        files.append(_file(folder, path, sha256))
         progress("checking files", done, len(checksums))
     sources = ", ".join(sorted(inventory["sources"]))
     return Shipment(
@@ -58,13 +47,13 @@ def dataset_shipment(
         name,
         tuple(files),
         f"{sources}, made by hf_vqa_mc {__version__}",
-        private,
+        request.private,
         left_out=other_files(folder, {file.path for file in files}),
         inventory=inventory,
     )
 
 
-def files_of(inventory: Inventory, place: str) -> dict[str, str]:
+def files_of(inventory: Inventory, location: str) -> dict[str, str]:
     """Each data file's path, ``<config>/<file>``, and its sha256, sorted.
 
     Raises:
@@ -74,30 +63,28 @@ def files_of(inventory: Inventory, place: str) -> dict[str, str]:
     for name, config in configs_of(inventory).items():
         files = config.get("files")
         if not isinstance(files, dict):
-            raise InputError(f"{place}: {INVENTORY} does not tell the files of {name}; build it again")
+            raise InputError(f"{location}: {INVENTORY} does not list the files of {name}; build it again")
         for path, sha256 in files.items():
             parts = PurePosixPath(path).parts
             if len(parts) != 2 or parts[0] != name or ".." in parts:
-                raise InputError(f"{place}: {INVENTORY} has {path!r} as a file of {name}; expected {name}/FILE")
+                raise InputError(f"{location}: {INVENTORY} has {path!r} as a file of {name}; expected {name}/FILE")
             found[path] = str(sha256)
     return dict(sorted(found.items()))
 
 
-def files_gone(
-    name: str, shipment: Shipment, before: Inventory, there: Collection[str], *, replace: bool
-) -> list[str]:
-    """The data files, and the card's picture, of an earlier push that a new one does without.
+def files_gone(shipment: Shipment, before: Inventory, existing: Collection[str], *, replace: bool) -> list[str]:
+    """The data files, and the card's picture, of an earlier push that a new one removes.
 
     Args:
-        name: of the repository, for messages.
         shipment: the new push.
-        before: what the repository says that it holds.
-        there: the paths of its files.
-        replace: whether whole configs may go.
+        before: what the repository lists.
+        existing: the paths of its files.
+        replace: whether whole configs may be removed.
 
     Raises:
         InputError: the repository holds configs that the shipment lacks.
     """
+    name = shipment.name
     lost = sorted(configs_of(before).keys() - configs_of(shipment.inventory or before).keys())
     if lost and not replace:
         raise InputError(
@@ -106,26 +93,28 @@ def files_gone(
         )
     sent = {file.path for file in shipment.files}
     known = (*files_of(before, name), *_picture(before))
-    return sorted(path for path in known if path not in sent and path in there)
+    return sorted(path for path in known if path not in sent and path in existing)
 
 
 def _picture(inventory: Inventory) -> tuple[str, ...]:
     return (PREVIEW,) if pictured(inventory) else ()
 
 
-def _plain(folder: Path, name: str) -> ShippedFile:
-    place = folder / name
-    if not place.is_file():
-        raise InputError(f"{folder}: {name} is missing; build it again")
-    return ShippedFile(name, place, place.stat().st_size)
+def _file(folder: Path, path: str, sha256: str | None = None) -> ShippedFile:
+    """A file of the folder; raises InputError unless it has this checksum."""
+    file = folder / path
+    if not file.is_file():
+        raise InputError(f"{folder}: {path} is missing; build it again")
+    if sha256 is not None:
+        with file.open("rb") as content:
+            found = hashlib.file_digest(content, "sha256").hexdigest()
+        if found != sha256:
+            raise InputError(f"{file} is not as the build left it (another checksum in {INVENTORY}); build it again")
+    return ShippedFile(path, file, file.stat().st_size, sha256)
 
 
-def _checked(folder: Path, path: str, sha256: str) -> ShippedFile:
-    size, place = _plain(folder, path).size, folder / path
-    digest = hashlib.sha256()
-    with place.open("rb") as content:
-        while chunk := content.read(CHUNK):
-            digest.update(chunk)
-    if digest.hexdigest() != sha256:
-        raise InputError(f"{place} is not as the build left it (another checksum in {INVENTORY}); build it again")
-    return ShippedFile(path, place, size, sha256)
+def _usage(shipment: Shipment) -> str:
+    return f'datasets.load_dataset("{shipment.name}", "{(shipment.inventory or {})["default"]}")'
+
+
+DATASET = Pushable("dataset", dataset_shipment, _usage, ("folder", "replace"), "which no build wrote")

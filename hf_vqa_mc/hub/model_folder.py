@@ -6,8 +6,9 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.text_features import WORDS_FILE
 from hf_vqa_mc.hub.markdown import one_line
 from hf_vqa_mc.hub.model_card import model_card
-from hf_vqa_mc.hub.shipment import Shipment, ShippedFile, check_name, other_files
+from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.hub.training_record import RECORD, Record, read_record
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import CONFIG, WEIGHTS, load_checkpoint
 from hf_vqa_mc.models.processor import PROCESSOR_CONFIG
 
@@ -18,18 +19,15 @@ BEST = "best"
 """The folder of a run's best checkpoint."""
 
 
-def model_shipment(folder: Path, name: str, *, private: bool = False) -> Shipment:
-    """What a push of a checkpoint sends: its files, and a card written from ``training.json``.
-
-    Args:
-        folder: a checkpoint of ``vqa-mc train``, such as RUN/best.
-        name: NAMESPACE/NAME.
-        private: a new repository is to be private.
+def model_shipment(request: Request, progress: Progress = silent) -> Shipment:
+    """What a push of a checkpoint of ``vqa-mc train`` sends: its files, and a card written from ``training.json``.
 
     Raises:
-        InputError: the folder is none of a checkpoint, a file is missing or broken, or the name is none.
+        InputError: the folder is no checkpoint, a file is missing or broken, or the repository's name is invalid.
     """
-    check_name(name)
+    name, folder = check_name(request.name), request.folder
+    if folder is None:
+        raise InputError("which checkpoint? Name it: --folder RUN/best")
     _check_folder(folder)
     record = read_record(folder)
     card = model_card(record, name).encode()
@@ -39,7 +37,7 @@ def model_shipment(folder: Path, name: str, *, private: bool = False) -> Shipmen
         files.append(ShippedFile(one, place, place.stat().st_size))
     same_card = {CARD} if (folder / CARD).is_file() and (folder / CARD).read_bytes() == card else set()
     left_out = other_files(folder, {*FILES, *same_card})
-    return Shipment("model", name, tuple(files), _message(record), private, left_out=left_out)
+    return Shipment("model", name, tuple(files), _message(record), request.private, left_out=left_out)
 
 
 def _check_folder(folder: Path) -> None:
@@ -58,3 +56,10 @@ def _message(record: Record) -> str:
     model, config, version = (one_line(record.get(key, "")) for key in ("model", "config", "version"))
     trained = " ".join(filter(None, [model or "checkpoint", f"on {config}" if config else ""]))
     return f"{trained}, trained by hf_vqa_mc{f' {version}' if version else ''}"
+
+
+def _usage(shipment: Shipment) -> str:
+    return f'import hf_vqa_mc.models; transformers.pipeline("multiple-choice-vqa", model="{shipment.name}")'
+
+
+MODEL = Pushable("model", model_shipment, _usage, ("folder",), "which is no part of a checkpoint")

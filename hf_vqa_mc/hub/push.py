@@ -1,4 +1,4 @@
-"""A shipment becomes one commit on the Hub, or nothing of it does."""
+"""Sending a shipment to the Hub as one commit, or not at all."""
 
 import logging
 import sys
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pushed:
-    """What a push did."""
+    """The outcome of a push."""
 
     shipment: Shipment
     url: str
@@ -30,29 +30,29 @@ class Pushed:
     commit: str
     """the newest, of this push or, where nothing had changed, of an earlier one"""
     changed: bool
-    """whether there was anything to send"""
+    """whether anything was sent"""
     private: bool
     created: bool
-    """whether the repository was made for this"""
+    """whether the repository is new"""
     removed: tuple[str, ...]
-    """files of an earlier push that are there no more"""
+    """files of an earlier push that were removed"""
 
 
 def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
     """Send everything in one commit; the repository is made where there is none.
 
-    The commit's parent is the one that the repository was at when the push began: a commit of somebody else meanwhile
-    is noticed, not overwritten. Large files go first and are kept by the Hub even if the push then breaks off, so that
-    the next one sends the rest. The token is the one of ``HF_TOKEN`` or ``hf auth login``.
+    The commit's parent is the repository's newest when the push began: another commit meanwhile is noticed, not
+    overwritten. Large files are sent first and kept by the Hub even if the push then fails, so that the next one sends
+    the rest. The token is that of ``HF_TOKEN`` or ``hf auth login``.
 
     Args:
-        shipment: as of ``dataset_shipment`` or ``metric_shipment``.
-        replace: whether configs that are on the Hub and not in the shipment may go.
+        shipment: what to send.
+        replace: whether configs that the repository has and the shipment lacks may be removed.
 
     Raises:
-        InputError: no token, one that may not write, a namespace of nobody, a private repository asked for where there
-            is a public one, configs that would go, somebody's commit meanwhile, a card that the Hub refuses.
-        ConnectionError: the Hub cannot be reached, or fails; another push goes on where this one was.
+        InputError: no token, or one that may not write there; the repository is public and ``private`` is set; configs
+            would be removed; another commit meanwhile; the Hub rejects the card.
+        ConnectionError: the Hub cannot be reached, or fails; another push resumes.
     """
     from huggingface_hub import CommitOperationDelete, HfApi, get_token
 
@@ -100,8 +100,8 @@ def _opened(api: "HfApi", shipment: Shipment) -> tuple[str | None, bool, bool]:
 
 
 def _gone(api: "HfApi", shipment: Shipment, head: str | None, replace: bool) -> list[str]:
-    there = set(api.list_repo_files(shipment.name, repo_type=shipment.kind, revision=head))
-    if INVENTORY not in there:
+    existing = set(api.list_repo_files(shipment.name, repo_type=shipment.kind, revision=head))
+    if INVENTORY not in existing:
         return []
     with tempfile.TemporaryDirectory() as folder:
         api.hf_hub_download(shipment.name, INVENTORY, repo_type=shipment.kind, revision=head, local_dir=folder)
@@ -109,7 +109,7 @@ def _gone(api: "HfApi", shipment: Shipment, head: str | None, replace: bool) -> 
             before = read_inventory(Path(folder))
         except InputError as error:
             raise InputError(str(error).replace(folder, shipment.name)) from None
-    return files_gone(shipment.name, shipment, before, there, replace=replace) if before else []
+    return files_gone(shipment, before, existing, replace=replace) if before else []
 
 
 def _additions(shipment: Shipment) -> "Iterator[CommitOperationAdd]":

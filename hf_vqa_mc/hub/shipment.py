@@ -1,13 +1,14 @@
-"""What a push sends, and where to; known before the network is touched."""
+"""What a push sends and where to: complete before the network is used."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from hf_vqa_mc.dataset.inventory import Inventory
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
 
 Kind = Literal["model", "dataset", "space"]
 
@@ -20,16 +21,16 @@ class ShippedFile:
 
     path: str
     place: Path | bytes
-    """where it is, or what is in it if it is written for the push"""
+    """its path, or its content if it is written for the push"""
     size: int
     """bytes"""
     sha256: str | None = None
-    """where it was computed already"""
+    """if known already"""
 
 
 @dataclass(frozen=True)
 class Shipment:
-    """One commit to one repository; what else is there stays."""
+    """One commit to one repository; its other files stay."""
 
     kind: Kind
     name: str
@@ -38,13 +39,13 @@ class Shipment:
     message: str
     """of the commit"""
     private: bool = False
-    """asked for; a repository that exists keeps its own visibility"""
+    """of a new repository; an existing one keeps its visibility"""
     left_out: tuple[str, ...] = ()
     """files beside those that are sent, see ``other_files``"""
     space_sdk: str | None = None
     """of a Space"""
     inventory: Inventory | None = None
-    """of a dataset: what of an earlier push it replaces follows from this"""
+    """of a dataset: decides which files of an earlier push it replaces"""
 
     @property
     def size(self) -> int:
@@ -57,8 +58,35 @@ class Shipment:
         return self.name if self.kind == "model" else f"{self.kind}s/{self.name}"
 
 
+@dataclass(frozen=True)
+class Request:
+    """What a user wants to push."""
+
+    name: str
+    """NAMESPACE/NAME"""
+    folder: Path | None = None
+    metric: str | None = None
+    private: bool = False
+
+
+@dataclass(frozen=True)
+class Pushable:
+    """A kind of thing that can be pushed; listed in ``hub.PUSHABLES``."""
+
+    name: str
+    """as users type it"""
+    prepare: Callable[[Request, Progress], Shipment]
+    """Raises InputError unless all of it can be sent."""
+    usage: Callable[[Shipment], str]
+    """code that loads it from the Hub"""
+    options: tuple[str, ...]
+    """those that only some kinds take"""
+    left_out: str = ""
+    """why a file of the folder is not sent"""
+
+
 def check_name(name: str) -> str:
-    """A repository's name, if it is one that the Hub could take.
+    """A repository's name, if it is valid on the Hub.
 
     Raises:
         InputError: it is not NAMESPACE/NAME.
@@ -82,7 +110,7 @@ def check_name(name: str) -> str:
 
 
 def other_files(folder: Path, sent: Collection[str]) -> tuple[str, ...]:
-    """The files in a folder and below it that are not sent; hidden ones are nobody's concern.
+    """The files in a folder and below it that are not sent, hidden ones aside.
 
     Args:
         folder: that is pushed.

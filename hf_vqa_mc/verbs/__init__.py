@@ -14,6 +14,7 @@ VERBS = (
     "train",
     "predict",
     "transfer",
+    "push",
     "generate_tdiuc",
     "generate_complementary",
     "generate_gqa",

@@ -16,7 +16,7 @@ CSV = b"question,A,B,answer\na,x,y,B\n"
 
 BROKEN = {
     "a.parquet": (b"PAR1 no", "a.parquet: cannot be read as parquet"),
-    "a.jsonl": (b'{"question": "a"}\n{"question"', "a.jsonl, line 2: no json"),
+    "a.jsonl": (b'{"question": "a"}\n{"question"', "a.jsonl, line 2: not json at character"),
     "b.jsonl": (b"[1]\n", "b.jsonl, line 1: expected a record"),
     "a.json": (b"{}", "a.json: expected a list of records"),
     "b.json": (b"[" * 100_000, "b.json: no json"),
@@ -27,15 +27,21 @@ BROKEN = {
     "latin.tsv": ("question\tA\tB\tanswer\na\tx\ty\tB\nb\tx\té\tB\n".encode("latin-1"), "latin.tsv, line 3: the byte"),
     "header.csv": ("größe,A,B,answer\na,x,y,B\n".encode("latin-1"), "header.csv, line 1: the byte 0xf6"),
     "utf16.csv": (CSV.decode().encode("utf-16"), "save the file as UTF-8"),
-    "latin.jsonl": ('{"question": "a"}\n{"question": "é"}'.encode("latin-1"), "latin.jsonl, line 2: the byte 0xe9"),
+    "latin.jsonl": (
+        '{"question": "a"}\n{"question": "é"}'.encode("latin-1"),
+        "line 2: expected UTF-8 text, found the byte 0xe9",
+    ),
     "latin.json": ('[{"question": "é"}]'.encode("latin-1"), "save the file as UTF-8"),
     "d.csv": (b"", "d.csv: cannot be read as csv"),
     "a.jsonl.gz": (b"\x1f\x8b broken", "damaged"),
     "surrogate.jsonl": (
         f"{json.dumps(GOOD)}\n\n{json.dumps({**GOOD, 'question': chr(0xD800)})}".encode(),
-        "surrogate.jsonl, line 3: '\\ud800' is half of a character (a surrogate), not UTF-8 text; mend",
+        "surrogate.jsonl, line 3: '\\ud800' is half of a character (a surrogate), not UTF-8 text; fix",
     ),
-    "raw.jsonl": (json.dumps(GOOD).encode().replace(b"x", b"\xed\xa0\x80"), "raw.jsonl, line 1: the byte 0xed"),
+    "raw.jsonl": (
+        json.dumps(GOOD).encode().replace(b"x", b"\xed\xa0\x80"),
+        "found the byte 0xed",
+    ),
     "name.jsonl": (json.dumps({**GOOD, chr(0xD800): 1}).encode(), "name.jsonl, line 1: '\\ud800' is half"),
     "deep.json": (json.dumps([GOOD, {**GOOD, "choices": ["x", chr(0xDFFF)]}]).encode(), "deep.json, record 1:"),
     "a.txt": (CSV, "unknown kind of file; expected a file (.parquet, .jsonl"),

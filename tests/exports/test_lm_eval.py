@@ -87,12 +87,14 @@ def longest():
 
 
 @pytest.mark.parametrize("name", ["small", "hidden"])
+@pytest.mark.slow
 def test_lm_eval_asks_what_was_exported(ran, name):
     asked = [row["arguments"] for row in ran["samples"][f"{name}_blind"]]
     assert asked == [[[f"Question: {row[2]}\nAnswer:", f" {text}"] for text in row[3]] for row in small.QUESTIONS]
     assert [row["arguments"][0][0] for row in ran["samples"][f"{name}_answers"]] == ["Answer:"] * 4
 
 
+@pytest.mark.slow
 def test_lm_eval_shows_the_context_where_there_is_one(ran):
     asked = [row["arguments"][0][0] for row in ran["samples"]["read_blind"]]
     before = ["Context: Look left.\n", "", "", "Context: {{ x }}\n"]
@@ -101,12 +103,14 @@ def test_lm_eval_shows_the_context_where_there_is_one(ran):
     ]
 
 
+@pytest.mark.slow
 def test_lm_eval_scores_against_the_labels(ran):
     assert [row["target"] for row in ran["samples"]["small_blind"]] == [row[4] for row in small.QUESTIONS]
     right = [place == row[4] for place, row in zip(longest(), small.QUESTIONS, strict=True)]
     assert ran["results"]["small_blind"]["acc,none"] == sum(right) / 4
 
 
+@pytest.mark.slow
 def test_lm_eval_writes_predictions_down_where_answers_are_hidden(ran):
     assert ran["results"]["hidden_blind"]["prediction,none"] == 4
     assert "acc,none" not in ran["results"]["hidden_blind"]

@@ -154,6 +154,7 @@ def ran(tmp_path_factory, harness):
     return harness("run_lmms_eval.py", folder / "tasks", folder / "results", *names), folder / "results"
 
 
+@pytest.mark.slow
 def test_lmms_eval_shows_images_but_not_to_the_blind(ran):
     asked = ran[0]["asked"]
     for row in small.QUESTIONS:
@@ -162,11 +163,13 @@ def test_lmms_eval_shows_images_but_not_to_the_blind(ran):
 
 
 @pytest.mark.parametrize("task", ["small", "small_blind"])
+@pytest.mark.slow
 def test_lmms_eval_scores_against_the_labels(ran, task):
     assert ran[0]["results"][task]["accuracy,none"] == 0.25  # B is right once in four
     assert ran[0]["results"][task]["accuracy_stderr_clustered,none"] > 0
 
 
+@pytest.mark.slow
 def test_lmms_eval_hands_in_predictions_where_answers_are_hidden(ran):
     handed_in = json.loads((ran[1] / "submissions" / "hidden.json").read_text())
     assert handed_in == [{"question_id": row[0], "answer": row[3][1]} for row in small.QUESTIONS]

@@ -10,7 +10,9 @@ from threading import Event
 
 import pytest
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.dataset.card_picture import put_picture
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.version import __version__
 from tests.dataset.fixtures import tree_bytes
 from tests.hub.pushing import READER, STRANGER, TOKEN, build, environment, last_line, told
@@ -51,6 +53,7 @@ def test_a_pushed_dataset_is_the_folder_and_loads_as_it_does(hub, built, vqa_mc,
     assert hub.leaked == []
 
 
+@pytest.mark.slow
 def test_what_was_pulled_once_loads_without_a_network(hub, built, vqa_mc, process):
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
     online = told(process("-c", PULL, NAME, home="puller"))
@@ -59,11 +62,13 @@ def test_what_was_pulled_once_loads_without_a_network(hub, built, vqa_mc, proces
     assert len(hub.requests) == asked
 
 
+@pytest.mark.slow
 def test_images_come_from_the_hub_too(built, vqa_mc, process):
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
     assert told(process("-c", PULL_IMAGES, NAME, home="elsewhere")) == [[8, 8]] * 3
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc):
     done = vqa_mc("push", "dataset", NAME, "--folder", built, "--private", "--dry-run", token=None)
     assert done.returncode == 0, done.stderr
@@ -81,12 +86,14 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc)
     assert hub.requests == []
 
 
+@pytest.mark.slow
 def test_the_folder_is_vqa_mc_where_none_is_named(built, vqa_mc, tmp_path):
     assert "vqa_mc: there is no such folder" in last_line(vqa_mc("push", "dataset", NAME, "--dry-run"))
     (tmp_path / "vqa_mc").symlink_to(built)
     assert vqa_mc("push", "dataset", NAME, "--dry-run").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_second_push_sends_nothing_and_says_so(hub, built, vqa_mc):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     before = hub.repositories["dataset", NAME].at("main")
@@ -96,6 +103,7 @@ def test_a_second_push_sends_nothing_and_says_so(hub, built, vqa_mc):
     assert json.loads(vqa_mc("push", "dataset", NAME, "--folder", built, "--json").stdout)["changed"] is False
 
 
+@pytest.mark.slow
 def test_a_rebuilt_folder_replaces_its_files_and_leaves_the_others(hub, built, vqa_mc, tmp_path, process):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     repository = hub.repositories["dataset", NAME]
@@ -112,6 +120,7 @@ def test_a_rebuilt_folder_replaces_its_files_and_leaves_the_others(hub, built, v
     assert told(process("-c", PULL, NAME)) == told(process("-c", PULL, str(again)))
 
 
+@pytest.mark.slow
 def test_configs_that_only_the_hub_has_go_only_when_asked(hub, built, vqa_mc, tmp_path):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     less = build(tmp_path / "less", "iou")
@@ -125,6 +134,7 @@ def test_configs_that_only_the_hub_has_go_only_when_asked(hub, built, vqa_mc, tm
     assert sent(hub) == tree_bytes(less)
 
 
+@pytest.mark.slow
 def test_files_that_no_build_wrote_stay_here(hub, built, vqa_mc, tmp_path):
     folder = copytree(built, tmp_path / "vqa_mc")
     (folder / "notes.txt").write_text("my thoughts")
@@ -134,6 +144,7 @@ def test_files_that_no_build_wrote_stay_here(hub, built, vqa_mc, tmp_path):
     assert sent(hub) == tree_bytes(built)
 
 
+@pytest.mark.slow
 def test_what_was_pulled_can_be_pushed_again(hub, built, vqa_mc, process, tmp_path):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     pull = (
@@ -146,6 +157,7 @@ def test_what_was_pulled_can_be_pushed_again(hub, built, vqa_mc, process, tmp_pa
     assert sent(hub, "benchmakers/other") == tree_bytes(built)
 
 
+@pytest.mark.slow
 def test_the_cards_picture_goes_along_and_goes_when_it_is_no_more(hub, built, vqa_mc, tmp_path):
     place = copytree(built, tmp_path / "with a picture")
     put_picture(place, "cocoqa_iou_qou", b"a picture")
@@ -155,6 +167,7 @@ def test_the_cards_picture_goes_along_and_goes_when_it_is_no_more(hub, built, vq
     assert sent(hub) == tree_bytes(built)
 
 
+@pytest.mark.slow
 def test_a_remedied_benchmark_is_shared_otherwise_and_that_is_said(hub, vqa_mc, tmp_path):
     folder = tmp_path / "remedied"
     folder.mkdir()
@@ -165,6 +178,7 @@ def test_a_remedied_benchmark_is_shared_otherwise_and_that_is_said(hub, vqa_mc, 
     assert hub.requests == []
 
 
+@pytest.mark.slow
 def test_a_private_dataset_is_there_for_its_owner_only(hub, built, vqa_mc, process):
     done = vqa_mc("push", "dataset", NAME, "--folder", built, "--private")
     assert "(private)" in done.stdout
@@ -178,6 +192,7 @@ def test_a_private_dataset_is_there_for_its_owner_only(hub, built, vqa_mc, proce
     assert "(private) holds all of this already" in again.stdout
 
 
+@pytest.mark.slow
 def test_private_is_refused_where_the_repository_is_public(hub, built, vqa_mc, tmp_path):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     before = sent(hub)
@@ -188,6 +203,7 @@ def test_private_is_refused_where_the_repository_is_public(hub, built, vqa_mc, t
     assert sent(hub) == before
 
 
+@pytest.mark.slow
 def test_a_push_that_was_killed_leaves_nothing_half_done_and_the_next_goes_on(hub, built, vqa_mc, process, tmp_path):
     reached, done = Event(), Event()
 
@@ -220,6 +236,7 @@ def test_a_push_that_was_killed_leaves_nothing_half_done_and_the_next_goes_on(hu
     assert len(told(process("-c", PULL, NAME))["test"]) == 20
 
 
+@pytest.mark.slow
 def test_a_connection_that_breaks_is_taken_up_again(hub, built, vqa_mc):
     hub.faults.append(Fault("PUT", "/objects/", cut=100))
     hub.faults.append(Fault("POST", ".git/info/lfs", status=503))
@@ -241,6 +258,7 @@ def test_a_hub_that_fails_at_the_commit_has_changed_nothing(hub, built, vqa_mc):
     assert sent(hub) == tree_bytes(built)
 
 
+@pytest.mark.slow
 def test_somebody_elses_commit_meanwhile_is_told_and_kept(hub, built, vqa_mc, tmp_path):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     repository = hub.repositories["dataset", NAME]
@@ -270,6 +288,7 @@ def test_somebody_elses_commit_meanwhile_is_told_and_kept(hub, built, vqa_mc, tm
         ("ada/vqa mc", TOKEN, "'vqa mc' is no name on the Hub; expected letters, digits"),
     ],
 )
+@pytest.mark.slow
 def test_what_the_hub_refuses_is_one_line_with_the_remedy(hub, built, vqa_mc, name, token, message):
     done = vqa_mc("push", "dataset", name, "--folder", built, token=token)
     assert done.returncode == 2
@@ -278,6 +297,7 @@ def test_what_the_hub_refuses_is_one_line_with_the_remedy(hub, built, vqa_mc, na
     assert hub.repositories == {}
 
 
+@pytest.mark.slow
 def test_a_token_that_may_only_read_changes_nothing(hub, built, vqa_mc, tmp_path):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     before = sent(hub)
@@ -288,6 +308,7 @@ def test_a_token_that_may_only_read_changes_nothing(hub, built, vqa_mc, tmp_path
     assert sent(hub) == before
 
 
+@pytest.mark.slow
 def test_no_network_is_exit_code_1(built, vqa_mc):
     done = vqa_mc("push", "dataset", NAME, "--folder", built, HF_ENDPOINT="http://127.0.0.1:9")
     assert done.returncode == 1
@@ -306,6 +327,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize(("spoil", "message"), SPOILT.values(), ids=SPOILT)
+@pytest.mark.slow
 def test_a_folder_that_is_not_whole_is_refused_before_anything_is_sent(hub, built, vqa_mc, tmp_path, spoil, message):
     folder = copytree(built, tmp_path / "spoilt")
     spoil(folder)
@@ -315,6 +337,7 @@ def test_a_folder_that_is_not_whole_is_refused_before_anything_is_sent(hub, buil
     assert hub.requests == []
 
 
+@pytest.mark.slow
 def test_a_path_that_leads_out_of_the_folder_is_refused(built, vqa_mc, tmp_path):
     folder = copytree(built, tmp_path / "vqa_mc")
     text = (folder / "statistics.json").read_text()
@@ -324,13 +347,38 @@ def test_a_path_that_leads_out_of_the_folder_is_refused(built, vqa_mc, tmp_path)
     assert "as a file of cocoqa_iou; expected cocoqa_iou/FILE" in last_line(done)
 
 
+@pytest.mark.slow
 def test_options_of_the_other_kind_are_refused(vqa_mc):
     assert "--metric wups is for push metric" in last_line(vqa_mc("push", "dataset", NAME, "--metric", "wups"))
     assert "--folder x is for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--folder", "x"))
     assert "--replace is for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--replace"))
 
 
+@pytest.mark.slow
 def test_help_has_an_example_of_each(vqa_mc):
     told = vqa_mc("push", "-h", COLUMNS="200").stdout
     for kind in ("dataset", "model", "metric"):
         assert f"Example: vqa-mc push {kind} NAMESPACE/" in told
+
+
+def test_python_lists_what_a_push_would_send(built, tmp_path):
+    result = vm.push("dataset", NAME, folder=built, dry_run=True)
+    tree = tree_bytes(built)
+    assert dict(zip(*result.to_pandas().T.to_numpy(), strict=True)) == {path: len(tree[path]) for path in tree}
+    assert repr(result).splitlines()[-1].endswith("; nothing was sent")
+    result.save(tmp_path / "copy")
+    assert tree_bytes(tmp_path / "copy") == tree
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"what": "datset"}, "did you mean 'dataset'"),
+        ({"metric": "wups"}, "--metric wups is for push metric; leave it out"),
+        ({"what": "metric", "replace": True}, "--replace is for push dataset; leave it out"),
+        ({"repo_id": "vqa_mc"}, "expected NAMESPACE/NAME"),
+    ],
+)
+def test_python_refuses_what_does_not_belong_together(settings, message, built):
+    with pytest.raises(InputError, match=message):
+        vm.push(**{"what": "dataset", "repo_id": NAME, "dry_run": True, **settings})

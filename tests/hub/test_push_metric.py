@@ -5,7 +5,8 @@ import json
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub import metric_shipment
+from hf_vqa_mc.hub.metric_space import metric_shipment
+from hf_vqa_mc.hub.shipment import Request
 from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.scoring import SCHEMES
 from tests.dataset.fixtures import tree_bytes
@@ -37,11 +38,13 @@ def test_a_pushed_metric_loads_from_the_hub_and_then_offline(hub, vqa_mc, proces
     assert len(hub.requests) == asked
 
 
+@pytest.mark.slow
 def test_a_space_of_another_name_loads_too(vqa_mc, process):
     assert vqa_mc("push", "metric", "ada/picked-targets", "--metric", "mc_accuracy").returncode == 0
     assert told(process("-c", LOAD, "ada/picked-targets")) == 0.5
 
 
+@pytest.mark.slow
 def test_a_private_space_is_refused_without_a_token(vqa_mc, process, hub):
     assert vqa_mc("push", "metric", "ada/mc_accuracy", "--private").returncode == 0
     assert hub.repositories["space", "ada/mc_accuracy"].private
@@ -50,6 +53,7 @@ def test_a_private_space_is_refused_without_a_token(vqa_mc, process, hub):
     assert "0.5" not in refused.stdout
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_a_metric_asks_the_hub_nothing(hub, vqa_mc):
     done = vqa_mc("push", "metric", "ada/wups", "--dry-run", "--json", token=None)
     plan = json.loads(done.stdout)
@@ -58,6 +62,7 @@ def test_a_dry_run_of_a_metric_asks_the_hub_nothing(hub, vqa_mc):
     assert hub.requests == []
 
 
+@pytest.mark.slow
 def test_the_metric_must_be_one_of_ours(vqa_mc):
     done = vqa_mc("push", "metric", "ada/wup")
     assert done.returncode == 2
@@ -66,11 +71,11 @@ def test_the_metric_must_be_one_of_ours(vqa_mc):
 
 def test_every_metric_can_be_a_space():
     for name in SCHEMES:
-        assert metric_shipment(metric_folder(name), f"ada/{name}").space_sdk == "gradio"
+        assert metric_shipment(Request(f"ada/{name}")).space_sdk == "gradio"
 
 
 def test_a_space_that_is_no_module_and_a_folder_that_is_no_metric_are_refused(tmp_path):
     with pytest.raises(InputError, match="expected a name without "):
-        metric_shipment(metric_folder("wups"), "ada/wups.v2")
+        metric_shipment(Request("ada/wups.v2", metric="wups"))
     with pytest.raises(InputError, match=r"is no metric's folder: .*py is missing"):
-        metric_shipment(tmp_path, "ada/wups")
+        metric_shipment(Request("ada/wups", tmp_path))

@@ -6,9 +6,11 @@ from shutil import copytree
 import pytest
 from huggingface_hub import ModelCard
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub import model_shipment
 from hf_vqa_mc.hub.model_folder import CARD as README
+from hf_vqa_mc.hub.model_folder import model_shipment
+from hf_vqa_mc.hub.shipment import Request
 from tests.dataset.fixtures import tree_bytes
 from tests.hub.checkpoints import FILES, RECORD, answers, write_checkpoint
 from tests.hub.pushing import last_line, told
@@ -47,7 +49,7 @@ def sent(hub, name=NAME):
 
 def page(folder, name=NAME):
     """What a push of this folder makes of the repository."""
-    (card, *_) = model_shipment(folder, name).files
+    (card, *_) = model_shipment(Request(name, folder)).files
     return {README: card.place, **{path: (folder / path).read_bytes() for path in FILES}}
 
 
@@ -71,6 +73,7 @@ def test_a_pushed_model_comes_back_with_the_same_answers_and_then_offline(hub, b
     assert hub.leaked == []
 
 
+@pytest.mark.slow
 def test_what_was_pulled_and_pushed_again_changes_nothing(hub, best, vqa_mc, process):
     vqa_mc("push", "model", NAME, "--folder", best)
     before = hub.repositories["model", NAME].at("main")
@@ -81,6 +84,7 @@ def test_what_was_pulled_and_pushed_again_changes_nothing(hub, best, vqa_mc, pro
     assert hub.repositories["model", NAME].at("main") is before
 
 
+@pytest.mark.slow
 def test_another_run_replaces_the_model_and_nothing_else(hub, best, other, vqa_mc):
     vqa_mc("push", "model", NAME, "--folder", best)
     hub.repositories["model", NAME].write("main", {"LICENSE": b"mine"}, title="by hand")
@@ -89,6 +93,7 @@ def test_another_run_replaces_the_model_and_nothing_else(hub, best, other, vqa_m
     assert sent(hub) == {**page(other), "LICENSE": b"mine"}
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, best, vqa_mc):
     before = tree_bytes(best)
     done = vqa_mc("push", "model", NAME, "--folder", best, "--private", "--dry-run", token=None)
@@ -103,6 +108,7 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, best, vqa_mc):
     assert tree_bytes(best) == before
 
 
+@pytest.mark.slow
 def test_only_what_is_a_checkpoint_is_sent(hub, best, vqa_mc, tmp_path):
     folder = copytree(best, tmp_path / "best")
     strange = ("README.md", "notes.txt", "optimizer.pt", "pytorch_model.bin", "trackers/events")
@@ -115,15 +121,13 @@ def test_only_what_is_a_checkpoint_is_sent(hub, best, vqa_mc, tmp_path):
 
 
 def test_the_dry_run_says_what_stays_here(best, tmp_path):
-    from hf_vqa_mc.cli.push import _plan_lines
-
     folder = copytree(best, tmp_path / "best")
     (folder / "training_args.bin").write_bytes(b"pickled")
-    assert (
-        _plan_lines(model_shipment(folder, NAME))[-1] == "left out training_args.bin, which is no part of a checkpoint"
-    )
+    result = vm.push("model", NAME, folder=folder, dry_run=True)
+    assert repr(result).splitlines()[-1] == "left out training_args.bin, which is no part of a checkpoint"
 
 
+@pytest.mark.slow
 def test_a_private_model_is_there_for_its_owner_only(hub, best, vqa_mc, process):
     done = vqa_mc("push", "model", NAME, "--folder", best, "--private")
     assert "(private)" in done.stdout
@@ -134,6 +138,7 @@ def test_a_private_model_is_there_for_its_owner_only(hub, best, vqa_mc, process)
     assert told(pulled) == 8
 
 
+@pytest.mark.slow
 def test_without_a_token_a_private_model_is_not_made(hub, best, vqa_mc):
     done = vqa_mc("push", "model", NAME, "--folder", best, "--private", token=None)
     assert done.returncode == 2
@@ -141,6 +146,7 @@ def test_without_a_token_a_private_model_is_not_made(hub, best, vqa_mc):
     assert hub.repositories == {}
 
 
+@pytest.mark.slow
 def test_an_upload_that_broke_off_has_changed_nothing_and_the_next_goes_on(hub, best, vqa_mc):
     hub.faults.append(Fault("PUT", "/objects/", cut=100))  # this one is taken up again
     hub.faults.append(Fault("POST", "/commit/main", status=500))
@@ -154,6 +160,7 @@ def test_an_upload_that_broke_off_has_changed_nothing_and_the_next_goes_on(hub, 
     assert sent(hub) == page(best)
 
 
+@pytest.mark.slow
 def test_somebody_elses_commit_meanwhile_is_told_and_kept(hub, best, vqa_mc):
     def theirs():
         hub.repositories["model", NAME].write("main", {"NOTES": b"theirs"}, title="theirs")
@@ -188,24 +195,26 @@ def test_a_checkpoint_that_is_not_whole_is_refused(best, tmp_path, spoil, messag
     folder = copytree(best, tmp_path / "best")
     spoil(folder)
     with pytest.raises(InputError) as refused:
-        model_shipment(folder, NAME)
+        model_shipment(Request(NAME, folder))
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_a_run_is_no_checkpoint(best, tmp_path):
     with pytest.raises(InputError, match=f"is a run, not a checkpoint: did you mean {best}\\?"):
-        model_shipment(best.parent, NAME)
+        model_shipment(Request(NAME, best.parent))
     with pytest.raises(InputError, match="there is no such folder"):
-        model_shipment(tmp_path / "nothing", NAME)
+        model_shipment(Request(NAME, tmp_path / "nothing"))
     with pytest.raises(InputError, match="expected NAMESPACE/NAME"):
-        model_shipment(best, "mlp-qa")
+        model_shipment(Request("mlp-qa", best))
 
 
+@pytest.mark.slow
 def test_the_checkpoint_has_to_be_named(vqa_mc):
     assert "Name it: --folder RUN/best" in last_line(vqa_mc("push", "model", NAME))
 
 
+@pytest.mark.slow
 def test_options_of_other_kinds_are_refused(vqa_mc):
     assert "--metric wups is for push metric; leave it out" in last_line(
         vqa_mc("push", "model", NAME, "--metric", "wups")

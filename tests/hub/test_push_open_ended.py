@@ -21,6 +21,7 @@ print(json.dumps({name: {split: rows.to_list() for split, rows in ds.items()} fo
 
 
 @pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+@pytest.mark.slow
 def test_open_ended_configs_are_pushed_and_load_as_here(hub, vqa_mc, process, tmp_path):
     folder = tmp_path / "built" / "vqa_mc"
     folder.parent.mkdir()

@@ -1,0 +1,239 @@
+"""Files and data frames as tables, so that they can be written back as they were."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.csv as pc_csv
+import pyarrow.parquet as pq
+
+from hf_vqa_mc.benchmarks.cells import is_text
+from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import json_lines
+from hf_vqa_mc.io.packed import unpacked
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PACKINGS = (".gz", ".xz")
+JSON_TEXT = {b"hf_vqa_mc": b"json"}
+"""Metadata of a text column that holds json values which have no one type."""
+
+_UNTYPED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
+"""What pyarrow raises of values that have no one type."""
+_SPLITS = {"train": "train", "training": "train", "validation": "validation", "valid": "validation",
+           "val": "validation", "dev": "validation", "test": "test", "testing": "test"}  # fmt: skip
+_BLOCK = 1 << 26  # bytes of csv read at once; a row has to fit into one
+_LARGEST_BLOCK = (1 << 31) - 1
+_Column = tuple[pa.Array, dict[bytes, bytes] | None]
+"""A column and its metadata."""
+
+
+def file_form(path: Path) -> str | None:
+    """Which of READERS a file has by its name, None if none.
+
+    >>> file_form(Path("MMBench.TSV.gz")), file_form(Path("photo.png"))
+    ('tsv', None)
+    """
+    name = path.name.lower()
+    for packing in PACKINGS:
+        name = name.removesuffix(packing)
+    form = name.rpartition(".")[2]
+    return {"jsonlines": "jsonl", "ndjson": "jsonl", "pq": "parquet"}.get(form, form if form in READERS else None)
+
+
+def split_of(path: Path) -> str:
+    """The split that a file's name contains, else test.
+
+    >>> split_of(Path("aokvqa_v1p0_val.json")), split_of(Path("MMBench_DEV_EN.tsv")), split_of(Path("rows.csv"))
+    ('validation', 'validation', 'test')
+    """
+    words = path.name.lower().replace("-", "_").replace(".", "_").split("_")
+    found = {_SPLITS[word] for word in words if word in _SPLITS}
+    return found.pop() if len(found) == 1 else "test"
+
+
+def read_file(path: Path) -> pa.Table:
+    """A file's rows with the types that it has; columns of csv are text.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    form = file_form(path)
+    if form is None:
+        raise InputError(f"{path}: unknown kind of file; expected {EXPECTED}")
+    try:
+        table = READERS[form](path)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError) as error:
+        raise InputError(f"{path}: cannot be read as {form} ({str(error).strip()[:300]})") from error
+    except UnicodeError as error:
+        raise InputError(f"{path}: expected UTF-8 text ({error}); save the file as UTF-8") from error
+    except OSError as error:  # also of damaged pages
+        remedy = "see whether it may be read" if error.errno else "it is damaged: download or write it again"
+        raise InputError(f"{path}: cannot be read as {form} ({str(error).strip()[:300]}); {remedy}") from error
+    names = table.column_names
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path}: the column {name!r} is there {names.count(name)} times; expected each once")
+    return table
+
+
+def json_content(path: Path) -> tuple[Any, str | None]:
+    """The value of a json file, and the key of its records where they are not the whole of it.
+
+    Raises:
+        InputError: it holds no list of records.
+    """
+    try:
+        content = _content(path)
+        value = json.loads(content.decode(json.detect_encoding(content)))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: no UTF-8 text ({error}); save the file as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: no json ({error}); of one value a line name the file .jsonl") from error
+    lists = {None: value, **(value if isinstance(value, dict) else {})}
+    keys = [
+        key
+        for key, inner in lists.items()
+        if isinstance(inner, list) and (inner or key is None) and all(isinstance(one, dict) for one in inner)
+    ]
+    if len(keys) != 1:
+        raise InputError(f"{path}: expected a list of records, or one under a key")
+    return value, keys[0]
+
+
+def _parquet(path: Path) -> pa.Table:
+    if path.name.lower().endswith(PACKINGS):
+        return pq.read_table(pa.BufferReader(_content(path)))
+    return pq.read_table(path, partitioning=None)
+
+
+def _csv(path: Path) -> pa.Table:
+    parse = pc_csv.ParseOptions(delimiter="\t" if file_form(path) == "tsv" else ",", newlines_in_values=True)
+    content = _content(path)
+    block = min(_BLOCK, len(content) + 1)
+    while True:
+        options = {"read_options": pc_csv.ReadOptions(block_size=block), "parse_options": parse}
+        try:
+            with pc_csv.open_csv(pa.BufferReader(content), **options) as header:
+                types = dict.fromkeys(header.schema.names, pa.string())
+            as_text = pc_csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[])
+            return pc_csv.read_csv(pa.BufferReader(content), **options, convert_options=as_text)
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            _check_utf8(content, path)
+            if "straddling" not in str(error) or block >= min(len(content), _LARGEST_BLOCK):
+                raise
+            block = min(_LARGEST_BLOCK, len(content) + 1)
+
+
+def _check_utf8(content: bytes, path: Path) -> None:
+    """Raise InputError unless the content is UTF-8; names the first line that is not."""
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
+        raise InputError(
+            f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
+        ) from error
+
+
+def _json_lines(path: Path) -> pa.Table:
+    records = {}
+    for number, record in json_lines(path):
+        if not isinstance(record, dict):
+            raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}")
+        records[f"line {number}"] = record
+    return _table_of(path, records)
+
+
+def _json(path: Path) -> pa.Table:
+    value, key = json_content(path)
+    records = value if key is None else value[key]
+    return _table_of(path, {f"record {number}": record for number, record in enumerate(records)})
+
+
+READERS = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv, "tsv": _csv}
+"""By kind of file."""
+EXPECTED = f"a file (.{', .'.join(READERS)}; plain or .gz), a folder that load_dataset reads, or a dataset on the Hub"
+
+
+def _table_of(path: Path, records: Mapping[str, dict[str, Any]]) -> pa.Table:
+    """Records by their location as a table; columns of mixed types as json text."""
+    names = dict.fromkeys(name for record in records.values() for name in record)
+    try:
+        return _table({name: _column([record.get(name) for record in records.values()], name) for name in names})
+    except UnicodeEncodeError as error:
+        for location, record in records.items():
+            try:
+                json.dumps(record, ensure_ascii=False).encode()
+            except UnicodeEncodeError as inner:
+                half = shown(inner.object[inner.start])
+                raise InputError(
+                    f"{path}, {location}: {half} is half of a character (a surrogate), not UTF-8 text; fix the text "
+                    "and write it again"
+                ) from error
+        raise
+
+
+def frame_table(frame: "pd.DataFrame") -> pa.Table:
+    """A data frame as a table; PIL images become bytes, mixed values json text.
+
+    Raises:
+        InputError: a column cannot be read.
+    """
+    columns: dict[str, _Column] = {}
+    for position, name in enumerate(map(str, frame.columns)):
+        if name in columns:
+            raise InputError(f"the data frame: the column {name!r} is there more than once; expected each once")
+        values = frame.iloc[:, position]
+        try:
+            columns[name] = pa.array(values, from_pandas=True), None
+        except _UNTYPED:
+            columns[name] = _column([_plain_cell(value) for value in values], name)
+    return _table(columns)
+
+
+def _plain_cell(value: object) -> object:
+    """A cell of a data frame for Arrow or json: a PIL image as ``datasets`` stores it, NaN as None."""
+    from datasets import Image
+    from PIL.Image import Image as Picture
+
+    if isinstance(value, Picture):
+        return Image().encode_example(value)
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _table(columns: Mapping[str, _Column]) -> pa.Table:
+    fields = [pa.field(name, column.type, metadata=metadata) for name, (column, metadata) in columns.items()]
+    return pa.Table.from_arrays([column for column, _ in columns.values()], schema=pa.schema(fields))
+
+
+def _column(values: list[Any], name: str) -> _Column:
+    """Values as a column; those of mixed types as json text, marked with JSON_TEXT."""
+    try:
+        column = pa.array(values)
+        if _lossless(column, values):
+            return column, None
+    except _UNTYPED:
+        pass
+    try:
+        return pa.array([json.dumps(value, ensure_ascii=False) for value in values]), JSON_TEXT
+    except TypeError as error:
+        raise InputError(f"column {name!r}: {error}; expected text, numbers, lists, records or images") from error
+
+
+def _lossless(column: pa.Array, values: list[Any]) -> bool:
+    """Whether the values come back as they were: no key is added to a record, no integer becomes 1.0."""
+    if pa.types.is_floating(column.type):
+        return not any(type(value) is int for value in values)
+    if pa.types.is_nested(column.type) and not is_text(getattr(column.type, "value_type", column.type)):
+        return repr(column.to_pylist()) == repr(values)
+    return True
+
+
+def _content(path: Path) -> bytes:
+    with unpacked(path) as stream:
+        return stream.read().removeprefix(b"\xef\xbb\xbf")

@@ -1,0 +1,175 @@
+"""``hf_vqa_mc.push`` and ``vqa-mc push``: a dataset, a model or a metric to the Hub."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.hub import PUSHABLES
+from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.options import check_options, option, verb
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from hf_vqa_mc.hub.push import Pushed
+    from hf_vqa_mc.hub.shipment import Shipment
+
+
+@dataclass(frozen=True)
+class PushSettings:
+    """Push a built dataset, a trained model or a metric to the Hub, in one commit.
+
+    The token is that of hf auth login or HF_TOKEN. A push that broke off resumes when it is repeated.
+
+    Raises:
+        InputError: an option does not belong to what is pushed; names it.
+    """
+
+    what: str = option(f"What to push: {', '.join(PUSHABLES)}.", positional=True)
+    repo_id: str = option(
+        "NAMESPACE/NAME: your name on the Hub or an organization's, and the repository's; made if there is none.",
+        positional=True,
+    )
+    folder: Path | None = option(
+        "Dataset: the folder that vqa-mc build wrote, by default ./vqa_mc. Model: a checkpoint that vqa-mc train "
+        "wrote, such as RUN/best.",
+        None,
+    )
+    metric: str | None = option("Metric: its name, if the repository has another.", None)
+    private: bool = option("Make a new repository private.", False)
+    replace: bool = option("Dataset: remove configs that the Hub has and the folder lacks.", False)
+    dry_run: bool = option("Show what would be sent; use no network.", False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        kind = PUSHABLES.find(self.what)
+        for name in ("folder", "metric", "replace"):
+            value = getattr(self, name)
+            if value and name not in kind.options:
+                kinds = " and ".join(one.name for one in PUSHABLES.values() if name in one.options)
+                given = f"--{name}" if value is True else f"--{name} {value}"
+                raise InputError(f"{given} is for push {kinds}; leave it out")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PushResult(Result):
+    """What was sent, or would be."""
+
+    shipment: "Shipment"
+    settings: PushSettings
+    pushed: "Pushed | None" = None
+    """None of a dry run"""
+
+    def report(self) -> "Iterator[RenderableType]":
+        """The repository, its commit and how to load it; of a dry run the files."""
+        shipment, done, kind = self.shipment, self.pushed, PUSHABLES[self.settings.what]
+        private = shipment.private if done is None else done.private
+        visibility = "private" if private else "public"
+        if done is None:
+            sizes = [_size(file.size) for file in shipment.files]
+            width = max(map(len, sizes))
+            yield f"{shipment.kind} {shipment.name}, {visibility} if new, else as it is"
+            yield f"commit message: {shipment.message}"
+            yield from (f"{size:>{width}}  {file.path}" for size, file in zip(sizes, shipment.files, strict=True))
+            yield f"{_files(shipment)}; nothing was sent"
+        elif done.changed:
+            verb = "made and filled" if done.created else "updated"
+            yield f"{verb} {done.url} ({visibility}), commit {done.commit[:8]}"
+            yield from (f"removed {path}" for path in done.removed)
+        else:
+            yield f"{done.url} ({visibility}) holds all of this already; nothing was sent"
+            return
+        yield from (f"left out {path}, {kind.left_out}" for path in shipment.left_out)
+        if done is not None:
+            yield f"try: {kind.usage(shipment)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Repository, files and, unless it was a dry run, commit."""
+        shipment, done = self.shipment, self.pushed
+        figures = {
+            "repository": shipment.name,
+            "type": shipment.kind,
+            "private": shipment.private,
+            "message": shipment.message,
+            "files": [{"path": file.path, "bytes": file.size} for file in shipment.files],
+            "left_out": list(shipment.left_out),
+        }
+        if done is not None:
+            figures |= {"private": done.private, "url": done.url, "commit": done.commit, "changed": done.changed}
+            figures |= {"created": done.created, "removed": list(done.removed)}
+        return figures
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per file: path and bytes."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_dict()["files"], columns=["path", "bytes"])
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Write the files as they are sent, to a folder that does not exist yet or is empty."""
+        from shutil import copyfile
+
+        from hf_vqa_mc.io.atomic_file import write_bytes
+
+        folder, written = Path(path), []
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError(f"{folder} is not empty; name a new folder")
+        for file in self.shipment.files:
+            target = folder / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(file.place, bytes):
+                write_bytes(target, file.place)
+            else:
+                copyfile(file.place, target)
+            written.append(target)
+        return written
+
+
+def run_push(settings: PushSettings, progress: Progress) -> PushResult:
+    """Push to the Hub.
+
+    Returns:
+        The files, and the commit; without one of a dry run.
+
+    Raises:
+        InputError: what is pushed is incomplete or changed, the token may not write there, configs would be removed,
+            or somebody else pushed meanwhile.
+        ConnectionError: the Hub cannot be reached, or fails.
+    """
+    from hf_vqa_mc.hub.push import push as send
+    from hf_vqa_mc.hub.shipment import Request
+
+    request = Request(settings.repo_id, settings.folder, settings.metric, settings.private)
+    shipment = PUSHABLES[settings.what].prepare(request, progress)
+    if settings.dry_run:
+        return PushResult(shipment, settings)
+    progress(f"sending {_files(shipment)} to {shipment.name}", 1, 1)
+    return PushResult(shipment, settings, send(shipment, replace=settings.replace))
+
+
+push = verb(
+    "push",
+    PushSettings,
+    run_push,
+    examples=(
+        "vqa-mc push dataset NAMESPACE/vqa_mc --dry-run",
+        "vqa-mc push model NAMESPACE/mlp-iqa --folder RUN/best",
+        "vqa-mc push metric NAMESPACE/mc_accuracy",
+    ),
+)
+
+
+def _files(shipment: "Shipment") -> str:
+    return f"{len(shipment.files)} files, {_size(shipment.size)}"
+
+
+def _size(size: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
