@@ -6,6 +6,7 @@ Names are imported on first use (PEP 562): ``import hf_vqa_mc`` loads neither to
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.lazy import lazy_names
+from hf_vqa_mc.verbs import VERBS
 
 if TYPE_CHECKING:
     from hf_vqa_mc.benchmarks import read_benchmark as read_benchmark
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.predict import predict as predict
     from hf_vqa_mc.verbs.preview import preview as preview
     from hf_vqa_mc.verbs.push import push as push
+    from hf_vqa_mc.verbs.quickstart import quickstart as quickstart
     from hf_vqa_mc.verbs.remedy import remedy as remedy
     from hf_vqa_mc.verbs.score import score as score
     from hf_vqa_mc.verbs.train import train as train
@@ -36,25 +38,12 @@ _HOMES = {
     "MissingExtra": "errors",
     "VqaMc": "dataset.builder",
     "__version__": "version",
-    "audit": "verbs.audit",
-    "build": "verbs.build",
-    "export": "verbs.export",
-    "features": "verbs.features",
-    "generate_complementary": "verbs.generate_complementary",
-    "generate_gqa": "verbs.generate_gqa",
-    "generate_tdiuc": "verbs.generate_tdiuc",
     "load_metric": "metrics",
-    "predict": "verbs.predict",
-    "preview": "verbs.preview",
-    "push": "verbs.push",
     "read_benchmark": "benchmarks",
     "register": "dataset.registration",
-    "remedy": "verbs.remedy",
-    "score": "verbs.score",
-    "train": "verbs.train",
-    "transfer": "verbs.transfer",
     "with_images": "dataset.image_column",
+    **{verb: f"verbs.{verb}" for verb in VERBS},
 }
-__all__ = list(_HOMES)
+__all__ = sorted(_HOMES)
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

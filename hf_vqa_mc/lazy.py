@@ -19,6 +19,6 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        return sorted({*homes, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
 
     return get, names

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, ParamSpec, TypeVar, Union, dataclass_transform, get_args, get_origin
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.io.progress import Progress, interactive_progress
@@ -39,8 +39,6 @@ class Spec:
     """group of options in the command's help"""
     flag: str | None = None
     """option on the command line, such as ``--type``; by default from the field's name"""
-    positional: bool = False
-    """an argument of the command, not an option"""
     check: Check | None = None
     separator: str | None = None
     """splits one text into a tuple: ``--variants iou,qou``"""
@@ -54,22 +52,29 @@ def option(
     help: str,
     default: Any = MISSING,  # noqa: ANN401  any setting
     *,
+    kw_only: bool = True,
     factory: Callable[[], Any] | None = None,
     **spec: Any,  # noqa: ANN401  the fields of Spec
 ) -> Any:  # noqa: ANN401  as dataclasses.field
-    """A field of a settings dataclass; keyword-only unless ``positional``.
+    """A field of a settings dataclass.
 
     Args:
         help: one sentence, shown by ``-h`` and in the function's docstring.
-        default: of the field; required without one.
+        default: of the field, by keyword so that type checkers see it; required without one.
+        kw_only: False for an argument of the command, not an option.
         factory: makes the default, as ``default_factory``.
         spec: further fields of `Spec`.
     """
-    declared = Spec(help, **spec)
-    keyword_only, metadata = not declared.positional, {"spec": declared}
+    metadata = {"spec": Spec(help, **spec)}
     if factory is not None:
-        return field(default_factory=factory, kw_only=keyword_only, metadata=metadata)
-    return field(default=default, kw_only=keyword_only, metadata=metadata)
+        return field(default_factory=factory, kw_only=kw_only, metadata=metadata)
+    return field(default=default, kw_only=kw_only, metadata=metadata)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
+def settings(kind: type[T]) -> type[T]:
+    """Make a class of `option` fields a frozen dataclass whose fields are keyword-only unless they say otherwise."""
+    return dataclass(frozen=True, kw_only=True)(kind)
 
 
 def spec_of(one: "Field[Any]") -> Spec:
@@ -86,7 +91,7 @@ def default_of(one: "Field[Any]") -> Any:  # noqa: ANN401  any setting
 def flag_of(one: "Field[Any]") -> str:
     """The name of a setting on the command line, such as ``--drop-at`` or ``DATASET``."""
     spec = spec_of(one)
-    if spec.positional:
+    if not one.kw_only:
         return one.name.upper()
     return spec.flag or f"--{one.name.replace('_', '-')}"
 

@@ -11,16 +11,16 @@ from typer.testing import CliRunner
 
 from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, subset, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, subset, verb
 from hf_vqa_mc.result import Result
 
 
-@dataclass(frozen=True)
+@settings
 class Part:
-    seed: int = option("Random seed.", 0, panel="Running")
+    seed: int = option("Random seed.", default=0, panel="Running")
 
 
-@dataclass(frozen=True)
+@settings
 class PaintSettings(Part):
     """Paint something.
 
@@ -30,15 +30,15 @@ class PaintSettings(Part):
         InputError: an option is out of range.
     """
 
-    thing: str = option("What is painted.", positional=True)
-    coats: int = option("Coats of paint.", 1, check=AT_LEAST_ONE)
-    tone: Literal["light", "dark"] = option("light or dark.", "light")
-    share: float = option("Fraction that is painted.", 1.0)
-    colours: tuple[str, ...] | None = option("Colours.", None, separator=",")
-    output: Path | None = option("File.", None, cli_default=lambda given: Path(f"{given['thing']}.txt"))
+    thing: str = option("What is painted.", kw_only=False)
+    coats: int = option("Coats of paint.", default=1, check=AT_LEAST_ONE)
+    tone: Literal["light", "dark"] = option("light or dark.", default="light")
+    share: float = option("Fraction that is painted.", default=1.0)
+    colours: tuple[str, ...] | None = option("Colours.", default=None, separator=",")
+    output: Path | None = option("File.", default=None, cli_default=lambda given: Path(f"{given['thing']}.txt"))
     extra: dict[str, Any] = option("NAME=VALUE.", factory=dict)
-    glossy: bool = option("Glossy paint.", False)
-    primer: bool = option("With primer.", True)
+    glossy: bool = option("Glossy paint.", default=False)
+    primer: bool = option("With primer.", default=True)
 
     def __post_init__(self) -> None:
         check_options(self)

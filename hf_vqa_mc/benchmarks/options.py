@@ -1,13 +1,12 @@
 """Options that name a multiple-choice benchmark and its columns; shared by all verbs that read one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option
+from hf_vqa_mc.options import check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
@@ -20,7 +19,7 @@ OPTIONS = "name the columns with --question, --choices (one, or several), --labe
 """What to do where columns are not recognised."""
 
 
-@dataclass(frozen=True)
+@settings
 class BenchmarkOptions:
     """Read the splits of a multiple-choice benchmark, whichever of the usual layouts it has.
 
@@ -33,29 +32,35 @@ class BenchmarkOptions:
     dataset: "str | Path | datasets.Dataset | Mapping[str, datasets.Dataset] | pd.DataFrame" = option(
         "Parquet, jsonl, json, csv or tsv file, folder, or dataset on the Hub; in Python also a Dataset, a "
         "DatasetDict or a data frame.",
-        positional=True,
+        kw_only=False,
     )
-    config: str | None = option("Config of a dataset with several, such as easyvqa_iou_qou.", None, positional=True)
-    split: str | None = option("Split to read; by default test, else validation, else the only one.", None)
-    images: Path | None = option("Folder with the image files that a column names.", None)
-    question: str | None = option("Column of the question.", None, panel=COLUMNS)
+    config: str | None = option(
+        "Config of a dataset with several, such as easyvqa_iou_qou.", default=None, kw_only=False
+    )
+    split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
+    images: Path | None = option("Folder with the image files that a column names.", default=None)
+    question: str | None = option("Column of the question.", default=None, panel=COLUMNS)
     choices: tuple[str, ...] | None = option(
         "Column with a list of choices or of decoys, or several columns with one choice each: A,B,C,D.",
-        None,
+        default=None,
         separator=",",
         panel=COLUMNS,
     )
-    label: str | None = option("Column of the correct choice: index, letter or text.", None, panel=COLUMNS)
+    label: str | None = option("Column of the correct choice: index, letter or text.", default=None, panel=COLUMNS)
     label_from: int | None = option(
         "Index of the first choice in integer labels: 0 or 1.",
-        None,
+        default=None,
         check=("0 or 1, the first choice's number", lambda value: value in (0, 1)),
         panel=COLUMNS,
     )
-    image: str | None = option("Column of the image: image data, base64 text or path.", None, panel=COLUMNS)
-    question_type: str | None = option("Column of the question type or category.", None, flag="--type", panel=COLUMNS)
-    image_id: str | None = option("Column of image ids: the same for rows with the same image.", None, cli=False)
-    question_id: str | None = option("Column of question ids, each once.", None, cli=False)
+    image: str | None = option("Column of the image: image data, base64 text or path.", default=None, panel=COLUMNS)
+    question_type: str | None = option(
+        "Column of the question type or category.", default=None, flag="--type", panel=COLUMNS
+    )
+    image_id: str | None = option(
+        "Column of image ids: the same for rows with the same image.", default=None, cli=False
+    )
+    question_id: str | None = option("Column of question ids, each once.", default=None, cli=False)
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -1,4 +1,4 @@
-"""``vqa-mc``: one verb a file; what a verb needs is imported when it runs."""
+"""``vqa-mc``: a command for every verb; what a verb needs is imported when it runs."""
 
 import os
 import sys
@@ -12,24 +12,32 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from hf_vqa_mc.cli.command import command
-from hf_vqa_mc.cli.quickstart import quickstart
 from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.verbs import VERBS
 
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: done; the machine's fault (disk, network); the input's fault; Ctrl-C. 3 is ``audit --fail-above``'s."""
+"""Exit codes: success; the machine's fault (disk, network); the input's fault; Ctrl-C. 3: a result's own."""
+REMOVED = {("quickstart", "--no-train"): "models are not trained unless --train is given; leave it out"}
+"""Options of earlier versions: (command, option) to what to do now."""
 
 app = typer.Typer(
     name="vqa-mc",
-    help="Multiple-choice VQA that is harder to game: rebuild datasets with decoys that shut shortcuts out.",
+    help="Multiple-choice VQA without shortcuts: rebuild, score, train, audit, remedy.",
     epilog="Example: vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+generate = typer.Typer(
+    name="generate",
+    help="Generate questions as the makers of TDIUC, GQA and VQA2 did, for your own images.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+)
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from hf_vqa_mc.version import __version__
 
@@ -40,68 +48,51 @@ def _tell_version(wanted: bool) -> None:
 @app.callback()
 def vqa_mc(
     version: Annotated[
-        bool, typer.Option("--version", help="Tell the version and exit.", callback=_tell_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """The options of vqa-mc itself."""
 
 
-generate = typer.Typer(
-    name="generate",
-    help="Make questions, as the makers of TDIUC, GQA and VQA2 made theirs, for your own images.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=True,
-)
-
-
-def register(name: str, group: typer.Typer = app) -> None:
-    """Add the command of a verb of ``verbs.VERBS``."""
-    declared = getattr(import_module(f"hf_vqa_mc.verbs.{name}"), name).verb
-    verb(command(declared), group, name.removeprefix("generate_"))
-
-
-def verb(function: Callable[..., int | None], group: typer.Typer = app, name: str | None = None) -> None:
-    """Makes a function a command whose errors are one line on stderr and an exit code, never a traceback.
-
-    Args:
-        function: what the command does.
-        group: what it is a command of.
-        name: as users type it; by default the function's.
-    """
-
-    @wraps(function)
-    def told(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  whatever the verb takes
-        with warnings.catch_warnings():
-            warnings.showwarning = _one_line
-            code = _exit_code(partial(function, *arguments, **options))
-        if code != OK:
-            raise typer.Exit(code)
-
-    group.command(name)(told)
-
-
 def main() -> None:
-    """Run ``vqa-mc``; what the terminal's encoding lacks is shown as "?"."""
+    """Run ``vqa-mc``; characters that the terminal's encoding lacks are printed as "?"."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch's idle threads would take the processors from others
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    for (name, option), now in REMOVED.items():
+        if name in sys.argv[1:2] and option in sys.argv[2:]:
+            sys.exit(_print_error(f"{option} was removed: {now}", INPUT))
     app()
 
 
-def _exit_code(run: Callable[[], int | None]) -> int:
+def with_exit_code(run: Callable[..., int]) -> Callable[..., None]:
+    """A command whose errors are one line on stderr and an exit code, never a traceback."""
+
+    @wraps(run)
+    def wrapped(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  whatever the verb takes
+        with warnings.catch_warnings():
+            warnings.showwarning = _one_line
+            code = _exit_code(partial(run, *arguments, **options))
+        if code != OK:
+            raise typer.Exit(code)
+
+    return wrapped
+
+
+def _exit_code(run: Callable[[], int]) -> int:
     try:
-        return run() or OK
+        return run()
     except (InputError, MissingExtra) as error:
-        return _say(str(error), INPUT)
+        return _print_error(str(error), INPUT)
     except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
-        return _say((error.strerror or str(error) or type(error).__name__) + place, ENVIRONMENT)
+        path = f" ({error.filename})" if error.filename else ""
+        return _print_error((error.strerror or str(error) or type(error).__name__) + path, ENVIRONMENT)
     except KeyboardInterrupt:
-        return _say("interrupted", INTERRUPTED)
+        return _print_error("interrupted", INTERRUPTED)
 
 
-def _say(message: str, code: int) -> int:
+def _print_error(message: str, code: int) -> int:
     print(f"vqa-mc: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201  this is the command line
     return code
 
@@ -117,19 +108,8 @@ def _one_line(
     print(f"vqa-mc: warning: {message}", file=sys.stderr)  # noqa: T201
 
 
-verb(quickstart)
-register("build")
-register("audit")
-register("remedy")
-register("preview")
-register("export")
-register("score")
-register("features")
-register("train")
-register("predict")
-register("transfer")
-register("push")
-register("generate_tdiuc", generate)
-register("generate_complementary", generate)
-register("generate_gqa", generate)
+for _name in VERBS:
+    _group = generate if _name.startswith("generate_") else app
+    _verb = getattr(import_module(f"hf_vqa_mc.verbs.{_name}"), _name).verb
+    _group.command(_name.removeprefix("generate_"))(with_exit_code(command(_verb)))
 app.add_typer(generate)

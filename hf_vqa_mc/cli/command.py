@@ -67,7 +67,7 @@ def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
     required = default is MISSING and spec.cli_default is None and not verb.settings_file
     if isinstance(kind, str) or kind not in (str, int, float, bool, Path):
         kind = _option_type(kind)
-    if spec.positional:
+    if not one.kw_only:
         declared = typer.Argument(help=spec.help, metavar=one.name.upper(), show_default=False)
     else:
         names = [spec.flag] if spec.flag else []
@@ -75,6 +75,8 @@ def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
             names = [flag_of(one)]  # no --no-X for what is off
         displayed = default not in (MISSING, None, (), {}) and kind is not bool
         declared = typer.Option(*names, help=spec.help, show_default=displayed, rich_help_panel=spec.panel or None)
+    if default is None and spec.cli_default is not None and not callable(spec.cli_default):
+        default = spec.cli_default
     if required:
         default = inspect.Parameter.empty
     elif default is MISSING or default == {}:

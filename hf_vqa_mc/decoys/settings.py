@@ -1,9 +1,8 @@
 """The parameters of the method, with the paper's values as defaults."""
 
-from dataclasses import dataclass
 from typing import Literal
 
-from hf_vqa_mc.options import FRACTION, Check, check_options, option
+from hf_vqa_mc.options import FRACTION, Check, check_options, option, settings
 
 WupBoundary = Literal["reject", "accept"]
 Pool = Literal["dataset", "split"]
@@ -15,7 +14,7 @@ _DECOYS: Check = ("an integer from 1 to 1,000", lambda value: 1 <= value <= 1_00
 _SIMILAR: Check = ("an integer from 1 to 2,147,483,647", lambda value: 1 <= value < 2**31)
 
 
-@dataclass(frozen=True)
+@settings
 class Settings:
     """How decoys are made (Chao et al. 2018).
 
@@ -23,39 +22,44 @@ class Settings:
         InputError: a value has the wrong type or is out of range; names the option.
     """
 
-    decoys_per_set: int = option("IoU and QoU decoys per row (Sect. 5.1).", 3, check=_DECOYS, panel=PANEL)
+    decoys_per_set: int = option("IoU and QoU decoys per row (Sect. 5.1).", default=3, check=_DECOYS, panel=PANEL)
     n_similar: int = option(
-        "Most similar questions that may give QoU decoys (Sect. 4.1).", 10_000, check=_SIMILAR, panel=PANEL
+        "Most similar questions that may give QoU decoys (Sect. 4.1).", default=10_000, check=_SIMILAR, panel=PANEL
     )
-    n_random: int = option("Decoys per row of the random variants (Supplement G).", 6, check=_DECOYS, panel=PANEL)
+    n_random: int = option(
+        "Decoys per row of the random variants (Supplement G).", default=6, check=_DECOYS, panel=PANEL
+    )
     wup_threshold: float = option(
-        "Wu-Palmer similarity from which texts count as the same (Sect. 4.1).", 0.9, check=FRACTION, panel=PANEL
+        "Wu-Palmer similarity from which texts count as the same (Sect. 4.1).",
+        default=0.9,
+        check=FRACTION,
+        panel=PANEL,
     )
     wup_boundary: WupBoundary = option(
         "A similarity of exactly the threshold: reject, as in the paper's text, or accept, as in the authors' "
         "released decoys.",
-        "reject",
+        default="reject",
         panel=PANEL,
     )
-    pool: Pool = option("Where decoys come from: the whole dataset or the same split.", "dataset", panel=PANEL)
+    pool: Pool = option("Where decoys come from: the whole dataset or the same split.", default="dataset", panel=PANEL)
     combine: Combine = option(
         "A text in two sets of a row: distinct (replaced by the later set's next candidate) or paper (kept).",
-        "distinct",
+        default="distinct",
         panel=PANEL,
     )
     ties: Ties = option(
         "Order of equally similar questions: by position in the dataset, or from a random start, so that repetitions "
         "of a question get different decoys.",
-        "position",
+        default="position",
         panel=PANEL,
     )
     fallback_orig: bool = option(
         "Fallback decoys from the publisher's own, if it has any (Sect. 5.1), else from frequent answers.",
-        True,
+        default=True,
         panel=PANEL,
     )
-    filter_fallback: bool = option("Apply the WUP filters to fallback decoys, too.", True, panel=PANEL)
-    seed: int = option("Random seed.", 0, panel=PANEL)
+    filter_fallback: bool = option("Apply the WUP filters to fallback decoys, too.", default=True, panel=PANEL)
+    seed: int = option("Random seed.", default=0, panel=PANEL)
 
     def __post_init__(self) -> None:
         """Convert and validate."""

@@ -3,13 +3,13 @@
 import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.options import POSITIVE, Check, check_options, default_of, flag_of, option, spec_of
+from hf_vqa_mc.options import POSITIVE, Check, check_options, default_of, flag_of, option, settings
 
 RATES = {"sgd": 0.1, "rmsprop": 4e-4, "adam": 1e-3}
 """Optimizer to default learning rate: sgd's chosen on COCO-QA's held-out images, rmsprop's Lu et al. 2016's, adam's
@@ -29,7 +29,7 @@ _RISING: Check = (
 )
 
 
-@dataclass(frozen=True)
+@settings
 class TrainingSettings:
     """Train a model, validate it on schedule, keep the best checkpoint and test it once.
 
@@ -42,67 +42,71 @@ class TrainingSettings:
         InputError: a setting is out of range; names the option.
     """
 
-    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", positional=True)
-    config: str = option("Config to train and test on, such as cocoqa_iou_qou.", positional=True)
+    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)
+    config: str = option("Config to train and test on, such as cocoqa_iou_qou.", kw_only=False)
     output: Path = option("Folder of the run, created or resumed.")
-    model: str = option(f"{', '.join(MODELS)}.", "mlp-iqa")
+    model: str = option(f"{', '.join(MODELS)}.", default="mlp-iqa")
     features: Path | None = option(
-        "Folder of image features written by vqa-mc features, for models with images.", None
+        "Folder of image features written by vqa-mc features, for models with images.", default=None
     )
     word_vectors: str | None = option(
         "word2vec, GloVe or .kv file that the decoys were made with, gensim-data name, or corpus to train vectors on "
         "the training questions and targets.",
-        None,
+        default=None,
     )
-    init_from: str | None = option("Initialise with this checkpoint's weights: a folder, or a name on the Hub.", None)
+    init_from: str | None = option(
+        "Initialise with this checkpoint's weights: a folder, or a name on the Hub.", default=None
+    )
     model_settings: Mapping[str, Any] = option(
         "Setting of the model, such as hidden_size=1024; may be repeated.", factory=dict
     )
     skip_missing: bool = option(
-        "Leave out and count the questions of all splits whose images vqa-mc features skipped.", False
+        "Leave out and count the questions of all splits whose images vqa-mc features skipped.", default=False
     )
-    epochs: float = option("Passes over the training questions.", 40.0, check=EPOCHS, panel=RECIPE)
-    batch_size: int = option("Questions per step, over all processes.", 100, check=_COUNT, panel=RECIPE)
+    epochs: float = option("Passes over the training questions.", default=40.0, check=EPOCHS, panel=RECIPE)
+    batch_size: int = option("Questions per step, over all processes.", default=100, check=_COUNT, panel=RECIPE)
     decoys: int = option(
-        "Decoys drawn per question and step, all of one kind (orig, iou, qou).", 3, check=_COUNT, panel=RECIPE
+        "Decoys drawn per question and step, all of one kind (orig, iou, qou).", default=3, check=_COUNT, panel=RECIPE
     )
-    optimizer: Literal["sgd", "rmsprop", "adam"] = option(f"{', '.join(RATES)}.", "sgd", panel=RECIPE)
+    optimizer: Literal["sgd", "rmsprop", "adam"] = option(f"{', '.join(RATES)}.", default="sgd", panel=RECIPE)
     learning_rate: float | None = option(
         f"Initial learning rate; by default {', '.join(f'{rate} for {name}' for name, rate in RATES.items())}, "
         f"{FINE_TUNING_RATE} with --init-from. The paper trains at 0.01 for up to 600,000 steps.",
-        None,
+        default=None,
         check=("more than 0", POSITIVE[1]),
         panel=RECIPE,
     )
     drop_at: tuple[float, ...] = option(
         "Fraction of the steps after which the rate is divided by 10; may be repeated; 1: never.",
-        (0.7, 0.9),
+        default=(0.7, 0.9),
         check=_RISING,
         panel=RECIPE,
     )
-    momentum: float = option("Momentum of sgd.", 0.9, check=_SHARE, panel=RECIPE)
-    weight_decay: float = option("Weight decay.", 0.0, check=_NOT_NEGATIVE, panel=RECIPE)
-    centre: bool = option("Subtract the vocabulary's mean from the word vectors.", False, panel=RECIPE)
+    momentum: float = option("Momentum of sgd.", default=0.9, check=_SHARE, panel=RECIPE)
+    weight_decay: float = option("Weight decay.", default=0.0, check=_NOT_NEGATIVE, panel=RECIPE)
+    centre: bool = option("Subtract the vocabulary's mean from the word vectors.", default=False, panel=RECIPE)
     held_out: float = option(
         "Fraction of the training images, chosen by hash, to validate on if the dataset has no third split.",
-        0.05,
+        default=0.05,
         check=_SHARE,
         panel=RECIPE,
     )
     evaluate_every: float = option(
-        "Epochs between validations, which also write checkpoints.", 1.0, check=EPOCHS, panel=RECIPE
+        "Epochs between validations, which also write checkpoints.", default=1.0, check=EPOCHS, panel=RECIPE
     )
     patience: int | None = option(
-        "Stop after this many validations without improvement.", None, check=_COUNT, panel=RECIPE
+        "Stop after this many validations without improvement.", default=None, check=_COUNT, panel=RECIPE
     )
-    seed: int = option("Random seed.", 0, check=_SEED, panel=RECIPE)
+    seed: int = option("Random seed.", default=0, check=_SEED, panel=RECIPE)
     accumulate: int = option(
-        "Parts of a step's batch that are computed one after the other.", 1, check=_COUNT, panel=RUNNING
+        "Parts of a step's batch that are computed one after the other.", default=1, check=_COUNT, panel=RUNNING
     )
     mixed_precision: Literal["no", "bf16", "fp16"] = option(
-        "no, bf16, fp16; bf16 and fp16 are for GPUs.", "no", panel=RUNNING
+        "no, bf16, fp16; bf16 and fp16 are for GPUs.", default="no", panel=RUNNING
     )
-    track: tuple[str, ...] = option("Tracker of accelerate, such as tensorboard; may be repeated.", (), panel=RUNNING)
+    track: tuple[str, ...] = option(
+        "Tracker of accelerate, such as tensorboard; may be repeated.", default=(), panel=RUNNING
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -136,7 +140,7 @@ class TrainingSettings:
         words = [*(alone if processes == 1 else several), "train", self.dataset, self.config]
         for one in fields(self):
             value, name = getattr(self, one.name), flag_of(one)
-            if spec_of(one).positional or value == default_of(one):
+            if not one.kw_only or value == default_of(one):
                 continue
             if isinstance(value, Mapping):
                 value = tuple(f"{key}={each}" for key, each in value.items())

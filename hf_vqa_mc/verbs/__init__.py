@@ -4,6 +4,7 @@
 """
 
 VERBS = (
+    "quickstart",
     "build",
     "audit",
     "remedy",

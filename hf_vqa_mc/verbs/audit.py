@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, subset, verb
+from hf_vqa_mc.options import option, settings, subset, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def default_folder(given: Mapping[str, Any]) -> Path:
     return AUDITS / folder_name(given["dataset"], given.get("config"), given.get("split"))
 
 
-@dataclass(frozen=True)
+@settings
 class AuditSettings(ProbeSettings, BenchmarkOptions):
     """Find the shortcuts that solve a multiple-choice benchmark: without the image, the question, or both.
 
@@ -43,12 +43,15 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
     """
 
     output: Path | None = option(
-        "Folder for report.html, audit.json and rows.parquet.", None, panel="Running", cli_default=default_folder
+        "Folder for report.html, audit.json and rows.parquet.",
+        default=None,
+        panel="Running",
+        cli_default=default_folder,
     )
     fail_above: float | None = option(
         "Exit with code 3 if a shortcut gains more than this fraction of the rows over random guessing, such as 0.05: "
         "if its whole 95% interval lies above.",
-        None,
+        default=None,
         check=("a fraction of the rows from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
         panel="Running",
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, verb
+from hf_vqa_mc.options import option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from hf_vqa_mc.exports.questions import Questions
 
 
-@dataclass(frozen=True)
+@settings
 class HarnessOption:
     """Which harness: its own class, so that it comes first."""
 
-    harness: str = option(f"What will run it: {', '.join(HARNESSES)}.", positional=True)
+    harness: str = option(f"What will run it: {', '.join(HARNESSES)}.", kw_only=False)
 
 
-@dataclass(frozen=True)
+@settings
 class ExportSettings(BenchmarkOptions, HarnessOption):
     """Write a benchmark as tasks that lm-eval, lmms-eval or VLMEvalKit load.
 
@@ -41,8 +41,8 @@ class ExportSettings(BenchmarkOptions, HarnessOption):
     output: Path = option(
         "Folder to write to: for --include_path of lm-eval and lmms-eval, for LMUData of VLMEvalKit."
     )
-    hide_answers: bool = option("Write no labels; predictions only.", False)
-    name: str | None = option("Name of the task; by default of the dataset, config and split.", None)
+    hide_answers: bool = option("Write no labels; predictions only.", default=False)
+    name: str | None = option("Name of the task; by default of the dataset, config and split.", default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

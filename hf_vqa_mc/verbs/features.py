@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RUNNING = "Running"
 
 
-@dataclass(frozen=True)
+@settings
 class FeaturesSettings:
     """Compute the image features of a dataset once, for training to read.
 
@@ -30,26 +30,28 @@ class FeaturesSettings:
         InputError: an option is out of range; names it.
     """
 
-    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", positional=True)
-    config: str = option("Config such as cocoqa_iou_qou; the images of all its splits are encoded.", positional=True)
-    images: Path | None = option("Folder with the image files; by default the images built into the dataset.", None)
+    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)
+    config: str = option("Config such as cocoqa_iou_qou; the images of all its splits are encoded.", kw_only=False)
+    images: Path | None = option(
+        "Folder with the image files; by default the images built into the dataset.", default=None
+    )
     backbone: "str | Backbone" = option(
-        "pixels, a vision model on the Hub, or the folder of one.", "microsoft/resnet-152"
+        "pixels, a vision model on the Hub, or the folder of one.", default="microsoft/resnet-152"
     )
     grid: int | None = option(
         "Cells per side, such as 7 or 14, instead of one vector per image: the model's last feature map, or its patch "
         "tokens.",
-        None,
+        default=None,
         check=AT_LEAST_ONE,
     )
     output: Path = option(
         "Folder of all features; each image is encoded once for all datasets in it.",
         cli_default=Path("vqa_mc_features"),
     )
-    skip_missing: bool = option("Skip and count missing and broken images.", False)
-    batch_size: int = option("Images encoded at a time.", 64, check=AT_LEAST_ONE, panel=RUNNING)
+    skip_missing: bool = option("Skip and count missing and broken images.", default=False)
+    batch_size: int = option("Images encoded at a time.", default=64, check=AT_LEAST_ONE, panel=RUNNING)
     workers: int | None = option(
-        "Threads that read images; one per core by default.", None, check=AT_LEAST_ONE, panel=RUNNING
+        "Threads that read images; one per core by default.", default=None, check=AT_LEAST_ONE, panel=RUNNING
     )
 
     def __post_init__(self) -> None:

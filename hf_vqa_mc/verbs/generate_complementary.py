@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, check_options, option, verb
+from hf_vqa_mc.options import SEED, check_options, option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ FORMATS = (".jsonl", ".parquet")
 _ANSWERS = ("target", "answer", "multiple_choice_answer")
 
 
-@dataclass(frozen=True)
+@settings
 class GenerateComplementarySettings:
     """Find images that look alike but call for another answer, as VQA2's makers did: people then pick among them.
 
@@ -33,29 +33,33 @@ class GenerateComplementarySettings:
         InputError: an option is out of range, or two name the same file.
     """
 
-    dataset: str = option("Folder of vqa-mc build, or dataset on the Hub.", positional=True)
-    config: str = option("Config with the questions; candidates are the images of all its splits.", positional=True)
+    dataset: str = option("Folder of vqa-mc build, or dataset on the Hub.", kw_only=False)
+    config: str = option("Config with the questions; candidates are the images of all its splits.", kw_only=False)
     features: Path = option("Folder of image features, as vqa-mc features names it.")
-    output: Path | None = option("File to write: .jsonl or .parquet.", None, cli_default=Path("complementary.jsonl"))
-    nearest: int = option(
-        "Candidates per question; Goyal et al. 2017 showed 24.", 24, check=("1 to 1000", lambda n: 1 <= n <= 1000)
+    output: Path | None = option(
+        "File to write: .jsonl or .parquet.", default=None, cli_default=Path("complementary.jsonl")
     )
-    captions: tuple[Path, ...] = option("COCO's captions_*.json; may be repeated.", (), panel=KNOWLEDGE)
-    coco: tuple[Path, ...] = option("COCO's instances_*.json; may be repeated.", (), panel=KNOWLEDGE)
+    nearest: int = option(
+        "Candidates per question; Goyal et al. 2017 showed 24.",
+        default=24,
+        check=("1 to 1000", lambda n: 1 <= n <= 1000),
+    )
+    captions: tuple[Path, ...] = option("COCO's captions_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
+    coco: tuple[Path, ...] = option("COCO's instances_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
     answers: Path | None = option(
         'A model\'s answers, used instead of our estimate: lines of {"question_id", "image_id", "answers": {answer: '
         "probability}}.",
-        None,
+        default=None,
         panel=KNOWLEDGE,
     )
-    page: Path | None = option("Also show some questions as this HTML file.", None, panel=PAGE)
+    page: Path | None = option("Also show some questions as this HTML file.", default=None, panel=PAGE)
     images: Path | None = option(
-        "Folder with the image files; by default the images built into the dataset.", None, panel=PAGE
+        "Folder with the image files; by default the images built into the dataset.", default=None, panel=PAGE
     )
     questions: int = option(
-        "Questions on the page, drawn at random.", 12, check=("1 to 200", lambda n: 1 <= n <= 200), panel=PAGE
+        "Questions on the page, drawn at random.", default=12, check=("1 to 200", lambda n: 1 <= n <= 200), panel=PAGE
     )
-    seed: int = option("Random seed.", 0, check=SEED, panel=PAGE)
+    seed: int = option("Random seed.", default=0, check=SEED, panel=PAGE)
 
     def __post_init__(self) -> None:
         """Convert and validate."""

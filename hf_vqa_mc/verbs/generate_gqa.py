@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, subset, verb
+from hf_vqa_mc.options import option, settings, subset, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-@dataclass(frozen=True)
+@settings
 class GenerateGqaSettings(GqaSettings):
     """Generate questions from scene graphs: with programs, references, entailment and balanced answers.
 
@@ -29,11 +29,11 @@ class GenerateGqaSettings(GqaSettings):
     scene_graphs: tuple[Path, ...] = option(
         "Files in the layout of GQA's train_sceneGraphs.json, or folders with Visual Genome's scene_graphs.json (or "
         "objects, attributes, relationships) and image_data.json; packed or not.",
-        positional=True,
+        kw_only=False,
     )
     output: Path = option("Folder to write.")
-    objects: Path | None = option("GQA's ontology of objects (objects.txt); by default our own words.", None)
-    attributes: Path | None = option("GQA's ontology of attributes (attributes.txt), with --objects.", None)
+    objects: Path | None = option("GQA's ontology of objects (objects.txt); by default our own words.", default=None)
+    attributes: Path | None = option("GQA's ontology of attributes (attributes.txt), with --objects.", default=None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, subset, verb
+from hf_vqa_mc.options import option, settings, subset, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-@dataclass(frozen=True)
+@settings
 class GenerateTdiucSettings(TdiucSettings, TdiucInputs):
     """Generate TDIUC's twelve types of questions from annotations of your own images.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress, is_first_process
-from hf_vqa_mc.options import check_options, option, verb
+from hf_vqa_mc.options import check_options, option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -22,23 +22,27 @@ def default_output(given: Mapping[str, Any]) -> Path:
     return Path(f"{file_name(given['config'])}-predictions.json")
 
 
-@dataclass(frozen=True)
+@settings
 class PredictSettings:
     """Answer the questions of a dataset with a trained model.
 
     In several processes (torchrun or accelerate launch, -m hf_vqa_mc predict ...) each scores a share.
     """
 
-    checkpoint: str = option("Folder written by vqa-mc train, or name on the Hub.", positional=True)
-    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", positional=True)
-    config: str = option("Config such as cocoqa_iou_qou.", positional=True)
-    split: str | None = option("Split to answer; by default test, else validation, else the only one.", None)
-    features: Path | None = option("Folder of image features, of the kind that the model was trained with.", None)
-    word_vectors: str | None = option("File of the model's word vectors, for words that are new to it.", None)
-    output: Path | None = option(
-        "File to write the predictions to; CONFIG-predictions.json for the command.", None, cli_default=default_output
+    checkpoint: str = option("Folder written by vqa-mc train, or name on the Hub.", kw_only=False)
+    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)
+    config: str = option("Config such as cocoqa_iou_qou.", kw_only=False)
+    split: str | None = option("Split to answer; by default test, else validation, else the only one.", default=None)
+    features: Path | None = option(
+        "Folder of image features, of the kind that the model was trained with.", default=None
     )
-    skip_missing: bool = option("Leave out and count questions whose images have no features.", False)
+    word_vectors: str | None = option("File of the model's word vectors, for words that are new to it.", default=None)
+    output: Path | None = option(
+        "File to write the predictions to; CONFIG-predictions.json for the command.",
+        default=None,
+        cli_default=default_output,
+    )
+    skip_missing: bool = option("Leave out and count questions whose images have no features.", default=False)
 
     def __post_init__(self) -> None:
         check_options(self)

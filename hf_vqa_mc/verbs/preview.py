@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, check_options, option, verb
+from hf_vqa_mc.options import SEED, check_options, option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SHOWN_AS = "Shown"
 
 
-@dataclass(frozen=True)
+@settings
 class PreviewSettings(BenchmarkOptions):
     """Show sample questions: image, question, choices by kind, and a model's picks.
 
@@ -34,18 +34,21 @@ class PreviewSettings(BenchmarkOptions):
     """
 
     predictions: Path | None = option(
-        "A model's answers, as vqa-mc score takes them; its picks are marked.", None, panel=SHOWN_AS
+        "A model's answers, as vqa-mc score takes them; its picks are marked.", default=None, panel=SHOWN_AS
     )
     questions: int = option(
-        "Number of questions, drawn at random.", 12, check=("1 to 1000", lambda n: 1 <= n <= 1000), panel=SHOWN_AS
+        "Number of questions, drawn at random.",
+        default=12,
+        check=("1 to 1000", lambda n: 1 <= n <= 1000),
+        panel=SHOWN_AS,
     )
-    seed: int = option("Random seed.", 0, check=SEED, panel=SHOWN_AS)
-    output: Path | None = option("HTML file to write.", None, panel=SHOWN_AS, cli_default=Path("preview.html"))
-    picture: Path | None = option("PNG file for a picture of the first four questions.", None, panel=SHOWN_AS)
+    seed: int = option("Random seed.", default=0, check=SEED, panel=SHOWN_AS)
+    output: Path | None = option("HTML file to write.", default=None, panel=SHOWN_AS, cli_default=Path("preview.html"))
+    picture: Path | None = option("PNG file for a picture of the first four questions.", default=None, panel=SHOWN_AS)
     card: bool = option(
         "Also add such a picture to the dataset card: writes preview.png and README.md in DATASET, which must be a "
         "folder of vqa-mc build.",
-        False,
+        default=False,
         panel=SHOWN_AS,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub import PUSHABLES
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, verb
+from hf_vqa_mc.options import check_options, option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.hub.shipment import Shipment
 
 
-@dataclass(frozen=True)
+@settings
 class PushSettings:
     """Push a built dataset, a trained model or a metric to the Hub, in one commit.
 
@@ -29,20 +29,20 @@ class PushSettings:
         InputError: an option does not belong to what is pushed; names it.
     """
 
-    what: str = option(f"What to push: {', '.join(PUSHABLES)}.", positional=True)
+    what: str = option(f"What to push: {', '.join(PUSHABLES)}.", kw_only=False)
     repo_id: str = option(
         "NAMESPACE/NAME: your name on the Hub or an organization's, and the repository's; made if there is none.",
-        positional=True,
+        kw_only=False,
     )
     folder: Path | None = option(
         "Dataset: the folder that vqa-mc build wrote, by default ./vqa_mc. Model: a checkpoint that vqa-mc train "
         "wrote, such as RUN/best.",
-        None,
+        default=None,
     )
-    metric: str | None = option("Metric: its name, if the repository has another.", None)
-    private: bool = option("Make a new repository private.", False)
-    replace: bool = option("Dataset: remove configs that the Hub has and the folder lacks.", False)
-    dry_run: bool = option("Show what would be sent; use no network.", False)
+    metric: str | None = option("Metric: its name, if the repository has another.", default=None)
+    private: bool = option("Make a new repository private.", default=False)
+    replace: bool = option("Dataset: remove configs that the Hub has and the folder lacks.", default=False)
+    dry_run: bool = option("Show what would be sent; use no network.", default=False)
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, FRACTION, POSITIVE, SEED, check_options, option, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, FRACTION, POSITIVE, SEED, check_options, option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, default_folder, shortcut_table
 
@@ -34,7 +34,7 @@ def _report_folder(given: Mapping[str, Any]) -> Path:
     return folder.with_name(f"{folder.name}-remedied")
 
 
-@dataclass(frozen=True)
+@settings
 class RemedySettings(BenchmarkOptions):
     """Replace a benchmark's decoys by ones that leave fewer shortcuts, and audit it before and after.
 
@@ -47,49 +47,56 @@ class RemedySettings(BenchmarkOptions):
     """
 
     output: Path | None = option(
-        "File of the same kind as the benchmark's, or folder, to write.", None, cli_default=_no_output
+        "File of the same kind as the benchmark's, or folder, to write.", default=None, cli_default=_no_output
     )
-    variant: str = option("iou_qou, iou, qou, or all (also the published decoys).", "iou_qou", panel=DECOYS)
-    decoys_per_set: int = option("IoU and QoU decoys each.", 3, check=AT_LEAST_ONE, panel=DECOYS)
+    variant: str = option("iou_qou, iou, qou, or all (also the published decoys).", default="iou_qou", panel=DECOYS)
+    decoys_per_set: int = option("IoU and QoU decoys each.", default=3, check=AT_LEAST_ONE, panel=DECOYS)
     word_vectors: str | None = option(
-        "For QoU decoys: a word2vec, GloVe or .kv file, a gensim-data name, or corpus.", None, panel=DECOYS
+        "For QoU decoys: a word2vec, GloVe or .kv file, a gensim-data name, or corpus.", default=None, panel=DECOYS
     )
     wup_threshold: float = option(
-        "WordNet similarity from which two texts mean the same.", 0.9, check=FRACTION, panel=DECOYS
+        "WordNet similarity from which two texts mean the same.", default=0.9, check=FRACTION, panel=DECOYS
     )
     ties: Literal["random", "position"] = option(
         "Order of equally similar questions: from a random start, or by position, which gives equal questions the "
         "same decoys.",
-        "random",
+        default="random",
         panel=DECOYS,
     )
-    seed: int = option("Random seed.", 0, check=SEED, panel=DECOYS)
+    seed: int = option("Random seed.", default=0, check=SEED, panel=DECOYS)
     pool: str | None = option(
         "Another multiple-choice dataset, on the same or other images, whose answers may become decoys.",
-        None,
+        default=None,
         panel=DONORS,
     )
-    pool_config: str | None = option("Config of the pool.", None, panel=DONORS)
+    pool_config: str | None = option("Config of the pool.", default=None, panel=DONORS)
     captions: str | None = option(
-        "Column of captions: answers that occur in an image's captions may become its IoU decoys.", None, panel=DONORS
+        "Column of captions: answers that occur in an image's captions may become its IoU decoys.",
+        default=None,
+        panel=DONORS,
     )
     scene_graphs: str | None = option(
-        "Column of objects, whose names and attributes may become IoU decoys.", None, panel=DONORS
+        "Column of objects, whose names and attributes may become IoU decoys.", default=None, panel=DONORS
     )
     prune: float | None = option(
         "Keep the decoys, but leave out rows until no blind probe gains more than this fraction of the rows over "
         "random guessing, such as 0.05, or half of the rows are gone.",
-        None,
+        default=None,
         check=("a gain from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
         panel=PRUNING,
     )
-    probe_rows: int = option("Rows used to train each probe, at most.", 20_000, check=AT_LEAST_ONE, panel=AUDITING)
+    probe_rows: int = option(
+        "Rows used to train each probe, at most.", default=20_000, check=AT_LEAST_ONE, panel=AUDITING
+    )
     time_limit: float = option(
-        "Seconds per audit after which no further probe starts training.", 600.0, check=POSITIVE, panel=AUDITING
+        "Seconds per audit after which no further probe starts training.",
+        default=600.0,
+        check=POSITIVE,
+        panel=AUDITING,
     )
     report: Path | None = option(
         "Folder for the report of both audits; by default vqa_mc_audit/NAME-remedied.",
-        None,
+        default=None,
         panel=AUDITING,
         cli_default=_report_folder,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, verb
+from hf_vqa_mc.options import check_options, option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.scoring import OF_PREDICTIONS
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, ATTENTIONS, CHOICES, PAIRS, QUESTIONS, SCENE_GRAPHS
@@ -32,7 +32,7 @@ PREDICTIONS = (
 )
 
 
-@dataclass(frozen=True)
+@settings
 class ScoreSettings:
     """Score a model's predictions as the dataset's own program does.
 
@@ -45,39 +45,41 @@ class ScoreSettings:
     """
 
     predictions: "str | Path | list[dict[str, Any]] | Mapping[str, str | int] | pd.DataFrame | datasets.Dataset" = (
-        option(PREDICTIONS, positional=True)
+        option(PREDICTIONS, kw_only=False)
     )
     dataset: "str | Path | datasets.Dataset | datasets.DatasetDict" = option(
         "A folder of vqa-mc build or a dataset on the Hub; or a publisher's file: VQA, VQA2 or TDIUC annotations, GQA "
         "questions (a folder for several parts). In Python also a Dataset or a DatasetDict.",
-        positional=True,
+        kw_only=False,
     )
-    config: str | None = option("Of a dataset with several, such as cocoqa_iou_qou.", None, positional=True)
-    split: str | None = option("By default test, else validation, else the only one.", None, panel=READING)
-    id_column: str | None = option("Column of the question ids in the predictions.", None, panel=READING)
-    answer_column: str | None = option("Column of the answers in the predictions.", None, panel=READING)
+    config: str | None = option("Of a dataset with several, such as cocoqa_iou_qou.", default=None, kw_only=False)
+    split: str | None = option("By default test, else validation, else the only one.", default=None, panel=READING)
+    id_column: str | None = option("Column of the question ids in the predictions.", default=None, panel=READING)
+    answer_column: str | None = option("Column of the answers in the predictions.", default=None, panel=READING)
     metric: tuple[str, ...] = option(
-        f"Instead of what the dataset calls for; may be repeated: {', '.join(OF_PREDICTIONS)}.", (), panel=SCHEME
+        f"Instead of what the dataset calls for; may be repeated: {', '.join(OF_PREDICTIONS)}.",
+        default=(),
+        panel=SCHEME,
     )
-    protocol: str = option("VQA's official program: of 2021, or of 2017.", "2021", panel=SCHEME)
-    questions: Path | None = option(QUESTIONS.help, None, panel=SCHEME)
-    pairs: Path | None = option(PAIRS.help, None, panel=SCHEME)
-    answer_vocabulary: Path | None = option(ANSWER_VOCABULARY.help, None, panel=SCHEME)
-    choices: Path | None = option(CHOICES.help, None, panel=SCHEME)
-    attentions: Path | None = option(ATTENTIONS.help, None, panel=SCHEME)
-    scene_graphs: Path | None = option(SCENE_GRAPHS.help, None, panel=SCHEME)
+    protocol: str = option("VQA's official program: of 2021, or of 2017.", default="2021", panel=SCHEME)
+    questions: Path | None = option(QUESTIONS.help, default=None, panel=SCHEME)
+    pairs: Path | None = option(PAIRS.help, default=None, panel=SCHEME)
+    answer_vocabulary: Path | None = option(ANSWER_VOCABULARY.help, default=None, panel=SCHEME)
+    choices: Path | None = option(CHOICES.help, default=None, panel=SCHEME)
+    attentions: Path | None = option(ATTENTIONS.help, default=None, panel=SCHEME)
+    scene_graphs: Path | None = option(SCENE_GRAPHS.help, default=None, panel=SCHEME)
     inputs: Mapping[str, str | Path] = option(
         "Input file NAME=FILE of a metric that another package adds; may be repeated.",
         factory=dict,
         flag="--input",
         panel=SCHEME,
     )
-    output: Path | None = option("Write the results as JSON to this file.", None, panel=WRITING)
-    per_question: bool = option("Include each question's score.", False, panel=WRITING)
+    output: Path | None = option("Write the results as JSON to this file.", default=None, panel=WRITING)
+    per_question: bool = option("Include each question's score.", default=False, panel=WRITING)
     official: Path | None = option(
-        "Folder for the files that VQA's, TDIUC's or GQA's own program reads and writes.", None, panel=WRITING
+        "Folder for the files that VQA's, TDIUC's or GQA's own program reads and writes.", default=None, panel=WRITING
     )
-    name: str | None = option("What those files call the model.", None, panel=WRITING)
+    name: str | None = option("What those files call the model.", default=None, panel=WRITING)
 
     def __post_init__(self) -> None:
         """Check the options."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, read_settings_file, verb
+from hf_vqa_mc.options import check_options, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DATA, RECIPES = "What is trained on what", "Recipes"
 
 
-@dataclass(frozen=True)
+@settings
 class TransferSettings:
     """Pretrain a model, test it on other datasets as it is, fine-tune it on each, and test again: Table 6.
 
@@ -32,49 +32,51 @@ class TransferSettings:
         InputError: an option is out of range; names it.
     """
 
-    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub, with all configs.", positional=True)
+    dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub, with all configs.", kw_only=False)
     output: Path = option("Folder of the transfer, created or resumed.")
     features: Path | None = option(
         "Folder in which vqa-mc features made one per config, such as vqa_mc_features/microsoft--resnet-152-..., for "
         "models with images.",
-        None,
+        default=None,
     )
     word_vectors: str | None = option(
-        "word2vec, GloVe or .kv file that the decoys were made with, gensim-data name, or corpus.", None
+        "word2vec, GloVe or .kv file that the decoys were made with, gensim-data name, or corpus.", default=None
     )
-    skip_missing: bool = option("Leave out questions whose images vqa-mc features skipped.", False)
+    skip_missing: bool = option("Leave out questions whose images vqa-mc features skipped.", default=False)
     init_from: str | None = option(
-        "Use this checkpoint (a folder, or a name on the Hub) instead of pretraining one.", None, panel=DATA
+        "Use this checkpoint (a folder, or a name on the Hub) instead of pretraining one.", default=None, panel=DATA
     )
-    pretrain: str | None = option("Config to pretrain on; by default qavg_iou_qou, as in the paper.", None, panel=DATA)
+    pretrain: str | None = option(
+        "Config to pretrain on; by default qavg_iou_qou, as in the paper.", default=None, panel=DATA
+    )
     targets: tuple[str, ...] | None = option(
         "Configs to test and fine-tune on, separated by commas; by default the paper's six: orig, iou_qou and all of "
         "visual7w and vqa.",
-        None,
+        default=None,
         separator=",",
         panel=DATA,
     )
-    from_scratch: bool = option("Also train the same model on each target alone.", False, panel=DATA)
+    from_scratch: bool = option("Also train the same model on each target alone.", default=False, panel=DATA)
     image_data: Path | None = option(
         "Visual Genome's image_data.json (or its zip file), which says which of its images are COCO's, to count those "
         "that are both trained and tested on.",
-        None,
+        default=None,
         panel=DATA,
     )
     epochs: float | None = option(
-        "Epochs of the pretraining, and from scratch; 40 by default.", None, check=EPOCHS, panel=RECIPES
+        "Epochs of the pretraining, and from scratch; 40 by default.", default=None, check=EPOCHS, panel=RECIPES
     )
     fine_tuning_epochs: float | None = option(
-        "Epochs on each target; 40 by default.", None, check=EPOCHS, panel=RECIPES
+        "Epochs on each target; 40 by default.", default=None, check=EPOCHS, panel=RECIPES
     )
     recipe: Path | Mapping[str, Any] | None = option(
         "YAML file (in Python also a dictionary) of other settings of train, such as model or learning_rate, for the "
         "pretraining and from scratch.",
-        None,
+        default=None,
         panel=RECIPES,
     )
     fine_tuning_recipe: Path | Mapping[str, Any] | None = option(
-        "The same for fine-tuning, whose learning rate is 0.001 by default.", None, panel=RECIPES
+        "The same for fine-tuning, whose learning rate is 0.001 by default.", default=None, panel=RECIPES
     )
 
     def __post_init__(self) -> None:

@@ -1,11 +1,10 @@
 """How questions are generated from scene graphs (Hudson and Manning 2019, Sect. 3); light to import."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.options import FRACTION, POSITIVE, SEED, check_options, option
+from hf_vqa_mc.options import FRACTION, POSITIVE, SEED, check_options, option, settings
 
 SPLITS: Mapping[str, float] = {"train": 0.7, "val": 0.1, "test": 0.1, "challenge": 0.1}
 """Sect. 3.5, where challenge has "19%": with that they would add up to 109%."""
@@ -14,7 +13,7 @@ SHARES: Mapping[str, float] = {"verify": 0.25, "logical": 0.12}
 BALANCING = "Balancing (Sect. 3.5, appendix B)"
 
 
-@dataclass(frozen=True)
+@settings
 class GqaSettings:
     """Which questions are asked, how references are chosen, and how answers are balanced.
 
@@ -27,28 +26,28 @@ class GqaSettings:
     splits: Mapping[str, float] = option(
         "Fraction of the images per split: train, val, test, challenge.", factory=lambda: dict(SPLITS), separator=","
     )
-    keep_splits: bool = option("Images keep the split that their file is named after (train_...).", False)
+    keep_splits: bool = option("Images keep the split that their file is named after (train_...).", default=False)
     head: float = option(
         "The more frequent answers of a group hold at most this many times the questions of the rest.",
-        1.0,
+        default=1.0,
         check=POSITIVE,
         panel=BALANCING,
     )
     min_ratio: float = option(
         "An answer keeps at least this many times the questions of the next one, or the ratio there was.",
-        1.05,
+        default=1.05,
         check=("a number of 1 or more", lambda value: 1 <= value < float("inf")),
         panel=BALANCING,
     )
     max_ratio: float = option(
         "An answer keeps at most this many times the questions of the next one; at least min_ratio.",
-        1.5,
+        default=1.5,
         check=POSITIVE,
         panel=BALANCING,
     )
     thin: float = option(
         "Rest of less than this fraction of a group sets no bound; else a group would shrink with its rarest answers.",
-        0.1,
+        default=0.1,
         check=("a number between 0 and 1", lambda value: 0 < value < 1),
         cli=False,
     )
@@ -60,27 +59,30 @@ class GqaSettings:
     )
     redundancy: Literal["content", "none"] = option(
         "Questions about an image that are dropped first: 'content', all but one that state the same; 'none'.",
-        "content",
+        default="content",
         cli=False,
     )
     depth: int = option(
-        "Modifiers nested in one reference, at most.", 2, check=("0 or more", lambda value: value >= 0)
+        "Modifiers nested in one reference, at most.", default=2, check=("0 or more", lambda value: value >= 0)
     )
     indirect: float = option(
-        "Fraction of references with a modifier where the name alone is clear.", 0.45, check=FRACTION, cli=False
+        "Fraction of references with a modifier where the name alone is clear.",
+        default=0.45,
+        check=FRACTION,
+        cli=False,
     )
     by_category: float = option(
         "Fraction of references by category (this animal) where the name is clear.",
-        0.25,
+        default=0.25,
         check=FRACTION,
         cli=False,
     )
     most: Mapping[str, int] | None = option(
         "Question type (see `question_types.QUESTION_TYPES`) to the most questions per image; others are not asked.",
-        None,
+        default=None,
         cli=False,
     )
-    seed: int = option("Random seed.", 0, check=SEED)
+    seed: int = option("Random seed.", default=0, check=SEED)
 
     def __post_init__(self) -> None:
         from hf_vqa_mc.scoring.gqa_types import STRUCTURAL_TYPES
