@@ -1,17 +1,18 @@
 """Every text that may become a choice, numbered once, with all that the filters compare made ready for kernels."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.text.normalisation import comparable, squeezed, words
 from hf_vqa_mc.text.similarity import WordScores, word_scores
 
 MISSING = -1
-"""Stands where a decoy could not be found."""
+"""In place of a decoy that could not be found."""
 
 
 class FilterTables(NamedTuple):
@@ -27,29 +28,66 @@ class FilterTables(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
-    """All different texts of a dataset's targets and published decoys."""
+class NumberedTexts:
+    """Distinct texts in the order in which they first occur; those that count as the same share a key."""
 
     texts: list[str]
-    """as published; a text's number is its place"""
+    """as published; the index of a text is its number"""
     keys: NDArray[np.int32]
-    """(texts,): the number of the comparable text, the same for texts that count as the same"""
+    """(texts,): the number of the comparable text, the same for "2" and "two" """
     key_texts: list[str]
     """(keys,): the comparable texts"""
+
+    @classmethod
+    def number(cls, columns: Sequence[pa.Array]) -> "tuple[NumberedTexts, list[NDArray[np.int32]]]":
+        """Number the texts of some columns; also gives the numbers of each column, int32 (values,)."""
+        together = pa.chunked_array(columns, pa.string()).dictionary_encode().combine_chunks()
+        if isinstance(together, pa.ChunkedArray):
+            together = together.chunk(0)
+        texts = together.dictionary.to_pylist()
+        numbers: dict[str, int] = {}
+        keys = (numbers.setdefault(comparable(text), len(numbers)) for text in texts)
+        ends = np.cumsum([len(column) for column in columns])
+        found = cls(texts, np.fromiter(keys, np.int32, len(texts)), list(numbers))
+        return found, np.split(np.array(together.indices), ends[:-1])  # writable, as kernels are compiled for
+
+    def most_frequent(self, given: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The distinct texts among these numbers, most frequent first, each as most often written; ties by text.
+
+        Args:
+            given: text numbers, repeated as often as they occur.
+
+        Returns:
+            int32: one text number for each distinct key.
+        """
+        counts = np.bincount(given, minlength=len(self.texts))
+        of_key = np.bincount(self.keys, weights=counts, minlength=len(self.key_texts))
+        ranked = sorted(
+            np.flatnonzero(counts).tolist(),
+            key=lambda text: (
+                -of_key[self.keys[text]],
+                self.key_texts[self.keys[text]],
+                -counts[text],
+                self.texts[text],
+            ),
+        )
+        first: dict[int, int] = {}
+        for text in ranked:
+            first.setdefault(int(self.keys[text]), text)
+        return np.array(list(first.values()), np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(NumberedTexts):
+    """All distinct texts of a dataset's targets and published decoys, with what the filters look up."""
+
     tables: FilterTables
 
     @classmethod
-    def number(
-        cls, texts: Iterable[str], wup_threshold: float, reject_at_threshold: bool
-    ) -> tuple["Candidates", NDArray[np.int32]]:
-        """Numbers texts in the order in which they first occur; also gives each text's number, int32 (texts,)."""
-        numbers: dict[str, int] = {}
-        of_text = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int32)
-        distinct = list(numbers)
-        key_numbers: dict[str, int] = {}
-        keys = np.array([key_numbers.setdefault(comparable(text), len(key_numbers)) for text in distinct], np.int32)
-        tables = _filter_tables(list(key_numbers), wup_threshold, reject_at_threshold)
-        return cls(distinct, keys, list(key_numbers), tables), of_text
+    def of(cls, found: NumberedTexts, wup_threshold: float, reject_at_threshold: bool) -> "Candidates":
+        """Numbered texts, made ready for the filters."""
+        tables = _filter_tables(found.key_texts, wup_threshold, reject_at_threshold)
+        return cls(found.texts, found.keys, found.key_texts, tables)
 
 
 def _filter_tables(key_texts: list[str], wup_threshold: float, reject_at_threshold: bool) -> FilterTables:

@@ -9,10 +9,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import methods
-from hf_vqa_mc.decoys.candidates import MISSING, Candidates, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Candidates, NumberedTexts, starts
 from hf_vqa_mc.decoys.decoy_set import Triplets
 from hf_vqa_mc.decoys.fallbacks import N_FREQUENT
-from hf_vqa_mc.decoys.random_draws import most_frequent_texts
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.normalisation import comparable
@@ -57,11 +56,9 @@ class Material:
         table = table.combine_chunks()
         declared = [method.column for _, method in methods().values() if method.column]
         columns = [column for column in declared if column in table.column_names]
-        texts = [table["target"].to_pylist(), *(pc.list_flatten(table[name]).to_pylist() for name in columns)]
-        candidates, numbers = Candidates.number(
-            (text for part in texts for text in part), settings.wup_threshold, settings.wup_boundary == "reject"
-        )
-        parts = np.split(numbers, np.cumsum([len(part) for part in texts])[:-1])
+        texts = [table["target"].combine_chunks(), *(pc.list_flatten(table[n].combine_chunks()) for n in columns)]
+        numbered, parts = NumberedTexts.number(texts)
+        candidates = Candidates.of(numbered, settings.wup_threshold, settings.wup_boundary == "reject")
         splits = table["split"].to_numpy()
         training = splits == "train"
         everyone = np.arange(table.num_rows)
@@ -97,7 +94,7 @@ class Material:
     @cached_property
     def frequent(self) -> NDArray[np.int32]:
         """The most frequent targets of the training split."""
-        return most_frequent_texts(self.triplets.targets[self.training], self.candidates)[:N_FREQUENT]
+        return self.candidates.most_frequent(self.triplets.targets[self.training])[:N_FREQUENT]
 
     @cached_property
     def text_hashes(self) -> NDArray[np.uint64]:

@@ -40,38 +40,11 @@ def take_random_decoys(
     rank[sorted(range(len(rank)), key=candidates.texts.__getitem__)] = np.arange(len(rank))
     urn = pool[np.argsort(rank[targets], kind="stable")]
     if not by_frequency:
-        unique = set(most_frequent_texts(targets, candidates).tolist())
+        unique = set(candidates.most_frequent(targets).tolist())
         first = {int(triplets.targets[triplet]): triplet for triplet in urn[::-1].tolist()}
         urn = np.array([triplet for text, triplet in reversed(first.items()) if text in unique], np.int64)
     chance = purpose_hash(seed, "random_frequency" if by_frequency else "random_uniform")
     over_ranges(_walk, len(pool), _TRIPLETS_PER_TASK, decoys, pool, urn, triplets, candidates.tables, chance)
-
-
-def most_frequent_texts(targets: NDArray[np.int32], candidates: Candidates) -> NDArray[np.int32]:
-    """The different targets, most frequent first, each as it is most often written; ties by text.
-
-    Args:
-        targets: text numbers, any order, repeated as often as they occur.
-        candidates: all texts.
-
-    Returns:
-        One text number for each different key.
-    """
-    texts, counts = np.unique(targets, return_counts=True)
-    of_key = np.bincount(candidates.keys[texts], weights=counts)
-    ranked = sorted(
-        zip(texts.tolist(), counts.tolist(), strict=True),
-        key=lambda item: (
-            -of_key[candidates.keys[item[0]]],
-            candidates.key_texts[candidates.keys[item[0]]],
-            -item[1],
-            candidates.texts[item[0]],
-        ),
-    )
-    first: dict[int, int] = {}
-    for text, _ in ranked:
-        first.setdefault(int(candidates.keys[text]), text)
-    return np.array(list(first.values()), np.int32)
 
 
 @njit(cache=True, nogil=True)

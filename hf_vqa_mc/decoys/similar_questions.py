@@ -19,16 +19,12 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.decoys.question_groups import QuestionGroups
+from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
-LANES = 256
-"""Queries that are answered in one walk over the trie."""
 _BATCHES = 4
 """Walks whose results are handed on at a go."""
-_SEGMENT = 4096
-"""Groups after which the trie starts anew, so that a walk can begin where its queries are."""
 _FULL_SCALE = 30_000.0
 """The 16-bit integer that stands for the length of the longest sum of word vectors."""
 _OUTLIER = 4.0
@@ -45,14 +41,14 @@ class Neighbours(NamedTuple):
 
 
 class _Trie(NamedTuple):
-    """The groups in the order of their bags; each adds its last words to the sum of a beginning of the bag before."""
+    """A `BagTrie` with what a query needs of each bag."""
 
-    shared: NDArray[np.int32]  # (groups,): how many words are shared with the bag before
-    words: NDArray[np.int32]  # the words that are not
-    word_starts: NDArray[np.int64]  # (groups + 1,)
+    shared: NDArray[np.int32]
+    words: NDArray[np.int32]
+    word_starts: NDArray[np.int64]
+    depth: int
     lengths: NDArray[np.int16]  # (groups,): of the sum of vectors, rounded down
     margins: NDArray[np.int16]  # (groups,): the largest rounding error of half a score, negative
-    depth: int
 
 
 class SimilarQuestions:
@@ -87,7 +83,7 @@ class SimilarQuestions:
             # each of our threads multiplies for itself: those of the library would go on spinning beside ours
             with self._libraries.limit(limits=1, user_api="blas"):
                 over_ranges(self._answer, len(padded) // LANES, 1, padded, first, cosines)
-            yield chunk, Neighbours(groups.of_question[first[: len(chunk)]], cosines[: len(chunk)])
+            yield chunk, Neighbours(groups.bags.of_question[first[: len(chunk)]], cosines[: len(chunk)])
 
     def _answer(
         self,
@@ -105,39 +101,17 @@ class SimilarQuestions:
 
 
 def _make_trie(groups: QuestionGroups, usual: NDArray[np.bool_], scale: float) -> _Trie:
-    sizes = np.diff(groups.bag_starts)
-    shared = _shared_beginnings(groups.bags, groups.bag_starts)
-    is_tail = np.arange(len(groups.bags)) - np.repeat(groups.bag_starts[:-1], sizes) >= np.repeat(shared, sizes)
+    bags = groups.bags
+    sizes = np.diff(bags.word_starts)
     # half a unit for each word, what products of float32 vectors may lose (Higham 2002, Sect. 3.1; felt where long
     # words cancel out), and some for the rounding of lengths and thresholds
     word_lengths = np.linalg.norm(groups.vectors.astype(np.float64), axis=1)
-    of_bag = np.add.reduceat(word_lengths[groups.bags], groups.bag_starts[:-1])
+    of_bag = np.add.reduceat(word_lengths[bags.words], bags.word_starts[:-1])
     errors = sizes / 2 + of_bag * scale * (groups.vectors.shape[1] + 2) * 2.0**-24 + 4
     usual = usual & (errors <= _WIDEST_MARGIN)
     margins = np.where(usual, -np.ceil((np.minimum(errors, _WIDEST_MARGIN) + 1) / 2), np.iinfo(np.int16).min)
-    return _Trie(
-        shared=shared,
-        words=groups.bags[is_tail],
-        word_starts=starts(sizes - shared),
-        lengths=np.floor(np.where(usual, groups.lengths, 0.0) * scale).astype(np.int16),
-        margins=margins.astype(np.int16),
-        depth=int(sizes.max()),
-    )
-
-
-@njit(cache=True)
-def _shared_beginnings(bags: NDArray[np.int32], bag_starts: NDArray[np.int64]) -> NDArray[np.int32]:
-    shared = np.zeros(len(bag_starts) - 1, np.int32)
-    for group in range(1, len(shared)):
-        if group % _SEGMENT == 0:
-            continue
-        a, a_end = bag_starts[group - 1], bag_starts[group]
-        b, b_end = bag_starts[group], bag_starts[group + 1]
-        while a < a_end and b < b_end and bags[a] == bags[b]:
-            shared[group] += 1
-            a += 1
-            b += 1
-    return shared
+    lengths = np.floor(np.where(usual, groups.lengths, 0.0) * scale)
+    return _Trie(*bags.trie(), lengths.astype(np.int16), margins.astype(np.int16))
 
 
 @reading_inline
@@ -264,7 +238,7 @@ def _search(
 ) -> None:
     """Finds the neighbours of LANES queries at a time: the first questions of their groups and the cosines."""
     n_groups = len(trie.shared)
-    n_segments = (n_groups + _SEGMENT - 1) // _SEGMENT
+    n_segments = (n_groups + SEGMENT - 1) // SEGMENT
     for batch in range(len(all_queries) // LANES):
         lane0, lane1 = batch * LANES, (batch + 1) * LANES
         queries, first, cosines = all_queries[lane0:lane1], all_first[lane0:lane1], all_cosines[lane0:lane1]
@@ -277,10 +251,10 @@ def _search(
         sums = np.zeros((trie.depth + 1) * LANES, np.int16)
         thresholds = np.full(LANES, -32767, np.int16)
         # the segment where the queries are comes first: it sets thresholds that few groups elsewhere reach
-        own = queries[LANES // 2] // _SEGMENT
+        own = queries[LANES // 2] // SEGMENT
         for step in range(n_segments):
             segment = own if step == 0 else (step - 1 if step <= own else step)
-            start, end = segment * _SEGMENT, min((segment + 1) * _SEGMENT, n_groups)
+            start, end = segment * SEGMENT, min((segment + 1) * SEGMENT, n_groups)
             _scan(start, end, trie, word_scores, sums, thresholds, queries, directions, first_question, first, cosines)
         for lane in range(LANES):
             _best_first(cosines[lane], first[lane])

@@ -13,9 +13,10 @@ from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import FilterTables
 from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, start_over, wants_more
 from hf_vqa_mc.decoys.material import Material
-from hf_vqa_mc.decoys.question_groups import NO_GROUP, group_questions
+from hf_vqa_mc.decoys.question_groups import group_questions
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
+from hf_vqa_mc.decoys.word_bags import NO_BAG
 
 _ROUNDS = (12, 64, 512)
 """How many neighbouring groups are searched for before the last round, which takes N of them."""
@@ -43,7 +44,8 @@ def take_question_decoys(
     groups = group_questions(material.table["question"].take(pool).to_pylist(), material.vectors)
     if not groups.size:
         return
-    members = pool[groups.members]
+    bags = groups.bags
+    members = pool[bags.members]
     short = np.zeros(len(decoys.found), np.bool_)
     short[members] = True
     everyone = np.arange(groups.size, dtype=np.int32)
@@ -51,13 +53,13 @@ def take_question_decoys(
     step = max(_GROUPS_PER_TASK, groups.size // 64)
     start = purpose_hash(settings.seed, "qou ties") if settings.ties == "random" else None
     n_similar, tables = settings.n_similar, material.candidates.tables
-    context = (members, groups.member_starts, short, material.triplets, tables, n_similar, start)
+    context = (members, bags.member_starts, short, material.triplets, tables, n_similar, start)
     over_ranges(_walk, groups.size, step, decoys, everyone, nobody, *context, False)
     index = SimilarQuestions(groups)
     rounds = sorted({min(k, n_similar, groups.size - 1) for k in (*_ROUNDS, n_similar)} - {0})
     for k in rounds:
-        incomplete = np.unique(groups.of_question[np.flatnonzero(short[pool])])
-        incomplete = incomplete[incomplete != NO_GROUP]
+        incomplete = np.unique(bags.of_question[np.flatnonzero(short[pool])])
+        incomplete = incomplete[incomplete != NO_BAG]
         for queries, found in index.nearest(incomplete, k):
             last = k == rounds[-1]
             over_ranges(_walk, len(queries), _GROUPS_PER_TASK, decoys, queries, found, *context, last)

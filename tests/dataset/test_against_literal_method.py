@@ -97,12 +97,14 @@ def check_statistics(variant: BuiltVariant, literal: LiteralMethod) -> None:
         assert figures["chance"] == pytest.approx(sum(1 / len(row.choices) for row in rows) / len(rows))
 
 
-@examples(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(datasets(), methods)
-def test_small_random_datasets_get_the_rows_and_the_counts_of_the_literal_method(
-    triplets: list[dict[str, Any]], settings: Settings
-) -> None:
-    check(triplets, settings, VECTORS)
+@pytest.mark.parametrize("n_examples", [10, pytest.param(120, marks=pytest.mark.slow)])
+def test_small_random_datasets_get_the_rows_and_the_counts_of_the_literal_method(n_examples: int) -> None:
+    @examples(max_examples=n_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(datasets(), methods)
+    def every(triplets: list[dict[str, Any]], settings: Settings) -> None:
+        check(triplets, settings, VECTORS)
+
+    every()
 
 
 def many_triplets(vocabulary: list[str], rare: float, seed: int, size: int = 360) -> list[dict[str, Any]]:

@@ -170,6 +170,7 @@ def test_a_source_with_word_vectors_and_images_of_its_own_needs_neither(tmp_path
 
 
 @pytest.mark.filterwarnings("error::hf_vqa_mc.errors.CountMismatch")
+@pytest.mark.slow
 def test_real_coco_qa_becomes_the_dataset_of_the_paper(real_cocoqa, real_glove, tmp_path):
     names = ["iou", "qou", "iou_qou"]
     output = tmp_path / "vqa_mc"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from hf_vqa_mc.decoys.candidates import Candidates
 from hf_vqa_mc.decoys.filters import ACCEPTED, REASONS, reason_against
+from tests.decoys.small_worlds import candidates_of
 
 N_SETS = 4_000
 
@@ -33,7 +33,7 @@ def turned_away(sets: list[list[str]], reject_at_threshold: bool) -> Counter[str
 
     The release does not say what the targets are; one like no other text stands for them.
     """
-    candidates, numbers = Candidates.number(
+    candidates, numbers = candidates_of(
         ["日本語", *(text for texts in sets for text in texts)], 0.9, reject_at_threshold
     )
     keys = candidates.keys[numbers]

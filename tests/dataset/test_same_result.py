@@ -70,6 +70,7 @@ def first_build() -> dict[str, BuiltVariant]:
     return build(many_triplets(), NAMES, VECTORS)
 
 
+@pytest.mark.slow
 def test_a_second_build_gives_the_same(first_build: dict[str, BuiltVariant]) -> None:
     assert_same(build(many_triplets(), NAMES, VECTORS), first_build)
 
@@ -87,6 +88,7 @@ def test_many_threads_give_the_same(
     assert_same(build(many_triplets(), NAMES, VECTORS), first_build)
 
 
+@pytest.mark.slow
 def test_other_names_of_the_images_give_the_same(first_build: dict[str, BuiltVariant]) -> None:
     renamed = [t | {"image_id": f"renamed {hash(t['image_id'])}"} for t in many_triplets()]
     for name, variant in build(renamed, NAMES, VECTORS).items():
@@ -110,6 +112,7 @@ def test_another_order_of_the_triplets_gives_each_the_same_decoys(pool: str) -> 
             assert all(row[r["question_id"]] == r for r in table.to_pylist())
 
 
+@pytest.mark.slow
 def test_questions_that_are_all_unlike_have_the_same_qou_decoys_in_any_order() -> None:
     triplets = [
         t | {"question": " ".join(Random(n).choices(VOCABULARY, k=9))} for n, t in enumerate(many_triplets(300))

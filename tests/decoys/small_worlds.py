@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hf_vqa_mc.dataset.variants import BuiltVariant, build_variants
 from hf_vqa_mc.decoys import CHOICE_KINDS
+from hf_vqa_mc.decoys.candidates import Candidates, NumberedTexts
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS, check_triplets
 from hf_vqa_mc.text.word_vectors import WordVectors
@@ -34,6 +36,12 @@ def triplet(place: int, question: str, target: str, **other: Any) -> dict[str, A
 def triplet_table(triplets: Sequence[Mapping[str, Any]]) -> pa.Table:
     released = [field for field in RELEASED_DECOYS if field.name in triplets[0]]
     return check_triplets(pa.Table.from_pylist(list(triplets), pa.schema([*TRIPLETS, *released])), "made up")
+
+
+def candidates_of(texts: Sequence[str], wup_threshold: float, reject: bool) -> tuple[Candidates, NDArray[np.int32]]:
+    """Numbered texts with their filter tables, and the number of each."""
+    found, (numbers,) = NumberedTexts.number([pa.array(list(texts), pa.string())])
+    return Candidates.of(found, wup_threshold, reject), numbers
 
 
 def word_vectors(vectors: Mapping[str, Sequence[float]]) -> WordVectors:

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from hf_vqa_mc.decoys.candidates import Candidates
 from hf_vqa_mc.decoys.filters import ACCEPTED, Reason, reason_against
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.normalisation import squeezed
 from hf_vqa_mc.text.similarity import wup
 from tests.decoys.literal_method import objection, remembered_wup
+from tests.decoys.small_worlds import candidates_of
 
 
 def verdict(
@@ -25,7 +25,7 @@ def verdict(
     reject_at_threshold: bool = True,
     with_wup: bool = True,
 ) -> str:
-    candidates, texts = Candidates.number([candidate, target, *taken], threshold, reject_at_threshold)
+    candidates, texts = candidates_of([candidate, target, *taken], threshold, reject_at_threshold)
     keys = candidates.keys[texts]
     reason = reason_against(keys[0], keys[1], keys[2:], len(taken), with_wup, candidates.tables)
     return "accepted" if reason == ACCEPTED else Reason(reason).name.lower()
@@ -145,7 +145,7 @@ def test_any_texts_get_the_verdict_of_the_rules_written_out(
 
 def test_texts_are_numbered_once_and_those_that_read_the_same_share_a_key() -> None:
     texts = ["Two.", "two", "cat", "2", "cat", "?!", "!?"]
-    candidates, numbers = Candidates.number(texts, 0.9, True)
+    candidates, numbers = candidates_of(texts, 0.9, True)
     assert [candidates.texts[number] for number in numbers] == texts
     assert candidates.texts == list(dict.fromkeys(texts))
     assert candidates.keys.tolist() == [0, 0, 1, 0, 2, 3]

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from hf_vqa_mc.dataset.variants import build_variants
-from hf_vqa_mc.decoys.candidates import Candidates
 from hf_vqa_mc.decoys.filters import ACCEPTED, REASONS, reason_against
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.sources.reading import read_triplets
@@ -17,7 +16,7 @@ from hf_vqa_mc.text.make_tables import open_wordnet
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 from tests.decoys.literal_method import LiteralMethod, objection
-from tests.decoys.small_worlds import decoys
+from tests.decoys.small_worlds import candidates_of, decoys
 
 Wup = Callable[[str, str], float]
 N_TRIPLETS = 4_000
@@ -61,6 +60,7 @@ def nltk_wup(nltk_wordnet: Path) -> Iterator[Wup]:
         yield of_texts
 
 
+@pytest.mark.slow
 def test_every_decision_on_a_thousand_real_rows_is_nltks(real_cocoqa: Path, real_glove: Path, nltk_wup: Wup) -> None:
     table = read_triplets("cocoqa", real_cocoqa).slice(0, N_TRIPLETS)
     word_vectors = load_word_vectors(str(real_glove))
@@ -76,7 +76,7 @@ def test_every_decision_on_a_thousand_real_rows_is_nltks(real_cocoqa: Path, real
     for slow in ("frequent_targets", "most_similar", "pool"):
         setattr(literal, slow, lru_cache(getattr(literal, slow)))
 
-    candidates, numbers = Candidates.number(literal.targets, settings.wup_threshold, True)
+    candidates, numbers = candidates_of(literal.targets, settings.wup_threshold, True)
     key = dict(zip(literal.targets, candidates.keys[numbers], strict=True))
 
     def our_objection(candidate: str, target: str, taken: list[str]) -> str | None:

@@ -11,8 +11,9 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.question_groups import NO_GROUP, group_questions
-from hf_vqa_mc.decoys.similar_questions import _SEGMENT, SimilarQuestions
+from hf_vqa_mc.decoys.question_groups import group_questions
+from hf_vqa_mc.decoys.similar_questions import SEGMENT, SimilarQuestions
+from hf_vqa_mc.decoys.word_bags import NO_BAG
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 from tests.decoys.literal_method import TIE
@@ -28,7 +29,7 @@ class BruteForce:
     def __init__(self, questions: Sequence[str], vectors: WordVectors) -> None:
         self.groups = group_questions(questions, vectors)
         self.first = np.full(self.groups.size, len(questions))
-        np.minimum.at(self.first, self.groups.of_question[self.groups.members], self.groups.members)
+        np.minimum.at(self.first, self.groups.bags.of_question[self.groups.bags.members], self.groups.bags.members)
         self.directions = np.zeros((self.groups.size, vectors.dim))
         for group, question in enumerate(self.first.tolist()):
             rows, found = vectors.rows(words(questions[question]))
@@ -71,8 +72,8 @@ def test_more_groups_than_a_segment_of_the_trie_holds_and_few_queries_out_of_the
     """Queries of one segment have it searched first, without what the segments before it have added up."""
     by_force = BruteForce(made_up_questions(list(PLAIN), 9_000, longest=5), word_vectors(PLAIN))
     size = by_force.groups.size
-    assert size > 1.3 * _SEGMENT
-    some = np.arange(_SEGMENT, _SEGMENT + 128)
+    assert size > 1.3 * SEGMENT
+    some = np.arange(SEGMENT, SEGMENT + 128)
     if where == "everywhere":
         some = np.sort(np.random.default_rng(0).choice(size, 150, replace=False))
     for k in (1, 64):  # with one neighbour the search rules groups out from the second on
@@ -138,17 +139,18 @@ def test_outliers_are_found_as_by_brute_force(name: str, alone: bool) -> None:
 def test_questions_of_the_same_words_are_one_group_and_those_without_a_vector_none() -> None:
     vectors = word_vectors({"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 0.0], "nil": [0.0, 0.0]})
     questions = ["a b", "B, a!", "a a b b", "c b", "a b unheard nil", "a a b", "unheard", "nil", "…", "a", "a c"]
-    of_question = group_questions(questions, vectors).of_question.tolist()
+    of_question = group_questions(questions, vectors).bags.of_question.tolist()
     assert len(set(of_question[:5])) == 1
-    assert of_question[6:9] == [NO_GROUP] * 3
+    assert of_question[6:9] == [NO_BAG] * 3
     assert of_question[9] == of_question[10]
     assert len({of_question[0], of_question[5], of_question[9]}) == 3
     groups = group_questions(questions, vectors)
-    by_group = np.split(groups.members, groups.member_starts[1:-1])
+    by_group = np.split(groups.bags.members, groups.bags.member_starts[1:-1])
     for group, members in enumerate(by_group):
         assert members.tolist() == [n for n, other in enumerate(of_question) if other == group]
 
 
+@pytest.mark.slow
 def test_real_questions_have_the_neighbours_of_brute_force(real_cocoqa: Path, real_glove: Path) -> None:
     """300 of COCO-QA's bags of words against all 92,025."""
     questions = [

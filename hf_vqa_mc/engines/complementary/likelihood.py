@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import starts
+from hf_vqa_mc.decoys.word_bags import WordBags
 from hf_vqa_mc.engines.complementary.nearest import Nearest
-from hf_vqa_mc.engines.vqa_candidates.bags import Bags, bags_of_words
 from hf_vqa_mc.text.normalisation import comparable, words
 
 SHARPNESS = 8.0
@@ -42,7 +42,7 @@ _QUESTIONS_AT_A_GO = 1024
 class Asked:
     """The questions of a dataset."""
 
-    bags: Bags
+    bags: WordBags
     answers: NDArray[np.int32]
     """(questions,): the key of each answer; those that count as the same share one"""
     images: NDArray[np.int32]
@@ -57,7 +57,7 @@ class Asked:
     @classmethod
     def of(cls, questions: Sequence[str], answers: Sequence[str], images: NDArray[np.int32], n_images: int) -> "Asked":
         """Makes them ready; images: the place of each question's image."""
-        bags = bags_of_words(questions)
+        bags = WordBags.group(questions)
         numbers: dict[str, int] = {}
         keys = np.array([numbers.setdefault(comparable(text), len(numbers)) for text in answers], np.int32)
         return cls(
@@ -70,7 +70,7 @@ class Asked:
         )
 
 
-def _priors(questions: Sequence[str], bags: Bags, answers: NDArray[np.int32]) -> NDArray[np.float64]:
+def _priors(questions: Sequence[str], bags: WordBags, answers: NDArray[np.int32]) -> NDArray[np.float64]:
     numbers: dict[tuple[str, ...], int] = {}
     openings = [numbers.setdefault(tuple(words(text)[:_OPENING]), len(numbers)) for text in questions]
     alone = np.arange(len(answers)) + bags.size  # questions without words have none like them

@@ -8,12 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.decoys.candidates import MISSING, NumberedTexts, starts
 from hf_vqa_mc.decoys.rng import purpose_hash, text_hashes
+from hf_vqa_mc.decoys.word_bags import NO_BAG, WordBags
 from hf_vqa_mc.engines.vqa_candidates import filling
-from hf_vqa_mc.engines.vqa_candidates.answers import MISSING, Answers, list_starts
-from hf_vqa_mc.engines.vqa_candidates.bags import NO_BAG, Bags, bags_of_words
 from hf_vqa_mc.engines.vqa_candidates.neighbours import answers_of_bags, nearest_answers
-from hf_vqa_mc.engines.vqa_candidates.statistics import statistics
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.schema import check_triplets
 
@@ -23,6 +22,9 @@ N_PLAUSIBLE = 3
 """Answers given without the image (Sect. 3)."""
 N_POPULAR = 10
 """The most popular answers are candidates of every question (Sect. 3)."""
+
+_ENOUGH = 3
+"""An answer that so many annotators gave scores 1 (Antol et al. 2015, Sect. 3)."""
 
 Pool = Literal["dataset", "split"]
 HumanAnswers = Literal["keep", "avoid"]
@@ -81,26 +83,28 @@ def vqa_candidates(
     if pc.all(pc.equal(table["target"], pc.utf8_lower(table["target"]))).as_py():
         given_answers = pc.utf8_lower(given_answers)
     columns = [_flat(table["target"]), pc.list_flatten(_flat(table["answers"])), given_answers]
-    answers, (targets, humans, given_texts) = Answers.number(columns)
+    answers, (targets, humans, given_texts) = NumberedTexts.number(columns)
     asked = filling.Asked(
         keys=answers.keys,
         targets=targets,
         hashes=text_hashes(table["question_id"].to_pylist()),
         humans=humans,
-        human_starts=list_starts(table["answers"]),
+        human_starts=starts(pc.list_value_length(table["answers"]).to_numpy()),
         avoid_humans=human_answers == "avoid",
     )
     training = pc.equal(table["split"], "train").to_numpy()
-    popular = answers.most_popular(targets[training] if training.any() else targets, N_POPULAR)
+    popular = answers.most_frequent(targets[training] if training.any() else targets)[:N_POPULAR]
     picks = filling.no_picks(len(targets), N_CANDIDATES - 1)
-    not_taken = filling.take_given(given_texts, list_starts(pa.chunked_array([given])), N_PLAUSIBLE, asked, picks)
+    not_taken = filling.take_given(
+        given_texts, starts(pc.list_value_length(given).to_numpy()), N_PLAUSIBLE, asked, picks
+    )
     n_given = int(picks.found.sum())
     for rows in _pools(table, pool):
         _fill(rows, table["question"].take(rows).to_pylist(), popular, asked, picks, seed, tell)
     orig_decoys = _as_lists(picks, answers)
     place = table.schema.get_field_index("orig_decoys")
-    told = statistics(answers, asked, picks, popular, n_given, not_taken, unknown_ids)
-    return table.set_column(place, table.schema.field(place), orig_decoys), told
+    found = _statistics(answers, asked, picks, popular, n_given, not_taken, unknown_ids)
+    return table.set_column(place, table.schema.field(place), orig_decoys), found
 
 
 def _given(question_ids: list[str], plausible: Mapping[str, Sequence[str]]) -> tuple[pa.ListArray, int]:
@@ -138,7 +142,7 @@ def _fill(
 ) -> None:
     """Completes the candidates of the questions of a pool."""
     mine, own = _part_of(asked, rows), filling.Picks(picks.texts[rows], picks.kinds[rows], picks.found[rows])
-    bags = bags_of_words(questions)
+    bags = WordBags.group(questions)
     of_bags = answers_of_bags(bags, asked.keys[mine.targets])
     chance = purpose_hash(seed, "plausible")
     context = (bags.of_question, bags.members, bags.member_starts, of_bags.starts)
@@ -167,7 +171,7 @@ def _part_of(asked: filling.Asked, rows: NDArray[np.int64]) -> filling.Asked:
         targets=asked.targets[rows],
         hashes=asked.hashes[rows],
         humans=asked.humans[places],
-        human_starts=np.concatenate([np.zeros(1, np.int64), ends]),
+        human_starts=starts(lengths),
     )
 
 
@@ -177,13 +181,58 @@ def _enough(asked: filling.Asked) -> int:
     return N_PLAUSIBLE + 1 + humans
 
 
-def _rows_of(queries: NDArray[np.int32], bags: Bags) -> NDArray[np.int64]:
+def _rows_of(queries: NDArray[np.int32], bags: WordBags) -> NDArray[np.int64]:
     rows = np.full(bags.size, MISSING, np.int64)
     rows[queries] = np.arange(len(queries))
     return rows
 
 
-def _as_lists(picks: filling.Picks, answers: Answers) -> pa.ListArray:
+def _as_lists(picks: filling.Picks, answers: NumberedTexts) -> pa.ListArray:
     texts = pa.array(answers.texts, pa.string()).take(pa.array(picks.texts[picks.texts != MISSING]))
-    starts = np.concatenate([np.zeros(1, np.int32), np.cumsum(picks.found, dtype=np.int32)])
-    return pa.ListArray.from_arrays(pa.array(starts), texts)
+    return pa.ListArray.from_arrays(pa.array(starts(picks.found), pa.int32()), texts)
+
+
+def _statistics(
+    answers: NumberedTexts,
+    asked: filling.Asked,
+    picks: filling.Picks,
+    popular: NDArray[np.int32],
+    n_given: int,
+    not_taken: NDArray[np.int64],
+    unknown_ids: int,
+) -> dict[str, Any]:
+    """Figures ready for JSON. A decoy of two kinds is counted as the first of plausible, popular and random."""
+    of_kind = {name: (picks.kinds == kind).sum(axis=1) for kind, name in enumerate(filling.KINDS)}
+    popular_keys = asked.keys[popular]
+    is_popular = np.isin(asked.keys[picks.texts], popular_keys) & (picks.texts != MISSING)
+    times = filling.count_humans(asked, picks)
+    plausible = int(of_kind["plausible"].sum())
+    return {
+        "questions": len(asked.targets),
+        "candidates": _tally(picks.found + 1),
+        "decoys": {name: int(counts.sum()) for name, counts in of_kind.items()},
+        "plausible": {
+            "given": n_given,
+            "from_similar_questions": plausible - n_given,
+            "per_question": _tally(of_kind["plausible"]),
+            "also_popular": int((is_popular & (picks.kinds == filling.PLAUSIBLE)).sum()),
+            "given_not_taken": dict(zip(filling.GIVEN_REASONS, not_taken.tolist(), strict=True)),
+            "given_for_unknown_questions": unknown_ids,
+        },
+        "popular": [answers.texts[text] for text in popular.tolist()],
+        "correct_is_popular": int(np.isin(asked.keys[asked.targets], popular_keys).sum()),
+        "also_human_answers": {name: _human(times, picks.kinds == kind) for kind, name in enumerate(filling.KINDS)}
+        | {"any": _human(times, picks.kinds != MISSING)},
+    }
+
+
+def _tally(sizes: NDArray[np.int64]) -> dict[str, int]:
+    return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
+
+
+def _human(times: NDArray[np.int32], of_kind: NDArray[np.bool_]) -> dict[str, int]:
+    """How many questions hold a decoy that annotators gave as their answer, and that enough of them did."""
+    return {
+        "questions": int(((times > 0) & of_kind).any(axis=1).sum()),
+        f"questions_with_{_ENOUGH}_annotators": int(((times >= _ENOUGH) & of_kind).any(axis=1).sum()),
+    }

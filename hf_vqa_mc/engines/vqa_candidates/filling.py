@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.rng import below, draw
-from hf_vqa_mc.engines.vqa_candidates.answers import MISSING
 
 PLAUSIBLE, POPULAR, RANDOM = 0, 1, 2
 KINDS = ("plausible", "popular", "random")

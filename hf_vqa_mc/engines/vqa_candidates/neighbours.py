@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import starts
-from hf_vqa_mc.engines.vqa_candidates.bags import Bags
-from hf_vqa_mc.engines.vqa_candidates.trie import LANES, SEGMENT, Trie, add_words, make_trie
+from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, WordBags
 from hf_vqa_mc.errors import InputError
 
 _BATCHES = 16
@@ -23,6 +22,19 @@ _BATCHES = 16
 _LONGEST = 2_000_000
 """Squares of the length of counts up to which products of three of them fit into 64 bits."""
 NOBODY = -1
+
+
+class _Trie(NamedTuple):
+    """A `BagTrie` with the lengths of its bags, as vectors of counts."""
+
+    shared: NDArray[np.int32]
+    words: NDArray[np.int32]
+    word_starts: NDArray[np.int64]
+    depth: int
+    squares: NDArray[np.int64]  # (bags,): of the length
+    length_class: NDArray[np.int32]  # (bags,): index of its square in `class_squares`
+    class_squares: NDArray[np.int64]
+    n_words: int
 
 
 class BagAnswers(NamedTuple):
@@ -42,7 +54,7 @@ class _Best(NamedTuple):
     squares: NDArray[np.int64]
 
 
-def answers_of_bags(bags: Bags, keys: NDArray[np.int32]) -> BagAnswers:
+def answers_of_bags(bags: WordBags, keys: NDArray[np.int32]) -> BagAnswers:
     """The different answers of each bag.
 
     Args:
@@ -61,7 +73,7 @@ def answers_of_bags(bags: Bags, keys: NDArray[np.int32]) -> BagAnswers:
 
 
 def nearest_answers(
-    bags: Bags,
+    bags: WordBags,
     answers: BagAnswers,
     queries: NDArray[np.int32],
     most: int,
@@ -83,13 +95,15 @@ def nearest_answers(
     Raises:
         InputError: a question repeats its words many hundred times.
     """
-    if bags.squares.max(initial=0) > _LONGEST:
+    squares = bags.squares
+    if squares.max(initial=0) > _LONGEST:
         raise InputError(
-            f"question {bags.members[bags.member_starts[bags.squares.argmax()]]}: words are repeated too often to "
-            f"compare questions (squares of their counts add up to {bags.squares.max():,}); shorten it"
+            f"question {bags.members[bags.member_starts[squares.argmax()]]}: words are repeated too often to "
+            f"compare questions (squares of their counts add up to {squares.max():,}); shorten it"
         )
-    width = np.int16 if bags.squares.max(initial=0) < np.iinfo(np.int16).max else np.int64
-    trie = make_trie(bags)
+    width = np.int16 if squares.max(initial=0) < np.iinfo(np.int16).max else np.int64
+    class_squares, length_class = np.unique(squares, return_inverse=True)
+    trie = _Trie(*bags.trie(), squares, length_class.astype(np.int32), class_squares, len(bags.vocabulary))
     found = np.full((len(queries), most), NOBODY, np.int32)
     for start in range(0, len(queries), LANES * _BATCHES):
         some = queries[start : start + LANES * _BATCHES]
@@ -163,7 +177,7 @@ def _consider(
     sums: NDArray[np.integer],
     needed: NDArray[np.integer],
     queries: NDArray[np.int32],
-    trie: Trie,
+    trie: _Trie,
     answers: BagAnswers,
     best: _Best,
 ) -> None:
@@ -183,10 +197,39 @@ def _consider(
 
 
 @njit(cache=True)
+def _add_words(
+    bag: int,
+    trie: _Trie,
+    word_counts: NDArray[np.integer],
+    active: NDArray[np.bool_],
+    sums: NDArray[np.integer],
+    row_of: NDArray[np.int64],
+) -> int:
+    """Add what a bag does not share with the one before; gives its row of sums, 0 if it shares no word with a query.
+
+    A word of no query leaves a sum as it is, so its row stands for the one below as well. For the loop over lanes to
+    become vector instructions, indexes are unsigned.
+    """
+    lanes = uintp(LANES)
+    level = trie.shared[bag]
+    for i in range(trie.word_starts[bag], trie.word_starts[bag + 1]):
+        word = trie.words[i]
+        level += 1
+        if not active[word]:
+            row_of[level] = row_of[level - 1]
+            continue
+        above, own, counts = uintp(row_of[level - 1]) * lanes, uintp(level) * lanes, uintp(word) * lanes
+        for lane in range(LANES):
+            sums[own + uintp(lane)] = sums[above + uintp(lane)] + word_counts[counts + uintp(lane)]
+        row_of[level] = level
+    return int(row_of[level])
+
+
+@njit(cache=True)
 def _scan(
     start: int,
     end: int,
-    trie: Trie,
+    trie: _Trie,
     word_counts: NDArray[np.integer],
     active: NDArray[np.bool_],
     sums: NDArray[np.integer],
@@ -203,7 +246,7 @@ def _scan(
     """
     lanes = uintp(LANES)
     for bag in range(start, end):
-        level = add_words(bag, trie, word_counts, active, sums, row_of)
+        level = _add_words(bag, trie, word_counts, active, sums, row_of)
         if not level:
             continue
         row, needs = uintp(level) * lanes, uintp(trie.length_class[bag]) * lanes
@@ -221,7 +264,7 @@ def _search(
     all_queries: NDArray[np.int32],
     words: NDArray[np.int32],
     word_starts: NDArray[np.int64],
-    trie: Trie,
+    trie: _Trie,
     answers: BagAnswers,
     found: NDArray[np.int32],
     width: NDArray[np.integer],

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.dataset.variants import build_variants
+from hf_vqa_mc.decoys.candidates import NumberedTexts
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import vqa_candidates
-from hf_vqa_mc.engines.vqa_candidates.answers import Answers
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import check_triplets
 from hf_vqa_mc.sources.table import text_lists, triplet_table
@@ -41,27 +41,32 @@ def varied(n=60):
     return made_triplets([(texts[place % 4], f"answer {place * 7 % 41}") for place in range(n)])
 
 
-@settings(max_examples=120, deadline=None)
-@given(
-    st.lists(records, min_size=1, max_size=40),
-    st.sampled_from(["dataset", "split"]),
-    st.sampled_from(["keep", "avoid"]),
-    st.dictionaries(st.integers(0, 39).map("q{}".format), st.lists(targets, max_size=5)),
-    st.integers(0, 3),
-)
-def test_candidates_are_those_of_the_method_taken_literally(world, pool, human_answers, plausible, seed):
-    triplets = made_triplets(world)
-    known = {name: texts for name, texts in plausible.items() if int(name[1:]) < len(world)}
-    options = {"plausible": known, "pool": pool, "human_answers": human_answers, "seed": seed}
-    found, literal = decoys_of(triplets, **options), literal_candidates(triplets, **options)
-    for mine, expected in zip(found, literal, strict=True):
-        # where draws do not find all there is, the rest comes in an order of its own
-        assert list(map(comparable, mine)) == list(map(comparable, expected)) or (
-            sorted(map(comparable, mine)) == sorted(map(comparable, expected))
-        )
-        assert mine[:3] == expected[:3]
+@pytest.mark.parametrize("n_examples", [10, pytest.param(120, marks=pytest.mark.slow)])
+def test_candidates_are_those_of_the_method_taken_literally(n_examples):
+    @settings(max_examples=n_examples, deadline=None)
+    @given(
+        st.lists(records, min_size=1, max_size=40),
+        st.sampled_from(["dataset", "split"]),
+        st.sampled_from(["keep", "avoid"]),
+        st.dictionaries(st.integers(0, 39).map("q{}".format), st.lists(targets, max_size=5)),
+        st.integers(0, 3),
+    )
+    def every(world, pool, human_answers, plausible, seed):
+        triplets = made_triplets(world)
+        known = {name: texts for name, texts in plausible.items() if int(name[1:]) < len(world)}
+        options = {"plausible": known, "pool": pool, "human_answers": human_answers, "seed": seed}
+        found, literal = decoys_of(triplets, **options), literal_candidates(triplets, **options)
+        for mine, expected in zip(found, literal, strict=True):
+            # where draws do not find all there is, the rest comes in an order of its own
+            assert list(map(comparable, mine)) == list(map(comparable, expected)) or (
+                sorted(map(comparable, mine)) == sorted(map(comparable, expected))
+            )
+            assert mine[:3] == expected[:3]
+
+    every()
 
 
+@pytest.mark.slow
 def test_neighbours_are_exact_over_many_batches_of_real_questions(real_vqa):
     some = real_vqa.slice(0, 12_000)  # several segments of the trie
     places = set(range(500, 12_000, 997))
@@ -69,6 +74,7 @@ def test_neighbours_are_exact_over_many_batches_of_real_questions(real_vqa):
     assert [decoys for place, decoys in enumerate(decoys_of(some)) if place in places] == literal
 
 
+@pytest.mark.slow
 def test_every_question_of_real_vqa_has_18_different_candidates(real_vqa):
     some = real_vqa.slice(0, 20_000)
     table, told = vqa_candidates(some)
@@ -81,8 +87,8 @@ def test_every_question_of_real_vqa_has_18_different_candidates(real_vqa):
 
 def test_the_ten_most_popular_answers_of_vqa_v1_are_those_that_the_paper_names(real_data):
     with lzma.open(real_data / "vqa_v1" / "textdump__answers_train2014_modal.txt.xz", "rt") as file:
-        answers, (numbers,) = Answers.number([pa.array(file.read().splitlines())])
-    assert [answers.texts[place] for place in answers.most_popular(numbers, 10)] == POPULAR_IN_THE_PAPER
+        answers, (numbers,) = NumberedTexts.number([pa.array(file.read().splitlines())])
+    assert [answers.texts[place] for place in answers.most_frequent(numbers)[:10]] == POPULAR_IN_THE_PAPER
 
 
 def test_popular_answers_are_those_of_the_training_split():
@@ -219,6 +225,7 @@ def test_a_question_that_repeats_its_words_without_end_is_refused():
         vqa_candidates(made_triplets([("why " * 1500 + "now", "yes"), ("why", "no")]))
 
 
+@pytest.mark.slow
 def test_words_repeated_more_often_than_16_bits_hold_are_compared_exactly():
     world = [("why " * 200 + "now", "a"), ("why now", "b"), ("now", "c"), ("why why now", "d")]
     assert decoys_of(made_triplets(world)) == literal_candidates(made_triplets(world))

@@ -1,0 +1,126 @@
+"""Questions grouped by their bags of words, and the bags as a trie: the common part of exact searches over questions.
+
+A similarity is a sum over words. Bags are sorted, the more frequent words first, so that each shares a long beginning
+with the one before: a search adds only its last words to a sum that it has already.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.decoys.candidates import starts
+from hf_vqa_mc.text.normalisation import words
+
+NO_BAG = -1
+"""Bag of a question without (known) words: it is similar to none."""
+LANES = 256
+"""Queries answered in one pass over the trie."""
+SEGMENT = 4096
+"""Bags after which the trie starts anew, so that a pass can begin where its queries are."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordBags:
+    """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1 with one another."""
+
+    of_question: NDArray[np.int32]
+    """(questions,): the bag of each, or NO_BAG"""
+    members: NDArray[np.int64]
+    """the questions of all bags, one bag after the other, in their order"""
+    member_starts: NDArray[np.int64]
+    """(bags + 1,)"""
+    words: NDArray[np.int32]
+    """indexes into the vocabulary of all bags' words, each as often as it occurs, one bag after the other, sorted"""
+    word_starts: NDArray[np.int64]
+    """(bags + 1,)"""
+    vocabulary: list[str]
+    """most frequent first"""
+
+    @classmethod
+    def group(cls, questions: Sequence[str], words_of: Mapping[str, list[str]] | None = None) -> "WordBags":
+        """Group questions.
+
+        Args:
+            questions: any number of times each.
+            words_of: the words of each distinct question; by default all. Counts that are multiples of others make
+                one bag, as they have the same direction: "ha ha" is "ha".
+        """
+        words_of = {text: words(text) for text in dict.fromkeys(questions)} if words_of is None else words_of
+        counts = Counter(word for bag in words_of.values() for word in bag)
+        vocabulary = sorted(counts, key=lambda word: (-counts[word], word))
+        index = {word: number for number, word in enumerate(vocabulary)}
+        key_of = {text: _in_lowest_terms(sorted(index[word] for word in bag)) for text, bag in words_of.items()}
+        keys = sorted({key for key in key_of.values() if key})
+        bag_of = {key: bag for bag, key in enumerate(keys)}
+        bags = (bag_of.get(key_of[question], NO_BAG) for question in questions)
+        of_question = np.fromiter(bags, np.int32, len(questions))
+        members = np.argsort(of_question, kind="stable")[np.count_nonzero(of_question == NO_BAG) :]
+        return cls(
+            of_question=of_question,
+            members=members,
+            member_starts=starts(np.bincount(of_question[members], minlength=len(keys))),
+            words=np.array([word for key in keys for word in key], np.int32),
+            word_starts=starts([len(key) for key in keys]),
+            vocabulary=vocabulary,
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of bags."""
+        return len(self.word_starts) - 1
+
+    @cached_property
+    def squares(self) -> NDArray[np.int64]:
+        """(bags,): the squared length of each vector of word counts."""
+        bag = np.repeat(np.arange(self.size), np.diff(self.word_starts))
+        first = np.ones(len(bag), np.bool_)
+        first[1:] = (self.words[1:] != self.words[:-1]) | (bag[1:] != bag[:-1])
+        counts = np.diff(np.append(np.flatnonzero(first), len(bag)))
+        return np.bincount(bag[first], weights=counts * counts, minlength=self.size).astype(np.int64)
+
+    def trie(self) -> "BagTrie":
+        """The bags by what each adds to the one before."""
+        sizes = np.diff(self.word_starts)
+        shared = _shared_beginnings(self.words, self.word_starts)
+        offsets = np.arange(len(self.words)) - np.repeat(self.word_starts[:-1], sizes)
+        tail = self.words[offsets >= np.repeat(shared, sizes)]
+        return BagTrie(shared, tail, starts(sizes - shared), int(sizes.max(initial=0)))
+
+
+class BagTrie(NamedTuple):
+    """Bags in their order, each by the words that it adds to a beginning of the bag before."""
+
+    shared: NDArray[np.int32]  # (bags,): number of words shared with the bag before
+    words: NDArray[np.int32]  # the words that are not
+    word_starts: NDArray[np.int64]  # (bags + 1,)
+    depth: int
+
+
+def _in_lowest_terms(bag: list[int]) -> tuple[int, ...]:
+    """Each word as often as needed for the same direction: ``(a, a, b, b)`` is ``(a, b)``."""
+    if len(bag) < 2 or len(set(bag)) == len(bag):
+        return tuple(bag)
+    counts = Counter(bag)
+    divisor = math.gcd(*counts.values())
+    return tuple(word for word, count in counts.items() for _ in range(count // divisor))
+
+
+@njit(cache=True)
+def _shared_beginnings(words: NDArray[np.int32], word_starts: NDArray[np.int64]) -> NDArray[np.int32]:
+    shared = np.zeros(len(word_starts) - 1, np.int32)
+    for bag in range(1, len(shared)):
+        if bag % SEGMENT == 0:
+            continue
+        a, b = word_starts[bag - 1], word_starts[bag]
+        while a < word_starts[bag] and b < word_starts[bag + 1] and words[a] == words[b]:
+            shared[bag] += 1
+            a += 1
+            b += 1
+    return shared
