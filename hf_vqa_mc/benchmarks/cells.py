@@ -159,7 +159,7 @@ def as_lists(column: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.i
 
 
 def unpacked_lists(cells: Sequence[str | None]) -> list[list[str | None] | None]:
-    """`unpacked_list` of each."""
+    """`unpacked_list` of each cell."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # of "\\d" in a text that is no program
         return [unpacked_list(cell) for cell in cells]

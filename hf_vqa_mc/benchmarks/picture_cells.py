@@ -1,7 +1,6 @@
 """Pictures as the cells of a table hold them: files' bytes, base64 text, paths, or the name of the row that has it."""
 
 import base64
-import binascii
 import hashlib
 import itertools
 import re
@@ -37,7 +36,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=_\-\s]*")
 
 @dataclass(frozen=True, eq=False)
 class PictureCells:
-    """The columns of a table that hold its rows' pictures; where a row has several, the first is shown."""
+    """The columns of a table with its rows' pictures; of several in a row the first is shown."""
 
     columns: Sequence[pa.ChunkedArray]
     base: Path | None
@@ -50,14 +49,8 @@ class PictureCells:
     """whether ``datasets`` wrote the paths, which then may lie anywhere on this machine"""
 
     def read(self, row: int) -> bytes | None:
-        """The bytes of a row's picture, None where it has none.
-
-        Raises:
-            InputError: it cannot be read.
-        """
-        for value in self._values(row):
-            return self._content(value, row)
-        return None
+        """As `Images` has it."""
+        return next((self._content(value, row) for value in self._values(row)), None)
 
     def identity(self, row: int) -> str:
         """The same for rows with the same pictures: a path as it is, else the sha256 of the bytes; "" for none."""
@@ -131,14 +124,13 @@ class PictureCells:
             raise InputError(f"{where}: {file} cannot be read ({error.strerror or error})") from error
 
     def _identity(self, value: bytes | str) -> str:
-        if isinstance(value, str):
-            if _is_name(value):
-                return value
-            try:
-                return hashlib.sha256(_decoded(value)).hexdigest()
-            except ValueError:
-                return hashlib.sha256(value.encode()).hexdigest()
-        return hashlib.sha256(value).hexdigest()
+        if isinstance(value, str) and _is_name(value):
+            return value
+        try:
+            content = _decoded(value) if isinstance(value, str) else value
+        except ValueError:
+            content = str(value).encode()
+        return hashlib.sha256(content).hexdigest()
 
     def _file(self, name: str) -> Path | None:
         """The file of this name, None if it is not here."""
@@ -157,7 +149,7 @@ class PictureCells:
 
 
 def _flat(value: Any) -> Iterator[bytes | str]:  # noqa: ANN401  any cell
-    """The pictures in a cell, in order, those that are empty left out."""
+    """The pictures in a cell, in order, without empty ones."""
     if isinstance(value, list):
         for one in value:
             yield from _flat(one)
@@ -168,7 +160,7 @@ def _flat(value: Any) -> Iterator[bytes | str]:  # noqa: ANN401  any cell
 
 
 def told(name: str) -> str:
-    """A path or id in a message: as it is, unless it could disturb a line."""
+    """A path or id in a message."""
     return name if name.isprintable() and len(name) <= _LONGEST_TOLD else shown(name)
 
 
@@ -182,14 +174,7 @@ def _is_name(text: str) -> bool:
 
 
 def _decoded(text: str) -> bytes:
-    """The bytes that base64 text spells.
-
-    Raises:
-        ValueError: it spells none.
-    """
+    """The bytes that base64 text spells; raises ValueError if it spells none."""
     start = _DATA_URI.match(text)
     packed = "".join(text[start.end() if start else 0 :].split())
-    try:
-        return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
-    except binascii.Error as error:
-        raise ValueError(error) from error
+    return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)

@@ -118,19 +118,19 @@ def _is_ours(output: Path) -> bool:
 
 
 def _parquet(table: pa.Table) -> bytes:
-    table = table.replace_schema_metadata({**(_with_features(table).metadata or {}), MARK: b"benchmark"})
+    metadata = table.schema.metadata or {}
+    described = _description(table) if b"huggingface" in metadata else {}
+    table = table.replace_schema_metadata({**metadata, **described, MARK: b"benchmark"})
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", row_group_size=_rows_per_group(table))
     content: bytes = sink.getvalue().to_pybytes()
     return content
 
 
-def _with_features(table: pa.Table) -> pa.Schema:
-    """The schema, in which what ``datasets`` noted of the columns' types covers the new columns too."""
-    if b"huggingface" not in (table.schema.metadata or {}):
-        return table.schema
-    noted = readable_by_all(features_of(table).arrow_schema).metadata
-    return table.schema.with_metadata({**table.schema.metadata, **noted})
+def _description(table: pa.Table) -> dict[bytes, bytes]:
+    """The metadata by which ``datasets`` knows the columns' types, so that images and classes come back as such."""
+    metadata: dict[bytes, bytes] = readable_by_all(features_of(table).arrow_schema).metadata
+    return metadata
 
 
 def features_of(table: pa.Table) -> "Features":
@@ -192,7 +192,7 @@ def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: 
         folder.mkdir()
         files, infos = [], {}
         for split, table in tables.items():
-            table = _with_files(table.replace_schema_metadata(_noted(table)))
+            table = _with_files(table.replace_schema_metadata(_description(table)))
             written = _write_split(folder, split, table)
             files += written
             infos[split] = table.num_rows, table.nbytes
@@ -210,11 +210,7 @@ def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: 
 
 
 def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]:
-    """Puts the images config of a folder that ``vqa-mc build`` wrote into the new tree, as hard links if possible.
-
-    Returns:
-        Its name to what the folder says of it; empty where there is none.
-    """
+    """Hard links or copies of the images config of a built folder; its name to its inventory, empty if none."""
     if source is None:
         return {}
     inventory = read_inventory(source)
@@ -230,7 +226,7 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
 
 
 def _check_apart(source: Path, output: Path) -> None:
-    """Nothing, if what is read neither is the output, nor lies in it, nor holds it."""
+    """Raise InputError if the input is the output, lies in it, or contains it."""
     if source.exists():
         there, here = source.resolve(), output.absolute().resolve()
         if there.is_relative_to(here) or here.is_relative_to(there):
@@ -238,23 +234,13 @@ def _check_apart(source: Path, output: Path) -> None:
 
 
 def _check_no_build(output: Path) -> None:
-    """Nothing, if no build wrote what is there."""
+    """Raise InputError if a build wrote the folder."""
     if output.is_dir() and (read_inventory(output) or {}).get("sources"):
         raise InputError(f"output {output} is a folder that vqa-mc build wrote; name another")
 
 
-def _noted(table: pa.Table) -> dict[bytes, bytes]:
-    """What ``datasets`` notes of the columns' types, so that pictures and classes come back as such."""
-    metadata: dict[bytes, bytes] = readable_by_all(features_of(table).arrow_schema).metadata
-    return metadata
-
-
 def _with_files(table: pa.Table) -> pa.Table:
-    """The table with pictures in it that so far lie in files of this machine, as ``push_to_hub`` embeds them.
-
-    Raises:
-        InputError: such a file is gone.
-    """
+    """The table with images embedded that are paths; raises InputError if such a file is gone."""
     for field in table.schema:
         if pa.types.is_struct(field.type) and {"bytes", "path"} == {part.name for part in field.type}:
             contents, paths = (pc.struct_field(table[field.name], part) for part in ("bytes", "path"))
