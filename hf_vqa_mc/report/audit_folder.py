@@ -17,8 +17,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import check_folder, write_bytes, write_json
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.report.benchmark_examples import examples_of
-from hf_vqa_mc.report.example import Example
+from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
 
 MOST_LETTERS = 255

@@ -5,7 +5,7 @@ have a fixed size, are larger, and have no title for each mark.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,36 +28,32 @@ DOTS = (3.0, 10.0)
 """Radius of a dot that stands for next to no rows, and of one that stands for all."""
 
 
-@dataclass(frozen=True)
-class Sides:
-    """An audit's JSON, and that of the remedied benchmark where there is one."""
+Sides = Mapping[str, Mapping[str, Any]]
+"""``before``: an audit's JSON; ``after``: that of the remedied benchmark where there is one."""
 
-    before: Mapping[str, Any]
-    after: Mapping[str, Any] | None = None
 
-    def __iter__(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Name and figures of each."""
-        yield "before", self.before
-        if self.after is not None:
-            yield "after", self.after
+def matched(sides: Sides, section: str, key: str = "name") -> dict[str, dict[str, Any]]:
+    """The rows of a section by name: side to the row that it has, None where it has none."""
+    by_side = {side: {row[key]: row for row in audit.get(section) or ()} for side, audit in sides.items()}
+    names = dict.fromkeys(name for rows in by_side.values() for name in rows)
+    return {name: {side: rows.get(name) for side, rows in by_side.items()} for name in names}
 
-    @property
-    def names(self) -> list[str]:
-        """``before``, and ``after`` where there is one."""
-        return [name for name, _ in self]
+
+def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: Sees | None = None) -> Mapping[str, Any] | None:
+    """The shortcut that gains most of those that see this, or of all; what sees everything is no shortcut."""
+    rows = [row for row in shortcuts if (row["knows"] == sees if sees else row["knows"] != Sees.EVERYTHING)]
+    return max(rows, key=lambda row: row["gain"], default=None)
 
 
 def tiles(sides: Sides) -> list[dict[str, Any]]:
     """The best shortcut by what it sees: what the paper's tables compare."""
     found = []
     for sees in Sees:
-        cells = []
-        for side, audit in sides:
-            rows = [row for row in audit.get("shortcuts") or () if row.get("knows") == sees]
-            if rows:
-                best = max(rows, key=lambda row: row["gain"])
-                alarm = bool(best.get("alarm")) and sees.is_shortcut
-                cells.append({"side": side, "row": best, "name": plain(best["name"], 80), "alarm": alarm})
+        cells = [
+            {"side": side, "row": best, "name": plain(best["name"], 80), "alarm": best["alarm"] and sees.is_shortcut}
+            for side, audit in sides.items()
+            if (best := strongest(audit.get("shortcuts") or (), sees))
+        ]
         if cells:
             found.append({"knows": sees.value, "name": sees.label, "cells": cells})
     return found
@@ -65,82 +61,69 @@ def tiles(sides: Sides) -> list[dict[str, Any]]:
 
 def chart(sides: Sides) -> dict[str, Any] | None:
     """The plot of all shortcuts: rows in the order of their gain before, those that appear only after behind them."""
-    by_side = {side: {row["name"]: row for row in audit.get("shortcuts") or ()} for side, audit in sides}
-    names = list(dict.fromkeys(name for rows in by_side.values() for name in rows))
-    if not names:
+    found = matched(sides, "shortcuts")
+    if not found:
         return None
-    scale = scale_of(row for rows in by_side.values() for row in rows.values())
+    scale = scale_of(row for rows in found.values() for row in rows.values() if row)
     lines = []
-    for name in names:
-        bars = {side: bar(rows.get(name), scale) for side, rows in by_side.items()}
-        first = next(rows[name] for rows in by_side.values() if name in rows)
+    for name, rows in found.items():
+        bars = {side: bar(row, scale) for side, row in rows.items()}
+        sentences = (f"{side.capitalize()}: {row['sentence']}" for side, row in rows.items() if row)
+        first = next(filter(None, rows.values()))
         lines.append(
             {
                 "name": plain(name, 120),
-                "knows": next((one.label for one in Sees if one == first.get("knows")), ""),
-                "probe": bool(first.get("probe")),
-                "everything": first.get("knows") == Sees.EVERYTHING,
+                "knows": Sees[first["knows"].upper()].label,
+                "probe": first["probe"],
+                "everything": first["knows"] == Sees.EVERYTHING,
                 "cells": [{"side": side, "bar": drawn} for side, drawn in bars.items()],
-                "told": " ".join(_tooltip(side, rows[name]) for side, rows in by_side.items() if name in rows),
+                "told": " ".join(plain(sentence, 500) for sentence in sentences),
                 "alarm": any(drawn and drawn["alarm"] for drawn in bars.values()),
             }
         )
-    shown = max(SHOWN_SHORTCUTS, 1 + max((place for place, line in enumerate(lines) if line["alarm"]), default=0))
-    if len(lines) - shown <= 2:
-        shown = len(lines)
-    return {
-        "marks": scale.marks,
-        "zero": scale.at(0.0),
-        "shown": lines[:shown],
-        "rest": lines[shown:],
-        "everything": any(line["everything"] for line in lines),
-    }
+    shown = max(SHOWN_SHORTCUTS, 1 + max((index for index, line in enumerate(lines) if line["alarm"]), default=0))
+    everything = any(line["everything"] for line in lines)
+    return {**_folded(lines, shown), "marks": scale.marks, "zero": scale.at(0.0), "everything": everything}
 
 
-def _tooltip(side: str, row: Mapping[str, Any]) -> str:
-    return plain(f"{side.capitalize()}: {row.get('sentence') or row['name']}", 500)
+def _folded(lines: list[dict[str, Any]], shown: int) -> dict[str, Any]:
+    """Lines at first sight and those folded away, unless these are one or two."""
+    shown = len(lines) if len(lines) - shown <= 2 else shown
+    return {"shown": lines[:shown], "rest": lines[shown:]}
 
 
 def per_type(sides: Sides) -> dict[str, Any] | None:
     """The gains of the strongest shortcuts by question type, types with most rows first."""
-    by_side = {side: {row["type"]: row for row in audit.get("per_type") or ()} for side, audit in sides}
-    rows = [row for types in by_side.values() for row in types.values()]
+    types = matched(sides, "per_type", "type")
+    rows = [row for of_type in types.values() for row in of_type.values() if row]
     columns = _type_columns(sides, {name for row in rows for name in row["shortcuts"]})
-    if not columns or len({row["type"] for row in rows}) < 2:
+    if not columns or len(types) < 2:
         return None
     scale = scale_of(row["shortcuts"][name] for row in rows for name in columns if name in row["shortcuts"])
-    largest = {row["type"]: row for row in reversed(rows)}
     lines = []
-    for kind in sorted(largest, key=lambda kind: (-largest[kind]["rows"], str(kind))):
+    for kind, of_type in types.items():
+        given = [row for row in of_type.values() if row]
         cells = [
-            [
-                {"side": side, "bar": bar((types.get(kind) or {"shortcuts": {}})["shortcuts"].get(name), scale)}
-                for side, types in by_side.items()
-            ]
+            [{"side": side, "bar": bar(row and row["shortcuts"].get(name), scale)} for side, row in of_type.items()]
             for name in columns
         ]
-        chances = [types[kind]["chance"] for types in by_side.values() if kind in types]
+        chances = [row["chance"] for row in given]
         lines.append(
-            {"type": plain(kind, 60) or "(none)", "rows": largest[kind]["rows"], "chance": chances, "cells": cells}
+            {"type": plain(kind, 60) or "(none)", "rows": given[0]["rows"], "chance": chances, "cells": cells}
         )
-    shown = len(lines) if len(lines) <= SHOWN_TYPES + 2 else SHOWN_TYPES
-    return {
-        "columns": [plain(name, 80) for name in columns],
-        "marks": scale.marks,
-        "zero": scale.at(0.0),
-        "shown": lines[:shown],
-        "rest": lines[shown:],
-    }
+    order = sorted(range(len(lines)), key=lambda index: (-lines[index]["rows"], list(types)[index]))
+    lines = [lines[index] for index in order]
+    return {"columns": [plain(name, 80) for name in columns], "zero": scale.at(0.0), **_folded(lines, SHOWN_TYPES)}
 
 
-def _type_columns(sides: Sides, there: set[str]) -> list[str]:
+def _type_columns(sides: Sides, given: set[str]) -> list[str]:
     """The strongest shortcut of each kind of knowledge, then the others by their gain."""
-    ranked = sorted(sides.before.get("shortcuts") or (), key=lambda row: -row["gain"])
-    ranked = [row for row in ranked if row["name"] in there and row.get("knows") != Sees.EVERYTHING]
+    ranked = sorted(sides["before"].get("shortcuts") or (), key=lambda row: -row["gain"])
+    ranked = [row for row in ranked if row["name"] in given and row["knows"] != Sees.EVERYTHING]
     firsts = {row["knows"]: row["name"] for row in reversed(ranked)}
     chosen = [row["name"] for row in ranked if firsts[row["knows"]] == row["name"]]
     chosen += [row["name"] for row in ranked if row["name"] not in chosen]
-    return (chosen or sorted(there))[:TYPE_SHORTCUTS]
+    return (chosen or sorted(given))[:TYPE_SHORTCUTS]
 
 
 def calibration(sides: Sides) -> list[dict[str, Any]]:
@@ -149,8 +132,8 @@ def calibration(sides: Sides) -> list[dict[str, Any]]:
     ``off`` is the mean absolute difference of the two over all picks.
     """
     found = []
-    for side, audit in sides:
-        bins = [row for row in audit.get("calibration") or () if row["rows"] and None not in row.values()]
+    for side, audit in sides.items():
+        bins = [row for row in audit.get("calibration") or () if row["rows"]]
         rows = sum(row["rows"] for row in bins)
         dots = [
             {
@@ -169,25 +152,25 @@ def calibration(sides: Sides) -> list[dict[str, Any]]:
 
 def histogram(sides: Sides) -> list[dict[str, Any]]:
     """How many questions have which bias score, and its mean; each side's bars are shares of its own rows."""
-    given = [(side, audit, audit["bias"]) for side, audit in sides if (audit.get("bias") or {}).get("histogram")]
-    totals = {side: max(sum(row["rows"] for row in bias["histogram"]), 1) for side, _, bias in given}
-    fullest = max((row["rows"] / totals[side] for side, _, bias in given for row in bias["histogram"]), default=0.0)
+    given = [(side, audit) for side, audit in sides.items() if audit.get("bias")]
+    shares = {side: [row["rows"] / audit["rows"] for row in audit["bias"]["histogram"]] for side, audit in given}
+    fullest = max((share for of_side in shares.values() for share in of_side), default=0.0)
     found = []
-    for number, (side, audit, bias) in enumerate(given):
+    for number, (side, audit) in enumerate(given):
         bars = []
-        for row in bias["histogram"]:
-            height = row["rows"] / (fullest * totals[side]) if fullest else 0.0
-            width = (row["to"] - row["from"]) * 0.88 / len(given)
+        for row, share in zip(audit["bias"]["histogram"], shares[side], strict=True):
+            size = row["to"] - row["from"]
+            width = size * 0.88 / len(given)
             bars.append(
                 {
-                    "x": _width(row["from"] + (row["to"] - row["from"]) * 0.06 + number * width),
+                    "x": _width(row["from"] + size * 0.06 + number * width),
                     "width": _width(width),
-                    "y": _width(1 - height),
-                    "height": _width(height),
+                    "y": _width(1 - share / fullest),
+                    "height": _width(share / fullest),
                     "told": f"{row['rows']:,} questions between {row['from']:.0%} and {row['to']:.0%}",
                 }
             )
-        found.append({"side": side, "mean": bias.get("mean"), "chance": audit.get("chance"), "bars": bars})
+        found.append({"side": side, "mean": audit["bias"]["mean"], "chance": audit["chance"], "bars": bars})
     return found
 
 
@@ -212,7 +195,7 @@ class Scale:
 
 def scale_of(rows: Iterable[Mapping[str, Any]]) -> Scale:
     """A scale that includes the gains of these rows, their intervals and chance."""
-    gains = [row[key] for row in rows for key in ("gain", "low", "high") if row.get(key) is not None]
+    gains = [row[key] for row in rows for key in ("gain", "low", "high")]
     low, high = min([0.0, *gains]), max([0.01, *gains])
     step = next((step for step in STEPS if (high - low) / step <= MARKS), STEPS[-1])
     room = 0.04 * (high - low)
@@ -223,20 +206,19 @@ def bar(row: Mapping[str, Any] | None, scale: Scale) -> dict[str, Any] | None:
     """A bar from chance to a gain, with its interval; None where there is no such figure.
 
     Args:
-        row: with ``gain``, and ``low``, ``high``, ``alarm`` and ``knows`` where they are known.
+        row: with ``gain``, ``low`` and ``high``; those of all rows have ``alarm`` and ``knows`` too.
         scale: that it stands on.
     """
-    if row is None or row.get("gain") is None:
+    if row is None:
         return None
-    start, end = sorted((0.0, row["gain"]))
-    known = row.get("low") is not None and row.get("high") is not None
+    start, end = (scale.at(one) for one in sorted((0.0, row["gain"])))
     everything = row.get("knows") == Sees.EVERYTHING  # no shortcut, so no alarm either
     return {
-        "x": scale.at(start),
-        "width": _difference(scale.at(end), scale.at(start)),
-        "low": scale.at(row["low"]) if known else "",
-        "high": scale.at(row["high"]) if known else "",
-        "alarm": bool(row.get("alarm", known and row["low"] > 0)) and not everything,
+        "x": start,
+        "width": f"{float(end[:-1]) - float(start[:-1]):.2f}%",
+        "low": scale.at(row["low"]),
+        "high": scale.at(row["high"]),
+        "alarm": bool(row.get("alarm", row["low"] > 0)) and not everything,
         "everything": everything,
         "row": row,
     }
@@ -244,7 +226,3 @@ def bar(row: Mapping[str, Any] | None, scale: Scale) -> dict[str, Any] | None:
 
 def _width(share: float) -> str:
     return f"{100 * share:.2f}%"
-
-
-def _difference(end: str, start: str) -> str:
-    return f"{float(end[:-1]) - float(start[:-1]):.2f}%"

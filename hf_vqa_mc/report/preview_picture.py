@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.report.example import Example, by_kind, letter
+from hf_vqa_mc.report.examples import Example, letter
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.report.thumbnails import small_image
 
@@ -51,13 +51,13 @@ def preview_picture(examples: Sequence[Example]) -> bytes:
     if not examples:
         raise InputError("there is no question to draw; name a split with rows")
     shown = list(examples[:MOST])
-    told = [_lines(example) for example in shown]
-    text_height = LINE * (max(map(len, told)) + 1)
+    texts = [_lines(example) for example in shown]
+    text_height = LINE * (max(map(len, texts)) + 1)
     above = PICTURE if any(example.image for example in shown) else 0.0
     with rc_context({"font.family": "DejaVu Sans", "font.size": 8.5, "text.usetex": False}):
         figure = Figure(figsize=(WIDTH * len(shown), above + text_height), facecolor="white")
-        for place, (example, lines) in enumerate(zip(shown, told, strict=True)):
-            axes = figure.add_axes((place / len(shown), 0.0, 1 / len(shown), 1.0))
+        for index, (example, lines) in enumerate(zip(shown, texts, strict=True)):
+            axes = figure.add_axes((index / len(shown), 0.0, 1 / len(shown), 1.0))
             axes.set_xlim(0, WIDTH)
             axes.set_ylim(above + text_height, 0)
             axes.set_axis_off()
@@ -71,46 +71,32 @@ def preview_picture(examples: Sequence[Example]) -> bytes:
 
 def _lines(example: Example) -> list[Line]:
     lines: list[Line] = [(text, INK, "bold", 0.0) for text in _wrapped(example.question, SIGNS - 3)]
-    for kind, places in by_kind(example):
+    for kind, indices in example.by_kind():
         lines.append(("", SOFT, "normal", 0.0))
-        more = f" (of {len(places):,})" if len(places) > MOST_CHOICES else ""
-        heading, colour = _heading(kind)
+        heading, colour = "stand-ins: no such decoy found" if kind else "decoys", SOFT
+        if kind in CHOICE_KINDS:
+            heading, colour = CHOICE_KINDS[kind].legend, CHOICE_KINDS[kind].colour
+        more = f" (of {len(indices):,})" if len(indices) > MOST_CHOICES else ""
         lines.append((heading + more, colour, "bold", 0.0))
-        for place in _drawn(example, places):
+        for index in [*indices[:MOST_CHOICES], *(one for one in indices[MOST_CHOICES:] if one == example.picked)]:
             mark, colour, weight = "", INK, "bold" if kind == "target" else "normal"
-            if place == example.picked:
+            if index == example.picked:
                 mark, colour = ("  \u2713", RIGHT) if kind == "target" else ("  \u2717", WRONG)
-            shown = example.choices[place] or "\u2013"
-            shown += f" ({example.origin(place).removeprefix('stand-in ')})" if kind == "stand-in" else ""
-            for number, text in enumerate(_wrapped(shown, SIGNS - 4)):
-                start = f"{letter(place)}  " if number == 0 else "    "
-                lines.append((f"{start}{text}{mark if number == 0 else ''}", colour, weight, 0.06))
+            shown = example.choices[index] or "\u2013"
+            shown += f" ({example.origin(index).removeprefix('stand-in ')})" if kind == "stand-in" else ""
+            first, *others = _wrapped(shown, SIGNS - 4)
+            lines.append((f"{letter(index)}  {first}{mark}", colour, weight, 0.06))
+            lines += [(f"    {text}", colour, weight, 0.06) for text in others]
     return lines
 
 
-def _heading(kind: str) -> tuple[str, str]:
-    """Heading of a set of choices, and its colour."""
-    if kind in CHOICE_KINDS:
-        return CHOICE_KINDS[kind].legend, CHOICE_KINDS[kind].colour
-    return ("stand-ins: no such decoy found" if kind else "decoys"), SOFT
-
-
-def _drawn(example: Example, places: Sequence[int]) -> list[int]:
-    """The choices of a set that find room, with the pick among them."""
-    kept = list(places[:MOST_CHOICES])
-    return [*kept, *(place for place in places[MOST_CHOICES:] if place == example.picked)]
-
-
-def _wrapped(text: str, signs: int) -> list[str]:
-    return textwrap.wrap(_drawable(plain(text, signs * LINES)), signs, max_lines=LINES, placeholder=" \u2026") or [""]
-
-
-def _drawable(text: str) -> str:
-    """The text with a mark for each character that the font lacks, of which matplotlib would warn."""
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines with a mark for each character that the font lacks, of which matplotlib would warn."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     known = get_font(findfont(FontProperties(family="DejaVu Sans", weight="bold"))).get_charmap()
-    return "".join(sign if ord(sign) in known else "\ufffd" for sign in text)
+    text = "".join(sign if ord(sign) in known else "\ufffd" for sign in plain(text, width * LINES))
+    return textwrap.wrap(text, width, max_lines=LINES, placeholder=" \u2026") or [""]
 
 
 def _draw_image(axes: "Axes", content: bytes | None) -> None:

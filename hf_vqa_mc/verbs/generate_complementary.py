@@ -245,7 +245,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 def _write_page(page: Path, found: "pa.Table", settings: GenerateComplementarySettings) -> None:
     from hf_vqa_mc.engines.rng import Chance
     from hf_vqa_mc.extraction.dataset_images import find_images
-    from hf_vqa_mc.report.complementary_images import write_complementary_images
+    from hf_vqa_mc.report.pages import write_complementary_images
     from hf_vqa_mc.report.plain_text import shown_name
 
     source = find_images(settings.dataset, settings.config, settings.images).source

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hf_vqa_mc.benchmarks import Benchmark
-    from hf_vqa_mc.report import Example
+    from hf_vqa_mc.report.examples import Example
 
 SHOWN_AS = "Shown"
 
@@ -71,7 +71,7 @@ class PreviewResult(Result):
     @property
     def html(self) -> str:
         """The page."""
-        from hf_vqa_mc.report import preview_html
+        from hf_vqa_mc.report.pages import preview_html
 
         return preview_html(self.title, self.examples)
 
@@ -109,7 +109,7 @@ class PreviewResult(Result):
     def save(self, path: str | Path) -> list[Path]:
         """Write the page, or the picture of the first four questions if the name ends in .png."""
         from hf_vqa_mc.io.atomic_file import check_place, write_bytes
-        from hf_vqa_mc.report import preview_picture
+        from hf_vqa_mc.report.preview_picture import preview_picture
 
         path = Path(path)
         check_place(path, "output", self.settings.paths)
@@ -132,7 +132,7 @@ def run_preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     from dataclasses import replace
 
     from hf_vqa_mc.io.atomic_file import check_place
-    from hf_vqa_mc.report.benchmark_examples import drawn_rows, examples_of, picks_of
+    from hf_vqa_mc.report.examples import drawn_rows, examples_of, picks_of
     from hf_vqa_mc.report.plain_text import shown_name
 
     inputs = [*settings.paths, *filter(None, [settings.predictions])]
@@ -185,7 +185,7 @@ def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]"
     from dataclasses import replace
 
     from hf_vqa_mc.dataset.card_picture import put_picture
-    from hf_vqa_mc.report import preview_picture
+    from hf_vqa_mc.report.preview_picture import preview_picture
 
     try:
         drawn = preview_picture([replace(example, picked=None) for example in examples])  # a card is of no model

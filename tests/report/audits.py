@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from hf_vqa_mc.report import Example
+from hf_vqa_mc.report.examples import Example
 
 TYPES = ["what", "how many", "is there", "what color", "where", "who", "why", "when"]
 SHORTCUTS = [

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hf_vqa_mc.report import Example
+from hf_vqa_mc.report.examples import Example
 
 ALARM = "window.hacked = 1"
 TEXTS = [

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from hf_vqa_mc.engines.complementary.premise import PREMISES
-from hf_vqa_mc.report.complementary_images import SHOWN, write_complementary_images
+from hf_vqa_mc.report.pages import SHOWN, write_complementary_images
 from tests.report import hostile
 from tests.report.test_report import Elements
 

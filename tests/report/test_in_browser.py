@@ -2,8 +2,8 @@
 
 import pytest
 
-from hf_vqa_mc.report import preview_html, report_html
-from hf_vqa_mc.report.page import rendered
+from hf_vqa_mc.report.pages import preview_html, rendered
+from hf_vqa_mc.report.report import report_html
 from tests.report import audits, hostile
 
 CARDS, WHERE = "#cards .card", "#where"

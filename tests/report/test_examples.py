@@ -7,8 +7,7 @@ import pytest
 
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.report.benchmark_examples import UNREADABLE, drawn_rows, examples_of, picks_of
-from hf_vqa_mc.report.example import STAND_IN
+from hf_vqa_mc.report.examples import STAND_IN, UNREADABLE, drawn_rows, examples_of, picks_of
 from hf_vqa_mc.report.thumbnails import BROKEN, picture_values
 
 CHOICES = ["Red", "blue", "blue", "green"]
@@ -56,12 +55,9 @@ def test_rows_are_drawn_at_random_but_the_same_with_the_same_seed():
 
 
 def test_a_row_keeps_its_text_and_gets_its_image():
-    origins = ["a", "b", "c", "d"]
-    (found,) = examples_of(
-        split(images=Images()), [0], picked={0: 1}, bias={0: 0.5}, notes={0: "why"}, origins={0: origins}
-    )
+    (found,) = examples_of(split(images=Images()), [0], picked={0: 1}, bias={0: 0.5}, notes={0: "why"})
     assert (found.question_id, found.choices, found.label, found.picked) == ("q0", CHOICES, 2, 1)
-    assert (found.image, found.bias, found.note, found.origins, found.kinds) == (b"image", 0.5, "why", origins, [])
+    assert (found.image, found.bias, found.note, found.origins, found.kinds) == (b"image", 0.5, "why", [], [])
 
 
 def told(**columns):
@@ -74,7 +70,6 @@ def told(**columns):
 def test_choices_that_stand_in_for_decoys_that_were_not_found_are_called_so():
     ours = told(choice_fallback=[[False, True, False, True], [False] * 4, None])
     assert [one.origins for one in examples_of(ours, [0, 1, 2])] == [["", STAND_IN, "", STAND_IN], [], []]
-    assert examples_of(ours, [0], origins={0: ["a", "b", "c", "d"]})[0].origins == ["a", STAND_IN, "c", STAND_IN]
 
 
 def test_where_choices_are_from_is_read_from_a_remedied_benchmark():
@@ -87,7 +82,6 @@ def test_where_choices_are_from_is_read_from_a_remedied_benchmark():
 
 def test_origins_that_are_no_list_of_choices_are_no_origins():
     assert examples_of(told(choice_origins=["fall-back"] * 3), [0])[0].origins == []
-    assert examples_of(split(), [0], origins={0: ["a"]})[0].origins == []
 
 
 def test_an_image_that_cannot_be_read_is_told_and_one_that_is_not_there_is_not():

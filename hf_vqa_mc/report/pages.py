@@ -1,0 +1,163 @@
+"""Pages in one file: they load nothing from elsewhere, and run no script but their own."""
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hf_vqa_mc.decoys import CHOICE_KINDS
+from hf_vqa_mc.io.atomic_file import write_bytes
+from hf_vqa_mc.report import plain_text
+from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, Example, kind_legends
+from hf_vqa_mc.report.plain_text import count, percent, plain
+from hf_vqa_mc.report.thumbnails import picture_values
+
+TEMPLATES = Path(__file__).parent / "templates"
+PREVIEW_SIDE, SIDE, SMALL_SIDE = 480, 400, 240
+"""Pixels of the longer side of an image: of a preview; of complementary images the question's and a candidate's."""
+SHOWN = 6
+"""Candidates of a question with complementary images."""
+PREMISES = {
+    "holds": "what the question needs is there",
+    "fails": "what the question needs is not there",
+    "unknown": "",
+    "none": "nothing is taken for granted",
+}
+"""Note on a candidate, by the names of `engines.complementary`."""
+
+
+def rendered(template: str, values: dict[str, Any], script: str | None = None, data: object = None) -> str:
+    """A page's HTML; the same values give the same text.
+
+    Its Content-Security-Policy lets browsers load nothing but ``data:`` images, and run and apply nothing but the
+    script and the style whose checksums it names: text of a dataset stays text.
+
+    Args:
+        template: its name in ``templates``.
+        values: of the template.
+        script: the name in ``templates`` of the page's own script.
+        data: for that script, any JSON value.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES, encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for name in ("percent", "points", "interval", "count", "plain"):
+        environment.filters[name] = getattr(plain_text, name)
+    style, code = _part("page.css") + _kind_styles(), _part(script) if script else ""
+    allowed = _checksum(code) if code else "'none'"
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_checksum(style)}; "
+        f"script-src {allowed}; base-uri 'none'; form-action 'none'"
+    )
+    return environment.get_template(template).render(
+        **values,
+        policy=policy,
+        style=Markup(style),  # our own files
+        script=Markup(code),
+        data=as_data(data),
+    )
+
+
+def as_data(value: object) -> str:
+    """A JSON value as it may stand in a ``<script>`` element: nothing in it can end the element or open another."""
+    from jinja2.utils import htmlsafe_json_dumps
+
+    return htmlsafe_json_dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def _kind_styles() -> str:
+    """Colours of the choice kinds: on light pages and paper, and on dark screens."""
+    light, dark, rules = "", "", ""
+    for name, kind in CHOICE_KINDS.items():
+        light += f" --kind-{name}: {kind.colour};"
+        dark += f" --kind-{name}: {kind.dark_colour};"
+        rules += f".kind-{name} {{ border-left-color: var(--kind-{name}) !important; }}\n"
+        rules += f".set.{name} h3 {{ color: var(--kind-{name}); }}\n"
+    dark_screen = f"@media screen and (prefers-color-scheme: dark) {{ :root {{{dark} }} }}"
+    return f":root {{{light} }}\n{dark_screen}\n{rules}"
+
+
+def _part(name: str) -> str:
+    return (TEMPLATES / name).read_text("utf-8").replace("\r\n", "\n")
+
+
+def _checksum(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def preview_html(title: str, examples: Sequence[Example]) -> str:
+    """Sample questions as a page: image, question and choices by kind, as in Figure 2 of Chao et al. (2018).
+
+    Choices are grouped by kind, decoys first and the target last, each with the letter of its index in the row; a
+    model's pick is marked by a tick if correct, by a cross if not.
+
+    Args:
+        title: what the questions are from.
+        examples: some dozens, as each brings its image along.
+    """
+    facts = [{"name": "questions", "text": count(len(examples))}]
+    picks = [example for example in examples if example.picked is not None]
+    if picks:
+        right = sum(example.picked == example.label for example in picks)
+        share = percent(right / len(picks), 0)
+        facts.append({"name": "the model’s picks", "text": f"{right:,} of {len(picks):,} right ({share})"})
+    values = {"title": plain(title, 200), "facts": facts, "cards": [_preview_card(one) for one in examples]}
+    return rendered("preview.html.jinja", values)
+
+
+def _preview_card(example: Example) -> dict[str, Any]:
+    about = (plain(example.note, ORIGIN), plain(example.question_type, TYPE), plain(example.question_id, TYPE))
+    legends = kind_legends()
+    return {
+        "question": plain(example.question),
+        **picture_values(example.image, PREVIEW_SIDE),
+        "about": [text for text in about if text],
+        "sets": [
+            {"kind": kind, "name": legends[kind], "choices": [example.choice(index) for index in indices]}
+            for kind, indices in example.by_kind()
+        ],
+    }
+
+
+def write_complementary_images(
+    path: Path, title: str, rows: Sequence[Mapping[str, Any]], image: Callable[[str], bytes | None]
+) -> None:
+    """Write a page of questions with images that look alike but may call for another answer.
+
+    Args:
+        path: of the html file; replaced atomically.
+        title: what the questions are from.
+        rows: of a table ``engines.complementary.COMPLEMENTARY``; some dozens, as each brings its images along.
+        image: gives an image's file by its image_id, None where there is none.
+    """
+    cards = [_complementary_card(row, image) for row in rows]
+    values = {"title": plain(title, 200), "count": count(len(rows)), "cards": cards}
+    write_bytes(path, rendered("complementary.html.jinja", values).encode())
+
+
+def _complementary_card(row: Mapping[str, Any], image: Callable[[str], bytes | None]) -> dict[str, Any]:
+    columns = (row[name][:SHOWN] for name in ("candidates", "differs", "premise"))
+    return {
+        "question": plain(row["question"]),
+        "answer": plain(row["answer"], CHOICE),
+        "about": plain(row["question_id"], TYPE),
+        **picture_values(image(row["image_id"]), SIDE, "no image"),
+        "candidates": [
+            {
+                "name": plain(image_id, TYPE),
+                "differs": percent(share, 0),
+                "premise": PREMISES[premise],
+                "kind": premise,
+                **picture_values(image(image_id), SMALL_SIDE, "no image"),
+            }
+            for image_id, share, premise in zip(*columns, strict=True)
+        ],
+    }
