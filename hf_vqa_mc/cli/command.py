@@ -101,18 +101,17 @@ def _option_type(kind: Any) -> Any:  # noqa: ANN401  a type
 def _settings(verb: Verb, file: Path | None, given: Mapping[str, Any]) -> Any:  # noqa: ANN401  any settings
     """The settings of a run: those given, then the file's, then the defaults."""
     known = {one.name: one for one in fields(verb.settings)}
-    told = read_settings_file(file, verb.settings) if file else {}
+    values = read_settings_file(file, verb.settings) if file else {}
     for name, value in given.items():
-        if get_origin(inner_type(known[name])) in (dict, Mapping):
-            value = _pairs(known[name], value)
-        told[name] = value
-    for name, one in known.items():
-        default = spec_of(one).cli_default
-        if default is not None and told.get(name) is None:
-            told[name] = default(told) if callable(default) else default
-    if missing := [flag_of(one) for name, one in known.items() if default_of(one) is MISSING and name not in told]:
-        raise InputError(f"{', '.join(missing)} not given: name {'it' if len(missing) == 1 else 'them'}")
-    return verb.settings(**told)
+        values[name] = _pairs(known[name], value) if get_origin(inner_type(known[name])) in (dict, Mapping) else value
+    defaults = {name: spec_of(one).cli_default for name, one in known.items() if values.get(name) is None}
+    missing = [known[name] for name, default in defaults.items() if default is None and name not in values]
+    if named := [flag_of(one) for one in missing if default_of(one) is MISSING]:
+        raise InputError(f"{', '.join(named)} not given: name {'it' if len(named) == 1 else 'them'}")
+    for name, default in defaults.items():
+        if default is not None:
+            values[name] = default(values) if callable(default) else default
+    return verb.settings(**values)
 
 
 def _pairs(one: "Field[Any]", given: list[str]) -> dict[str, Any]:
