@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.scoring.schemes import SCHEMES
+from hf_vqa_mc.scoring import SCHEMES
 
 if TYPE_CHECKING:
     import evaluate

@@ -17,9 +17,9 @@ from datasets import Features, Value
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.metrics import metric_folder
+from hf_vqa_mc.scoring import SCHEMES as SCHEMES
 from hf_vqa_mc.scoring.questions import as_list, check_lengths
 from hf_vqa_mc.scoring.scheme import Scheme
-from hf_vqa_mc.scoring.schemes import SCHEMES as SCHEMES
 
 _STORED = Features({"predictions": Value("string"), "references": Value("string")})
 

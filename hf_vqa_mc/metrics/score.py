@@ -1,168 +1,20 @@
-"""From predictions and annotations to the scores of the schemes that fit them."""
+"""Predictions matched with annotations, and the schemes that fit them."""
 
-import contextlib
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.io.atomic_file import check_folder, check_place, write_json
-from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.metrics.annotations import read_annotations
-from hf_vqa_mc.metrics.predictions import Predictions, read_predictions
+from hf_vqa_mc.metrics.predictions import Predictions
+from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.consensus import FORMS
 from hf_vqa_mc.scoring.official import bare_name
 from hf_vqa_mc.scoring.scheme import DEFAULT_PROTOCOL, Annotations, Answer, Matched, Scheme
-from hf_vqa_mc.scoring.schemes import SCHEMES
-from hf_vqa_mc.scoring.table import Table
-from hf_vqa_mc.version import __version__
 
 
 class PredictionsIgnored(UserWarning):
     """Some predictions do not count: a later one for the same question does, or the question is not annotated."""
-
-
-@dataclass(frozen=True)
-class Scored:
-    """The scores of a model's predictions."""
-
-    predictions: Predictions
-    read: tuple[Path, ...]
-    """all files and folders that were read"""
-    matched: Matched
-    results: dict[str, dict[str, Any]]
-    """by scheme"""
-
-    @property
-    def annotations(self) -> Annotations:
-        """The questions."""
-        return self.matched.annotations
-
-    def tables(self) -> list[Table]:
-        """One per scheme."""
-        return [SCHEMES[name].table(result, self.matched) for name, result in self.results.items()]
-
-    def as_json(self, per_question: bool = False) -> dict[str, Any]:
-        """Everything, unrounded; the scores of questions by their id, if wanted."""
-        annotations, about = self.annotations, self.annotations.about
-        protocols = any(SCHEMES[name].has_protocols for name in self.results)
-        scores = {name: self.per_question(name) for name in self.results} if per_question else {}
-        return {
-            "version": __version__,
-            "predictions": self.predictions.location,
-            "dataset": about.get("dataset", annotations.location),
-            "config": about.get("config"),
-            "split": about.get("split"),
-            "kind": annotations.kind.name,
-            "questions": len(annotations.scored),
-            "protocol": self.matched.protocol if protocols else None,
-            "results": {
-                name: {key: value for key, value in result.items() if key != "per_question"}
-                | ({"per_question": scores[name]} if scores.get(name) is not None else {})
-                for name, result in self.results.items()
-            },
-        }
-
-    def per_question(self, name: str) -> dict[str, Any] | None:
-        """A scheme's scores by question id, of several measures by measure; None if it has none."""
-        scores, names = self.results[name].get("per_question"), self.annotations.scored
-        if isinstance(scores, list):
-            return dict(zip(names, scores, strict=True))
-        if scores is not None and any(isinstance(column, list) for column in scores.values()):
-            return {measure: dict(zip(names, column, strict=True)) for measure, column in scores.items()}
-        return scores
-
-    def official_files(self) -> dict[str, Any]:
-        """File name to content as official programs read and write it.
-
-        Raises:
-            InputError: there is no official format for these questions.
-        """
-        scheme = official_scheme(self.annotations)
-        return scheme.official(self.matched, self.results.get(scheme.name)) if scheme.official else {}
-
-    def write_official(self, folder: Path, others: Iterable[Path] = ()) -> list[Path]:
-        """Write the predictions as official programs read them and, for VQA, the scores as its program writes them.
-
-        Args:
-            folder: created if it does not exist.
-            others: files that must stay as they are, besides those that were read.
-
-        Returns:
-            The files, each written atomically.
-
-        Raises:
-            InputError: there is no official format, or the folder cannot be made.
-            OSError: the disk is full or read-only.
-        """
-        files = {folder / name: content for name, content in self.official_files().items()}
-        check_folder(folder, "--official")
-        for path in files:
-            check_place(path, "--official: its file", [*self.read, *others])
-        is_new = not folder.exists()
-        try:
-            for path, content in files.items():
-                write_json(path, content)
-        except BaseException:
-            if is_new:
-                with contextlib.suppress(OSError):  # as when it is not empty
-                    folder.rmdir()
-            raise
-        return list(files)
-
-
-def score_predictions(
-    predictions: Any,  # noqa: ANN401  a path, rows, a table or a mapping
-    dataset: Any,  # noqa: ANN401  a path, a name, a Dataset or a DatasetDict
-    config: str | None = None,
-    *,
-    split: str | None = None,
-    id_column: str | None = None,
-    answer_column: str | None = None,
-    metrics: Sequence[str] = (),
-    inputs: Mapping[str, Path] | None = None,
-    protocol: str = DEFAULT_PROTOCOL,
-    official: bool = False,
-    name: str | None = None,
-    progress: Progress = silent,
-) -> Scored:
-    """Score a model's predictions; the arguments are the options of ``vqa-mc score``.
-
-    With ``official``, questions without official files are rejected before they are scored.
-
-    Raises:
-        InputError: something given cannot be used; names file, record or question, and field.
-    """
-    inputs = inputs or {}
-    declared = {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
-    for given, path in inputs.items():
-        if given not in declared:
-            raise InputError(f"no metric takes an input {given!r}; expected {', '.join(declared)}")
-        if not path.is_file():
-            raise InputError(f"{declared[given].flag} {path}: no such file")
-    answered = read_predictions(predictions, id_column, answer_column)
-    progress("reading predictions", 1, 1)
-    annotations = read_annotations(dataset, config, split, grounding="attentions" in inputs)
-    progress("reading annotations", 1, 1)
-    if official:
-        official_scheme(annotations)
-    chosen = _choose(annotations, metrics, inputs, protocol)
-    matched = match(
-        annotations,
-        answered,
-        chosen,
-        inputs={given: declared[given].read(path, annotations) for given, path in inputs.items()},
-        protocol=protocol,
-        name=name,
-    )
-    results = {}
-    for scheme in chosen:
-        results[scheme.name] = scheme.score(matched)
-        progress("scoring", len(results), len(chosen))
-    named = [path for path in (answered.path, dataset) if isinstance(path, str | Path)]
-    return Scored(answered, tuple(map(Path, [*named, *inputs.values()])), matched, results)
 
 
 def match(
@@ -208,7 +60,7 @@ def official_scheme(annotations: Annotations) -> Scheme:
     raise InputError(f"--official: {annotations.kind.description} with one right answer have no official files")
 
 
-def _choose(
+def choose_schemes(
     annotations: Annotations, metrics: Sequence[str], inputs: Mapping[str, Path], protocol: str
 ) -> list[Scheme]:
     """The schemes that are named, else those that the dataset calls for.

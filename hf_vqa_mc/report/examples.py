@@ -14,8 +14,8 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.metrics.predictions import read_predictions
 from hf_vqa_mc.metrics.score import match
 from hf_vqa_mc.report.plain_text import plain
+from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
-from hf_vqa_mc.scoring.schemes import SCHEMES
 
 CHOICE, TYPE, ORIGIN = 160, 60, 160
 """Characters shown of a choice, of a question's type and of a choice's origin."""

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.lazy import lazy_names
+from hf_vqa_mc.listing import Listing
 
 if TYPE_CHECKING:
     from hf_vqa_mc.scoring.balanced_pairs import vqa_pair_accuracy as vqa_pair_accuracy
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from hf_vqa_mc.scoring.gqa import gqa_score as gqa_score
     from hf_vqa_mc.scoring.multiple_choice import mc_accuracy as mc_accuracy
     from hf_vqa_mc.scoring.scheme import Scheme as Scheme
-    from hf_vqa_mc.scoring.schemes import SCHEMES as SCHEMES
     from hf_vqa_mc.scoring.tdiuc import asked_absurdly as asked_absurdly
     from hf_vqa_mc.scoring.tdiuc import in_tail as in_tail
     from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt as tdiuc_mpt
@@ -26,16 +26,13 @@ OF_PREDICTIONS = {
     "wups": "wu_palmer_sets",
 }
 """The schemes that score predictions files, and the modules of their functions."""
-MODULES = {**OF_PREDICTIONS, "counterexample_recall": "counterexamples"}
-"""All schemes; each module declares a ``SCHEME``."""
+_MODULES = {**OF_PREDICTIONS, "counterexample_recall": "counterexamples"}
+SCHEMES: "Listing[Scheme]" = Listing(
+    "metric", homes={name: f"{__name__}.{module}:SCHEME" for name, module in _MODULES.items()}
+)
+"""All schemes by name; each module declares a ``SCHEME``."""
 
-_HOMES = {
-    **MODULES,
-    "SCHEMES": "schemes",
-    "Scheme": "scheme",
-    "asked_absurdly": "tdiuc",
-    "in_tail": "tdiuc",
-}
-__all__ = sorted(_HOMES)
+_HOMES = {**_MODULES, "Scheme": "scheme", "asked_absurdly": "tdiuc", "in_tail": "tdiuc"}
+__all__ = ["SCHEMES", *sorted(_HOMES)]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,7 +1,8 @@
 """``hf_vqa_mc.score`` and ``vqa-mc score``: a model's predictions to scores."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from hf_vqa_mc.metrics.score import Scored
+    from hf_vqa_mc.metrics.predictions import Predictions
+    from hf_vqa_mc.scoring.scheme import Annotations, Matched
     from hf_vqa_mc.scoring.table import Table
 
 READING, SCHEME, WRITING = "Reading", "Metric", "Writing"
@@ -105,9 +107,17 @@ class ScoreSettings:
 class ScoreResult(Result):
     """The scores of a model's predictions."""
 
-    scored: "Scored"
     settings: ScoreSettings
+    predictions: "Predictions"
+    matched: "Matched"
+    results: dict[str, dict[str, Any]]
+    """by scheme"""
     written: tuple[Path, ...] = ()
+
+    @property
+    def annotations(self) -> "Annotations":
+        """The questions."""
+        return self.matched.annotations
 
     @property
     def per_question(self) -> "pd.DataFrame":
@@ -115,15 +125,30 @@ class ScoreResult(Result):
         import pandas as pd
 
         columns: dict[str, Any] = {}
-        for name in self.scored.results:
-            for measure, scores in (self.scored.per_question(name) or {}).items():
+        for name in self.results:
+            for measure, scores in (self._by_question(name) or {}).items():
                 if isinstance(scores, Mapping):
                     columns[f"{name} {measure}"] = scores
                 else:
                     columns.setdefault(name, {})[measure] = scores
-        ids = self.scored.annotations.scored
+        ids = self.annotations.scored
         table = {"question_id": ids, **{name: [of.get(one) for one in ids] for name, of in columns.items()}}
         return pd.DataFrame(table)
+
+    def _by_question(self, name: str) -> dict[str, Any] | None:
+        """A scheme's scores by question id, of several measures by measure; None if it has none."""
+        scores, ids = self.results[name].get("per_question"), self.annotations.scored
+        if isinstance(scores, list):
+            return dict(zip(ids, scores, strict=True))
+        if scores is not None and any(isinstance(column, list) for column in scores.values()):
+            return {measure: dict(zip(ids, column, strict=True)) for measure, column in scores.items()}
+        return scores
+
+    def tables(self) -> "list[Table]":
+        """One per scheme."""
+        from hf_vqa_mc.scoring import SCHEMES
+
+        return [SCHEMES[name].table(result, self.matched) for name, result in self.results.items()]
 
     def report(self) -> "Iterator[RenderableType]":
         """A table per metric, and what was written."""
@@ -131,8 +156,8 @@ class ScoreResult(Result):
 
         from hf_vqa_mc.scoring.table import IN_JSON, MOST_TYPES
 
-        yield f"{self.scored.predictions.location} on {self.scored.annotations.location}"
-        for table in self.scored.tables():
+        yield f"{self.predictions.location} on {self.annotations.location}"
+        for table in self.tables():
             yield Text(table.title, style="italic")
             yield ScoreTable(table)
             if table.missing:
@@ -147,17 +172,31 @@ class ScoreResult(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """All scores, unrounded; those of each question if ``per_question`` is set."""
-        return self.scored.as_json(self.settings.per_question)
+        from hf_vqa_mc.scoring import SCHEMES
+        from hf_vqa_mc.version import __version__
+
+        annotations, about, results = self.annotations, self.annotations.about, {}
+        for name, result in self.results.items():
+            results[name] = {key: value for key, value in result.items() if key != "per_question"}
+            if self.settings.per_question and (scores := self._by_question(name)) is not None:
+                results[name]["per_question"] = scores
+        return {
+            "version": __version__,
+            "predictions": self.predictions.location,
+            "dataset": about.get("dataset", annotations.location),
+            "config": about.get("config"),
+            "split": about.get("split"),
+            "kind": annotations.kind.name,
+            "questions": len(annotations.scored),
+            "protocol": self.matched.protocol if any(SCHEMES[name].has_protocols for name in results) else None,
+            "results": results,
+        }
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row per score: metric, measure, group ("" for all questions), value and standard error."""
         import pandas as pd
 
-        rows = [
-            (name, measure, group, value, error)
-            for name, result in self.scored.results.items()
-            for measure, group, value, error in _scores(result)
-        ]
+        rows = [(name, *row) for name, result in self.results.items() for row in _scores(result)]
         return pd.DataFrame(rows, columns=["metric", "measure", "group", "value", "stderr"])
 
     def save(self, path: str | Path) -> list[Path]:
@@ -168,13 +207,41 @@ class ScoreResult(Result):
         write_json(Path(path), self.to_dict(), indent=1)
         return [Path(path)]
 
-    def save_official(self, folder: str | Path) -> list[Path]:
-        """Write the files that the dataset's own program reads and writes to a folder.
+    def official_files(self) -> dict[str, Any]:
+        """File name to content as the dataset's own program reads and writes it.
 
         Raises:
             InputError: the dataset has no such files.
         """
-        return self.scored.write_official(Path(folder))
+        from hf_vqa_mc.metrics.score import official_scheme
+
+        scheme = official_scheme(self.annotations)
+        return scheme.official(self.matched, self.results.get(scheme.name)) if scheme.official else {}
+
+    def save_official(self, folder: str | Path) -> list[Path]:
+        """Write the files that the dataset's own program reads and, for VQA, writes to a folder, each atomically.
+
+        Raises:
+            InputError: the dataset has no such files, the folder cannot be made, or one would replace what is read.
+            OSError: the disk is full or read-only.
+        """
+        from hf_vqa_mc.io.atomic_file import check_folder, check_place, write_json
+
+        folder, output = Path(folder), self.settings.output
+        files = {folder / name: content for name, content in self.official_files().items()}
+        check_folder(folder, "--official")
+        for path in files:
+            check_place(path, "--official: its file", [*self.settings.paths, *([output] if output else [])])
+        is_new = not folder.exists()
+        try:
+            for path, content in files.items():
+                write_json(path, content)
+        except BaseException:
+            if is_new:
+                with contextlib.suppress(OSError):  # as when it is not empty
+                    folder.rmdir()
+            raise
+        return list(files)
 
 
 def _scores(result: Mapping[str, Any]) -> Iterator[tuple[str, str, float, float | None]]:
@@ -200,33 +267,38 @@ def run_score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         InputError: predictions, dataset or an input file cannot be used; names file, record or question, and field.
     """
     from hf_vqa_mc.io.atomic_file import check_folder, check_place
-    from hf_vqa_mc.metrics.score import score_predictions
+    from hf_vqa_mc.metrics.annotations import read_annotations
+    from hf_vqa_mc.metrics.predictions import read_predictions
+    from hf_vqa_mc.metrics.score import choose_schemes, match, official_scheme
+    from hf_vqa_mc.scoring import SCHEMES
 
     if settings.output is not None:
         check_place(settings.output, "--output", settings.paths)
     if settings.official is not None:
         check_folder(settings.official, "--official")
-    scored = score_predictions(
-        settings.predictions,
-        settings.dataset,
-        settings.config,
-        split=settings.split,
-        id_column=settings.id_column,
-        answer_column=settings.answer_column,
-        metrics=settings.metric,
-        inputs=settings.input_files,
-        protocol=settings.protocol,
-        official=settings.official is not None,
-        name=settings.name,
-        progress=progress,
-    )
-    written: list[Path] = []
+    inputs, declared = settings.input_files, {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
+    for given, path in inputs.items():
+        if given not in declared:
+            raise InputError(f"no metric takes an input {given!r}; expected {', '.join(declared)}")
+        if not path.is_file():
+            raise InputError(f"{declared[given].flag} {path}: no such file")
+    predictions = read_predictions(settings.predictions, settings.id_column, settings.answer_column)
+    progress("reading predictions", 1, 1)
+    annotations = read_annotations(settings.dataset, settings.config, settings.split, grounding="attentions" in inputs)
+    progress("reading annotations", 1, 1)
     if settings.official is not None:
-        others = [] if settings.output is None else [settings.output.absolute()]
-        written += scored.write_official(settings.official, others)
-    if settings.output is not None:
-        written += ScoreResult(scored, settings).save(settings.output)
-    return ScoreResult(scored, settings, tuple(written))
+        official_scheme(annotations)
+    schemes = choose_schemes(annotations, settings.metric, inputs, settings.protocol)
+    content = {given: declared[given].read(path, annotations) for given, path in inputs.items()}
+    matched = match(annotations, predictions, schemes, inputs=content, protocol=settings.protocol, name=settings.name)
+    results = {}
+    for scheme in schemes:
+        results[scheme.name] = scheme.score(matched)
+        progress("scoring", len(results), len(schemes))
+    result = ScoreResult(settings, predictions, matched, results)
+    written = [] if settings.official is None else result.save_official(settings.official)
+    written += [] if settings.output is None else result.save(settings.output)
+    return replace(result, written=tuple(written))
 
 
 score = verb(

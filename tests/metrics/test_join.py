@@ -6,7 +6,8 @@ import warnings
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.score import PredictionsIgnored, score_predictions
+from hf_vqa_mc.metrics.score import PredictionsIgnored
+from hf_vqa_mc.verbs.score import score
 from tests.metrics import files
 
 RIGHT = {
@@ -33,7 +34,7 @@ def accuracy(scored):
 def test_the_order_of_predictions_does_not_matter(kind, tmp_path):
     asked = asked_file(kind, tmp_path)
     path = files.write(tmp_path / "p.json", dict(reversed(RIGHT[kind].items())))
-    assert accuracy(score_predictions(path, asked)) == 1.0
+    assert accuracy(score(path, asked)) == 1.0
 
 
 def test_a_missing_prediction_is_an_error_that_names_the_question_and_counts(kind, tmp_path):
@@ -42,9 +43,9 @@ def test_a_missing_prediction_is_an_error_that_names_the_question_and_counts(kin
     path = files.write(tmp_path / "p.json", {**{k: v for k, v in RIGHT[kind].items() if k == one}, "99": "x"})
     second = list(RIGHT[kind])[1]
     with pytest.raises(InputError, match=rf"no prediction for question '{second}' .*has one for '99', which is not"):
-        score_predictions(path, asked)
+        score(path, asked)
     with pytest.raises(InputError, match=rf"\({len(RIGHT[kind]) - 1} of {len(RIGHT[kind])} questions"):
-        score_predictions(path, asked)
+        score(path, asked)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_ids_that_were_taken_for_numbers_are_recognised(tmp_path, asked, predict
     record = {**files.vqa_annotations()[0], "question_id": asked}
     path = files.write(tmp_path / "p.json", {"7": "red", predicted: "red"})
     with pytest.raises(InputError, match=rf"it has one for '{predicted}': ids were read as numbers .* as text\)$"):
-        score_predictions(path, files.write(tmp_path / "a.json", [record]))
+        score(path, files.write(tmp_path / "a.json", [record]))
 
 
 def test_predictions_for_other_questions_are_refused_by_vqa_and_left_out_by_the_others(kind, tmp_path):
@@ -64,10 +65,10 @@ def test_predictions_for_other_questions_are_refused_by_vqa_and_left_out_by_the_
         with pytest.raises(
             InputError, match=r"question '98' is not among those .* \(2 of 5 predictions are for others"
         ):
-            score_predictions(path, asked)
+            score(path, asked)
         return
     with pytest.warns(PredictionsIgnored, match=r"that are not asked: 2, such as '98'; they are left out"):
-        assert accuracy(score_predictions(path, asked)) == 1.0
+        assert accuracy(score(path, asked)) == 1.0
 
 
 def test_of_several_predictions_the_last_counts_and_it_is_said(kind, tmp_path):
@@ -78,23 +79,23 @@ def test_of_several_predictions_the_last_counts_and_it_is_said(kind, tmp_path):
     path = files.write(tmp_path / "p.json", [{**rows[0], answer: "wrong"}, *rows])
     first = next(iter(RIGHT[kind]))
     with pytest.warns(PredictionsIgnored, match=rf"more than one prediction: 1, such as '{first}'; the last counts"):
-        assert accuracy(score_predictions(path, asked)) == 1.0
+        assert accuracy(score(path, asked)) == 1.0
 
 
 def test_unbalanced_questions_of_gqa_need_no_prediction_but_count_for_consistency(tmp_path):
     asked = asked_file("gqa", tmp_path)
     path = files.write(tmp_path / "p.json", RIGHT["gqa"])
-    assert score_predictions(path, asked).results["gqa_score"]["consistency"] is None
+    assert score(path, asked).results["gqa_score"]["consistency"] is None
     path = files.write(tmp_path / "p.json", {**RIGHT["gqa"], "203": "no"})
-    assert score_predictions(path, asked).results["gqa_score"]["consistency"] == 0.5
+    assert score(path, asked).results["gqa_score"]["consistency"] == 0.5
     with pytest.raises(InputError, match="no prediction for question '204'"):
-        score_predictions(files.write(tmp_path / "p.json", {"201": "red", "202": "yes", "203": "yes"}), asked)
+        score(files.write(tmp_path / "p.json", {"201": "red", "202": "yes", "203": "yes"}), asked)
 
 
 def test_nothing_is_said_where_all_is_well(kind, tmp_path):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        score_predictions(files.write(tmp_path / "p.json", RIGHT[kind]), asked_file(kind, tmp_path))
+        score(files.write(tmp_path / "p.json", RIGHT[kind]), asked_file(kind, tmp_path))
     assert said == []
 
 
@@ -102,4 +103,4 @@ def test_a_place_needs_choices(kind, tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps({**RIGHT[kind], next(iter(RIGHT[kind])): 2}))
     with pytest.raises(InputError, match=r"the prediction is 2, expected text: .* have no choices to number"):
-        score_predictions(path, asked_file(kind, tmp_path))
+        score(path, asked_file(kind, tmp_path))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.score import score_predictions
 from hf_vqa_mc.scoring.official import bare_name
+from hf_vqa_mc.verbs.score import score
 from tests.metrics import files
 from tests.metrics.test_join import RIGHT
 
@@ -20,8 +20,8 @@ def read(folder):
 
 def test_vqa_gets_the_results_file_and_four_of_scores(tmp_path):
     predictions = files.write(tmp_path / "my model.v1.json", {"3": "yes", "1": "red", "2": "2"})
-    scored = score_predictions(predictions, files.vqa_file(tmp_path))
-    written = scored.write_official(tmp_path / "out")
+    scored = score(predictions, files.vqa_file(tmp_path))
+    written = scored.save_official(tmp_path / "out")
     stem = "vqa_OpenEnded_mscoco_val2014_my-model.v1"
     kinds = ["accuracy", "evalAnsType", "evalQA", "evalQuesType", "results"]
     assert sorted(path.name for path in written) == [f"{stem}_{kind}.json" for kind in kinds]
@@ -49,7 +49,7 @@ def test_the_multiple_choice_task_is_named_and_its_places_become_text(tmp_path):
 
     inputs = dict(questions=files.vqa_questions(tmp_path, choices=True))
     predictions = files.write(tmp_path / "p.json", {"1": 0, "2": 1, "3": 3})
-    scored = score_predictions(predictions, files.vqa_file(tmp_path), inputs=inputs, name="mine")
+    scored = score(predictions, files.vqa_file(tmp_path), inputs=inputs, official=tmp_path / "out", name="mine")
     found = scored.official_files()
     results = found["vqa_MultipleChoice_mscoco_val2014_mine_results.json"]
     assert [row["answer"] for row in results] == ["red", "2", "no"]
@@ -65,16 +65,16 @@ def test_the_multiple_choice_task_is_named_and_its_places_become_text(tmp_path):
 )
 def test_without_a_header_the_name_of_the_file_says_which_part_it_is(tmp_path, name, subset):
     asked = files.write(tmp_path / name, files.vqa_annotations())
-    scored = score_predictions(files.write(tmp_path / "p.json", RIGHT["vqa"]), asked)
+    scored = score(files.write(tmp_path / "p.json", RIGHT["vqa"]), asked)
     assert f"vqa_OpenEnded_{subset}_p_results.json" in scored.official_files()
 
 
 def test_tdiuc_and_gqa_get_the_predictions_as_their_programs_read_them(tmp_path):
     predictions = files.write(tmp_path / "p.json", RIGHT["tdiuc"])
-    found = score_predictions(predictions, files.tdiuc_file(tmp_path)).official_files()
+    found = score(predictions, files.tdiuc_file(tmp_path)).official_files()
     assert found == {"p_predictions.json": [{"question_id": n, "answer": answer} for n, *_, answer in files.TDIUC]}
     predictions = files.write(tmp_path / "p.json", RIGHT["gqa"])
-    found = score_predictions(predictions, files.gqa_file(tmp_path)).official_files()
+    found = score(predictions, files.gqa_file(tmp_path)).official_files()
     assert found["p_predictions.json"] == [
         {"questionId": name, "prediction": answer} for name, answer in RIGHT["gqa"].items()
     ]
@@ -86,9 +86,9 @@ def test_read_again_they_give_the_same_scores(kind, tmp_path):
     answers = dict(
         zip(RIGHT[kind], random.Random(0).sample(list(RIGHT[kind].values()), len(RIGHT[kind])), strict=True)
     )
-    first = score_predictions(files.write(tmp_path / "p.json", answers), asked, name="x")
-    path = next(path for path in first.write_official(tmp_path / "out") if "results" in path.name or kind != "vqa")
-    again = score_predictions(path, asked, name="x")
+    first = score(files.write(tmp_path / "p.json", answers), asked, official=tmp_path / "out", name="x")
+    path = next(path for path in first.written if "results" in path.name or kind != "vqa")
+    again = score(path, asked, official=tmp_path / "again", name="x")
     assert again.results == first.results
     assert again.official_files() == first.official_files()
 
@@ -98,9 +98,9 @@ def test_on_real_vqa_files_too(real_data, tmp_path):
     annotations = json.loads(gzip.decompress(asked.read_bytes()))["annotations"]
     chance = random.Random(0)
     answers = {str(one["question_id"]): chance.choice(one["answers"])["answer"] for one in annotations}
-    first = score_predictions(files.write(tmp_path / "p.json", answers), asked)
-    results = next(path for path in first.write_official(tmp_path / "out") if path.name.endswith("_results.json"))
-    again = score_predictions(results, asked)
+    first = score(files.write(tmp_path / "p.json", answers), asked)
+    results = next(path for path in first.save_official(tmp_path / "out") if path.name.endswith("_results.json"))
+    again = score(results, asked)
     assert again.results == first.results
     assert 0.5 < first.results["vqa_accuracy"]["accuracy"] < 0.95
     told = {
@@ -132,7 +132,7 @@ def test_only_known_endings_are_taken_from_a_models_name(name):
 def test_files_of_models_that_differ_after_a_dot_lie_side_by_side(tmp_path):
     asked = files.vqa_file(tmp_path)
     for name in ("m_0.5.json", "m_0.7.json"):
-        score_predictions(files.write(tmp_path / name, RIGHT["vqa"]), asked).write_official(tmp_path / "out")
+        score(files.write(tmp_path / name, RIGHT["vqa"]), asked).save_official(tmp_path / "out")
     assert len(list((tmp_path / "out").iterdir())) == 10
 
 
@@ -144,20 +144,18 @@ def test_nothing_that_was_read_or_is_to_be_written_is_replaced(tmp_path, read):
         predictions = predictions.rename(target)
     elif read == "annotations":
         annotations = annotations.rename(target)
-    scored = score_predictions(predictions, annotations, name="x")
+    output = {"output": target} if read == "another output" else {}
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(InputError, match=r"x_predictions.json would replace or change what is read; name another"):
-        scored.write_official(tmp_path, [target])
+        score(predictions, annotations, name="x", official=tmp_path, **output)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("subset", ["../../../x", "a/b", "x\0y", "\ud800"])
 def test_a_header_cannot_lead_out_of_the_folder(tmp_path, subset):
     annotations = {"data_subtype": subset, "annotations": files.vqa_annotations()}
-    scored = score_predictions(
-        files.write(tmp_path / "p.json", RIGHT["vqa"]), files.write(tmp_path / "a.json", annotations)
-    )
-    written = scored.write_official(tmp_path / "out")
+    scored = score(files.write(tmp_path / "p.json", RIGHT["vqa"]), files.write(tmp_path / "a.json", annotations))
+    written = scored.save_official(tmp_path / "out")
     assert {path.parent for path in written} == {tmp_path / "out"}
     assert set(tmp_path.iterdir()) == {tmp_path / name for name in ("p.json", "a.json", "out")}
 
@@ -165,11 +163,11 @@ def test_a_header_cannot_lead_out_of_the_folder(tmp_path, subset):
 def test_a_name_that_no_file_can_have_is_refused_and_a_new_folder_is_not_left_behind(tmp_path, monkeypatch):
     path, asked = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
     with pytest.raises(InputError, match=r"'xxx.*is too long for a file's name; shorten it, or give --name"):
-        score_predictions(path, asked, name="x" * 300).write_official(tmp_path / "out")
-    scored = score_predictions(path, asked)
+        score(path, asked, name="x" * 300, official=tmp_path / "out")
+    scored = score(path, asked)
     monkeypatch.setattr("hf_vqa_mc.io.atomic_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="no space left"):
-        scored.write_official(tmp_path / "out")
+        scored.save_official(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -187,8 +185,8 @@ def test_ids_that_are_no_numbers_of_a_machine_stay_text(tmp_path):
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
-    scored = score_predictions(files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path))
+    scored = score(files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path))
     with pytest.raises(InputError, match="is a file; name a folder"):
-        scored.write_official(tmp_path / "p.json")
+        scored.save_official(tmp_path / "p.json")
     with pytest.raises(InputError, match="there is no folder"):
-        scored.write_official(tmp_path / "no" / "such")
+        scored.save_official(tmp_path / "no" / "such")

@@ -10,9 +10,9 @@ import pytest
 
 from hf_vqa_mc.benchmarks import read_benchmark
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.score import Scored, score_predictions
 from hf_vqa_mc.training.questions import read_splits
 from hf_vqa_mc.verbs.build import build
+from hf_vqa_mc.verbs.score import ScoreResult, score
 from tests.sources.open_ended_files import gqa_json, tdiuc_json, write_gqa, write_json, write_tdiuc, write_vqa2_pairs
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")]
@@ -51,7 +51,7 @@ def half_right(path: Path, answers: dict[str, str]) -> Path:
     return path
 
 
-def scores(scored: Scored, scheme: str) -> dict[str, Any]:
+def scores(scored: ScoreResult, scheme: str) -> dict[str, Any]:
     """What a scheme gave, as json has it."""
     return json.loads(json.dumps(scored.results[scheme]))
 
@@ -62,8 +62,8 @@ def test_tdiuc_rows_score_as_the_files(built: str, raw: Path, tmp_path: Path) ->
     predictions = half_right(tmp_path / "p.json", answers)
     file = raw / "tdiuc" / "Annotations" / "mscoco_val2014_annotations.json"
     inputs = dict(questions=raw / "tdiuc" / "Questions" / "OpenEnded_mscoco_val2014_questions.json")
-    of_file = score_predictions(predictions, file, inputs=inputs)
-    of_rows = score_predictions(predictions, built, "tdiuc")
+    of_file = score(predictions, file, inputs=inputs)
+    of_rows = score(predictions, built, "tdiuc")
     assert scores(of_rows, "tdiuc_mpt") == scores(of_file, "tdiuc_mpt")
     assert of_rows.official_files() == of_file.official_files()
     assert of_rows.annotations.about == {"dataset": built, "config": "tdiuc", "split": "validation"}
@@ -74,7 +74,7 @@ def test_the_tail_is_scored_alone(built: str, tmp_path: Path) -> None:
     rows = annotations["annotations"]
     write_json(tmp_path / "p.json", {str(one["question_id"]): one["answers"][0]["answer"] for one in rows})
     with pytest.warns(UserWarning, match="which are not asked|that are not asked"):
-        scored = score_predictions(tmp_path / "p.json", built, "tdiuc_tail")
+        scored = score(tmp_path / "p.json", built, "tdiuc_tail")
     kinds = {"absurd", "object_presence"}
     assert len(scored.annotations) == sum(one["question_type"] not in kinds for one in rows)
     assert scored.results["tdiuc_mpt"]["accuracy"] == 1.0
@@ -93,8 +93,8 @@ def test_gqa_rows_score_as_the_files(config: str, kind: str, built: str, raw: Pa
     write_json(tmp_path / "maps.json", maps)
     inputs = dict(scene_graphs=tmp_path / "graphs.json", attentions=tmp_path / "maps.json")
     file = raw / "gqa" / f"testdev_{kind}_questions.json"
-    of_file = score_predictions(predictions, file, inputs=inputs)
-    of_rows = score_predictions(predictions, built, config, inputs=inputs)
+    of_file = score(predictions, file, inputs=inputs)
+    of_rows = score(predictions, built, config, inputs=inputs)
     assert scores(of_rows, "gqa_score") == scores(of_file, "gqa_score")
     assert 0 < scores(of_rows, "gqa_score")["accuracy"] < 1
     assert scores(of_rows, "gqa_score")["grounding"] > 0
@@ -105,7 +105,7 @@ def test_pairs_have_no_scheme_and_it_is_said(built: str, tmp_path: Path) -> None
     write_json(tmp_path / "p.json", {"1": "yes"})
     told = "vqa2_pairs, validation: an open-ended config .* annotation file .*--pairs.* or against vqa2_iou_qou"
     with pytest.raises(InputError, match=told):
-        score_predictions(tmp_path / "p.json", built, "vqa2_pairs")
+        score(tmp_path / "p.json", built, "vqa2_pairs")
 
 
 @pytest.mark.parametrize("config", ["tdiuc", "tdiuc_tail", "gqa_balanced", "gqa_all", "vqa2_pairs"])

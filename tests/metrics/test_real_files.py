@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from hf_vqa_mc.errors import CountMismatch
-from hf_vqa_mc.metrics.score import score_predictions
 from hf_vqa_mc.scoring.inputs import read_scene_graphs
 from hf_vqa_mc.scoring.scheme import GQA, Annotations
+from hf_vqa_mc.verbs.score import score
 from tests.metrics import files
 
 
@@ -33,7 +33,7 @@ def test_vqa_samples_are_answered_best_by_their_most_frequent_answer(real_data, 
     best = {str(one["question_id"]): one["multiple_choice_answer"] for one in annotations}
     odd = {str(one["question_id"]): "no such answer" for one in annotations}
     reached = [
-        score_predictions(files.write(tmp_path / "p.json", answers), path).results["vqa_accuracy"]["accuracy"]
+        score(files.write(tmp_path / "p.json", answers), path).results["vqa_accuracy"]["accuracy"]
         for answers in (best, odd)
     ]
     assert reached[0] > 0.8
@@ -47,7 +47,7 @@ def test_gqa_ood_is_scored_as_counted_by_hand(real_data, tmp_path, name):
     chance, golds = Random(0), [record["answer"] for record in questions.values()]
     answers = {one: chance.choice([record["answer"], chance.choice(golds)]) for one, record in questions.items()}
     predictions = [{"questionId": one, "prediction": answer} for one, answer in answers.items()]
-    result = score_predictions(files.write(tmp_path / "p.json", predictions), path).results["gqa_score"]
+    result = score(files.write(tmp_path / "p.json", predictions), path).results["gqa_score"]
     right = {one: answers[one] == record["answer"] for one, record in questions.items()}
     assert result["accuracy"] == pytest.approx(sum(right.values()) / len(right))
     for kind, accuracy in result["per_structural_type"].items():
@@ -80,7 +80,7 @@ def test_some_of_cocoqa_is_built_and_scored(real_cocoqa, tmp_path, monkeypatch):
     rows = datasets.load_dataset(str(tmp_path / "vqa_mc"), "cocoqa_iou", split="test")
     picked = {row["question_id"]: number % 4 for number, row in enumerate(rows)}
     path = files.write(tmp_path / "p.json", picked)
-    result = score_predictions(path, tmp_path / "vqa_mc").results["mc_accuracy"]  # the only config
+    result = score(path, tmp_path / "vqa_mc").results["mc_accuracy"]  # the only config
     right = [picked[row["question_id"]] == row["label"] for row in rows]
     assert len(right) == 1000
     assert result["accuracy"] == sum(right) / 1000

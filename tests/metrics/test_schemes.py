@@ -5,11 +5,11 @@ import json
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.score import score_predictions
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.gqa import gqa_score
 from hf_vqa_mc.scoring.scheme import LetterCase
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
+from hf_vqa_mc.verbs.score import score
 from tests.metrics import files
 from tests.metrics.test_join import RIGHT
 
@@ -26,7 +26,7 @@ def shown(scored):
 def test_vqa_gets_consensus_accuracy(tmp_path):
     path = files.write(tmp_path / "p.json", {"1": "RED", "2": "Two.", "3": "yes"})
     with pytest.warns(LetterCase):
-        scored = score_predictions(path, files.vqa_file(tmp_path))
+        scored = score(path, files.vqa_file(tmp_path), per_question=True)
     annotations = files.vqa_annotations()
     expected = vqa_accuracy(
         ["RED", "Two.", "yes"],
@@ -38,21 +38,19 @@ def test_vqa_gets_consensus_accuracy(tmp_path):
     result = scored.results["vqa_accuracy"]
     assert {key: result[key] for key in expected} == expected
     assert expected["per_question"] == pytest.approx([0.0, 1.0, 0.6])
-    assert scored.as_json(per_question=True)["results"]["vqa_accuracy"]["per_question"]["2"] == 1.0
+    assert scored.to_dict()["results"]["vqa_accuracy"]["per_question"]["2"] == 1.0
     assert shown(scored)["accuracy"].questions == "3"
     assert (shown(scored)["how many"].score, shown(scored)["how many"].questions) == ("100.0", "1")
 
 
 def test_the_protocol_of_2017_can_be_asked_for(tmp_path):
     path = files.write(tmp_path / "p.json", {"1": "red.", "2": "2", "3": "no"})
-    scored = {
-        protocol: score_predictions(path, files.vqa_file(tmp_path), protocol=protocol) for protocol in ("2021", "2017")
-    }
+    scored = {protocol: score(path, files.vqa_file(tmp_path), protocol=protocol) for protocol in ("2021", "2017")}
     assert [one.results["vqa_accuracy"]["per_question"][0] for one in scored.values()] == [0.0, 1.0]
     titles = [one.tables()[0].title for one in scored.values()]
     assert titles == [f"vqa_accuracy: agreement with the annotators{said}" for said in ("", ", protocol 2017")]
     with pytest.raises(InputError, match="--protocol 2018: expected 2021 or 2017"):
-        score_predictions(path, files.vqa_file(tmp_path), protocol="2018")
+        score(path, files.vqa_file(tmp_path), protocol="2018")
 
 
 def test_predictions_that_only_their_letter_case_makes_wrong_are_warned_of_once(tmp_path):
@@ -61,21 +59,21 @@ def test_predictions_that_only_their_letter_case_makes_wrong_are_warned_of_once(
     path = files.write(tmp_path / "p.json", {"1": "paris", "2": "Two", "3": "NO"})
     said = r"^1 predictions differ from the annotators' answer in letter case only, .* see the card of vqa_accuracy$"
     with pytest.warns(LetterCase, match=said) as warned:  # on question 2 the annotators do not agree
-        score_predictions(path, asked, inputs=dict(pairs=pairs))
+        score(path, asked, inputs=dict(pairs=pairs))
     assert len(warned) == 1
-    score_predictions(path, asked, protocol="2017")
-    score_predictions(files.write(tmp_path / "p.json", {"1": "paris", "2": "Two", "3": "yes"}), asked)
+    score(path, asked, protocol="2017")
+    score(files.write(tmp_path / "p.json", {"1": "paris", "2": "Two", "3": "yes"}), asked)
 
 
 def test_pairs_are_scored_too(right, tmp_path):
     pairs = files.write(tmp_path / "pairs.json", [[1, 2], [2, 3]])
     inputs = dict(pairs=pairs, questions=files.vqa_questions(tmp_path))
-    scored = score_predictions(right["vqa"], files.vqa_file(tmp_path), inputs=inputs)
+    scored = score(right["vqa"], files.vqa_file(tmp_path), inputs=inputs)
     assert list(scored.results) == ["vqa_accuracy", "vqa_pair_accuracy"]
     result = scored.results["vqa_pair_accuracy"]
     assert (result["all"], result["identical"], result["count"], result["pairs"]) == (1.0, 0.0, None, 2)
     assert shown(scored)["both right"].score == "100.0"
-    without = score_predictions(right["vqa"], files.vqa_file(tmp_path), inputs=dict(pairs=pairs))
+    without = score(right["vqa"], files.vqa_file(tmp_path), inputs=dict(pairs=pairs))
     missing = [table.missing for one in (scored, without) for table in one.tables()]
     assert missing == [{}, {}, {}, {'those of "how many" questions': "--questions"}]
 
@@ -83,19 +81,19 @@ def test_pairs_are_scored_too(right, tmp_path):
 def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_path):
     inputs, asked = dict(questions=files.vqa_questions(tmp_path, choices=True)), files.vqa_file(tmp_path)
     by_place = files.write(tmp_path / "p.json", {"1": 0, "2": 1, "3": 3})
-    scored = score_predictions(by_place, asked, inputs=inputs)
+    scored = score(by_place, asked, inputs=inputs)
     assert scored.results["vqa_accuracy"]["accuracy"] == 1.0
     assert scored.results["vqa_accuracy"]["chance"] == pytest.approx((0.2 + 0.2 + (0.6 + 1) / 5) / 3)
     assert shown(scored)["accuracy"].other == "24.0"
     stray = files.write(tmp_path / "p.json", {"1": "crimson", "2": "2", "3": "no"})
     with pytest.raises(InputError, match=r"p.json: question '1': 'crimson' is none of its choices .*\(1 of 3 pred"):
-        score_predictions(stray, asked, inputs=inputs)
+        score(stray, asked, inputs=inputs)
     with pytest.raises(InputError, match=r"question '1': 'RED' is none of its choices .*\(2 of 3 predictions"):
-        score_predictions(files.write(tmp_path / "p.json", {"1": "RED", "2": "2", "3": "No"}), asked, inputs=inputs)
+        score(files.write(tmp_path / "p.json", {"1": "RED", "2": "2", "3": "No"}), asked, inputs=inputs)
     with pytest.raises(
         InputError, match=r"question '2': 5 is none of the indices of its 5 choices .*they count from 0"
     ):
-        score_predictions(files.write(tmp_path / "p.json", {"1": 0, "2": 5, "3": 3}), asked, inputs=inputs)
+        score(files.write(tmp_path / "p.json", {"1": 0, "2": 5, "3": 3}), asked, inputs=inputs)
 
 
 def test_chance_is_that_of_each_question_under_the_same_protocol(tmp_path):
@@ -106,21 +104,19 @@ def test_chance_is_that_of_each_question_under_the_same_protocol(tmp_path):
     inputs = dict(questions=files.write(path, content))
     predictions = files.write(tmp_path / "p.json", {"1": 0, "2": 0, "3": 0})
     for protocol, first in (("2021", 0.0), ("2017", 0.5)):  # where all annotators agree, 2021 normalises nothing
-        scored = score_predictions(predictions, files.vqa_file(tmp_path), inputs=inputs, protocol=protocol)
+        scored = score(predictions, files.vqa_file(tmp_path), inputs=inputs, protocol=protocol)
         assert scored.results["vqa_accuracy"]["chance"] == pytest.approx((first + 1 / 3 + 1) / 3)
 
 
 def test_tdiuc_gets_means_per_type(tmp_path):
     path = files.write(tmp_path / "p.json", {**RIGHT["tdiuc"], "1": "white"})
-    scored = score_predictions(
-        path, files.tdiuc_file(tmp_path), inputs=dict(questions=files.tdiuc_questions(tmp_path))
-    )
+    scored = score(path, files.tdiuc_file(tmp_path), inputs=dict(questions=files.tdiuc_questions(tmp_path)))
     result = scored.results["tdiuc_mpt"]
     assert result["per_type"] == {"absurd": 1.0, "color": 0.5, "counting": 1.0}
     assert result["accuracy_absurd_elsewhere"] == 1.0  # "What color is the dog?", of question 2
     assert shown(scored)["color"][1:] == ("50.0", "", "50.0", "2")
     assert shown(scored)["asked absurdly elsewhere"].score == "100.0"
-    without = score_predictions(path, files.tdiuc_file(tmp_path))
+    without = score(path, files.tdiuc_file(tmp_path))
     assert [one.tables()[0].missing for one in (scored, without)] == [
         {},
         {"accuracy of questions asked absurdly elsewhere": "--questions"},
@@ -136,7 +132,7 @@ def test_tdiuc_takes_an_answer_vocabulary(tmp_path, as_csv):
     )
     answers = {"1": "black", "2": "black", "3": "two", "4": "doesnotapply"}
     predictions = files.write(tmp_path / "p.json", answers)
-    scored = score_predictions(predictions, files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=path))
+    scored = score(predictions, files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=path))
     expected = tdiuc_mpt(
         list(answers.values()),
         [answer for *_, answer in files.TDIUC],
@@ -148,7 +144,7 @@ def test_tdiuc_takes_an_answer_vocabulary(tmp_path, as_csv):
     assert scored.results["tdiuc_mpt"] == expected
     stray = files.write(tmp_path / "p.json", {**answers, "1": "azure"})
     with pytest.raises(InputError, match="question '1': 'azure' is none of the 4 answers of the voc"):
-        score_predictions(stray, files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=path))
+        score(stray, files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=path))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +162,7 @@ def test_a_vocabulary_of_another_kind_is_refused(right, tmp_path, content, messa
     path = tmp_path / "key.csv"
     path.write_text(content)
     with pytest.raises(InputError, match=message):
-        score_predictions(right["tdiuc"], files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=path))
+        score(right["tdiuc"], files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=path))
 
 
 def test_the_real_answer_key_is_read(real_data, right, tmp_path):
@@ -175,7 +171,7 @@ def test_the_real_answer_key_is_read(real_data, right, tmp_path):
     key = real_data / "tdiuc" / "sample_answerkey.csv"
     assert len(read_vocabulary(key)) == 1_484
     assert "five thousand, six hundred and nineteen" in read_vocabulary(key)
-    scored = score_predictions(right["tdiuc"], files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=key))
+    scored = score(right["tdiuc"], files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=key))
     assert scored.results["tdiuc_mpt"]["accuracy"] == 1.0
 
 
@@ -191,7 +187,7 @@ def test_gqa_gets_its_suite(tmp_path, attentions_listed):
         scene_graphs=files.write(tmp_path / "graphs.json", files.scene_graphs()),
     )
     path = files.write(tmp_path / "p.json", [{"questionId": k, "prediction": v} for k, v in answers.items()])
-    scored = score_predictions(path, files.gqa_file(tmp_path), inputs=inputs)
+    scored = score(path, files.gqa_file(tmp_path), inputs=inputs, per_question=True)
     expected = gqa_score(
         answers,
         files.gqa_records(),
@@ -210,13 +206,13 @@ def test_gqa_gets_its_suite(tmp_path, attentions_listed):
     assert table.groups[-1].lines[0].name == "detailed types, steps, lengths in --json/--output"
     assert table.missing == {}
     assert (lines["binary"].questions, lines["open"].questions) == ("1", "2")
-    told = scored.as_json(per_question=True)
+    told = scored.to_dict()
     assert told["questions"] == 3
     assert told["results"]["gqa_score"]["per_question"] == {"201": 1.0, "202": 0.0, "204": 0.0}
 
 
 def test_what_lacks_its_files_is_not_shown_but_named_with_what_it_needs(right, tmp_path):
-    scored = score_predictions(right["gqa"], files.gqa_file(tmp_path))
+    scored = score(right["gqa"], files.gqa_file(tmp_path))
     assert not {"consistency", "validity", "plausibility", "grounding"} & shown(scored).keys()
     assert scored.tables()[0].missing == {
         "consistency": "predictions and records of the entailed questions, which the file of all questions has",
@@ -231,20 +227,20 @@ def test_of_many_types_the_most_frequent_are_shown_and_the_rest_counted(tmp_path
     kinds = [kind for kind in range(15 + more) for _ in range(20 - kind)]
     asked = [{**annotations[0], "question_id": n, "question_type": f"kind {kind}"} for n, kind in enumerate(kinds)]
     path = files.write(tmp_path / "p.json", {str(n): "red" for n in range(len(kinds))})
-    scored = score_predictions(path, files.write(tmp_path / "a.json", asked))
+    scored = score(path, files.write(tmp_path / "a.json", asked))
     *_, group = scored.tables()[0].groups
     assert group.label == "by question type"
     assert [(line.name, line.questions) for line in group.lines[:15]] == [
         (f"kind {n}", str(20 - n)) for n in range(15)
     ]
     assert [line.name for line in group.lines[15:]] == ([f"{more} more in --json/--output"] if more else [])
-    assert len(scored.as_json(per_question=True)["results"]["vqa_accuracy"]["per_question_type"]) == 15 + more
+    assert len(scored.to_dict()["results"]["vqa_accuracy"]["per_question_type"]) == 15 + more
 
 
 @pytest.mark.parametrize("kind", RIGHT)
 def test_wups_fits_them_all(right, tmp_path, kind):
     asked = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
-    scored = score_predictions(right[kind], asked, metrics=["wups"])
+    scored = score(right[kind], asked, metric=["wups"], per_question=True)
     assert list(scored.results) == ["wups"]
     assert scored.results["wups"]["wups@0.9"] == 1.0
     against = {
@@ -253,21 +249,21 @@ def test_wups_fits_them_all(right, tmp_path, kind):
         "gqa": "GQA's answer",
     }
     assert scored.tables()[0].title == f"wups: nearness in WordNet to {against[kind]}"
-    told = scored.as_json(per_question=True)
+    told = scored.to_dict()
     assert set(told["results"]["wups"]["per_question"]["accuracy"]) == set(RIGHT[kind])
     assert told["protocol"] is None
 
 
 BAD = {
-    "another scheme": ("vqa", {"metrics": ["gqa_score"]}, "gqa_score does not fit VQA annotations; expected vqa_acc"),
-    "a typo": ("vqa", {"metrics": ["vqa_acuracy"]}, "unknown metric 'vqa_acuracy': did you mean 'vqa_accuracy'"),
+    "another scheme": ("vqa", {"metric": ["gqa_score"]}, "gqa_score does not fit VQA annotations; expected vqa_acc"),
+    "a typo": ("vqa", {"metric": ["vqa_acuracy"]}, "unknown metric 'vqa_acuracy': did you mean 'vqa_accuracy'"),
     "scores of candidates": (
         "vqa",
-        {"metrics": ["counterexample_recall"]},
+        {"metric": ["counterexample_recall"]},
         "counterexample_recall takes scores of candidates, not answers, and is for Python only",
     ),
-    "consensus of one": ("tdiuc", {"metrics": ["vqa_accuracy"]}, "vqa_accuracy does not fit TDIUC annotations"),
-    "no pairs": ("vqa", {"metrics": ["vqa_pair_accuracy"]}, "vqa_pair_accuracy needs --pairs FILE"),
+    "consensus of one": ("tdiuc", {"metric": ["vqa_accuracy"]}, "vqa_accuracy does not fit TDIUC annotations"),
+    "no pairs": ("vqa", {"metric": ["vqa_pair_accuracy"]}, "vqa_pair_accuracy needs --pairs FILE"),
     "protocol": ("tdiuc", {"protocol": "2017"}, "--protocol is for vqa_accuracy; tdiuc_mpt has one only"),
     "choices": ("vqa", {"inputs": {"choices"}}, "--choices has no use for vqa_accuracy on VQA annotations; leave it"),
     "a key": (
@@ -275,7 +271,7 @@ BAD = {
         {"inputs": {"answer_vocabulary"}},
         "--answer-vocabulary has no use for gqa_score on GQA questions",
     ),
-    "pairs alone": ("vqa", {"inputs": {"pairs"}, "metrics": ["wups"]}, "--pairs has no use for wups"),
+    "pairs alone": ("vqa", {"inputs": {"pairs"}, "metric": ["wups"]}, "--pairs has no use for wups"),
     "maps alone": (
         "gqa",
         {"inputs": {"attentions"}},
@@ -291,7 +287,7 @@ def test_what_does_not_fit_is_refused(right, tmp_path, kind, options, message):
     asked = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
     given = {name: files.write(tmp_path / f"{name}.json", {}) for name in options.get("inputs", ())}
     with pytest.raises(InputError, match=message):
-        score_predictions(right[kind], asked, **{**options, "inputs": given})
+        score(right[kind], asked, **{**options, "inputs": given})
 
 
 CHOICES = {"201": {"valid": [], "plausible": []}}
@@ -320,7 +316,7 @@ def test_a_wrong_file_is_named_with_its_option(right, tmp_path, wrong, message):
         wrong = {"attentions": maps, "scene_graphs": files.scene_graphs(), **wrong}
     inputs = dict(**{name: files.write(tmp_path / f"{name}.json", content) for name, content in wrong.items()})
     with pytest.raises(InputError, match=message):
-        score_predictions(right["gqa"], files.gqa_file(tmp_path), inputs=inputs)
+        score(right["gqa"], files.gqa_file(tmp_path), inputs=inputs)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +332,7 @@ def test_a_wrong_file_is_named_with_its_option(right, tmp_path, wrong, message):
 def test_pairs_of_another_kind_are_refused(right, tmp_path, pairs, message):
     inputs = dict(pairs=files.write(tmp_path / "pairs.json", pairs))
     with pytest.raises(InputError, match=message):
-        score_predictions(right["vqa"], files.vqa_file(tmp_path), inputs=inputs)
+        score(right["vqa"], files.vqa_file(tmp_path), inputs=inputs)
 
 
 def test_a_question_without_text_is_named(right, tmp_path):
@@ -344,12 +340,12 @@ def test_a_question_without_text_is_named(right, tmp_path):
     content = json.loads(path.read_text())
     files.write(path, {"questions": content["questions"][:2]})
     with pytest.raises(InputError, match=r"questions.json: no question '3', which is asked \(1 of 3 are not there\)"):
-        score_predictions(right["vqa"], files.vqa_file(tmp_path), inputs=dict(questions=path))
+        score(right["vqa"], files.vqa_file(tmp_path), inputs=dict(questions=path))
 
 
 def test_a_file_that_is_not_there_is_named_before_anything_is_read(tmp_path):
     with pytest.raises(InputError, match=r"--scene-graphs .*no.json: no such file"):
-        score_predictions("nothing", "nowhere", inputs=dict(scene_graphs=tmp_path / "no.json"))
+        score("nothing", "nowhere", inputs=dict(scene_graphs=tmp_path / "no.json"))
 
 
 @pytest.mark.parametrize("kind", ["tdiuc", "gqa"])
@@ -357,7 +353,7 @@ def test_answers_that_are_wrong_for_their_letter_case_alone_are_counted(tmp_path
     asked = {"tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
     shouted = {name: answer.upper() for name, answer in RIGHT[kind].items()}
     with pytest.warns(LetterCase, match=r"\d+ predictions differ from the right answer in letter case only"):
-        scored = score_predictions(files.write(tmp_path / "p.json", shouted), asked)
+        scored = score(files.write(tmp_path / "p.json", shouted), asked)
     assert next(iter(scored.results.values()))["accuracy"] == 0.0
 
 
@@ -369,4 +365,4 @@ def test_what_is_no_choice_comes_with_the_remedy(tmp_path, answer, remedy):
     questions = files.vqa_questions(tmp_path, choices=True)
     predictions = files.write(tmp_path / "p.json", {**RIGHT["vqa"], "1": answer})
     with pytest.raises(InputError, match=rf"'{answer}' is none of its choices .*{remedy}"):
-        score_predictions(predictions, files.vqa_file(tmp_path), inputs=dict(questions=questions))
+        score(predictions, files.vqa_file(tmp_path), inputs=dict(questions=questions))

@@ -109,7 +109,7 @@ def test_scores_are_a_table_with_one_row_each(tmp_path):
 @pytest.mark.parametrize("kind", RIGHT)
 def test_each_questions_score_is_a_table_too(kind, tmp_path):
     path = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
-    table = vm.score(RIGHT[kind], path, metric=["wups", *vm.score(RIGHT[kind], path).scored.results]).per_question
+    table = vm.score(RIGHT[kind], path, metric=["wups", *vm.score(RIGHT[kind], path).results]).per_question
     assert table.question_id.tolist() == list(RIGHT[kind])
     assert table.drop(columns="question_id").to_numpy().tolist() == [[1.0] * 4] * len(RIGHT[kind])
 
