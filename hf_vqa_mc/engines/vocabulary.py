@@ -12,10 +12,8 @@ from hf_vqa_mc.errors import InputError
 
 T = TypeVar("T")
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's is 8 times as fast as PyYAML's own."""
-_READ: dict[Path, Any] = {}
-"""The vocabularies that were read in this process."""
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is 8 times as fast as PyYAML's own.
+_READ: dict[Path, Any] = {}  # The vocabularies that were read in this process.
 _SCALARS = {str: "text", int: "an integer", float: "a number"}
 
 

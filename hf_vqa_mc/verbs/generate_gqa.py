@@ -41,8 +41,7 @@ class GenerateGqaResult(Result):
     """The generated dataset."""
 
     output: Path
-    statistics: Mapping[str, Any]
-    """as in the folder's ``statistics.json``"""
+    statistics: Mapping[str, Any]  # as in the folder's ``statistics.json``
 
     def report(self) -> "Iterator[RenderableType]":
         """Questions per type and split, what was left out, and the command that adds decoys."""

@@ -39,8 +39,7 @@ class GenerateTdiucResult(Result):
     """The generated dataset."""
 
     output: Path
-    statistics: Mapping[str, Any]
-    """as in the folder's ``statistics.json``"""
+    statistics: Mapping[str, Any]  # as in the folder's ``statistics.json``
 
     def report(self) -> "Iterator[RenderableType]":
         """Questions of each type, and the command that adds decoys."""

@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.engines.gqa import generate
-from hf_vqa_mc.engines.tdiuc import writing
+from hf_vqa_mc.engines.tdiuc import generate as generate_tdiuc
 from tests.engines.tdiuc import made_annotations
 from tests.killed import PUBLISHING, die_after, die_publishing, started
 
 POINTS = ("files", "statistics", *PUBLISHING)
-WRITERS = {"gqa": (generate, "write_dataset"), "tdiuc": (writing, "_write_questions")}
+WRITERS = {"gqa": (generate, "write_dataset"), "tdiuc": (generate_tdiuc, "_write_questions")}
 """Engine to the function that writes its files."""
 COLORS = ("red", "green", "black", "white")
 

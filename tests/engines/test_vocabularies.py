@@ -13,20 +13,17 @@ from hf_vqa_mc.engines.complementary import named_objects
 from hf_vqa_mc.engines.gqa import (
     cleaning,
     edges,
-    kinds,
+    normalising,
+    observed,
+    ontology,
     ontology_files,
-    own_attributes,
     own_ontology,
-    patterns,
     plurals,
     relation_names,
-    scenes,
-    spoken_of,
-    untold,
-    value_types,
+    scene_graph,
     wording,
 )
-from hf_vqa_mc.engines.tdiuc import answers, coco_questions, imported_types, objects
+from hf_vqa_mc.engines.tdiuc import answers, coco_questions, imported, objects
 from hf_vqa_mc.engines.vocabulary import read_vocabulary, vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
@@ -36,20 +33,20 @@ SCHEMAS: dict[str, type] = {
     "complementary/words": named_objects.Words,
     "gqa/cleaning": cleaning.NameWords,
     "gqa/edges": edges.EdgeRules,
-    "gqa/kinds": kinds.Kinds,
-    "gqa/mentions": spoken_of.Mentions,
+    "gqa/kinds": ontology.Kinds,
+    "gqa/mentions": wording.Mentions,
     "gqa/nouns": own_ontology.Nouns,
     "gqa/plurals": plurals.Plurals,
     "gqa/published": ontology_files.Published,
     "gqa/relations": relation_names.Relations,
-    "gqa/scenes": scenes.SceneSigns,
-    "gqa/templates": patterns.Templates,
-    "gqa/untold": untold.Untold,
-    "gqa/value_types": value_types.ValueTypes,
-    "gqa/values": own_attributes.Values,
+    "gqa/scenes": scene_graph.SceneSigns,
+    "gqa/templates": wording.Templates,
+    "gqa/untold": observed.Untold,
+    "gqa/value_types": normalising.ValueTypes,
+    "gqa/values": own_ontology.Values,
     "gqa/wording": wording.Words,
     "tdiuc/answers": answers.Answers,
-    "tdiuc/imported_types": imported_types.ImportedTypes,
+    "tdiuc/imported_types": imported.ImportedTypes,
     "tdiuc/objects": objects.Objects,
     "tdiuc/scenes": coco_questions.Scenes,
     "tdiuc/templates": coco_questions.Templates,
@@ -68,7 +65,7 @@ def names_in(text: str) -> set[str]:
 
 
 def test_templates_of_a_list_are_distinct_questions_and_name_known_phrases_only() -> None:
-    file = vocabulary("gqa/templates", patterns.Templates)
+    file = vocabulary("gqa/templates", wording.Templates)
     named = set()
     for variants in file.templates.values():
         for texts in variants.values():
@@ -93,7 +90,7 @@ def test_nouns_refer_to_nouns_and_are_listed_once_in_a_category() -> None:
 
 
 def test_values_refer_to_values() -> None:
-    file = own_attributes.VALUES
+    file = own_ontology.VALUES
     values = {value for of_type in file.types.values() for value in of_type} | set(file.untyped)
     assert all(len(set(of_type)) == len(of_type) for of_type in (*file.types.values(), file.untyped))
     assert file.nouns | file.adjectives.keys() <= values
@@ -104,7 +101,7 @@ def test_values_refer_to_values() -> None:
     assert len(named & values) > 0.8 * len(named), "the others are values of GQA's list"
 
 
-@pytest.mark.parametrize("groups", [own_attributes.VALUES.alike, kinds.KINDS.alike])
+@pytest.mark.parametrize("groups", [own_ontology.VALUES.alike, ontology.KINDS.alike])
 def test_a_group_of_alike_names_has_each_once(groups: tuple[tuple[str, ...], ...]) -> None:
     assert all(len(set(group)) == len(group) > 1 for group in groups)
 
@@ -145,9 +142,9 @@ def test_templates_of_generated_questions_are_distinct_and_fill_their_names() ->
 
 
 def test_rules_of_imported_types_name_types_and_answers() -> None:
-    for rule in vocabulary("tdiuc/imported_types", imported_types.ImportedTypes).rules:
+    for rule in vocabulary("tdiuc/imported_types", imported.ImportedTypes).rules:
         assert rule.type in QUESTION_TYPES
-        assert rule.answers in imported_types.ANSWER_LISTS or rule.answers == "open"
+        assert rule.answers in imported.ANSWER_LISTS or rule.answers == "open"
         assert all(re.compile(question) for question in rule.questions)
 
 

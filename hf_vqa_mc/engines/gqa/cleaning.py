@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology
-from hf_vqa_mc.engines.gqa.own_attributes import is_participle
+from hf_vqa_mc.engines.gqa.own_ontology import is_participle
 from hf_vqa_mc.engines.gqa.plurals import is_surely_plural, singular_of
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.text.wordnet import load_wordnet
@@ -28,20 +28,16 @@ class NameWords:
 
 
 _WORDS = vocabulary("gqa/cleaning", NameWords)
-_UNSEEN = frozenset({"Mn", "Me", "Cf"})
-"""Unicode's categories of accents and of what cannot be seen."""
-LONGEST = 3
-"""Words of a name that is read as its last one; longer ones are sentences more often than names."""
+_UNSEEN = frozenset({"Mn", "Me", "Cf"})  # Unicode's categories of accents and of what cannot be seen.
+LONGEST = 3  # Words of a name that is read as its last one; longer ones are sentences more often than names.
 
 
 class Cleaned(NamedTuple):
     """What a name says."""
 
-    name: str | None
-    """in the ontology, None if it knows no such thing"""
+    name: str | None  # in the ontology, None if it knows no such thing
     values: tuple[str, ...] = ()
-    note: str = ""
-    """what had to be done, for the count of problems"""
+    note: str = ""  # what had to be done, for the count of problems
 
 
 def plain(text: str) -> str:

@@ -11,19 +11,17 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.balancing import Bools
+from hf_vqa_mc.engines.gqa.balancing import Bools, QuestionColumns, QuestionTable
 from hf_vqa_mc.engines.gqa.entailment import Entailments
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, SHORT, YES
 from hf_vqa_mc.engines.gqa.program import Question, published, semantic_text
-from hf_vqa_mc.engines.gqa.question_table import QuestionColumns, QuestionTable
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 
 ALL, BALANCED, GRAPHS, CHOICES = "all_questions", "balanced_questions", "sceneGraphs", "choices"
-DIGITS = 4
-"""of a question's number in its id"""
+DIGITS = 4  # of a question's number in its id
 BOTH = (YES, NO)
 
 Record = dict[str, Any]

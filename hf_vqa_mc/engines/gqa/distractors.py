@@ -8,14 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hf_vqa_mc.engines.gqa.observed import Observed
+from hf_vqa_mc.engines.gqa.observed import UNTOLD, Observed, Told, told_by
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Noun
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.untold import UNTOLD, Told, told_by
 from hf_vqa_mc.engines.rng import Chance
 
-LIKELIEST = 12
-"""Out of so many of the likeliest a decoy is drawn, each as likely as its weight says."""
+LIKELIEST = 12  # Out of so many of the likeliest a decoy is drawn, each as likely as its weight says.
 _SMOOTHING = 2.0
 """Added to the images with a kind before a share of them is taken, so that what was seen once does not win."""
 
@@ -29,8 +27,7 @@ class Distractors(Observed):
     """Decoys by what was seen; what is worked out for one graph is kept until the next is asked about."""
 
     _last: tuple[SceneGraph, Told] | None = field(default=None, repr=False, compare=False)
-    _absent: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
-    """by kind, of the last graph"""
+    _absent: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)  # by kind, of the last graph
     _likeliest: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict, repr=False, compare=False)
     """(kind nearby, category) to what is absent, of the last graph"""
     _siblings_of: dict[tuple[str, str], tuple[tuple[str, float], ...]] = field(

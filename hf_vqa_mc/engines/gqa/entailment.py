@@ -28,22 +28,18 @@ from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Question
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 
-MANY_WAYS = 64
-"""ways to settle a question that are considered; what follows only by others is left out"""
+MANY_WAYS = 64  # ways to settle a question that are considered; what follows only by others is left out
 
-Way: TypeAlias = tuple[Fact, ...]
-"""Facts that settle a question together, those that state what it refers to last."""
+Way: TypeAlias = tuple[Fact, ...]  # Facts that settle a question together, those that state what it refers to last.
 
 
 class Entailments(NamedTuple):
     """What follows from each question about an image; questions are known by their indices."""
 
-    entailed: list[list[int]]
-    """the others that follow, among them the equivalent ones; in order"""
+    entailed: list[list[int]]  # the others that follow, among them the equivalent ones; in order
     equivalent: list[list[int]]
     """those that state the same of the same references in other words, with the question itself"""
-    content: list[int]
-    """questions with the same number state the same, whatever words and references they use"""
+    content: list[int]  # questions with the same number state the same, whatever words and references they use
 
 
 def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Ontology) -> Entailments:

@@ -15,12 +15,10 @@ from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VE
 
 YES, NO = "yes", "no"
 OPPOSITE = {YES: NO, NO: YES}
-LEFT_OUT = ""
-"""Stands for what was left out of a graph among the objects that might be meant."""
+LEFT_OUT = ""  # Stands for what was left out of a graph among the objects that might be meant.
 NAME = "name"
 
-SHORT = {LEFT: "left", RIGHT: "right"}
-"""Relations that are answers in fewer words."""
+SHORT = {LEFT: "left", RIGHT: "right"}  # Relations that are answers in fewer words.
 
 COMPARATIVES = {
     "older": ("age", "old", "young"),
@@ -42,8 +40,7 @@ class Found(NamedTuple):
     """What a selection finds."""
 
     certain: tuple[str, ...]
-    possible: tuple[str, ...]
-    """with the certain ones"""
+    possible: tuple[str, ...]  # with the certain ones
 
     @property
     def only(self) -> str | None:
@@ -54,16 +51,13 @@ class Found(NamedTuple):
 class Run(NamedTuple):
     """The result of a program."""
 
-    answer: str | None
-    """None: the graph does not settle it"""
-    found: tuple[tuple[str, ...], ...]
-    """the objects that each step certainly found or looked at"""
+    answer: str | None  # None: the graph does not settle it
+    found: tuple[tuple[str, ...], ...]  # the objects that each step certainly found or looked at
 
 
 Value: TypeAlias = Found | str | None
 Inputs: TypeAlias = Sequence[Value]
-Result: TypeAlias = tuple[Value, tuple[str, ...]]
-"""What a step gives, and the objects that it found or looked at."""
+Result: TypeAlias = tuple[Value, tuple[str, ...]]  # What a step gives, and the objects that it found or looked at.
 UNSETTLED: Result = (None, ())
 
 

@@ -34,8 +34,7 @@ Fact: TypeAlias = tuple[object, ...]
 - ("same", type, ids or Described, yes or no), ("common", ids, type), ("compare", type, ids with their values)
 - ("or", facts), ("program", program, answer)
 """
-Claim: TypeAlias = tuple[list[Fact], list[tuple[Fact, ...]]]
-"""What is stated, and alternatives of what settles it."""
+Claim: TypeAlias = tuple[list[Fact], list[tuple[Fact, ...]]]  # What is stated, and alternatives of what settles it.
 
 
 @dataclass(slots=True)
@@ -44,12 +43,10 @@ class Told:
 
     references: list[tuple[Described, str]] = field(default_factory=list)
     """what it presupposes: the only object of a description"""
-    facts: list[Fact] = field(default_factory=list)
-    """what its answer states"""
+    facts: list[Fact] = field(default_factory=list)  # what its answer states
     settled_by: list[tuple[Fact, ...]] = field(default_factory=list)
     """alternatives; all facts of one settle the question, if it has an answer at all"""
-    witnesses: dict[Described, tuple[str, ...]] = field(default_factory=dict)
-    """objects that are what is described"""
+    witnesses: dict[Described, tuple[str, ...]] = field(default_factory=dict)  # objects that are what is described
 
 
 def kind_of(ontology: Ontology, name: str) -> str:

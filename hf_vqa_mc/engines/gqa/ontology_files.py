@@ -14,10 +14,16 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from hf_vqa_mc.engines.gqa.kinds import KINDS, KINDS_ALIKE, heads_alike, people_alike
-from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology
-from hf_vqa_mc.engines.gqa.own_attributes import VALUES, is_participle, scene_attributes, similar_values
-from hf_vqa_mc.engines.gqa.own_ontology import NOUNS, own_ontology, with_numbers_of_one_kind
+from hf_vqa_mc.engines.gqa.ontology import KINDS, KINDS_ALIKE, Attribute, Noun, Ontology, heads_alike, people_alike
+from hf_vqa_mc.engines.gqa.own_ontology import (
+    NOUNS,
+    VALUES,
+    is_participle,
+    own_ontology,
+    scene_attributes,
+    similar_values,
+    with_numbers_of_one_kind,
+)
 from hf_vqa_mc.engines.gqa.plurals import PLURALS, plural_of, singular_of
 from hf_vqa_mc.engines.gqa.relation_names import RelationTable
 from hf_vqa_mc.engines.vocabulary import vocabulary

@@ -25,18 +25,15 @@ OPERATIONS = {
 
 _NAMING = {"select", "relate", "verify rel", "choose rel"}
 """Operations whose published argument has the objects found, in brackets."""
-_TYPED = {"filter", "verify", "choose", "same", "different"}
-"""Operations whose published name has the type."""
+_TYPED = {"filter", "verify", "choose", "same", "different"}  # Operations whose published name has the type.
 
 
 class Step(NamedTuple):
     """One operation on what earlier steps gave."""
 
-    operation: str
-    """a key of OPERATIONS"""
+    operation: str  # a key of OPERATIONS
     argument: tuple[str, ...] = ()
-    inputs: tuple[int, ...] = ()
-    """indices of earlier steps in the program"""
+    inputs: tuple[int, ...] = ()  # indices of earlier steps in the program
 
 
 Program: TypeAlias = tuple[Step, ...]
@@ -104,8 +101,7 @@ def _argument(step: Step, ids: Sequence[str]) -> str:
     return ",".join(step.argument) + named
 
 
-Part: TypeAlias = tuple[str, str]
-"""Some words and the id of the object they speak of, "" for none."""
+Part: TypeAlias = tuple[str, str]  # Some words and the id of the object they speak of, "" for none.
 
 
 class Pointed(NamedTuple):
@@ -141,18 +137,14 @@ def sentence(parts: Sequence[Part], end: str) -> Pointed:
 class Question:
     """A question about an image, before it has an id."""
 
-    row: str
-    """the row of the paper's Table 3 that it is of, a key of `question_types.QUESTION_TYPES`"""
+    row: str  # the row of the paper's Table 3 that it is of, a key of `question_types.QUESTION_TYPES`
     detailed: str
     """the type in detail, where possible as GQA's files call it; questions that ask for the same thing and have other
     answers differ in a "C" at its end"""
     program: Program
-    found: tuple[tuple[str, ...], ...]
-    """the object ids of each step of the program"""
+    found: tuple[tuple[str, ...], ...]  # the object ids of each step of the program
     question: Pointed
     answer: str
     full_answer: Pointed
-    global_group: str
-    """what kind of answer is asked for: color, animal; "" where there is no kind (yes, no)"""
-    local_group: str
-    """that and the subject: apple-color"""
+    global_group: str  # what kind of answer is asked for: color, animal; "" where there is no kind (yes, no)
+    local_group: str  # that and the subject: apple-color

@@ -14,9 +14,13 @@ from hf_vqa_mc.engines.gqa.ontology import Noun
 from hf_vqa_mc.engines.gqa.program import Part, Program, Step, then
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.gqa.spoken_of import BODY_PART, DOING, LIVING, MENTIONS, PEOPLE
 from hf_vqa_mc.engines.gqa.wording import (
+    BODY_PART,
+    DOING,
+    LIVING,
     MATERIAL,
+    MENTIONS,
+    PEOPLE,
     Said,
     as_category,
     called,
@@ -26,12 +30,9 @@ from hf_vqa_mc.engines.gqa.wording import (
 )
 from hf_vqa_mc.engines.rng import Chance
 
-LARGEST_SIDE = 0.6
-"""What is wider than this share of the image is to the left or right of nothing."""
-PROMINENT = 0.1
-"""What takes this share of the image may be called "this"."""
-NEAREST = 4
-"""Of this many objects to the left or right each reference may take one."""
+LARGEST_SIDE = 0.6  # What is wider than this share of the image is to the left or right of nothing.
+PROMINENT = 0.1  # What takes this share of the image may be called "this".
+NEAREST = 4  # Of this many objects to the left or right each reference may take one.
 
 Fact: TypeAlias = tuple[str, ...]
 """What a reference states: (object,) that it is there, (object, "name"), (object, type), (subject, object)."""
@@ -45,14 +46,11 @@ class Reference(NamedTuple):
     """One way to speak of an object."""
 
     object_id: str
-    said: Said
-    """its noun as the reference has it"""
+    said: Said  # its noun as the reference has it
     program: Program
-    words: tuple[Part, ...]
-    """without the article"""
+    words: tuple[Part, ...]  # without the article
     facts: frozenset[Fact]
-    depth: int
-    """how many modifiers are in one another: 0 for the bear"""
+    depth: int  # how many modifiers are in one another: 0 for the bear
     determiner: str = "the"
 
     @property
@@ -77,8 +75,7 @@ class Link(NamedTuple):
     head: Said
     name: str
     relation: str
-    side: str
-    """ "s": the object is the subject; "o": it is the object"""
+    side: str  # "s": the object is the subject; "o": it is the object
     anchor: str
 
 

@@ -1,28 +1,28 @@
-"""A normalised scene graph: what an image shows, in the words of the ontology; and what its boxes say of sides.
+"""A normalised scene graph: what an image shows, in the words of the ontology; what its boxes say of sides; its scene.
 
-Vertical relations are not taken from boxes: what is higher up may be behind (the paper's footnote 8).
+Vertical relations are not taken from boxes: what is higher up may be behind (the paper's footnote 8). Weather,
+location and place are kept where the objects leave no doubt (Sect. 3.2).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-SCENE = "scene"
-"""What programs select to ask about the image as a whole."""
+from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.vocabulary import vocabulary
+
+SCENE = "scene"  # What programs select to ask about the image as a whole.
 HORIZONTAL, VERTICAL = "hposition", "vposition"
 """The attribute types of where in the image an object is: left, middle, right; top, middle, bottom."""
 LEFT, RIGHT = "to the left of", "to the right of"
 
-Box: TypeAlias = tuple[int, int, int, int]
-"""x, y, width, height in pixels, x and y of the upper left corner"""
+Box: TypeAlias = tuple[int, int, int, int]  # x, y, width, height in pixels, x and y of the upper left corner
 
 MAX_GAP = 0.25
 """Of the image's width: things farther apart are not to the left or right of one another. With the two
 below read off GQA's published graphs: all their pairs keep it."""
-MIN_LEVEL = 0.55
-"""How much of the lower one's height two boxes share."""
-MAX_COMMON = 0.5
-"""How much of the narrower one's width two boxes may share."""
+MIN_LEVEL = 0.55  # How much of the lower one's height two boxes share.
+MAX_COMMON = 0.5  # How much of the narrower one's width two boxes may share.
 
 SIDE_CENTRE = 1 / 3
 """An object is on the left if its middle is in the image's left third and the whole of it in the left half."""
@@ -30,8 +30,7 @@ MIDDLE = (0.4, 0.6)
 """It is in the middle if its middle is in this part of the image, and it reaches no farther than ``WIDE``."""
 WIDE = (0.2, 0.8)
 
-_ROUNDING = 1e-9
-"""So that a box and its mirrored one are on mirrored sides."""
+_ROUNDING = 1e-9  # So that a box and its mirrored one are on mirrored sides.
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,7 @@ class SceneObject:
     """An object of an image."""
 
     object_id: str
-    name: str
-    """a name of the ontology"""
+    name: str  # a name of the ontology
     box: Box
     values: Mapping[str, tuple[str, ...]]
     """attribute type to values, with positions in the image where they are clear; values without a type under "" """
@@ -60,8 +58,7 @@ class SceneGraph:
     """what is known of the image as a whole: ``weather``, ``location`` (indoors, outdoors), ``place``"""
     unclear: frozenset[str] = frozenset()
     """kinds that names of objects speak of which were left out: whether there are any is not clear"""
-    nameless: bool = False
-    """an object was left out whose name nobody knows, so that it may be of any category"""
+    nameless: bool = False  # an object was left out whose name nobody knows, so that it may be of any category
 
     def related(self, subject: str, relation: str, target: str) -> bool:
         """Whether the graph says so."""
@@ -121,3 +118,79 @@ def within(box: Box, width: int, height: int) -> Box | None:
     x, y = max(0, box[0]), max(0, box[1])
     right, bottom = min(width, box[0] + box[2]), min(height, box[1] + box[3])
     return (x, y, right - x, bottom - y) if right > x and bottom > y else None
+
+
+@dataclass(frozen=True)
+class Room:
+    """What proves a room."""
+
+    least: int
+    kinds: frozenset[str]
+
+
+@dataclass(frozen=True)
+class SceneSigns:
+    """The schema of ``scenes.yaml``, which describes its keys."""
+
+    outdoors: frozenset[str]
+    indoors: frozenset[str]
+    rooms: dict[str, Room]
+    not_of_homes: frozenset[str]
+    wide_places: dict[str, float]
+    pictures: frozenset[str]
+
+
+SIGNS = vocabulary("gqa/scenes", SceneSigns)
+
+
+def scene_of(
+    objects: Sequence[SceneObject],
+    told: Mapping[str, str],
+    image_values: Sequence[str],
+    size: tuple[int, int],
+    ontology: Ontology,
+) -> dict[str, str]:
+    """Weather, location and place, as far as they are told or follow.
+
+    Args:
+        objects: of the image.
+        told: by the file, already in the ontology's words; goes before what follows from objects.
+        image_values: values that annotators gave to the image itself ("scene: sunny").
+        size: of the image.
+        ontology: whose values are used.
+    """
+    scene = dict(told)
+    kinds = {ontology.nouns[thing.name].kind for thing in objects}
+    for value in image_values:
+        for kind in ("weather", "location"):
+            if kind in ontology.attributes[value].types:
+                scene.setdefault(kind, value)
+    weather = {value for thing in objects if thing.name == "sky" for value in thing.values.get("weather", ())}
+    if len(weather) == 1:
+        scene.setdefault("weather", *weather)
+    outdoors, indoors = len(kinds & SIGNS.outdoors), len(kinds & SIGNS.indoors)
+    if outdoors and not indoors and kinds & {"sky", "ocean", "mountain", "beach", "road", "street", "wave"}:
+        scene.setdefault("location", "outdoors")
+    if indoors >= 2 and not outdoors:
+        scene.setdefault("location", "indoors")
+    place = _place(objects, kinds, scene.get("location"), size)
+    if place and "place" in ontology.attributes[place].types:
+        scene.setdefault("place", place)
+    return scene
+
+
+def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None, size: tuple[int, int]) -> str | None:
+    if location != "outdoors":
+        found = {name: len(kinds & room.kinds) for name, room in SIGNS.rooms.items() if kinds & room.kinds}
+        sure = location == "indoors" and len(found) == 1 and kinds.isdisjoint(SIGNS.not_of_homes)
+        return next((name for name, count in found.items() if sure and count >= SIGNS.rooms[name].least), None)
+    area = size[0] * size[1]
+    wide = {
+        thing.name for thing in objects if thing.box[2] * thing.box[3] >= SIGNS.wide_places.get(thing.name, 2.0) * area
+    }
+    return next(iter(wide)) if len(wide) == 1 else None
+
+
+def is_picture(name: str) -> bool:
+    """Whether annotators call the image itself so."""
+    return name in SIGNS.pictures

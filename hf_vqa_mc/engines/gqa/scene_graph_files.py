@@ -14,8 +14,7 @@ from hf_vqa_mc.io.json_stream import list_items, object_items
 from hf_vqa_mc.sources.files import Files, PublishedFile
 
 NO_BOX = (0, 0, 0, 0)
-LARGEST = 1_000_000
-"""The largest width, height or position of a box, in pixels, that is plausible."""
+LARGEST = 1_000_000  # The largest width, height or position of a box, in pixels, that is plausible.
 
 
 @dataclass
@@ -24,13 +23,10 @@ class RawObject:
 
     object_id: str
     name: str
-    box: tuple[int, int, int, int]
-    """x, y, width, height; not yet checked against the image"""
+    box: tuple[int, int, int, int]  # x, y, width, height; not yet checked against the image
     attributes: list[str] = field(default_factory=list)
-    relations: list[tuple[str, str]] = field(default_factory=list)
-    """(name, id of the object)"""
-    also: list[str] = field(default_factory=list)
-    """other ids of the same object"""
+    relations: list[tuple[str, str]] = field(default_factory=list)  # (name, id of the object)
+    also: list[str] = field(default_factory=list)  # other ids of the same object
 
 
 @dataclass
@@ -38,15 +34,12 @@ class RawGraph:
     """A scene graph as annotated."""
 
     image_id: str
-    place: str
-    """where it stands, for messages"""
+    place: str  # where it stands, for messages
     width: int
     height: int
     objects: dict[str, RawObject]
-    scene: dict[str, str] = field(default_factory=dict)
-    """``weather`` and ``location``, as the file has them"""
-    lost: int = 0
-    """relations whose subject is not there"""
+    scene: dict[str, str] = field(default_factory=dict)  # ``weather`` and ``location``, as the file has them
+    lost: int = 0  # relations whose subject is not there
 
 
 @dataclass(frozen=True)

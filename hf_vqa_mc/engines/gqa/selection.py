@@ -18,29 +18,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, Ints, entropies, out_of_order, smoothed
-from hf_vqa_mc.engines.gqa.question_table import QuestionTable
+from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, Ints, QuestionTable, entropies, out_of_order, smoothed
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.io.progress import Progress, silent
 
-SMALL = 16
-"""questions of a local group, below which a type's sampling takes all or none"""
+SMALL = 16  # questions of a local group, below which a type's sampling takes all or none
 TINY = 1e-9
-PATIENCE = 64
-"""rounds of bringing questions back one by one, after which all of an answer come back"""
+PATIENCE = 64  # rounds of bringing questions back one by one, after which all of an answer come back
 
 
 @dataclass(frozen=True)
 class Selected:
     """What was selected, and what became of the rest."""
 
-    kept: Bools
-    """(questions,)"""
-    removed: Mapping[str, int]
-    """questions that each step took, those that came back not counted"""
-    brought_back: int
-    """questions that came back to keep the order of answers"""
+    kept: Bools  # (questions,)
+    removed: Mapping[str, int]  # questions that each step took, those that came back not counted
+    brought_back: int  # questions that came back to keep the order of answers
     beyond: Mapping[str, int]
     """groups of each level, of several answers, in which the first exceeds its bound at the end"""
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, entropies
-from hf_vqa_mc.engines.gqa.question_table import QuestionTable
+from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, QuestionTable, entropies
 from hf_vqa_mc.engines.gqa.selection import Selected
 from hf_vqa_mc.engines.gqa.settings import SPLITS
 
@@ -19,8 +18,7 @@ PAPER = {
     "balanced_questions": 1_700_000,  # Appendix B
 }
 """What the paper reports, to compare with."""
-LARGEST = 30
-"""groups that are listed one by one"""
+LARGEST = 30  # groups that are listed one by one
 
 
 def dataset_statistics(

@@ -1,28 +1,61 @@
-"""The words of questions: articles, number, adjectives, relations (Hudson and Manning 2019, Sect. 3.3)."""
+"""The words of questions: articles, adjectives, relations, patterns (Hudson and Manning 2019, Sect. 3.3).
+
+Patterns such as ``(What|Which) color [do you think] {is} {the}`` are filled with references and values; optional words
+and alternatives, which ``data/templates.yaml`` has as named phrases, are drawn at random.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology
-from hf_vqa_mc.engines.gqa.own_attributes import VALUES
+from hf_vqa_mc.engines.gqa.own_ontology import VALUES
 from hf_vqa_mc.engines.gqa.plurals import plural_of
 from hf_vqa_mc.engines.gqa.program import Part
 from hf_vqa_mc.engines.rng import Chance
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
-Phrase: TypeAlias = Sequence[Part]
-"""Words in order, each with the object it speaks of."""
+
+@dataclass(frozen=True)
+class Mentions:
+    """The schema of ``mentions.yaml``, which describes its keys."""
+
+    too_wide: frozenset[str]
+    several_each: frozenset[str]
+    background: frozenset[str]
+    on_others: frozenset[str]
+    scenery: frozenset[str]
+    nearby: frozenset[str]
+    under: frozenset[str]
+    own_name_only: frozenset[str]
+    types_of_people: frozenset[str]
+    types_of_things: frozenset[str]
+    types_of_surfaces: frozenset[str]
+    whole_places: frozenset[str]
+    worn_categories: frozenset[str]
+    young: frozenset[str]
+    pictures: frozenset[str]
+    within: frozenset[str]
+
+
+MENTIONS = vocabulary("gqa/mentions", Mentions)
+PEOPLE = "person"
+LIVING = (PEOPLE, "animal", "bird")
+DOING = ("activity", "sportActivity", "pose")  # Types of values that only people and animals have.
+BODY_PART = "body part"
+
+
+Phrase: TypeAlias = Sequence[Part]  # Words in order, each with the object it speaks of.
 
 AN_BEFORE = re.compile(
     r"(?!(?:eu|ew|uni(?!n|m)|us[aeu]|ut[ei]|ufo|uk|one|once)|u\b)[aeiou]|hour|honest|heir|(?:mp3|x-ray|suv|rv|lcd|led|mri|hd)\b"
 )
 """What begins with the sound of a vowel: an apple, an hour, an SUV, but a unicorn, a one-way sign."""
 
-NOT_UNIQUE = {"glass"}
-"""Names of which there may be several, though their plural is another thing's name."""
+NOT_UNIQUE = {"glass"}  # Names of which there may be several, though their plural is another thing's name.
 
 MATERIAL = "material"
 
@@ -50,14 +83,10 @@ class Said(NamedTuple):
     """How something is called."""
 
     text: str
-    plural: bool = False
-    """it takes a plural verb"""
-    mass: bool = False
-    """it takes no article"""
-    proper: bool = False
-    """it is a name"""
-    unique: bool = False
-    """there is one as a rule: the sky"""
+    plural: bool = False  # it takes a plural verb
+    mass: bool = False  # it takes no article
+    proper: bool = False  # it is a name
+    unique: bool = False  # there is one as a rule: the sky
 
     @property
     def be(self) -> str:
@@ -207,3 +236,67 @@ def relation_form(name: str) -> str | None:
     if first in _WORDS.passives:
         return "state"
     return "verb" if first.endswith("ing") and first not in ("during", "king") else None
+
+
+@dataclass(frozen=True)
+class Templates:
+    """The schema of ``templates.yaml``."""
+
+    phrases: dict[str, tuple[str, ...]]  # name, in capitals, to what may stand for it; "" for nothing
+    templates: dict[str, dict[str, tuple[str, ...]]]  # question type and variant
+    detailed_types: dict[str, dict[str, str]]  # question type and variant to GQA's detailed type
+
+
+class Pattern:
+    """A wording with slots ``{x}`` and phrases ``{X}``; all its forms are equally likely.
+
+    A question mark at its end is ignored.
+
+    Raises:
+        KeyError: there is no such phrase.
+    """
+
+    def __init__(self, text: str, phrases: Mapping[str, Sequence[str]]) -> None:
+        pieces = re.split(r"\{([A-Z_]+)\}", text.removesuffix("?"))
+        choices = [phrases[piece] if at % 2 else [piece] for at, piece in enumerate(pieces)]
+        self.forms = tuple(dict.fromkeys(_split("".join(chosen)) for chosen in product(*choices)))
+
+    def fill(self, chance: Chance, slots: Mapping[str, str | Phrase], avoided: Set[str] = frozenset()) -> list[Part]:
+        """One of the forms with its slots filled, without the avoided words if there is such a form.
+
+        Raises:
+            KeyError: a slot is not given.
+        """
+        forms = self.forms
+        if avoided:
+            forms = tuple(form for form in forms if not _has_words(form, avoided)) or forms
+        parts: list[Part] = []
+        for text, is_slot in forms[chance.below(len(forms))]:
+            value = slots[text] if is_slot else text
+            parts.extend([(value, "")] if isinstance(value, str) else value)
+        return parts
+
+
+def wordings(question_type: str) -> dict[str, tuple[Pattern, ...]]:
+    """The wordings of a question type by variant."""
+    file = vocabulary("gqa/templates", Templates)
+    return {
+        variant: tuple(Pattern(text, file.phrases) for text in texts)
+        for variant, texts in file.templates[question_type].items()
+    }
+
+
+def detailed_types(question_type: str) -> dict[str, str]:
+    """GQA's names of the detailed types by variant."""
+    return vocabulary("gqa/templates", Templates).detailed_types[question_type]
+
+
+def _has_words(form: tuple[tuple[str, bool], ...], words: Set[str]) -> bool:
+    return any(not is_slot and not words.isdisjoint(text.split()) for text, is_slot in form)
+
+
+def _split(form: str) -> tuple[tuple[str, bool], ...]:
+    """A form as words and slots in order."""
+    pieces = re.split(r"\{(\w+)\}", re.sub(r"\s*,", " ,", form))
+    found = [(" ".join(piece.split()), at % 2 == 1) for at, piece in enumerate(pieces)]
+    return tuple((text, is_slot) for text, is_slot in found if text)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hf_vqa_mc.engines.tdiuc.images import Images, subset_in
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
+from hf_vqa_mc.engines.tdiuc.question import Images, subset_in
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.io.json_stream import items_of_lists
 from hf_vqa_mc.io.records import Records
@@ -26,16 +26,13 @@ _NUMBERS = {name: number for number, name in enumerate(NAMES)}
 class Instance(NamedTuple):
     """One annotated object."""
 
-    name: str
-    """COCO's, of its category"""
-    area: float
-    """pixels"""
+    name: str  # COCO's, of its category
+    area: float  # pixels
     left: float
     top: float
     width: float
     height: float
-    crowd: bool
-    """a region of many, not one"""
+    crowd: bool  # a region of many, not one
 
 
 class CocoImage(NamedTuple):
@@ -44,8 +41,7 @@ class CocoImage(NamedTuple):
     image_id: int
     width: int
     height: int
-    annotated: frozenset[str]
-    """names of objects that would be annotated if they were there"""
+    annotated: frozenset[str]  # names of objects that would be annotated if they were there
     instances: list[Instance]
 
     @property

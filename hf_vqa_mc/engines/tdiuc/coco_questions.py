@@ -65,8 +65,7 @@ SCENES = vocabulary("tdiuc/scenes", Scenes)
 INDOORS, OUTDOORS = "indoors", "outdoors"
 SIDES = ("left", "right")
 BALL = "sports ball"
-LOOSELY = 2.0
-"""Ours: the paper leaves open when several things are beside an object."""
+LOOSELY = 2.0  # Ours: the paper leaves open when several things are beside an object.
 
 _INDOOR_SIGNS = SCENES.indoor_signs | {
     name

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from hf_vqa_mc.engines.tdiuc.images import Images
+from hf_vqa_mc.engines.tdiuc.question import Images
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.sources.files import Folder
@@ -16,11 +16,9 @@ OBJECTS, ATTRIBUTES, RELATIONSHIPS = "objects.json", "attributes.json", "relatio
 IMAGES, QUESTIONS = "image_data.json", "question_answers.json"
 SAME_PHOTOGRAPH = "images that are the same photograph of COCO as another, asked about as one"
 _LISTS = {OBJECTS: "objects", ATTRIBUTES: "attributes", RELATIONSHIPS: "relationships"}
-FARTHEST = 1_000_000
-"""No side of an image has so many pixels; boxes may begin a little outside it."""
+FARTHEST = 1_000_000  # No side of an image has so many pixels; boxes may begin a little outside it.
 
-_BOX = {"x": -FARTHEST, "y": -FARTHEST, "w": 0, "h": 0}
-"""The fields of a box, and the least that each can be."""
+_BOX = {"x": -FARTHEST, "y": -FARTHEST, "w": 0, "h": 0}  # The fields of a box, and the least that each can be.
 _Item = TypeVar("_Item", int, str)
 
 
@@ -28,30 +26,24 @@ _Item = TypeVar("_Item", int, str)
 class GenomeObject:
     """One object as one of the files has it."""
 
-    name: str
-    """the first that was given, in lower case"""
-    synset: str
-    """WordNet's, such as dog.n.01, or "" """
+    name: str  # the first that was given, in lower case
+    synset: str  # WordNet's, such as dog.n.01, or ""
     left: float
     top: float
     width: float
     height: float
     attributes: tuple[str, ...] = ()
-    other_names: tuple[str, ...] = ()
-    """what other files call the same object"""
+    other_names: tuple[str, ...] = ()  # what other files call the same object
 
 
 @dataclass
 class GenomeImage:
     """One image with all that any of the files says of it."""
 
-    image_id: int
-    """as it is written"""
+    image_id: int  # as it is written
     objects: dict[int, GenomeObject] = field(default_factory=dict)
-    relations: list[tuple[int, str, int]] = field(default_factory=list)
-    """subject, predicate in lower case, object"""
-    aliases: dict[int, int] = field(default_factory=dict)
-    """ids of objects that were merged into another"""
+    relations: list[tuple[int, str, int]] = field(default_factory=list)  # subject, predicate in lower case, object
+    aliases: dict[int, int] = field(default_factory=dict)  # ids of objects that were merged into another
 
 
 def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> dict[int, int]:

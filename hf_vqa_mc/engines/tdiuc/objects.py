@@ -39,14 +39,11 @@ OBJECTS = vocabulary("tdiuc/objects", Objects)
 class CocoObject(NamedTuple):
     """One of COCO's categories."""
 
-    name: str
-    """COCO's, which is also the answer"""
+    name: str  # COCO's, which is also the answer
     supercategory: str
-    asked: str
-    """as a question calls one of them"""
+    asked: str  # as a question calls one of them
     plural: str
-    counted: str
-    """what follows "How many" """
+    counted: str  # what follows "How many"
 
     @property
     def one(self) -> str:
@@ -95,8 +92,7 @@ PROVABLE = OBJECTS.provable | {one.asked for one in COCO_OBJECTS.values() if one
 """Words for nothing but annotated objects: where none of what they may mean is annotated, there is none."""
 
 _SINGULAR = {plural_of(phrase): phrase for phrase in MAY_MEAN} | {phrase: phrase for phrase in MAY_MEAN}
-_LONGEST = 2
-"""Words in the longest phrase of MAY_MEAN."""
+_LONGEST = 2  # Words in the longest phrase of MAY_MEAN.
 
 
 @cache

@@ -1,16 +1,18 @@
-"""A question of TDIUC with its answer, type and origin, and the collection of those that were generated."""
+"""A question of TDIUC with its origin, the collection of generated questions, and the images with their splits."""
 
 from collections import Counter
 from typing import Literal, NamedTuple
 
+from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.tdiuc_types import SENTIMENT, UTILITY
+from hf_vqa_mc.sources.generated import BY_HASH
 
 Origin = Literal["coco_generated", "genome_generated", "vqa_imported", "genome_imported", "annotated"]
 """Where a question is from: the columns of Kafle and Kanan 2017, Table 4."""
 ORIGINS: tuple[Origin, ...] = ("annotated", "coco_generated", "genome_generated", "vqa_imported", "genome_imported")
 """Of equal questions on an image the first origin's is kept."""
-HAND_ANNOTATED = (SENTIMENT, UTILITY)
-"""What no template can make: section "Manual Annotation"."""
+HAND_ANNOTATED = (SENTIMENT, UTILITY)  # What no template can make: section "Manual Annotation".
 
 YES, NO = "yes", "no"
 DOES_NOT_APPLY = "does not apply"
@@ -43,3 +45,59 @@ class Made:
     def leave_out(self, question_type: str, reason: str, count: int = 1) -> None:
         """Count questions that were not made."""
         self.left_out[f"{question_type}: {reason}"] += count
+
+
+TRAIN_SHARE = 0.7
+"""of the images whose split COCO does not tell; Kafle and Kanan 2017, appendix "Train and Test Split"."""
+SPLITS = {"train2014": "train", "val2014": "test"}  # Subset of COCO to split, by the same.
+
+
+class Images:
+    """The known images, by the id that is written: COCO's, or GENOME_OFFSET + Visual Genome's."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._told: dict[int, str] = {}
+        self._clusters: dict[int, str] = {}
+
+    def add(self, image_id: int, cluster: str, subset: str | None, place: str) -> None:
+        """Add an image.
+
+        Args:
+            image_id: as it is written.
+            cluster: "coco", "genome" or "uploaded", the paper's three.
+            subset: "train2014" or "val2014" where a file tells it, else None.
+            place: that file, for the message.
+
+        Raises:
+            InputError: another file puts it into the other subset.
+        """
+        if self._clusters.get(image_id) != "coco":
+            self._clusters[image_id] = cluster
+        if subset is not None and self._told.setdefault(image_id, subset) != subset:
+            raise InputError(
+                f"{place}: image {image_id} is of {subset} here and of {self._told[image_id]} in another file; "
+                "give files that agree"
+            )
+
+    def subset(self, image_id: int) -> str:
+        """Train2014 or val2014: as a file told, else 70 in 100 to train, by the seed and the image's id."""
+        told = self._told.get(image_id)
+        if told is None:
+            rng = Chance(self._seed, "tdiuc", "split", str(image_id))
+            return "train2014" if rng.happens(TRAIN_SHARE) else "val2014"
+        return told
+
+    def how(self, image_ids: set[int]) -> dict[str, int]:
+        """How many images went where and why, such as {"coco, told, train2014": 3}."""
+        counts = Counter(
+            f"{self._clusters[one]}, {'told' if one in self._told else BY_HASH}, {self.subset(one)}"
+            for one in image_ids
+        )
+        return dict(sorted(counts.items()))
+
+
+def subset_in(name: str) -> str | None:
+    """The subset that a file's name tells, such as instances_val2014.json or COCO_train2014_000000000009.jpg."""
+    told = [subset for subset in SPLITS if subset in name]
+    return told[0] if len(told) == 1 else None

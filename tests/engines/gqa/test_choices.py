@@ -5,12 +5,12 @@ import lzma
 
 import pytest
 
+from hf_vqa_mc.engines.gqa.balancing import QuestionColumns
 from hf_vqa_mc.engines.gqa.dataset_files import Choices, graph_record, question_record
 from hf_vqa_mc.engines.gqa.entailment import Entailments
 from hf_vqa_mc.engines.gqa.executor import SHORT, Executor
 from hf_vqa_mc.engines.gqa.generate import generate
 from hf_vqa_mc.engines.gqa.program import Question, Step, joined, sentence
-from hf_vqa_mc.engines.gqa.question_table import QuestionColumns
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from tests.engines.gqa.entailment_worlds import ONTOLOGY
 

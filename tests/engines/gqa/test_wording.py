@@ -2,9 +2,9 @@
 
 import pytest
 
-from hf_vqa_mc.engines.gqa.patterns import Pattern
 from hf_vqa_mc.engines.gqa.program import sentence
 from hf_vqa_mc.engines.gqa.wording import (
+    Pattern,
     as_category,
     called,
     one,

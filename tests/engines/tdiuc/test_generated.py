@@ -17,8 +17,8 @@ from hf_vqa_mc.engines.tdiuc import generate as engine
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage
 from hf_vqa_mc.engines.tdiuc.coco_questions import SCENES
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.images import Images
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
+from hf_vqa_mc.engines.tdiuc.question import Images
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from tests.engines.tdiuc import made_annotations as made
 from tests.engines.tdiuc.independent_checker import NUMBERS, faults

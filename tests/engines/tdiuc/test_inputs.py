@@ -17,7 +17,7 @@ from hf_vqa_mc.cli import app
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations
 from hf_vqa_mc.engines.tdiuc.coco_questions import absent_objects
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.images import Images
+from hf_vqa_mc.engines.tdiuc.question import Images
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile

@@ -9,13 +9,23 @@ from typing import NamedTuple
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
-from hf_vqa_mc.engines.gqa.patterns import Pattern
 from hf_vqa_mc.engines.gqa.program import Part, Program, Question, sentence, then
 from hf_vqa_mc.engines.gqa.references import NO_FACTS, Fact, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.gqa.spoken_of import LIVING, MENTIONS, PEOPLE
-from hf_vqa_mc.engines.gqa.wording import PARTITIVES, POSITIONS, Phrase, Said, as_category, called, predicate
+from hf_vqa_mc.engines.gqa.wording import (
+    LIVING,
+    MENTIONS,
+    PARTITIVES,
+    PEOPLE,
+    POSITIONS,
+    Pattern,
+    Phrase,
+    Said,
+    as_category,
+    called,
+    predicate,
+)
 from hf_vqa_mc.engines.rng import Chance
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
@@ -25,16 +35,12 @@ _WORDS = re.compile(r"[a-z0-9'-]+")
 class Draft(NamedTuple):
     """A question before it is checked and worded."""
 
-    detailed: str
-    """type, as GQA's files call it"""
+    detailed: str  # type, as GQA's files call it
     program: Program
-    answer: str
-    """expected; a program that gives another is counted under "mismatch\""""
-    wordings: Sequence[Pattern]
-    """of which one is drawn"""
+    answer: str  # expected; a program that gives another is counted under "mismatch"
+    wordings: Sequence[Pattern]  # of which one is drawn
     slots: Mapping[str, str | Phrase]
-    full: Phrase
-    """the full answer"""
+    full: Phrase  # the full answer
     local_group: str
     global_group: str = ""
 

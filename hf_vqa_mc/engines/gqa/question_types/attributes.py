@@ -3,13 +3,22 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES
-from hf_vqa_mc.engines.gqa.patterns import detailed_types, wordings
 from hf_vqa_mc.engines.gqa.program import Part, Program, Step, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, slots_of, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
-from hf_vqa_mc.engines.gqa.spoken_of import DOING, MENTIONS
-from hf_vqa_mc.engines.gqa.wording import MATERIAL, POSITIONS, is_doing, one, spelled, with_article
+from hf_vqa_mc.engines.gqa.wording import (
+    DOING,
+    MATERIAL,
+    MENTIONS,
+    POSITIONS,
+    detailed_types,
+    is_doing,
+    one,
+    spelled,
+    with_article,
+    wordings,
+)
 from hf_vqa_mc.engines.rng import Chance
 
 QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from hf_vqa_mc.engines.gqa.patterns import wordings
 from hf_vqa_mc.engines.gqa.program import Part, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, kind_of
 from hf_vqa_mc.engines.gqa.references import NAMED, Reference
-from hf_vqa_mc.engines.gqa.spoken_of import PEOPLE
-from hf_vqa_mc.engines.gqa.wording import POSITIONS, Phrase, called
+from hf_vqa_mc.engines.gqa.wording import PEOPLE, POSITIONS, Phrase, called, wordings
 from hf_vqa_mc.engines.rng import Chance
 
 QUERY, CHOOSE = wordings("query category"), wordings("choose category")

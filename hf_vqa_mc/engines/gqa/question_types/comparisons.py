@@ -5,26 +5,21 @@ from functools import partial
 from itertools import product
 
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES
-from hf_vqa_mc.engines.gqa.patterns import wordings
 from hf_vqa_mc.engines.gqa.program import Part, joined, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
-from hf_vqa_mc.engines.gqa.spoken_of import BODY_PART, PEOPLE
-from hf_vqa_mc.engines.gqa.wording import MATERIAL, several, spelled
+from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, several, spelled, wordings
 from hf_vqa_mc.engines.rng import Chance
 
 WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
 TWO = {"same": wordings("same"), "different": wordings("different")}
 ALL = {"same": wordings("same all"), "different": wordings("different all")}
 BOTH_SAME = wordings("same all of two")
-SHORT_NAME = {"same": "same", "different": "diff"}
-"""As in GQA's types and groups."""
+SHORT_NAME = {"same": "same", "different": "diff"}  # As in GQA's types and groups.
 COMPARED = ("color", MATERIAL, "shape", "pattern")
 """Types of which two things are the same or different for anybody: not size or age."""
-LARGER = 2.0
-"""How many times as much of the image the larger of two things must take at least."""
-COMMON = ("color", MATERIAL, "shape", "size", "pattern")
-"""Types that two things can have in common."""
+LARGER = 2.0  # How many times as much of the image the larger of two things must take at least.
+COMMON = ("color", MATERIAL, "shape", "size", "pattern")  # Types that two things can have in common.
 
 
 def _pairs(asking: Asking, rng: Chance) -> list[tuple[str, str]]:

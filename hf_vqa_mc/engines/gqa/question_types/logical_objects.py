@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import YES
-from hf_vqa_mc.engines.gqa.patterns import wordings
 from hf_vqa_mc.engines.gqa.program import Part, Program, joined, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
 from hf_vqa_mc.engines.gqa.question_types.objects import PLACES, cannot_be_missing, is_a, there_is
-from hf_vqa_mc.engines.gqa.wording import Phrase, one, several, spelled, stands_before, with_article
+from hf_vqa_mc.engines.gqa.wording import Phrase, one, several, spelled, stands_before, with_article, wordings
 from hf_vqa_mc.engines.rng import Chance
 
 WORDINGS = {"or": wordings("exist or")["any"], "and": wordings("exist and")["any"]}
-Filters = tuple[tuple[str, str] | None, tuple[str, str] | None]
-"""Type and value of the first thing and of the second."""
+Filters = tuple[tuple[str, str] | None, tuple[str, str] | None]  # Type and value of the first thing and of the second.
 
 
 def either(asking: Asking, rng: Chance) -> Iterator[Draft]:

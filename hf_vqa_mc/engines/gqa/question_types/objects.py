@@ -3,16 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES
-from hf_vqa_mc.engines.gqa.patterns import Pattern, wordings
+from hf_vqa_mc.engines.gqa.observed import UNTOLD
 from hf_vqa_mc.engines.gqa.program import Part, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, side_by_side
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.spoken_of import MENTIONS, PEOPLE
-from hf_vqa_mc.engines.gqa.untold import UNTOLD
 from hf_vqa_mc.engines.gqa.wording import (
     MATERIAL,
+    MENTIONS,
     NOT_UNIQUE,
+    PEOPLE,
+    Pattern,
     Phrase,
     Said,
     as_category,
@@ -23,6 +24,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     stands_before,
     stands_behind,
     with_article,
+    wordings,
 )
 from hf_vqa_mc.engines.rng import Chance
 

@@ -4,21 +4,18 @@ from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO, SHORT, YES
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING
-from hf_vqa_mc.engines.gqa.patterns import wordings
 from hf_vqa_mc.engines.gqa.program import Part, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, kind_of, selected, slots_of
 from hf_vqa_mc.engines.gqa.question_types.objects import WORN, depth_of_relations, nobody_at, other_relation, triples
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.spoken_of import MENTIONS, PEOPLE
-from hf_vqa_mc.engines.gqa.wording import as_category, called, relation_form
+from hf_vqa_mc.engines.gqa.wording import MENTIONS, PEOPLE, as_category, called, relation_form, wordings
 from hf_vqa_mc.engines.rng import Chance
 
 QUERY = wordings("query relation")
 VERIFY = wordings("verify relation")["any"]
 CHOOSE, CHOOSE_OBJECT = wordings("choose relation"), wordings("choose object")
-ENDS = {"s": "subject", "o": "object"}
-"""Sides of a relation, as programs have them, with what is asked for."""
+ENDS = {"s": "subject", "o": "object"}  # Sides of a relation, as programs have them, with what is asked for.
 
 
 def query(asking: Asking, rng: Chance) -> Iterator[Draft]:

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO
-from hf_vqa_mc.engines.gqa.patterns import wordings
 from hf_vqa_mc.engines.gqa.program import Part, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
 from hf_vqa_mc.engines.gqa.scene_graph import SCENE
-from hf_vqa_mc.engines.gqa.wording import Said, called, spelled
+from hf_vqa_mc.engines.gqa.wording import Said, called, spelled, wordings
 from hf_vqa_mc.engines.rng import Chance
 
 WEATHER, LOCATION, PLACE = "weather", "location", "place"
