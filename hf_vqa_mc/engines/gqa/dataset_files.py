@@ -75,7 +75,6 @@ def question_record(
 
 
 def _answer_objects(question: Question) -> dict[str, str]:
-    """Which object the answer's words are: the one whose name is asked for."""
     last = question.program[-1]
     if last.operation in ("query", "choose") and last.argument[:1] == ("name",):
         found = question.found[last.inputs[0]]
@@ -144,8 +143,6 @@ class Spilled(AbstractContextManager["Spilled"]):
 
 
 class _Entries:
-    """A file with one json object, written entry by entry."""
-
     def __init__(self, path: Path) -> None:
         self._file: TextIO = path.open("w", encoding="utf-8")
         self._first = True
@@ -260,7 +257,6 @@ def _by_group(
 
 
 def _options(record: Mapping[str, Any], graph: Mapping[str, Any]) -> list[str]:
-    """The options of a question that chooses: two values or names, two relations in short, or two objects' names."""
     last = record["semantic"][-1]
     operation, argument = str(last["operation"]), str(last["argument"])
     if operation == "choose rel":  # name,one|other,side (ids)

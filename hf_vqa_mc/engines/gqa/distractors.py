@@ -140,7 +140,6 @@ class Distractors(Observed):
         return _drawn(weights, chance) if weights else None
 
     def _siblings(self, name: str, category: str) -> tuple[tuple[str, float], ...]:
-        """All that ``sibling`` may give in any image, the likeliest first."""
         known = self._siblings_of.get((name, category))
         if known is not None:
             return known
@@ -183,7 +182,6 @@ class Distractors(Observed):
         return _drawn(usual, chance) if usual else None
 
     def _excluded_by(self, relation: str) -> tuple[str, ...]:
-        """The listed relations that cannot hold as well."""
         if relation not in self._excluded:
             relations = self.ontology.relations
             self._excluded[relation] = tuple(
@@ -194,7 +192,6 @@ class Distractors(Observed):
         return self._excluded[relation]
 
     def _in_context(self, kinds: list[str]) -> dict[str, float]:
-        """How likely kinds are beside these: the mean share of the images with one of these that have them."""
         weights: dict[str, float] = defaultdict(float)
         for kind in kinds:
             images = self.kinds[kind] + _SMOOTHING
@@ -203,7 +200,6 @@ class Distractors(Observed):
         return weights
 
     def _beside(self, kind: str) -> Iterator[tuple[str, float]]:
-        """How likely kinds are beside one, the likeliest first."""
         counts = self.together.get(kind, Counter())
         order = self._orders.get(kind)
         if order is None:
@@ -268,7 +264,6 @@ class Distractors(Observed):
         return self.ontology.alike(value, other) or self.ontology.alike(other, value)
 
     def _named(self, kind: str, *, plural: bool, mass: bool) -> str | None:
-        """The name of a kind in a number: that which was seen, else its plural or singular."""
         usual = self.ontology.nouns[self.usual_name(kind)]
         if usual.plural == plural and (usual.mass == mass or plural):
             return usual.name
@@ -279,7 +274,6 @@ class Distractors(Observed):
 
 
 def _drawn(weights: Mapping[str, float], chance: Chance) -> str:
-    """One of the names, as likely as its weight says; the order of the mapping does not matter."""
     names = sorted(weights, key=lambda name: (-weights[name], name))[:LIKELIEST]
     parts = [max(1, round(1_000 * weights[name] / weights[names[0]])) for name in names]
     at = chance.below(sum(parts))

@@ -94,7 +94,6 @@ def _edge(
     same: Mapping[str, str],
     ontology: Ontology,
 ) -> tuple[Edge | None, str]:
-    """A relation between objects that stay, or why it is left out."""
     if target not in raw.objects:
         return None, "to an object that is not there"
     if subject not in objects or target not in objects:
@@ -153,7 +152,6 @@ def _without_contradictions(edges: set[Edge], boxes: Mapping[str, Box], ontology
 
 
 def _against_boxes(one: Box, name: str, other: Box) -> bool:
-    """Whether a side is told that the boxes' middles speak against."""
     middle, other_middle = 2 * one[0] + one[2], 2 * other[0] + other[2]
     return (name == LEFT and middle > other_middle) or (name == RIGHT and middle < other_middle)
 
@@ -198,7 +196,6 @@ def _last_words(relation: str) -> str:
 
 
 def _circling(of_way: dict[Edge, tuple[str, str]]) -> set[Edge]:
-    """The edges whose end leads back to their beginning."""
     left = dict(of_way)
     while True:  # what begins or ends a way is in no circle
         begins, ends = {one for one, _ in left.values()}, {other for _, other in left.values()}

@@ -132,7 +132,6 @@ class DescribedIndex:
 
 
 def _subsets(conditions: frozenset[Condition]) -> Iterator[frozenset[Condition]]:
-    """All sets of some of the conditions, with all and none."""
     if len(conditions) == 1:
         yield conditions  # first, and without sorting: most have one or none
         yield frozenset()
@@ -173,7 +172,6 @@ class Ways:
         return list(ways)
 
     def _options(self, fact: Fact, told: Told, only: DescribedIndex) -> list[Way]:
-        """Sets of facts from each of which a fact follows."""
         match fact:
             case "some", Described() as described:
                 witnesses = told.witnesses.get(described, ())
@@ -212,7 +210,6 @@ class Ways:
         return same
 
     def _condition(self, fact: Fact, object_id: str) -> Condition | None:
-        """A fact as a condition on an object that it is about."""
         match fact:
             case "value", str(key), str(kind), str(value), str(sign) if key == object_id:
                 return ("value", kind, value, sign)
@@ -235,7 +232,6 @@ def _meant(facts: Iterable[Fact], told: Told) -> Iterator[Fact]:
 
 
 def _objects(fact: Fact) -> Iterator[str]:
-    """The objects that a fact is about."""
     match fact:
         case (("value" | "exact" | "kind" | "name"), str(key), *_):
             yield key
@@ -254,7 +250,6 @@ def _objects(fact: Fact) -> Iterator[str]:
 
 
 def _others(described: Described) -> Iterator[str]:
-    """The objects to which those that are described have relations."""
     return (condition[3] for condition in described.conditions if condition[0] == "relation")
 
 
@@ -300,7 +295,6 @@ class _Followed:
         return {question for number in known for question, others in self._settles.get(number, ()) if others <= known}
 
     def _following(self, fact: Fact) -> Iterator[int]:
-        """The wanted facts that follow from one fact, by number."""
         if fact in self._wanted:
             yield self._wanted[fact]
         match fact:
@@ -316,7 +310,6 @@ class _Followed:
                 yield from self._from_values(fact)
 
     def _from_values(self, fact: Fact) -> Iterator[int]:
-        """What follows from a value, a name or a kind."""
         match fact:
             case "exact", object_id, str(kind), str(value):
                 exclusive = kind in self._ontology.exclusive

@@ -122,7 +122,6 @@ class Executor:
         return Found(certain, (*possible, *self._left_out(name))), certain
 
     def _left_out(self, name: str) -> tuple[str, ...]:
-        """LEFT_OUT, if something of this name may have been left out of the graph."""
         return (LEFT_OUT,) if any(self.ontology.may_be(kind, name) for kind in self.graph.unclear) else ()
 
     def _filter(self, inputs: Inputs, kind: str, value: str, negated: str) -> Result:
@@ -192,7 +191,6 @@ class Executor:
         return (chosen[0] if clear else None), (key,)
 
     def _verify_relation(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
-        """Whether there is such an object at the other end of the relation, whichever."""
         value, ids = self._relate(inputs, name, relation, side)
         return _exists(value), ids
 
@@ -257,7 +255,6 @@ class Executor:
 
 
 def _only(inputs: Inputs) -> str | None:
-    """The object that the only input finds, if it is clear which."""
     (found,) = inputs
     return found.only if isinstance(found, Found) else None
 

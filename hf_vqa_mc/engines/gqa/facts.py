@@ -118,8 +118,6 @@ class _Unknown(Exception):
 
 
 class _Reader:
-    """Goes through a program, step by step."""
-
     def __init__(self, question: Question, graph: SceneGraph, ontology: Ontology) -> None:
         self.question, self.graph, self.ontology = question, graph, ontology
         self.told = Told()
@@ -133,7 +131,6 @@ class _Reader:
             self.told.facts, self.told.settled_by = [same], [(same,)]
 
     def _selection(self, index: int) -> Described | str | None:
-        """What a step selects; None for one that selects nothing."""
         step = self.question.program[index]
         match step.operation, step.argument:
             case "select", (name,):
@@ -157,7 +154,6 @@ class _Reader:
         return Described(kind_of(self.ontology, name), frozenset((condition,)))
 
     def _only(self, index: int) -> str:
-        """The one object that a step found, noted as a reference."""
         ids = self.question.found[index]
         if len(ids) != 1:
             raise _Unknown
@@ -167,7 +163,6 @@ class _Reader:
         return ids[0]
 
     def _claim(self, index: int, answer: str) -> Claim:
-        """What the answer to a step states, and what settles it."""
         step = self.question.program[index]
         match step.operation, step.argument:
             case "query", (kind,):
@@ -206,7 +201,6 @@ class _Reader:
         return [one], [(one,)]
 
     def _there(self, described: Described, index: int, answer: str) -> Fact:
-        """That there is such an object, or none."""
         if answer == NO:
             return ("none", described)
         self.told.witnesses[described] = self.question.found[index]
@@ -274,7 +268,6 @@ class _Reader:
         return list(facts), [facts[:1] if clear else facts]
 
     def _joined(self, step: Step, answer: str) -> Claim:
-        """Both facts are stated, or one of two."""
         parts = [self._claim(index, answer) for index in step.inputs]
         if any(len(settled_by) != 1 or len(settled_by[0]) != 1 for _, settled_by in parts):
             raise _Unknown

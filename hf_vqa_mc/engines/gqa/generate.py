@@ -97,7 +97,6 @@ def generate(
 def _counted(
     paths: Sequence[Path], ontology: Ontology, problems: Counter[str], images: dict[str, str], settings: GqaSettings
 ) -> Iterator[SceneGraph]:
-    """The graphs, while their images' splits are noted and what is wrong with them is counted."""
     for path, graph in _graphs(paths, ontology, problems):
         if graph.image_id in images:
             raise InputError(f"{path}: image {graph.image_id!r} comes more than once; give it one scene graph")
@@ -139,7 +138,6 @@ def _graphs(paths: Sequence[Path], ontology: Ontology, problems: Counter[str]) -
 
 
 def _read(path: Path) -> Iterator[RawGraph]:
-    """A file is GQA's, a folder Visual Genome's."""
     if path.is_dir():
         files = Folder(path)
         if not files.has("image_data.json") and (own := sorted(path.glob("*sceneGraphs.json*"))):

@@ -89,7 +89,6 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
 def _named(
     raw: RawGraph, ontology: Ontology, problems: Counter[str]
 ) -> tuple[dict[str, tuple[str, list[str]]], dict[str, Box], list[str]]:
-    """The objects that stay, with their names and values; their boxes; values of the image itself."""
     objects, boxes = {}, {}
     image_values: list[str] = []
     for key, thing in raw.objects.items():
@@ -162,7 +161,6 @@ def _typed(
     ontology: Ontology,
     problems: Counter[str],
 ) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
-    """The objects without the duplicates, with their values by type."""
     values = {key: list(of_one) for key, (_, of_one) in objects.items() if key not in same}
     for duplicate, key in same.items():
         values[key] += objects[duplicate][1]

@@ -132,6 +132,5 @@ class Observed:
         return self.ontology.nouns[thing.name].kind
 
     def _kinds_of(self, name: str) -> tuple[str, ...]:
-        """A name's kind, then what that is a kind of."""
         noun = self.ontology.nouns[name]
         return (noun.kind, *noun.parents)

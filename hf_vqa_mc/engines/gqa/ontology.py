@@ -90,12 +90,10 @@ class Ontology:
 
     @cached_property
     def _kinds(self) -> dict[str, str]:
-        """Name to kind."""
         return {name: noun.kind for name, noun in self.nouns.items()}
 
     @cached_property
     def _above(self) -> dict[str, frozenset[str]]:
-        """Name to its kind and what that is a kind of."""
         return {name: frozenset((noun.kind, *noun.parents)) for name, noun in self.nouns.items()}
 
     def isa(self, name: str, category: str) -> bool:
@@ -185,7 +183,6 @@ def people_alike(nouns: Iterable[Noun]) -> dict[str, frozenset[str]]:
 
 
 def _two_people(one: str, other: str) -> bool:
-    """Whether nobody is called both."""
     pair = {one, other}
     if pair & KINDS.groups_of_people:
         return False

@@ -87,8 +87,6 @@ def _read(objects: Path, attributes: Path) -> Ontology:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of the list of objects."""
-
     name: str
     category: str = ""
     number: str = ""
@@ -244,7 +242,6 @@ def _similar_kinds(
 
 
 def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
-    """The values of GQA's list of attributes with those of scenes, and other words for them."""
     file = PublishedFile(path.name, path)
     rows: dict[str, tuple[list[str], dict[str, list[str]], set[str]]] = {}
     for number, text in enumerate(file.read_lines(), 1):

@@ -198,7 +198,6 @@ def with_numbers_of_one_kind(nouns: Mapping[str, Noun]) -> dict[str, Noun]:
 
 
 def _listed() -> tuple[dict[str, Noun], dict[str, frozenset[str]]]:
-    """The nouns of our list, and the categories that some of them may be of."""
     nouns: dict[str, Noun] = {}
     loose: dict[str, frozenset[str]] = {}
     above: dict[str, tuple[str, ...]] = {}
@@ -283,7 +282,6 @@ _ABOVE = ((), *(_CHAINS.get(category, (category,)) for category in _ORDER))
 
 
 def _category_codes(wordnet: WordNet, anchors: Mapping[str, int]) -> list[int]:
-    """The code of the category of every synset."""
     codes = np.zeros(len(wordnet.ancestor_starts) - 1, np.int64)
     for code, category in enumerate(_ORDER, 1):
         codes[_below(wordnet, anchors[category])] = code
@@ -291,7 +289,6 @@ def _category_codes(wordnet: WordNet, anchors: Mapping[str, int]) -> list[int]:
 
 
 def _below(wordnet: WordNet, synset: int) -> NDArray[np.bool_]:
-    """Which synsets are kinds of one, itself left out: bool (synsets,)."""
     rows = np.repeat(np.arange(len(wordnet.ancestor_starts) - 1), np.diff(wordnet.ancestor_starts))
     below = np.zeros(len(wordnet.ancestor_starts) - 1, bool)
     below[rows[wordnet.ancestors == synset]] = True

@@ -75,7 +75,6 @@ def _plural(word: str) -> str:
 
 
 def _compound_end(word: str, ends: Iterable[str]) -> str:
-    """The end of a compound; "" where it is none."""
     return next((end for end in ends if word.endswith(end) and len(word) > len(end) + 1), "")
 
 

@@ -148,7 +148,6 @@ class References:
                     yield Reference(object_id, said, program, words, facts, 1)
 
     def _modifiers(self, object_id: str, name: str, direct: bool) -> list[tuple[str, str, str]]:
-        """Filters that an object passes: its values, and where others have another value, what it is not."""
         values, attributes = self.graph.objects[object_id].values, self.ontology.attributes
         unique = called(self.ontology, name).unique if name in self.ontology.nouns else False
         own = [

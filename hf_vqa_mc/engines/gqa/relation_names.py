@@ -73,7 +73,6 @@ class RelationTable(Mapping[str, RelationName]):
 
 
 def _parts(name: str) -> tuple[str, str] | None:
-    """The participle and preposition of a relation by rule."""
     verb, _, rest = name.partition(" ")
     if verb not in RELATIONS.participles and not (
         verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in RELATIONS.no_participles
@@ -93,7 +92,6 @@ def _preposition(name: str) -> RelationName:
 
 
 def _against(meaning: str) -> set[str]:
-    """The opposites of a meaning."""
     listed = RELATIONS.opposites
     return set(listed.get(meaning, ())) | {one for one, others in listed.items() if meaning in others}
 

@@ -184,7 +184,6 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
 
 
 def _images(file: PublishedFile) -> Iterator[tuple[str, _Record]]:
-    """The records of a list of images, by id."""
     number = 0
     for batch in list_items(file):
         for value in batch:
@@ -227,7 +226,6 @@ class _Aux:
 
 
 def _put_object(graph: RawGraph, record: _Record) -> str:
-    """The id of an object that is added to the graph, or to what is known of it."""
     key, value = record.id("object_id"), dict(record.value)
     value.setdefault("names", [value["name"]] if "name" in value else None)
     value.setdefault("merged_object_ids", [])
@@ -252,7 +250,6 @@ def _relate(graph: RawGraph, subject: str, name: str, target: str) -> None:
 
 
 def _settled(graph: RawGraph) -> RawGraph:
-    """The graph with objects of several ids made one."""
     merged = {other: key for key, thing in graph.objects.items() for other in thing.also if other != key}
     for other, key in merged.items():
         duplicate = graph.objects.get(other)

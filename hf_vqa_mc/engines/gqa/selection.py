@@ -86,7 +86,6 @@ def _same_content(table: QuestionTable, priority: Ints) -> Bools:
 
 
 def _random_bits(table: QuestionTable, seed: int) -> NDArray[np.uint64]:
-    """Random bits per question, uint64 (questions,), from the seed, its image's id and its number."""
     bases = np.array([Chance(seed, image, "selection").bits() for image in table.names["image"]], np.uint64)
     with np.errstate(over="ignore"):
         mixed = bases[table.image] + table.number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -96,7 +95,6 @@ def _random_bits(table: QuestionTable, seed: int) -> NDArray[np.uint64]:
 
 
 def _ranks(chance: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:
-    """Ranks by the last of ``first``, then the one before, then the random bits; int64 (questions,)."""
     order = np.lexsort((chance, *first))
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
@@ -121,7 +119,6 @@ def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
 
 
 def _balance(level: AnswerCells, kept: Bools, settings: GqaSettings) -> None:
-    """Keep of each group what ``smoothed`` says."""
     counts = level.kept_counts(kept)
     group = np.repeat(np.arange(len(level.groups)), np.diff(level.starts))
     order = np.lexsort((np.arange(len(counts)), -counts, group))  # equal ones may have parted
@@ -209,7 +206,6 @@ def _uneven(level: AnswerCells, kept: Bools) -> Ints:
 
 
 def _beyond(level: AnswerCells, kept: Bools, settings: GqaSettings) -> int:
-    """Groups of several answers whose first is beyond its bound; one for rounding and ``thin`` allowed for."""
     counts = level.kept_counts(kept)
     if not len(counts):
         return 0

@@ -53,7 +53,6 @@ def dataset_statistics(
 
 
 def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[str, Any]:
-    """What some of the questions are like."""
     count = int(chosen.sum())
     names = [name for name in SPLITS if name in splits]
     split = np.array([names.index(name) for name in splits], np.int64)[table.image[chosen]]
@@ -116,7 +115,6 @@ def _counted(names: Sequence[str]) -> dict[str, int]:
 
 
 def _spread(numbers: NDArray[np.integer]) -> dict[str, Any]:
-    """Mean, and how many questions have each number."""
     counts = np.bincount(numbers.clip(0)) if len(numbers) else np.zeros(0, np.int64)
     mean = round(float(numbers.mean()), 3) if len(numbers) else 0.0
     return {"mean": mean, "questions": {str(number): int(counts[number]) for number in np.flatnonzero(counts)}}

@@ -296,7 +296,6 @@ def _has_words(form: tuple[tuple[str, bool], ...], words: Set[str]) -> bool:
 
 
 def _split(form: str) -> tuple[tuple[str, bool], ...]:
-    """A form as words and slots in order."""
     pieces = re.split(r"\{(\w+)\}", re.sub(r"\s*,", " ,", form))
     found = [(" ".join(piece.split()), at % 2 == 1) for at, piece in enumerate(pieces)]
     return tuple((text, is_slot) for text, is_slot in found if text)

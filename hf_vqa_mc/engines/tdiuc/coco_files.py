@@ -139,8 +139,6 @@ class CocoAnnotations:
 
 
 class _FilePart:
-    """One file's columns, read in one pass whatever the order of its fields."""
-
     def __init__(self, file: PublishedFile) -> None:
         self.file = file
         self.images: dict[int, tuple[int, int, str]] = {}

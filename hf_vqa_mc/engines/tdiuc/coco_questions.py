@@ -110,7 +110,6 @@ def absent_objects(image: CocoImage, spoken_of: frozenset[str]) -> list[str]:
 
 
 def _negatives(large: list[str], present: frozenset[str], absent: list[str], rng: Chance) -> list[str]:
-    """For each present object an absent one, of its supercategory or of another present one's if possible."""
     left = rng.shuffled(absent)
     near = {COCO_OBJECTS[name].supercategory for name in present}
     chosen = []

@@ -135,7 +135,6 @@ def _with_absurd(
     left_out: Counter[str],
     progress: Progress,
 ) -> list[Question]:
-    """The questions of each image followed by its absurd ones."""
     if not settings.absurd or not absent:
         return questions
     pool = AbsurdQuestions(questions)
@@ -215,7 +214,6 @@ def _write_questions(
 
 @contextmanager
 def _json_list(path: Path, key: str) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """A function that adds a record to the list of a json file that is written as it grows."""
     encode = json.JSONEncoder(allow_nan=False).encode
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f'{{"{key}": [')

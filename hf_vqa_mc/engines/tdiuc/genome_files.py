@@ -182,7 +182,6 @@ def _side(one: Records, field: str, least: int) -> float:
 
 
 def _items(one: Records, field: str, kind: type[_Item], what: str, left_out: Counter[str]) -> list[_Item]:
-    """The items of a list that may be missing or null; nulls in it are counted."""
     value = one.rows[0].get(field)
     if value is None:
         return []

@@ -79,7 +79,6 @@ def _ask_positions(image: GenomeImage, objects: list[GenomeObject], settings: Td
 def _doubt(
     other: GenomeObject, phrase: str, one: GenomeObject, objects: list[GenomeObject], settings: TdiucSettings
 ) -> str | None:
-    """Why nobody should be asked what is there, if so."""
     if one.other_names or other.other_names:
         return "an object of several names"
     if not _is_name(one.name) or not _is_name(other.name):

@@ -170,7 +170,6 @@ def _import_vqa_subset(
 
 
 def _answers(file: PublishedFile) -> Iterator[tuple[str, str, list[str]]]:
-    """Question id, location and answers of each annotation."""
     for records in read_records(file, "annotations"):
         texts = iter(records.nested("answers").texts("answer"))
         rows = zip(records.ids("question_id"), records.lists("answers"), strict=True)

@@ -146,7 +146,6 @@ def names_many(phrase: str) -> bool:
 
 
 def _phrases(text: str) -> list[str]:
-    """The words of a text, those that make a phrase of MAY_MEAN as one."""
     words = re.findall("[a-z]+", text.lower())
     phrases, at = [], 0
     while at < len(words):

@@ -111,7 +111,6 @@ def questions_about(
 
 
 def _asked(kind: QuestionType, asking: Asking, texts: set[str]) -> Iterator[Question]:
-    """All questions of a type whose texts and programs are new."""
     rng = Chance(asking.seed, asking.graph.image_id, kind.name)
     programs: set[Program] = set()
     for draft in kind.ask(asking, rng):

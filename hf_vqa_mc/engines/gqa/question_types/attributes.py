@@ -51,12 +51,10 @@ def _can_be_asked(asking: Asking, object_id: str, kind: str) -> bool:
 
 
 def _group(kind: str) -> str:
-    """The global group of a type: positions have none, as in GQA's files."""
     return "" if kind in SIDES else kind
 
 
 def _states(asking: Asking, object_id: str, kind: str, value: str) -> list[Part]:
-    """The sentence that an object has a value."""
     where = " of the image" if (kind, value) in POSITIONS else ""
     place = {HORIZONTAL: "on the ", VERTICAL: "at the "}.get(kind)
     text = f"{place}{value}{where}" if place else asking.predicate(kind, value)
@@ -130,7 +128,6 @@ def verify(asking: Asking, rng: Chance) -> Iterator[Draft]:
 
 
 def _verify_wordings(asking: Asking, kind: str, value: str, reference: Reference, rng: Chance) -> tuple[str, str]:
-    """GQA's detailed type, and the variant of the wordings."""
     if kind in SIDES:
         return "positionVerify", kind
     if kind == MATERIAL:
@@ -184,7 +181,6 @@ def _exclusive_pairs(asking: Asking, key: str) -> list[tuple[str, str]]:
 
 
 def _two_values(asking: Asking, key: str, pairs: list[tuple[str, str]], rng: Chance) -> list[tuple[str, str]] | None:
-    """Two of an object's values of different types, half of the time one or both replaced by what it is not."""
     if len(pairs) < 2:
         return None
     chosen = rng.shuffled(pairs)[:2]
@@ -251,5 +247,4 @@ def _values_and_positions(asking: Asking, rng: Chance) -> list[tuple[str, str, s
 
 
 def _other_value(asking: Asking, key: str, kind: str, value: str, rng: Chance) -> str | None:
-    """A value that an object does not have."""
     return OPPOSITE_SIDE[value] if kind in SIDES else asking.decoy_value(key, kind, rng)

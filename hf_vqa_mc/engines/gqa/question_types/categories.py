@@ -53,7 +53,6 @@ def _references(asking: Asking, rng: Chance) -> list[tuple[str, Reference]]:
 
 
 def _value(asking: Asking, reference: Reference) -> str:
-    """The value by which a reference tells its object apart, after "is"."""
     kind, value, negated = reference.program[1].argument
     return f"{'not ' if negated else ''}{asking.predicate(kind, value)}"
 

@@ -23,7 +23,6 @@ COMMON = ("color", MATERIAL, "shape", "size", "pattern")  # Types that two thing
 
 
 def _pairs(asking: Asking, rng: Chance) -> list[tuple[str, str]]:
-    """Pairs of objects, first those of one category, which people would rather compare."""
     keys = rng.shuffled(
         key for key in asking.objects if not asking.isa(key, BODY_PART) and asking.references.has_sides(key)
     )
@@ -104,7 +103,6 @@ def _can_be_compared(asking: Asking, kind: str, more: str, less: str) -> bool:
 
 
 def _names(asking: Asking, one: str, other: str) -> str:
-    """Two names as local groups have them."""
     return "_".join(sorted((asking.name(one), asking.name(other))))
 
 
@@ -205,7 +203,6 @@ all_same, all_different = partial(_all, "same"), partial(_all, "different")
 
 
 def _all_values(asking: Asking, keys: Sequence[str], kind: str, text: str, two: bool) -> list[Part]:
-    """All the people are female; there are both birds and bears."""
     everything = f"both {text}" if two else f"all the {text}"
     if kind == NAME:
         pair = _apart(asking, keys)
@@ -224,7 +221,6 @@ def _all_values(asking: Asking, keys: Sequence[str], kind: str, text: str, two: 
 
 
 def _apart(asking: Asking, keys: Sequence[str]) -> tuple[str, str] | None:
-    """Two objects of kinds that nobody would mix up."""
     for index, one in enumerate(keys):
         for other in keys[:index]:
             names = asking.name(one), asking.name(other)

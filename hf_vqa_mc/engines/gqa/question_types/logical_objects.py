@@ -86,7 +86,6 @@ def _two(asking: Asking, names: tuple[str, str], word: str, key: str, rng: Chanc
 
 
 def _filters(asking: Asking, key: str, names: tuple[str, str], word: str, rng: Chance) -> Filters:
-    """At times a value for the second thing, or for both where either is looked for."""
     pairs = [
         (kind, value)
         for kind, value in asking.value_kinds(key)
@@ -106,7 +105,6 @@ def _filters(asking: Asking, key: str, names: tuple[str, str], word: str, rng: C
 
 
 def _which(asking: Asking, names: tuple[str, str], filters: Filters, is_there: list[bool], word: str) -> Phrase:
-    """There is a bag; there is a window but no chairs."""
     things = list(zip(names, filters, is_there, strict=True))
     parts = [_with(asking, name, pair) for name, pair, there in things if there]
     missing = [

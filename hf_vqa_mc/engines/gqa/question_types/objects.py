@@ -126,7 +126,6 @@ def _there_with(asking: Asking, key: str, negated: bool, rng: Chance) -> Iterato
 
 
 def _with(asking: Asking, key: str, kind: str, value: str) -> Phrase:
-    """There is a red apple."""
     own, said = asking.thing(key).values.get(kind, (value,))[0], asking.said(key)
     before = stands_before(asking.ontology, kind, own)
     text = f"{before} {said.text}" if before else f"{said.text} that {said.be} {asking.predicate(kind, own)}"
@@ -134,7 +133,6 @@ def _with(asking: Asking, key: str, kind: str, value: str) -> Phrase:
 
 
 def _without(asking: Asking, name: str, kind: str, value: str, negated: bool) -> Phrase:
-    """There is an apple but it is green."""
     key, *others = asking.all_of(name)
     if others:
         many = several(asking.ontology, asking.name(key))

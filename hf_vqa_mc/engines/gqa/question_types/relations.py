@@ -84,7 +84,6 @@ def _repeats(reference: Reference, *relations: str) -> bool:
 
 
 def _states(asking: Asking, subject: str, relation: str, target: str) -> list[Part]:
-    """The man is wearing the hat."""
     return [*asking.the(subject), (f"{asking.said(subject).be} {relation}", ""), *asking.the(target)]
 
 
@@ -121,7 +120,6 @@ def verify(asking: Asking, rng: Chance) -> Iterator[Draft]:
 
 
 def _some(asking: Asking, name: str, relation: str) -> str:
-    """What may be at the other end of a relation: near a tree, near any trees, in the snow, wearing jeans."""
     said = called(asking.ontology, name)
     if relation_form(relation) == "place" and said.plural:
         return f"any {said.text}"
