@@ -23,13 +23,7 @@ class AnswerCells:
     """The answers of each group of one level, global or local, in falling order of their questions."""
 
     def __init__(self, groups: NDArray[np.integer], answers: NDArray[np.integer], priority: Ints) -> None:
-        """Sort questions into cells.
-
-        Args:
-            groups: of each question, below 0 for none.
-            answers: of each question, from 0.
-            priority: rank of each question in the order in which questions stay, int64 (questions,), distinct.
-        """
+        """Sort questions into cells by group (below 0: none) and answer; the lowest ``priority`` stays longest."""
         n_answers = int(answers.max(initial=0)) + 1
         keys = np.where(groups >= 0, groups.astype(np.int64) * n_answers + answers, -1)
         order = np.lexsort((priority, keys))
@@ -94,11 +88,8 @@ def _bring_back(kept: Bools, questions: Ints, starts: Ints, more: Ints) -> int:
 def out_of_order(counts: Ints, kept: Ints, starts: Ints, fewest: int) -> Ints:
     """Number of questions each answer lacks to stay ahead of all answers that were less frequent.
 
-    Args:
-        counts: of all questions, int64 (cells,), falling in each group.
-        kept: of the kept ones.
-        starts: where the groups begin, and the end.
-        fewest: questions that each answer must keep.
+    ``counts`` of all questions and of the ``kept`` ones, int64 (cells,), the first falling in each group; ``starts``:
+    where the groups begin, and the end; ``fewest``: questions that each answer must keep.
     """
     lacks = np.zeros(len(counts), np.int64)
     for group in range(len(starts) - 1):

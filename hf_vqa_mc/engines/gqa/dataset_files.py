@@ -46,11 +46,7 @@ def question_record(
 ) -> Record:
     """A question as a record of GQA's question files, not yet balanced.
 
-    Args:
-        question: about the image.
-        image_id: of the image.
-        entailed: numbers of the questions about the image that follow.
-        equivalent: numbers of those that state the same, with its own.
+    ``entailed`` and ``equivalent``: numbers of the questions about the image that follow or state the same.
     """
     steps = published(question.program, question.found)
     kind = QUESTION_TYPES[question.row]
@@ -166,15 +162,7 @@ def write_dataset(
 ) -> None:
     """Write ``{split}_all_questions.json``, ``_balanced_questions.json``, ``_sceneGraphs.json``, ``_choices.json``.
 
-    Choices are of the balanced questions, which are the ones that are scored.
-
-    Args:
-        folder: which will hold the files.
-        spilled: all questions and graphs.
-        table: of all questions.
-        kept: which are balanced, (questions,).
-        splits: of each image.
-        progress: called with ("writing", images done, of how many).
+    Choices are of the balanced questions (``kept``), which are the ones that are scored; ``splits``: of each image.
 
     Raises:
         OSError: the disk is full or read-only.
@@ -219,13 +207,7 @@ class Choices:
         self._lines: dict[tuple[int, int], str] = {}
 
     def line(self, index: int, record: Mapping[str, Any], graph: Mapping[str, Any]) -> str:
-        """The valid and plausible answers to a question, as json.
-
-        Args:
-            index: of the question in the table.
-            record: of the question.
-            graph: the scene graph's record, for the names of what is compared.
-        """
+        """The valid and plausible answers to a question, by index, record and scene graph, as json."""
         answer = record["answer"]
         if answer in BOTH:
             return _line(BOTH, BOTH)

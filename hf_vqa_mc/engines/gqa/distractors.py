@@ -48,14 +48,8 @@ class Distractors(Observed):
     def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: Chance) -> str | None:
         """A value of a type that an object does not have and nobody would say it has, but others of its kind do.
 
-        Args:
-            graph: the image.
-            object_id: of the object, or "scene" for weather, location and place.
-            kind: the attribute type.
-            chance: what to draw with.
-
-        Returns:
-            None where there is none: no exclusive type, no value known of the object, nothing seen that would do.
+        ``object_id`` is "scene" for weather, location and place. None where there is none: no exclusive type, no value
+        known of the object, nothing seen that would do.
         """
         if object_id == SCENE:
             there = graph.scene.get(kind)
@@ -86,11 +80,7 @@ class Distractors(Observed):
     ) -> str | None:
         """The name of something that certainly is not in the image but often where such things are.
 
-        Args:
-            graph: the image.
-            chance: what to draw with.
-            near: an object whose company counts alone.
-            category: what it must be a kind of.
+        ``near``: an object whose company counts alone; ``category``: what it must be a kind of.
         """
         kind = "" if near is None else self._kind(graph.objects[near])
         told, asked = self._told(graph), (kind, category or "")
@@ -103,12 +93,7 @@ class Distractors(Observed):
     def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, chance: Chance) -> str | None:
         """A name that would suit the other end of a relation, of something that certainly is not in the image.
 
-        Args:
-            graph: the image.
-            object_id: of one end.
-            relation: its name.
-            side: "s" for a subject of the relation to the object, "o" for an object of it, as in programs.
-            chance: what to draw with.
+        ``side``: "s" for a subject of the relation to the object, "o" for an object of it, as in programs.
         """
         counts = self.subjects_of if side == "s" else self.objects_of
         context = self._told(graph).context
@@ -123,14 +108,7 @@ class Distractors(Observed):
         return None
 
     def sibling(self, name: str, category: str, chance: Chance, graph: SceneGraph | None = None) -> str | None:
-        """Another kind of a category, which nobody would take for the first, in the same number.
-
-        Args:
-            name: such as apple, apples.
-            category: of both, such as fruit.
-            chance: what to draw with.
-            graph: in which it must not be either.
-        """
+        """Another kind of a category, in the same number and not in the graph, which nobody would take for it."""
         weights: dict[str, float] = {}
         for other, weight in self._siblings(name, category):
             if graph is None or self.certainly_absent(graph, other):

@@ -47,12 +47,7 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
 
     They are sound: in every image in which the first question has the same answer, whatever objects it speaks of
     there, the second has its answer too, if each of its references means one object there and it has an answer at
-    all. Not all that follows is found.
-
-    Args:
-        questions: about this image, their answers right.
-        graph: normalised.
-        ontology: of the graph.
+    all. Not all that follows is found. The answers of the questions must be right.
     """
     told = [read_question(question, graph, ontology) for question in questions]
     ways, only, index = Ways(ontology), DescribedIndex(ontology), _Followed(ontology)
@@ -155,9 +150,7 @@ class Ways:
     def of(self, told: Told, only: DescribedIndex) -> list[Way]:
         """At most MANY_WAYS sets of facts, each of which settles the question.
 
-        Args:
-            told: what the question states.
-            only: all descriptions by which some question about the image refers to an object.
+        ``only``: all descriptions by which some question about the image refers to an object.
         """
         given = {fact for described, key in told.references for fact in described_facts(described, key)}
         ways: dict[Way, None] = {}

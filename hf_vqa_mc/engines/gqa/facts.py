@@ -63,11 +63,7 @@ def is_kind(ontology: Ontology, kind: str, other: str) -> bool:
 def relation_condition(ontology: Ontology, side: str, relation: str, other: str) -> Condition:
     """A relation as a condition on one of its ends; of a relation and its inverse always the same one.
 
-    Args:
-        ontology: of the graph.
-        side: "s", the object is the subject; "o", it is the object of ``other``.
-        relation: a relation's name.
-        other: the id of the object at the other end.
+    ``side``: "s", the object is the subject; "o", it is the object of ``other``.
     """
     if side == "o":
         inverse = ontology.relations[relation].inverse

@@ -56,13 +56,7 @@ _SIDES = (("left", "middle", "right"), ("top", "middle", "bottom"))
 
 
 def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> SceneGraph | None:
-    """A scene graph in the ontology's words, or None if no object is left.
-
-    Args:
-        raw: as read.
-        ontology: whose names, values and relations it may hold.
-        problems: takes the counts of what was left out, by the reasons above.
-    """
+    """A scene graph in the ontology's words, or None if no object is left; ``problems`` counts what was left out."""
     objects, boxes, image_values = _named(raw, ontology, problems)
     unclear = unclear_kinds(
         (besides(thing.name) if key in objects else thing.name for key, thing in raw.objects.items()), ontology
@@ -208,14 +202,7 @@ _OF_IMAGES = frozenset({"place", "location", HORIZONTAL, VERTICAL})
 def values_by_type(
     values: Iterable[str], noun: Noun, ontology: Ontology, problems: Counter[str]
 ) -> dict[str, tuple[str, ...]]:
-    """A thing's values by type, those of none under "".
-
-    Args:
-        values: of the ontology.
-        noun: what the thing is.
-        ontology: of both.
-        problems: takes the counts of values left out.
-    """
+    """A thing's values by type, those of none under ""; ``problems`` counts the values left out."""
     found: dict[str, list[str]] = {}
     for value in values:
         of_type = _type_for(value, noun, ontology)

@@ -50,11 +50,7 @@ _MARKS = re.compile(r"^(?:[A-Z]|x|i|o|pp|[A-Za-z]{1,2}:.*|commona?|)$")
 
 
 def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
-    """The ontology of GQA's files, or our own for what is not given.
-
-    Args:
-        objects: the published list of objects, plain or packed.
-        attributes: the published list of attributes.
+    """The ontology of GQA's published lists, plain or packed; our own where neither is given.
 
     Raises:
         InputError: a file cannot be read, is not such a list, or has a line without a name; only one of them is given.

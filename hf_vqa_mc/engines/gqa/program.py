@@ -55,12 +55,7 @@ def joined(one: Program, other: Program, operation: str, *argument: str) -> Prog
 
 
 def published(program: Program, found: Sequence[Sequence[str]]) -> list[dict[str, object]]:
-    """The program as GQA's files have it, the field ``semantic``.
-
-    Args:
-        program: the steps.
-        found: the object ids of each step.
-    """
+    """The program as GQA's files have it, the field ``semantic``; ``found``: the object ids of each step."""
     return [
         {"operation": _operation(step), "argument": _argument(step, ids), "dependencies": list(step.inputs)}
         for step, ids in zip(program, found, strict=True)

@@ -253,11 +253,8 @@ class References:
     ) -> Reference | None:
         """A clear reference; None if there is none.
 
-        Args:
-            object_id: of the object.
-            rng: for the choice.
-            hidden: facts that it must not state: the answer, and what the question says anyway.
-            depth: modifiers in one another at most; None for the settings' number.
+        ``hidden``: facts that it must not state, the answer and what the question says anyway; ``depth``: modifiers in
+        one another at most, None for the settings' number.
         """
         if not self.askable(object_id):
             return None

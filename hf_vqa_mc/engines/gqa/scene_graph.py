@@ -152,12 +152,8 @@ def scene_of(
 ) -> dict[str, str]:
     """Weather, location and place, as far as they are told or follow.
 
-    Args:
-        objects: of the image.
-        told: by the file, already in the ontology's words; goes before what follows from objects.
-        image_values: values that annotators gave to the image itself ("scene: sunny").
-        size: of the image.
-        ontology: whose values are used.
+    ``told`` by the file, in the ontology's words, goes before what follows from objects; ``image_values`` are those
+    that annotators gave to the image itself ("scene: sunny").
     """
     scene = dict(told)
     kinds = {ontology.nouns[thing.name].kind for thing in objects}

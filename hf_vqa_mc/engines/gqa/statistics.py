@@ -24,14 +24,7 @@ LARGEST = 30  # groups that are listed one by one
 def dataset_statistics(
     table: QuestionTable, selected: Selected, splits: Sequence[str], problems: Mapping[str, int]
 ) -> dict[str, Any]:
-    """What ``statistics.json`` holds: counts, means in words and steps, entropies in bits.
-
-    Args:
-        table: of all questions.
-        selected: which are balanced.
-        splits: of each image.
-        problems: what was left out while generating, counted by reason.
-    """
+    """What ``statistics.json`` holds: counts, means in words and steps, entropies in bits, ``problems`` by reason."""
     everything = np.ones(table.count, np.bool_)
     return {
         "paper": PAPER,

@@ -77,11 +77,7 @@ _INDOOR_SIGNS = SCENES.indoor_signs | {
 def ask_coco(image: CocoImage, spoken_of: frozenset[str], settings: TdiucSettings, made: Made) -> None:
     """Ask all that COCO's annotation of an image allows.
 
-    Args:
-        image: with its objects.
-        spoken_of: what other annotation of the image mentions; not asked about as absent.
-        settings: thresholds and seed.
-        made: takes the questions.
+    ``spoken_of``: what other annotation of the image mentions; it is not asked about as absent.
     """
     ask_presence(image, spoken_of, settings, made)
     ask_counting(image, settings, made)

@@ -169,12 +169,7 @@ def write_layout(
 ) -> None:
     """Write the four files of TDIUC and the statistics as one folder; a folder of ours is replaced.
 
-    Args:
-        output: the folder.
-        questions: in the order of their question_id, which is counted from 1.
-        images: know the split.
-        statistics: content of statistics.json.
-        progress: called with the number written so far, now and then.
+    Questions are in the order of their question_id, which is counted from 1; ``progress`` gets the number written.
 
     Raises:
         InputError: something else is there.

@@ -65,11 +65,7 @@ _IS_THERE = re.compile(
 
 
 def type_of(question: str, answer: str) -> str | None:
-    """TDIUC's type of a question, or None where no rule fits it and its answer.
-
-    Args:
-        question: as people wrote it.
-        answer: after post-processing: lower case, numbers as words.
+    """TDIUC's type of a question as people wrote it, or None where no rule fits it and its (tidied) answer.
 
     >>> type_of("What color is the cow?", "brown"), type_of("How many cows are there?", "brown")
     ('color', None)
@@ -194,13 +190,10 @@ _JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")
 
 
 def read_annotated(path: Path, images: Images, made: Made) -> None:
-    """Adds the hand-annotated questions of a file.
+    """Adds the hand-annotated questions of a file; those of other types in TDIUC's files are counted.
 
-    Args:
-        path: json lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type; or one of TDIUC's
-            annotation files, beside which its question file lies, or a folder with both.
-        images: learns of the images; those known already keep their split.
-        made: takes the questions; those of other types in TDIUC's files are counted.
+    ``path``: json lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type; or one of TDIUC's
+    annotation files, with its question file in the same folder, or a folder with both. Known images keep their split.
 
     Raises:
         InputError: names the file, the record and the field.

@@ -129,11 +129,7 @@ class AbsurdQuestions:
     def for_image(self, provable: frozenset[str], asked: Set[str], how_many: int, rng: Chance) -> list[str]:
         """Questions that are absurd for an image, drawn uniformly from all that are; fewer only if there are no more.
 
-        Args:
-            provable: the objects that the image's annotation proves absent.
-            asked: texts of the image's own questions, in lower case.
-            how_many: questions.
-            rng: source of randomness.
+        ``provable``: objects that the image's annotation proves absent; ``asked``: its own questions in lower case.
         """
         chosen: list[str] = []
         for _ in range(_TRIES if len(self) else 0):

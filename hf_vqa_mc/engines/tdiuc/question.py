@@ -61,13 +61,7 @@ class Images:
         self._clusters: dict[int, str] = {}
 
     def add(self, image_id: int, cluster: str, subset: str | None, place: str) -> None:
-        """Add an image.
-
-        Args:
-            image_id: as it is written.
-            cluster: "coco", "genome" or "uploaded", the paper's three.
-            subset: "train2014" or "val2014" where a file tells it, else None.
-            place: that file, for the message.
+        """Add an image of a cluster ("coco", "genome" or "uploaded"); ``subset``: where a file (``place``) gives it.
 
         Raises:
             InputError: another file puts it into the other subset.

@@ -88,14 +88,7 @@ def questions_about(
     """Questions about an image, each with the answer that its program gives.
 
     They depend on the graph and the settings only. No two of one image have the same text, and no two of a type the
-    same program.
-
-    Args:
-        graph: normalised.
-        ontology: of the graph.
-        decoys: for what is not so.
-        settings: seed, references and the most questions of each type.
-        left_out: counts the questions that were not asked, by reason.
+    same program. ``left_out`` counts the questions that were not asked, by reason.
 
     Raises:
         InputError: the settings name an unknown question type.
