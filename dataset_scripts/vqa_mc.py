@@ -4,7 +4,12 @@ Put it into a folder ``vqa_mc`` and type::
 
     load_dataset("vqa_mc", "cocoqa_iou_qou", data_dir=RAW_FILES, word_vectors=FILE, trust_remote_code=True)
 
-It builds the rows from the publishers' files with the package hf_vqa_mc, which must be installed.
+It builds the rows from the publishers' files with the package hf_vqa_mc. That needs datasets 4.5 or later for all its
+other work, so install it and put datasets 3 first on the path, in a folder of its own::
+
+    pip install hf_vqa_mc
+    pip install --no-deps --target datasets3 datasets==3.6.0 dill==0.3.8 multiprocess==0.70.16 fsspec==2025.3.0
+    PYTHONPATH=datasets3 python your_program.py
 """
 
 # datasets looks for what a script imports line by line: one import a line.
