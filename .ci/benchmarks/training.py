@@ -16,7 +16,8 @@ from PIL import Image
 
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
 from hf_vqa_mc.extraction.extraction import extract_features
-from hf_vqa_mc.training import TrainingSettings, train
+from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.settings import TrainingSettings
 
 Row = tuple[str, float, str, str]
 """What was measured, its value, the unit, what is required ("" where nothing is)."""

@@ -66,7 +66,7 @@ def _stored_vectors(splits: Sequence[Split], folder: Path) -> Vectors:
     from hf_vqa_mc.extraction.image_features import ImageFeatures
 
     made = ImageFeatures.open(folder)
-    if made.grid is not None:
+    if made.kind.grid is not None:
         raise InputError(f"--features {folder}: probes take one vector an image; make them without --grid")
     return np.concatenate([made.take(split.rows["image_id"].to_pylist()) for split in splits])
 

@@ -14,8 +14,6 @@ from hf_vqa_mc.errors import InputError, shown
 Precision = Literal["float32", "bfloat16"]
 """What a model computes in and its features are stored in."""
 
-DEFAULT_BACKBONE = "microsoft/resnet-152"
-"""ResNet-152's 2,048 pooled dimensions (Chao et al. 2018, section 6.1); a grid is its last feature map."""
 MOST_CELLS = 64
 """Cells per side of the largest grid that ``pixels`` makes."""
 
@@ -25,6 +23,7 @@ class FeatureKind:
     """What image features are: the same kind and the same image give the same features."""
 
     backbone: str
+    """``pixels``, a name on the Hub, or the last part of a folder's path"""
     revision: str
     """the commit of the weights, or a checksum of a folder's"""
     grid: int | None
@@ -77,26 +76,6 @@ class Backbone(ABC):
     def __init__(self, kind: FeatureKind) -> None:
         self.kind = kind
 
-    @property
-    def name(self) -> str:
-        """``pixels``, a name on the Hub, or the last part of a folder's path."""
-        return self.kind.backbone
-
-    @property
-    def revision(self) -> str:
-        """Of its weights."""
-        return self.kind.revision
-
-    @property
-    def grid(self) -> int | None:
-        """Cells per side; None for one vector an image."""
-        return self.kind.grid
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of a vector."""
-        return self.kind.dim
-
     @abstractmethod
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """One image as the backbone takes it, the same shape for every image; threads may call it side by side."""
@@ -136,7 +115,7 @@ class Pixels(Backbone):
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """Float32 (*kind.shape)."""
-        cells = self.grid or 1
+        cells = self.kind.grid or 1
         side = cells * self._side
         shrunk = image.convert("RGB").resize((side, side), Image.Resampling.BOX)
         pixels = np.asarray(shrunk, np.float32) / np.float32(127.5) - 1

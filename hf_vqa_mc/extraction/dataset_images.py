@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +16,7 @@ from hf_vqa_mc.dataset.stored_images import StoredImages
 from hf_vqa_mc.errors import InputError
 
 if TYPE_CHECKING:
-    from datasets import Dataset, DatasetDict
+    from datasets import DatasetDict
 
 NAMED = 10
 """How many of the images that are missing or broken a message names."""
@@ -40,12 +41,11 @@ class DatasetImages:
     source: ImageSource
     image_ids: list[str]
     """each once, in the order of the questions"""
-    missing: list[str] = field(init=False)
-    """those that are not there"""
 
-    def __post_init__(self) -> None:
-        absent = [image_id for image_id in self.image_ids if image_id not in self.source]
-        object.__setattr__(self, "missing", absent)
+    @cached_property
+    def missing(self) -> list[str]:
+        """Those that the source does not have."""
+        return [image_id for image_id in self.image_ids if image_id not in self.source]
 
 
 def find_images(dataset: str, config: str, directory: Path | None = None) -> DatasetImages:
@@ -74,8 +74,8 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
         folder = images_folder(rows, dataset)
         return DatasetImages(folder, StoredImages(folder), image_ids)
     except (InputError, FileNotFoundError) as error:
-        told = str(error).removeprefix("with_images: ")
-        raise InputError(f"{told}; or name the folder with the image files: --images DIR") from error
+        reason = str(error).removeprefix("with_images: ")
+        raise InputError(f"{reason}; or name the folder with the image files: --images DIR") from error
 
 
 class FolderImages:
@@ -113,7 +113,6 @@ class FolderImages:
             )
 
     def __contains__(self, image_id: str) -> bool:
-        """Whether there is such an image."""
         return image_id in self._paths
 
     def read(self, image_id: str) -> bytes:
@@ -134,13 +133,12 @@ class RowImages:
         self._splits = {name: rows.cast_column("image", Image(decode=False)) for name, rows in splits.items()}
         self._rows: dict[str, tuple[str, int]] = {}
         for name, rows in self._splits.items():
-            images = _filled(rows)
+            images = rows.with_format("arrow").select_columns(["image"])[:]["image"].is_valid().to_pylist()
             for row, image_id in enumerate(rows["image_id"]):
                 if images[row]:
                     self._rows.setdefault(str(image_id), (name, row))
 
     def __contains__(self, image_id: str) -> bool:
-        """Whether there is such an image."""
         return image_id in self._rows
 
     def read(self, image_id: str) -> bytes:
@@ -159,12 +157,6 @@ def listed(names: list[str]) -> str:
     """The first of some names, and how many more there are."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return "; ".join(names[:NAMED]) + more
-
-
-def _filled(rows: "Dataset") -> list[bool]:
-    """Of each row, whether it has an image."""
-    valid: list[bool] = rows.with_format("arrow").select_columns(["image"])[:]["image"].is_valid().to_pylist()
-    return valid
 
 
 def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]) -> list[Path]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import DEFAULT_BACKBONE, Backbone, FeatureKind, file_name
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, file_name
 from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images, listed
 from hf_vqa_mc.extraction.image_features import write_index
 from hf_vqa_mc.extraction.pictures import BrokenImage, decoded
@@ -44,7 +44,7 @@ def extract_features(
     config: str,
     *,
     images: Path | None = None,
-    backbone: str | Backbone = DEFAULT_BACKBONE,
+    backbone: str | Backbone = "microsoft/resnet-152",
     grid: int | None = None,
     output: Path = Path("vqa_mc_features"),
     skip_missing: bool = False,
@@ -68,7 +68,7 @@ def extract_features(
     if found.missing and not skip_missing:
         raise _refused(found, found.missing, {})
     model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
-    progress(f"loading {model.name}", 1, 1)
+    progress(f"loading {model.kind.backbone}", 1, 1)
     store = FeatureStore(output / model.kind.folder_name, model.kind)
     where = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
     done = Extracted(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
@@ -106,7 +106,7 @@ class _Run:
         """Read and encode; an interruption keeps what was computed."""
         absent = set(self._found.missing)
         wanted = [image_id for image_id in self._found.image_ids if image_id not in absent]
-        step = f"features ({self._backbone.name})"
+        step = f"features ({self._backbone.kind.backbone})"
         try:
             with contextlib.closing(ahead(self._read, wanted, 2 * batch_size + workers, workers)) as read:
                 for number, one in enumerate(read, 1):
@@ -148,14 +148,15 @@ class _Run:
         for one, row in zip(self._batch, features, strict=True):
             if row.shape != self._backbone.kind.shape or not np.isfinite(row).all():
                 wrong = "infinite or no numbers" if row.shape == self._backbone.kind.shape else f"shape {row.shape}"
-                raise InputError(f"{self._backbone.name} makes {wrong} of the image with image_id {one.image_id!r}")
+                raise InputError(
+                    f"{self._backbone.kind.backbone} makes {wrong} of the image with image_id {one.image_id!r}"
+                )
             self._store.add(one.image_hash, row)
         self._done.computed += len(self._batch)
         self._batch.clear()
 
 
 def _refused(found: DatasetImages, missing: list[str], broken: dict[str, str]) -> InputError:
-    """The error that names the images that are not there or cannot be read."""
     told = []
     if missing:
         told.append(f"{len(missing)} of {len(found.image_ids)} missing, with image_id {listed(missing)}")

@@ -74,26 +74,13 @@ class ImageFeatures:
             raise InputError(f"{path} is no index of image features; run vqa-mc features again") from error
 
     def __reduce__(self) -> tuple[Callable[[Path], "ImageFeatures"], tuple[Path]]:
-        """Nothing of the features travels."""
         return ImageFeatures.open, (self.folder,)
 
     def __len__(self) -> int:
-        """Images."""
         return len(self._locations)
 
     def __contains__(self, image_id: object) -> bool:
-        """Whether there are features of this image."""
         return image_id in self._locations
-
-    @property
-    def grid(self) -> int | None:
-        """Cells per side; None for one vector per image."""
-        return self.kind.grid
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of a vector."""
-        return self.kind.dim
 
     def take(self, image_ids: Sequence[str]) -> NDArray[np.float32]:
         """Features of images, in this order: float32 (images, dim), or (images, cells, dim), cells row by row.

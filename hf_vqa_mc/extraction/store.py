@@ -5,7 +5,6 @@ has added meanwhile is left out, so an image is computed twice at worst, never s
 """
 
 import contextlib
-import errno
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from safetensors.torch import save
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import FeatureKind
+from hf_vqa_mc.io.atomic_file import in_plain_words
 
 SHARD_IMAGES, SHARD_BYTES, SHARD_SECONDS = 4096, 256 << 20, 60.0
 """A file is written when one of these is reached: a killed process loses the work of a minute at most."""
@@ -30,7 +30,6 @@ HASH_BYTES = 32
 
 _NAME = re.compile(r"features-(\d{5,})\.safetensors")
 _KIND, _FEATURES, _HASHES = "kind", "features", "sha256"
-_ENVIRONMENT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS}
 
 Location = tuple[int, int]
 """File and row of an image's features."""
@@ -56,11 +55,9 @@ class FeatureStore:
         self.refresh()
 
     def __len__(self) -> int:
-        """Images whose features are stored."""
         return len(self._locations)
 
     def __contains__(self, image_hash: bytes) -> bool:
-        """Whether the features of the image with this sha256 are stored."""
         return image_hash in self._locations
 
     def location(self, image_hash: bytes) -> Location:
@@ -186,13 +183,9 @@ def write_whole(path: Path, content: bytes) -> None:
 @contextlib.contextmanager
 def _one_sentence(path: Path) -> Iterator[None]:
     try:
-        yield
+        with in_plain_words(path):
+            yield
     except FileExistsError as error:
         raise InputError(f"{error.filename} is a file; name another folder with --output") from error
     except NotADirectoryError as error:
         raise InputError(f"{path}: there is a file where a folder should be; name another with --output") from error
-    except OSError as error:
-        if error.errno not in _ENVIRONMENT:
-            raise
-        reason = os.strerror(error.errno).lower()
-        raise OSError(error.errno, f"cannot write {path}: {reason}; what is there already was not changed") from error

@@ -34,7 +34,7 @@ def find_backbone(
         name: ``pixels``, a vision model's name on the Hub, or the folder of one.
         grid: cells per side; None for one vector per image.
         device: where a model runs; by default the GPU if there is one.
-        precision: what a model computes in; by default bfloat16 on a GPU, float32 on a CPU.
+        precision: what a model computes in; by default bfloat16 (autocast) on a GPU, float32 on a CPU.
 
     Raises:
         InputError: there is no such model, or it has no such grid.
@@ -54,31 +54,16 @@ class VisionModel(Backbone):
     the image.
 
     Images are always prepared with transformers' PIL code, whether torchvision is installed or not: the two differ by
-    more than rounding.
-
-    Args:
-        name: on the Hub, or a folder.
-        grid: cells per side; None for one vector per image.
-        device: by default the GPU if there is one.
-        precision: by default bfloat16 (autocast) on a GPU, float32 on a CPU.
-
-    Raises:
-        InputError: there is no such model, it is no vision model, or has no such grid.
-        ConnectionError: the Hub cannot be reached, and the model is not in the cache.
+    more than rounding. Arguments and errors are those of `find_backbone`.
     """
 
     def __init__(
-        self,
-        name: str,
-        grid: int | None = None,
-        *,
-        device: str | None = None,
-        precision: Precision | None = None,
+        self, name: str, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
     ) -> None:
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         precision = precision or ("bfloat16" if self._device.type == "cuda" else "float32")
         folder, known_as, revision = _files_of(name)
-        with _as_input_errors(name), _quiet():
+        with _as_input_errors(name), quiet():
             self._processor, self._model, self._pools = _loaded(folder, self._device)
         self._accepts = inspect.signature(self._model.forward).parameters
         self._autocast = precision == "bfloat16"
@@ -111,7 +96,7 @@ class VisionModel(Backbone):
 
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
         """Float32 (batch, dim), or (batch, cells, dim)."""
-        return self._features(prepared, self.grid)
+        return self._features(prepared, self.kind.grid)
 
     def _features(self, prepared: NDArray[np.float32], grid: int | None) -> NDArray[np.float32]:
         options: dict[str, Any] = {"pixel_values": torch.from_numpy(prepared).to(self._device)}
@@ -250,8 +235,8 @@ def _as_input_errors(name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without transformers' progress bar and its warning of missing layers, which we check."""
+def quiet() -> Iterator[None]:
+    """Hide transformers' progress bars and its warnings of missing weights, which the callers check."""
     from transformers.utils import logging as untyped
 
     logging: Any = untyped

@@ -130,7 +130,6 @@ def _project(low: int, high: int, inputs: Tensor, weight: Tensor, bias: Tensor, 
 
 
 def _blocks(questions_of: NDArray[np.int64]) -> Iterator[slice]:
-    """The candidates of each block of questions."""
     questions = int(questions_of[-1]) + 1 if len(questions_of) else 0
     for first in range(0, questions, ROWS):
         yield slice(*np.searchsorted(questions_of, (first, first + ROWS)).tolist())

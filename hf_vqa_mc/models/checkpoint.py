@@ -1,8 +1,6 @@
 """Loading a checkpoint, whole or not at all: missing weights are never initialised, pickles never read."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +9,10 @@ from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedConfig, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import Backbone
-from hf_vqa_mc.extraction.text_features import NewWords
+from hf_vqa_mc.extraction.vision_model import quiet
 from hf_vqa_mc.io.hub_folder import first_line
-from hf_vqa_mc.models.model import needed
+from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor, checkpoint_folder
-from hf_vqa_mc.text.word_vectors import WordVectors
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 NAMED = 3
@@ -27,32 +23,21 @@ _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 def load_checkpoint(
     name: str | Path,
-    *,
-    word_vectors: str | Path | WordVectors | None = None,
-    new_words: NewWords = "refuse",
-    backbone: str | Backbone | None = None,
-    dtype: str | torch.dtype = "auto",
-    **of_hub: Any,  # noqa: ANN401  as checkpoint_folder has them
+    **options: Any,  # noqa: ANN401  as with_options has them
 ) -> tuple[PreTrainedModel, VqaMcProcessor]:
     """The model, in evaluation mode and on the CPU, and its processor.
 
     Args:
         name: a folder, or a name on the Hub.
-        word_vectors: as in ``VqaMcProcessor.with_options``.
-        new_words: as in ``VqaMcProcessor.with_options``.
-        backbone: as in ``VqaMcProcessor.with_options``.
-        dtype: of the weights; by default as they are stored.
-        of_hub: as in `checkpoint_folder`.
+        options: ``word_vectors``, ``new_words`` and ``backbone``, as in `VqaMcProcessor.with_options`.
 
     Raises:
         InputError: there is no such checkpoint, it is damaged, pickled, or its files do not fit each other.
         ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
     """
-    folder = checkpoint_folder(name, **of_hub)
-    processor = VqaMcProcessor.from_pretrained(
-        folder, word_vectors=word_vectors, new_words=new_words, backbone=backbone
-    )
-    model = load_model(folder, dtype=dtype)
+    folder = checkpoint_folder(name)
+    processor = VqaMcProcessor.from_pretrained(folder, **options)
+    model = load_model(folder)
     check_fit(model.config, processor, str(name))
     return model, processor
 
@@ -77,25 +62,11 @@ def load_model(
     folder = checkpoint_folder(name, **of_hub)
     config = _config(folder)
     _check_weights(folder, config)
-    with without_bars():
+    with quiet():
         model: PreTrainedModel = AutoModelForMultipleChoice.from_pretrained(
             folder, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False
         )
     return model
-
-
-@contextmanager
-def without_bars() -> Iterator[None]:
-    """Without transformers' progress bars, which it shows even where there is no terminal."""
-    from transformers.utils import logging
-
-    before = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        if before:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def check_fit(config: PreTrainedConfig, processor: VqaMcProcessor, checkpoint: str) -> None:
@@ -108,7 +79,7 @@ def check_fit(config: PreTrainedConfig, processor: VqaMcProcessor, checkpoint: s
     """
     kind = processor.image_kind
     pairs = [
-        ("inputs", sorted(needed(config)), sorted(processor.inputs)),
+        ("inputs", sorted(model_of(config).inputs), sorted(processor.inputs)),
         ("dimensions of a word vector", config.text_size, processor.text.dim),
     ]
     if kind is not None and "image_size" in config.to_dict():
@@ -127,7 +98,7 @@ def _config(folder: Path) -> PreTrainedConfig:
         raise InputError(f"{folder} has no {CONFIG}; expected a checkpoint as vqa-mc train writes it")
     try:
         config: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        needed(config)
+        model_of(config)
     except Exception as error:  # any of transformers' and huggingface_hub's, for what may stand in the file
         raise InputError(
             f"{path}: {first_line(error.__cause__ or error)}; take it from where {WEIGHTS} is from"

@@ -121,25 +121,13 @@ class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-un
             size, size, config.lstm_layers, batch_first=True, dropout=dropout if config.lstm_layers > 1 else 0.0
         )
         self.attentions = nn.ModuleDict({level: CO_ATTENTIONS[config.co_attention](size, dropout) for level in LEVELS})
-        self.joined = nn.ModuleDict(
-            {
-                "word": nn.Linear(size, size),
-                "phrase": nn.Linear(2 * size, size),
-                "question": nn.Linear(2 * size, config.joint_size),
-            }
-        )
-        self.mlp = MlpForMultipleChoiceVqa(
-            MlpVqaConfig(
-                image_size=config.joint_size,
-                text_size=config.text_size,
-                hidden_size=config.hidden_size,
-                dropout=config.dropout,
-            )
-        )
+        shapes = ((size, size), (2 * size, size), (2 * size, config.joint_size))
+        self.joined = nn.ModuleDict({level: nn.Linear(*shape) for level, shape in zip(LEVELS, shapes, strict=True)})
+        sizes = {name: getattr(config, name) for name in ("text_size", "hidden_size", "dropout")}
+        self.mlp = MlpForMultipleChoiceVqa(MlpVqaConfig(image_size=config.joint_size, **sizes))
         self.post_init()  # type: ignore[no-untyped-call]
 
     def _init_weights(self, module: nn.Module) -> None:
-        """As torch does; the MLP has its own."""
         if isinstance(module, (nn.Linear, nn.Conv1d, nn.LSTM)):
             module.reset_parameters()
 
@@ -156,16 +144,9 @@ class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-un
     ) -> MultipleChoiceModelOutput:
         """Score each question's choices.
 
-        Args:
-            choice_vectors: (batch, choices, text_size): average word vectors; with choice_indices
-                (distinct choices, text_size).
-            image_grid: (batch, cells, image_size)
-            question_vectors: (batch, text_size): average word vectors.
-            question_tokens: (batch, words, text_size): word vectors, in the question's order.
-            question_mask: bool (batch, words): which words are valid; padding comes after them.
-            choice_mask: bool (batch, choices): which choices are valid; all by default.
-            labels: int64 (batch,): indices of the targets, for the loss.
-            choice_indices: int64 (batch, choices): the row of choice_vectors that each choice is.
+        Arguments are those of `MlpForMultipleChoiceVqa.forward`, with image_grid (batch, cells, image_size),
+        question_tokens (batch, words, text_size), the word vectors in the question's order, and question_mask, bool
+        (batch, words): which words are valid; padding comes after them.
 
         Returns:
             As `MlpForMultipleChoiceVqa`, and ``attentions``: the image's at each of the three levels, (batch, cells).

@@ -1,6 +1,5 @@
 """MLP-A, -IA, -QA and -IQA of Chao et al. 2018: one hidden layer scores each candidate answer by itself."""
 
-from collections.abc import Mapping
 from typing import cast
 
 import torch
@@ -64,13 +63,8 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
     def __init__(self, config: MlpVqaConfig) -> None:
         super().__init__(config)
         sizes = {"image": config.image_size, "question": config.text_size, "answer": config.text_size}
-        self.first = nn.ModuleDict(
-            {
-                name: nn.Linear(sizes[name], config.hidden_size, bias=name == "answer")
-                for name in INPUTS
-                if name in config.inputs
-            }
-        )
+        seen = [name for name in INPUTS if name in config.inputs]
+        self.first = nn.ModuleDict({one: nn.Linear(sizes[one], config.hidden_size, one == "answer") for one in seen})
         self.head = CandidateHead(config.hidden_size, config.dropout)
         self.post_init()  # type: ignore[no-untyped-call]
 
@@ -124,20 +118,14 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         question, _ = mask.nonzero(as_tuple=True)
         distinct, answer = _distinct(choice_vectors, choice_indices, mask)
         own = self.parts()["answer"](functional.normalize(distinct, dim=-1))
-        shared = self._shared(seen, own, len(mask))
-        return multiple_choice_output(self.head(shared, own, question, answer), mask, labels)
-
-    def _shared(self, seen: Mapping[str, Tensor | None], own: Tensor, questions: int) -> Tensor:
-        """The part of the hidden units that a question's candidates have in common, (questions, hidden_size)."""
-        shared = own.new_zeros(questions, own.shape[1])
+        shared = own.new_zeros(len(mask), own.shape[1])  # what a question's candidates have in common
         for name, part in self.parts().items():
-            if name == "answer":
-                continue
-            given = seen[name]
-            if given is None:
-                raise InputError(f"{self.config.model_type} sees the {name}; expected its features, found none")
-            shared = shared + part(functional.normalize(given, dim=-1))
-        return shared
+            if name != "answer":
+                given = seen[name]
+                if given is None:
+                    raise InputError(f"{self.config.model_type} sees the {name}; expected its features, found none")
+                shared = shared + part(functional.normalize(given, dim=-1))
+        return multiple_choice_output(self.head(shared, own, question, answer), mask, labels)
 
 
 def _distinct(vectors: Tensor, indices: Tensor | None, mask: Tensor) -> tuple[Tensor, Tensor | None]:

@@ -108,15 +108,6 @@ def model_of(config: PreTrainedConfig) -> Model:
     raise InputError(f"model_type is {config.model_type!r}, which is no multiple-choice VQA model; expected {known}")
 
 
-def needed(config: PreTrainedConfig) -> frozenset[str]:
-    """The inputs of `IMAGE_INPUTS` and `QUESTION_INPUTS` that the model of this config takes.
-
-    Raises:
-        InputError: no declared model has such a config.
-    """
-    return model_of(config).inputs
-
-
 def _same(one: object, other: object) -> bool:
     """Whether two settings are equal; the order of a list does not matter."""
     lists = isinstance(one, list | tuple) and isinstance(other, list | tuple)

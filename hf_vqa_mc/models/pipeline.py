@@ -111,7 +111,6 @@ class MultipleChoiceVqaPipeline(Pipeline):
         return super().__call__(inputs, *args, **kwargs)  # type: ignore[no-untyped-call]
 
     def _sanitize_parameters(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:  # type: ignore[override]
-        """All options are given when the pipeline is made."""
         return {}, {}, {}
 
     def preprocess(self, input_: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]

@@ -134,7 +134,7 @@ class VqaMcProcessor(ProcessorMixin):
             parts.append(backbone.encode([open_image(image) for image in images[first : first + IMAGES_AT_A_TIME]]))
         features = torch.from_numpy(np.concatenate(parts))
         if not features.isfinite().all():
-            raise InputError(f"{backbone.name} makes infinite or no numbers of an image; give another image")
+            raise InputError(f"{backbone.kind.backbone} makes infinite or no numbers of an image; give another image")
         return features.to(getattr(torch, backbone.kind.precision)).float()
 
     def image_backbone(self, device: str | None = None) -> Backbone:
@@ -211,32 +211,22 @@ class VqaMcProcessor(ProcessorMixin):
     def from_pretrained(  # type: ignore[override]
         cls,
         pretrained_model_name_or_path: str | Path,
-        *,
-        word_vectors: str | Path | WordVectors | None = None,
-        new_words: NewWords = "refuse",
-        backbone: str | Backbone | None = None,
-        **others: Any,  # noqa: ANN401  as checkpoint_folder has them
+        **options: Any,  # noqa: ANN401  as with_options and checkpoint_folder have them
     ) -> "VqaMcProcessor":
         """The processor of a checkpoint.
 
         Args:
             pretrained_model_name_or_path: a folder, or a name on the Hub.
-            word_vectors: as of ``with_options``; so are ``new_words`` and ``backbone``.
-            new_words: see there.
-            backbone: see there.
-            others: options of `checkpoint_folder`; also what transformers passes to any processor.
+            options: of `with_options` and `checkpoint_folder`; also what transformers passes to any processor.
 
         Raises:
             InputError: there is no such checkpoint, its files are not all there or are damaged, or an option does not
                 fit it.
             ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
         """
-        if unknown := sorted(others.keys() - _OF_HUB - _OF_OTHERS):
-            raise TypeError(f"from_pretrained() got an unexpected keyword argument {unknown[0]!r}")
-        of_hub = {name: value for name, value in others.items() if name in _OF_HUB}
-        folder = checkpoint_folder(pretrained_model_name_or_path, **of_hub)
-        stored = _stored(folder)
-        return stored.with_options(word_vectors=word_vectors, new_words=new_words, backbone=backbone)
+        of_hub = {name: value for name, value in options.items() if name in _OF_HUB}
+        own = {name: value for name, value in options.items() if name not in _OF_HUB | _OF_OTHERS}
+        return _stored(checkpoint_folder(pretrained_model_name_or_path, **of_hub)).with_options(**own)
 
 
 def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401  as snapshot_download has them

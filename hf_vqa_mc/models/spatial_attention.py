@@ -98,18 +98,11 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
     def __init__(self, config: SpatialAttentionVqaConfig) -> None:
         super().__init__(config)
         self.attention = GuidedAttention(config.image_size, config.text_size, config.attention_size)
-        self.mlp = MlpForMultipleChoiceVqa(
-            MlpVqaConfig(
-                image_size=config.image_size,
-                text_size=config.text_size,
-                hidden_size=config.hidden_size,
-                dropout=config.dropout,
-            )
-        )
+        sizes = {name: getattr(config, name) for name in ("image_size", "text_size", "hidden_size", "dropout")}
+        self.mlp = MlpForMultipleChoiceVqa(MlpVqaConfig(**sizes))
         self.post_init()  # type: ignore[no-untyped-call]
 
     def _init_weights(self, module: nn.Module) -> None:
-        """As torch does; the MLP has its own."""
         if isinstance(module, nn.Linear):
             module.reset_parameters()
 
@@ -124,14 +117,7 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
     ) -> MultipleChoiceModelOutput:
         """Score each question's choices.
 
-        Args:
-            choice_vectors: (batch, choices, text_size): average word vectors; with choice_indices
-                (distinct choices, text_size).
-            image_grid: (batch, cells, image_size)
-            question_vectors: (batch, text_size): average word vectors.
-            choice_mask: bool (batch, choices): which choices are valid; all by default.
-            labels: int64 (batch,): indices of the targets, for the loss.
-            choice_indices: int64 (batch, choices): the row of choice_vectors that each choice is.
+        Arguments are those of `MlpForMultipleChoiceVqa.forward`, with image_grid (batch, cells, image_size).
 
         Returns:
             As `MlpForMultipleChoiceVqa`, and ``attentions``: one, (batch, cells).

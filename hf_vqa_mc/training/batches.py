@@ -14,6 +14,7 @@ from torch import Tensor
 
 from hf_vqa_mc.extraction.image_features import ImageFeatures
 from hf_vqa_mc.extraction.text_features import TextFeatures
+from hf_vqa_mc.models.model import IMAGE_INPUTS
 from hf_vqa_mc.training.questions import NONE, Questions
 
 
@@ -65,14 +66,10 @@ class Inputs:
         if "question_tokens" in self.needed:
             tokens, mask = self._text.encode_words([self._texts[text] for text in asked])
             found |= {"question_tokens": torch.from_numpy(tokens), "question_mask": torch.from_numpy(mask)}
-        for name in self.needed & {"image_features", "image_grid"}:
-            found[name] = torch.from_numpy(self.image_features([questions.image_ids[row] for row in rows]))
+        if self.images is not None:
+            (name,) = self.needed.intersection(IMAGE_INPUTS)
+            found[name] = torch.from_numpy(self.images.take([questions.image_ids[row] for row in rows]))
         return found
-
-    def image_features(self, image_ids: list[str]) -> NDArray[np.float32]:
-        """Features of images, in this order."""
-        assert self.images is not None  # noqa: S101  the run was checked for it
-        return self.images.take(image_ids)
 
 
 class Drawn(NamedTuple):

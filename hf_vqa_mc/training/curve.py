@@ -1,13 +1,12 @@
 """A run's learning curve as a picture."""
 
-import io
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import MissingExtra
-from hf_vqa_mc.io.atomic_file import write_bytes
+from hf_vqa_mc.io.atomic_file import replaced_file
 
 
 def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: Path) -> None:
@@ -38,6 +37,5 @@ def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: P
         if after["learning_rate"] < before["learning_rate"]:
             for axes in (above, below):
                 axes.axvline(before["epoch"], linestyle="--", color="lightgray", zorder=0)
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=120, metadata={"Software": None})
-    write_bytes(path, content.getvalue())
+    with replaced_file(path) as file:
+        figure.savefig(file, format="png", dpi=120, metadata={"Software": None})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from hf_vqa_mc.models.candidate_head import in_threads
 from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
-from hf_vqa_mc.models.model import needed
+from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.training.batches import Inputs
 from hf_vqa_mc.training.material import check_same_features, open_images, with_images, with_word_vectors
@@ -43,7 +44,7 @@ class Picked:
     logits: NDArray[np.float32]
     """(questions, most choices), the smallest number where there are fewer"""
 
-    @property
+    @cached_property
     def labels(self) -> NDArray[np.int64]:
         """(questions,): index of the choice with the highest score; the first of equal ones."""
         labels: NDArray[np.int64] = self.logits.argmax(1)
@@ -70,11 +71,7 @@ class Picked:
         return {name: scored[name] for name in kept} | {"questions": len(given)}
 
     def write(self, path: Path) -> None:
-        """Write the predicted indices as ``vqa-mc score`` reads them.
-
-        Raises:
-            OSError: the disk is full or read-only.
-        """
+        """Write the predicted indices as ``vqa-mc score`` reads them."""
         pairs = zip(self.questions.question_ids, self.labels.tolist(), strict=True)
         write_json(path, [{"question_id": name, "label": label} for name, label in pairs])
 
@@ -138,7 +135,7 @@ def predict(
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = with_images(data.splits[chosen], images, skip_missing)
-    inputs = Inputs(data.texts, questions.texts(), text, needed(model.config), images)
+    inputs = Inputs(data.texts, questions.texts(), text, model_of(model.config).inputs, images)
     processes = accelerator_of()
     found = picked(model.to(processes.device), questions, inputs, processes, progress)
     return Predicted(chosen, found, skipped, data.texts)
@@ -222,9 +219,9 @@ def _from_tables(
     seen = {}
     if "question_vectors" in inputs.needed:
         seen["questions"] = Table(inputs.vectors, questions.asked[block])
-    if "image_features" in inputs.needed:
+    if inputs.images is not None:
         distinct, indices = np.unique(questions.image_ids[block], return_inverse=True)
-        seen["images"] = Table(inputs.image_features(distinct.tolist()), indices)
+        seen["images"] = Table(inputs.images.take(distinct.tolist()), indices)
     logits = np.full(valid.shape, np.finfo(np.float32).min)
     answers = Table(inputs.vectors, questions.choices[block][valid])
     logits[valid] = candidate_scores(model, answers, np.nonzero(valid)[0], **seen)

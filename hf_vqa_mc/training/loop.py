@@ -14,10 +14,11 @@ from accelerate.utils import broadcast
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction.vision_model import quiet
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.models.checkpoint import load_checkpoint, without_bars
+from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.training.batches import Draws, Part, parts
 from hf_vqa_mc.training.evaluation import Picked, picked
 from hf_vqa_mc.training.material import gather
@@ -71,11 +72,6 @@ class Trained:
     def folder(self) -> Path:
         """Of the best checkpoint."""
         return self.output / BEST
-
-    @property
-    def predictions(self) -> Path | None:
-        """The reported split's, as vqa-mc score takes them."""
-        return self.output / PREDICTIONS if self.reported_on else None
 
 
 def train(settings: TrainingSettings, progress: Progress = silent) -> Trained:
@@ -254,7 +250,7 @@ class _Run:
         self.accelerator.log({name: value for name, value in point.items() if name != "step"}, step=done)
         if self.folder is not None:
             if better:
-                self.folder.write_best(lambda folder: self._save(folder, found))
+                self.folder.replace(BEST, lambda folder: self._save(folder, found))
             self.folder.write(state, self._tensors())
             logger.info(
                 f"epoch {point['epoch']:g}, step {done:,} of {self.steps:,}: loss {loss:.4f}, validation "
@@ -269,8 +265,7 @@ class _Run:
         return model
 
     def _save(self, folder: Path, found: Picked) -> None:
-        """Write a whole checkpoint into an empty folder."""
-        with without_bars():
+        with quiet():
             self._plain_model().save_pretrained(folder)
         self.material.processor.save_pretrained(folder)
         write_json(folder / RECORD, self._record({self.material.validated_on: found.results()}), indent=1)
@@ -299,7 +294,7 @@ class _Run:
                 found.write(self.settings.output / PREDICTIONS)
         record: dict[str, Any] = json.loads(json.dumps(self._record(results)))
         if self.folder is not None and record != before:
-            self.folder.write_record(record)
+            write_json(folder / RECORD, record, indent=1)
         self.accelerator.wait_for_everyone()
         return record
 

@@ -16,7 +16,7 @@ from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.model import IMAGE_INPUTS, needed
+from hf_vqa_mc.models.model import IMAGE_INPUTS, model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
@@ -86,7 +86,7 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
     train, validation, validated_on = _divided(data, settings)
     if settings.init_from is None:
         text = _text_features(settings, data, train, progress)
-        sizes = {"text_size": text.dim} | ({"image_size": images.dim} if images else {})
+        sizes = {"text_size": text.dim} | ({"image_size": images.kind.dim} if images else {})
         config = declared.config(settings.model_settings, **sizes)
         torch.manual_seed(settings.seed)
         model: PreTrainedModel = AutoModelForMultipleChoice.from_config(config)  # type: ignore[no-untyped-call]
@@ -95,9 +95,9 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
         _check_checkpoint(settings, model.config, images, processor)
         text = with_word_vectors(processor.text, settings.word_vectors)
     text = text.knowing([data.texts[number] for number in train.texts()])
-    processor = VqaMcProcessor(text, images.kind if images else None, needed(model.config))
+    processor = VqaMcProcessor(text, images.kind if images else None, model_of(model.config).inputs)
     used = np.unique(np.concatenate([questions.texts() for questions in data.splits.values()]))
-    inputs = Inputs(data.texts, used, text, needed(model.config), images)
+    inputs = Inputs(data.texts, used, text, model_of(model.config).inputs, images)
     skipped, reported_on = sum(lost for _, lost in kept.values()), _reported(data, validated_on)
     reported = data.splits[reported_on] if reported_on else None
     return Material(
@@ -111,7 +111,7 @@ def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> 
     Raises:
         InputError: none are given, they are of another shape, or they are given to a model that sees none.
     """
-    shape = needed(config).intersection(IMAGE_INPUTS)
+    shape = model_of(config).inputs.intersection(IMAGE_INPUTS)
     if not shape:
         if folder is not None:
             raise InputError(f"--features {folder}: {model} sees no images; leave it out")
@@ -121,8 +121,8 @@ def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> 
         command = f"vqa-mc features DATASET CONFIG{' --grid 7' if grid else ''}"
         raise InputError(f"{model} sees images: name their features, --features DIR; {command} makes them")
     images = ImageFeatures.open(folder)
-    if grid != (images.grid is not None):
-        found, expected = ("a grid", "one vector") if images.grid else ("one vector", "a grid")
+    if grid != (images.kind.grid is not None):
+        found, expected = ("a grid", "one vector") if images.kind.grid else ("one vector", "a grid")
         raise InputError(
             f"--features {folder} has {found} per image, {model} takes {expected}; run vqa-mc features "
             f"{'with --grid 7' if grid else 'without --grid'}"
@@ -232,7 +232,6 @@ def _reported(data: Splits, validated_on: str) -> str | None:
 
 
 def _text_features(settings: TrainingSettings, data: Splits, train: Questions, progress: Progress) -> TextFeatures:
-    """Text features of a new model."""
     name = named_word_vectors(settings, f", or --word-vectors {CORPUS}")
 
     def sentences() -> Iterator[list[str]]:

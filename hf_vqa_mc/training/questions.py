@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,17 +44,15 @@ class Questions:
     """of the questions, where the dataset has them"""
 
     def __len__(self) -> int:
-        """Questions."""
         return len(self.asked)
 
     def take(self, rows: NDArray[np.int64]) -> "Questions":
         """Some of them."""
-
-        def chosen(column: Any) -> Any:  # noqa: ANN401  a list or an array
-            return [column[row] for row in rows] if isinstance(column, list) else column[rows]
-
-        columns = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "place"}
-        taken: dict[str, Any] = {name: chosen(column) for name, column in columns.items() if column is not None}
+        columns = {name: column for name, column in vars(self).items() if name != "place" and column is not None}
+        taken: dict[str, Any] = {
+            name: [column[row] for row in rows] if isinstance(column, list) else column[rows]
+            for name, column in columns.items()
+        }
         return replace(self, **taken)
 
     def texts(self) -> NDArray[np.int64]:

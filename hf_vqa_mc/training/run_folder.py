@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
+from filelock import AcquireReturnProxy, FileLock, Timeout
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
@@ -78,13 +78,8 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         check_run_folder(path)
+        self._lock = lock_folder(path, "training").lock
         with in_plain_words(path):
-            path.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(path / ".lock")
-            try:
-                self._lock.acquire(timeout=0)
-            except Timeout:
-                raise InputError(f"--output {path}: another training writes there; wait, or name another") from None
             for name in (BEST, LAST):
                 if self._old(name).is_dir() and not (path / name).exists():  # killed between two renames
                     self._old(name).rename(path / name)
@@ -116,7 +111,7 @@ class RunFolder:
             save_file(tensors, folder / TENSORS)
             (folder / STATE).write_text(json.dumps(asdict(state)), "utf-8")
 
-        self._replace(LAST, fill)
+        self.replace(LAST, fill)
         self.write_log(state)
 
     def write_log(self, state: State) -> None:
@@ -126,16 +121,8 @@ class RunFolder:
         if not path.is_file() or path.read_text("utf-8") != log:
             write_bytes(path, log.encode())
 
-    def write_best(self, fill: Callable[[Path], None]) -> None:
-        """Replace the best checkpoint by one that `fill` writes into an empty folder."""
-        self._replace(BEST, fill)
-
-    def write_record(self, record: dict[str, Any]) -> None:
-        """Write the best checkpoint's training.json."""
-        write_bytes(self.path / BEST / RECORD, (json.dumps(record, indent=1) + "\n").encode())
-
-    def _replace(self, name: str, fill: Callable[[Path], None]) -> None:
-        """Exchange a folder in one step of the kernel: a kill leaves the old or the new one."""
+    def replace(self, name: str, fill: Callable[[Path], None]) -> None:
+        """Replace a folder by one that `fill` writes, in one step of the kernel: a kill leaves the old or new one."""
         partial, path = self.path / f".{name}.partial", self.path / name
         with in_plain_words(path), _os_errors_of_safetensors():
             shutil.rmtree(partial, ignore_errors=True)
@@ -158,6 +145,21 @@ class RunFolder:
     def _old(self, name: str) -> Path:
         """Where the old folder is meanwhile, where the kernel cannot exchange them."""
         return self.path / f".{name}.old"
+
+
+def lock_folder(path: Path, work: str) -> AcquireReturnProxy[FileLock]:
+    """Create a folder and lock it until the lock is released or its ``with`` block ends.
+
+    Raises:
+        InputError: another process holds the lock of such work.
+        OSError: the disk is full or read-only.
+    """
+    with in_plain_words(path):
+        path.mkdir(parents=True, exist_ok=True)
+        try:
+            return FileLock(path / ".lock").acquire(timeout=0)
+        except Timeout:
+            raise InputError(f"--output {path}: another {work} writes there; wait, or name another") from None
 
 
 def check_run_folder(path: Path) -> None:

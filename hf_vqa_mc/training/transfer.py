@@ -8,25 +8,23 @@
     OUTPUT/transfer.json     all results
 """
 
-import contextlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from filelock import FileLock, Timeout
-
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
-from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, write_json
+from hf_vqa_mc.io.atomic_file import check_folder, write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.image_overlap import ImageData, Overlap, overlap, read_image_data, unlisted, why_unknown
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.processes import accelerator_of
+from hf_vqa_mc.training.run_folder import lock_folder
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.transfer_inputs import Inputs, check_inputs
 from hf_vqa_mc.version import __version__
@@ -187,13 +185,17 @@ def transfer(
     def run(name: str, config: str, what: str, settings: TrainingSettings) -> Result:
         return step(name, config, what, lambda: trained(settings, config, output / name / file_name(config)))
 
-    with _locked(output):
-        is_used = from_scratch or recipe.init_from is None
-        _keep_plan(output, {
-            **inputs.identity,
-            **(_named(alone, "pretraining", _NO_RECIPE) if is_used else {}),
-            **_named(fine_tuning, "fine-tuning", _NO_RECIPE | _OF_PRETRAINED),
-        })  # fmt: skip
+    with lock_folder(output, "transfer"):
+        plan = dict(inputs.identity)
+        if from_scratch or recipe.init_from is None:
+            plan |= {
+                f"{name} in pretraining": value for name, value in alone.as_json().items() if name not in _NO_RECIPE
+            }
+        without = _NO_RECIPE | _OF_PRETRAINED
+        plan |= {
+            f"{name} in fine-tuning": value for name, value in fine_tuning.as_json().items() if name not in without
+        }
+        _keep_plan(output, plan)
         pretrained = None
         if not recipe.init_from:
             folder, what = output / PRETRAINED, f"pretraining on {recipe.config}"
@@ -226,16 +228,11 @@ def transfer(
 
 
 def _shared(inputs: Inputs, target: str, image_data: ImageData | None) -> tuple[Overlap | None, str]:
-    """The overlap of images, and what is needed to know it."""
     trained, tested = inputs.trained, inputs.tested[target]
     if trained is None:
         config = inputs.identity["pretraining config"]
         return None, f"it takes {config} in {inputs.recipe.dataset}, whose training part has the images"
     return overlap(trained, tested, image_data), why_unknown(trained, tested, image_data)
-
-
-def _named(recipe: TrainingSettings, what: str, without: set[str]) -> dict[str, Any]:
-    return {f"{name} in {what}": value for name, value in recipe.as_json().items() if name not in without}
 
 
 def check_transfer_folder(path: Path) -> None:
@@ -244,22 +241,6 @@ def check_transfer_folder(path: Path) -> None:
     strange = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
     if strange and not {PLAN, RESULTS, SUMMARY, PRETRAINED} & set(strange):
         raise InputError(f"--output {path} holds something that is no transfer, such as {min(strange)}; name another")
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Make the folder; one transfer writes to it."""
-    with in_plain_words(path):
-        path.mkdir(exist_ok=True)
-        lock = FileLock(path / ".lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise InputError(f"--output {path}: another transfer writes there; wait, or name another") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _keep_plan(output: Path, plan: Mapping[str, Any]) -> None:

@@ -130,20 +130,7 @@ def run_features(settings: FeaturesSettings, progress: Progress) -> FeaturesResu
     """
     from hf_vqa_mc.extraction.extraction import extract_features
 
-    return FeaturesResult(
-        extract_features(
-            settings.dataset,
-            settings.config,
-            images=settings.images,
-            backbone=settings.backbone,
-            grid=settings.grid,
-            output=settings.output,
-            skip_missing=settings.skip_missing,
-            batch_size=settings.batch_size,
-            workers=settings.workers,
-            progress=progress,
-        )
-    )
+    return FeaturesResult(extract_features(**vars(settings), progress=progress))
 
 
 features = verb(

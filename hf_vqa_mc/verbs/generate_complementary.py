@@ -143,10 +143,10 @@ def run_generate_complementary(
     features = ImageFeatures.open(settings.features)
     triplets, split_of = _triplets(settings.dataset, settings.config)
     image_ids = [one for one in dict.fromkeys(triplets["image_id"].to_pylist()) if one in features]
-    if features.grid is not None:
+    if features.kind.grid is not None:
         raise InputError(
-            f"--features {features.folder}: they are of {features.grid}x{features.grid} cells; expected one vector an "
-            "image, which vqa-mc features makes without --grid"
+            f"--features {features.folder}: they are of {features.kind.grid}x{features.kind.grid} cells; expected one "
+            "vector an image, which vqa-mc features makes without --grid"
         )
     found, figures = complementary(
         features.take(image_ids), image_ids, triplets, k=settings.nearest, known=known, given=given, progress=progress

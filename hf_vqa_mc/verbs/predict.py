@@ -12,7 +12,7 @@ from hf_vqa_mc.result import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hf_vqa_mc.training import Predicted
+    from hf_vqa_mc.training.evaluation import Predicted
 
 
 def default_output(given: Mapping[str, Any]) -> Path:
@@ -100,20 +100,12 @@ def run_predict(settings: PredictSettings, progress: Progress) -> PredictResult:
         ConnectionError: the Hub cannot be reached.
     """
     from hf_vqa_mc.io.atomic_file import check_place
-    from hf_vqa_mc.training import predict as predict_split
+    from hf_vqa_mc.training.evaluation import predict as predict_split
 
     if settings.output is not None:
         check_place(settings.output, "--output", [Path(settings.dataset), Path(settings.checkpoint)])
-    done = predict_split(
-        settings.checkpoint,
-        settings.dataset,
-        settings.config,
-        split=settings.split,
-        features=settings.features,
-        word_vectors=settings.word_vectors,
-        skip_missing=settings.skip_missing,
-        progress=progress,
-    )
+    given = {name: value for name, value in vars(settings).items() if name != "output"}
+    done = predict_split(**given, progress=progress)
     if settings.output is not None and is_first_process():
         done.found.write(settings.output)
     return PredictResult(settings, done)

@@ -250,12 +250,17 @@ def _audit(built: BuildResult, folder: Path, seed: int, progress: Progress) -> P
 
 def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Progress) -> dict[str, dict[str, Any]]:
     """Train each model on each variant, or take what an earlier call trained."""
+    import torch
+
     from hf_vqa_mc.extraction.extraction import extract_features
-    from hf_vqa_mc.training import TrainingSettings, train
+    from hf_vqa_mc.training.loop import train
+    from hf_vqa_mc.training.settings import TrainingSettings
 
     found: dict[str, dict[str, Any]] = {model: {} for model in MODELS}
     suffix = (f"-seed{settings.seed}" if settings.seed else "") + ("-random" if settings.ties == "random" else "")
-    with contextlib.chdir(built.output.parent), _one_thread():  # where the command that a checkpoint names works
+    with contextlib.chdir(built.output.parent), contextlib.ExitStack() as after:  # a checkpoint's command works here
+        after.callback(torch.set_num_threads, torch.get_num_threads())
+        torch.set_num_threads(1)  # such small models are no faster with more
         dataset, runs = built.output.name, Path(f"{built.output.name}_runs")
         todo = [(config, model, runs / f"{config}-{model}{suffix}") for config in TRAINED_ON for model in MODELS]
         for config, _, run in todo:
@@ -313,19 +318,6 @@ def _write_one_hot_vectors(path: Path, built: BuildResult) -> Path:
     lines = [f"{word} {' '.join(str(int(word == other)) for other in known)}" for word in known]
     write_bytes(path, "\n".join([f"{len(known)} {len(known)}", *lines, ""]).encode())
     return path
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Such small models are no faster with more."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _given(output: Path) -> str:

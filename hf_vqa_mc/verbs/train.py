@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
-    from hf_vqa_mc.training import Trained
+    from hf_vqa_mc.training.loop import Trained
 
 logger = logging.getLogger(__name__)
 
@@ -88,8 +88,8 @@ def run_train(settings: TrainingSettings, progress: Progress) -> TrainResult:
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only; what was saved before still is.
     """
-    from hf_vqa_mc.training import train as train_model
     from hf_vqa_mc.training.curve import draw_curve
+    from hf_vqa_mc.training.loop import train as train_model
 
     try:
         done = train_model(settings, progress)

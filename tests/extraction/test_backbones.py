@@ -41,7 +41,7 @@ IMAGES = [noise(1), noise(2, (64, 120)), noise(3, (200, 64)), noise(4, (64, 64))
 
 def test_resnet_gives_its_pooled_feature_map(folders):
     backbone = find_backbone(str(folders["resnet"]))
-    assert (backbone.name, backbone.grid, backbone.dim) == ("tiny-resnet", None, 32)
+    assert (backbone.kind.backbone, backbone.kind.grid, backbone.kind.dim) == ("tiny-resnet", None, 32)
     with torch.no_grad():
         expected = model_of(folders["resnet"])(**pixels_of(folders["resnet"], IMAGES)).pooler_output.flatten(1)
     encoded = backbone.encode(IMAGES)
@@ -225,7 +225,7 @@ def test_a_model_in_the_hub_s_cache_goes_by_its_name_and_commit(monkeypatch, tmp
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     backbone = find_backbone("someone/tiny-resnet")
-    assert (backbone.name, backbone.revision) == ("someone/tiny-resnet", commit)
+    assert (backbone.kind.backbone, backbone.kind.revision) == ("someone/tiny-resnet", commit)
     assert backbone.kind.folder_name == "someone--tiny-resnet-0123456789ab"
     np.testing.assert_array_equal(backbone.encode(IMAGES), find_backbone(str(folder)).encode(IMAGES))
 

@@ -56,7 +56,12 @@ def test_training_reads_the_features_of_each_image(dataset, pictures):
     done, backbone = extract(dataset, pictures)
     assert (done.computed, backbone.encoded, len(done.images)) == (N_IMAGES, N_IMAGES, N_IMAGES)
     features = ImageFeatures.open(done.folder)
-    assert (features.kind.backbone, features.grid, features.dim, len(features)) == ("pixels", None, 768, N_IMAGES)
+    assert (features.kind.backbone, features.kind.grid, features.kind.dim, len(features)) == (
+        "pixels",
+        None,
+        768,
+        N_IMAGES,
+    )
     asked = ["7", "59", "0", "7"]
     taken = features.take(asked)
     assert (taken.shape, taken.dtype) == ((4, 768), np.float32)

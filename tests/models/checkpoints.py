@@ -17,7 +17,7 @@ from hf_vqa_mc.models import (
     SpatialAttentionVqaConfig,
     VqaMcProcessor,
 )
-from hf_vqa_mc.models.model import needed
+from hf_vqa_mc.models.model import model_of as declared_model
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 DIM = 5
@@ -47,11 +47,11 @@ def model_of(kind: str, seed: int = 0) -> torch.nn.Module:
     torch.manual_seed(seed)
     if kind.startswith("mlp-"):
         inputs = [_LETTERS[letter] for letter in kind.removeprefix("mlp-")]
-        config = MlpVqaConfig(inputs=inputs, image_size=Pixels().dim, text_size=DIM, hidden_size=8)
+        config = MlpVqaConfig(inputs=inputs, image_size=Pixels().kind.dim, text_size=DIM, hidden_size=8)
         model = MlpForMultipleChoiceVqa(config)
         head = model.head
     else:
-        sizes = {"image_size": Pixels(2).dim, "text_size": DIM, "hidden_size": 8}
+        sizes = {"image_size": Pixels(2).kind.dim, "text_size": DIM, "hidden_size": 8}
         if kind == "spatial":
             model = SpatialAttentionForMultipleChoiceVqa(SpatialAttentionVqaConfig(attention_size=6, **sizes))
         else:
@@ -64,7 +64,7 @@ def model_of(kind: str, seed: int = 0) -> torch.nn.Module:
 
 
 def processor_of(model: torch.nn.Module, vectors: WordVectors, centred: bool = False) -> VqaMcProcessor:
-    inputs = needed(model.config)
+    inputs = declared_model(model.config).inputs
     grid = 2 if "image_grid" in inputs else None
     kind = Pixels(grid).kind if any(name.startswith("image") for name in inputs) else None
     return VqaMcProcessor(TextFeatures.of(vectors, TRAINING_TEXTS, centred=centred), kind, inputs)

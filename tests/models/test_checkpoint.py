@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.checkpoint import load_checkpoint, load_model
-from hf_vqa_mc.models.model import needed
+from hf_vqa_mc.models.model import model_of as declared_model
 from tests.models.checkpoints import KINDS, checkpoint, model_of, picture, vectors_file
 
 
@@ -40,7 +40,7 @@ def test_what_was_saved_is_loaded_and_gives_the_same_logits(tmp_path, kind):
     model, processor = load_checkpoint(checkpoint(tmp_path / "run", kind, seed=3))
     expected = model_of(kind, seed=3)
     assert not model.training and type(model) is type(expected)
-    assert processor.inputs == needed(model.config)
+    assert processor.inputs == declared_model(model.config).inputs
     for name, weight in model.state_dict().items():
         torch.testing.assert_close(weight, expected.state_dict()[name], atol=0, rtol=0)
     with torch.no_grad():

@@ -18,7 +18,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import FeatureKind, Pixels
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.models import VqaMcProcessor
-from hf_vqa_mc.models.model import needed
+from hf_vqa_mc.models.model import model_of as declared_model
 from tests.extraction.tiny_models import resnet
 from tests.models.checkpoints import (
     DIM,
@@ -46,7 +46,7 @@ def test_it_makes_exactly_what_forward_takes_and_the_model_needs(vectors, kind):
     model = model_of(kind)
     processor = processor_of(model, vectors)
     made = processor(QUESTIONS, CHOICES, [picture(0), picture(1)])
-    expected = {"choice_vectors", "choice_mask"} | needed(model.config)
+    expected = {"choice_vectors", "choice_mask"} | declared_model(model.config).inputs
     expected |= {"question_mask"} if kind == "hie-co" else set()
     assert set(made) == expected == set(processor.model_input_names)
     assert expected <= inspect.signature(model.forward).parameters.keys()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hf_vqa_mc.training import TrainingSettings
+from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import toy_dataset
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hf_vqa_mc.training import TrainingSettings, predict, train
-from hf_vqa_mc.training.evaluation import Picked
+from hf_vqa_mc.training.evaluation import Picked, predict
+from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.settings import TrainingSettings
 
 
 def main(task: str, told: str, result: str) -> None:

@@ -19,8 +19,8 @@ import hf_vqa_mc.models  # noqa: F401  registers the models
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.training import loop as training_loop
-from hf_vqa_mc.training import predict, train
-from hf_vqa_mc.training.loop import TrainingDiverged
+from hf_vqa_mc.training.evaluation import predict
+from hf_vqa_mc.training.loop import TrainingDiverged, train
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 
@@ -111,7 +111,8 @@ def test_dropout_order_and_decoys_come_from_the_seed_alone(settings, tmp_path):
 PROGRAM = """
 import sys
 from pathlib import Path
-from hf_vqa_mc.training import TrainingSettings, train
+from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.settings import TrainingSettings
 if __name__ == "__main__":
     train(TrainingSettings(sys.argv[1], "toy_iou_qou", output=Path(sys.argv[2]), model="mlp-qa",
           word_vectors=sys.argv[3], model_settings={"hidden_size": 32}, epochs=float(sys.argv[4]), batch_size=20,
@@ -376,7 +377,7 @@ def test_the_datasets_own_validation_split_is_used(settings, tmp_path):
 def test_a_dataset_without_a_test_split_is_trained_on(settings, tmp_path):
     dataset = toy_dataset.make(tmp_path / "one", splits=("train",))
     done = train(settings(dataset=str(dataset), epochs=1))
-    assert done.predictions is None
+    assert not (done.output / "predictions.json").exists()
     assert list(done.record["results"]) == ["held_out"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hf_vqa_mc.training import train
+from hf_vqa_mc.training.loop import train
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 

@@ -102,7 +102,9 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
     """Scores of the test rows' choices, (rows, choices), in the dataset's order."""
     import torch
 
-    from hf_vqa_mc.training import TrainingSettings, predict, train
+    from hf_vqa_mc.training.evaluation import predict
+    from hf_vqa_mc.training.loop import train
+    from hf_vqa_mc.training.settings import TrainingSettings
 
     vectors, data = context.settings.word_vectors, str(folder / "data")
     settings = TrainingSettings(
