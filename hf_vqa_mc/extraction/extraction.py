@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,10 +84,7 @@ def extract_features(
     return done
 
 
-@dataclass(frozen=True)
-class _Read:
-    """An image, read."""
-
+class _Read(NamedTuple):
     image_id: str
     image_hash: bytes = b""
     prepared: NDArray[np.float32] | None = None
@@ -104,8 +102,7 @@ class _Run:
 
     def go(self, batch_size: int, workers: int, progress: Progress) -> None:
         """Read and encode; an interruption keeps what was computed."""
-        absent = set(self._found.missing)
-        wanted = [image_id for image_id in self._found.image_ids if image_id not in absent]
+        wanted = [image_id for image_id in self._found.image_ids if image_id in self._found.source]
         step = f"features ({self._backbone.kind.backbone})"
         try:
             with contextlib.closing(ahead(self._read, wanted, 2 * batch_size + workers, workers)) as read:
@@ -146,8 +143,9 @@ class _Run:
             return
         features = self._backbone.forward(np.stack([one.prepared for one in self._batch if one.prepared is not None]))
         for one, row in zip(self._batch, features, strict=True):
-            if row.shape != self._backbone.kind.shape or not np.isfinite(row).all():
-                wrong = "infinite or no numbers" if row.shape == self._backbone.kind.shape else f"shape {row.shape}"
+            is_shaped = row.shape == self._backbone.kind.shape
+            if not is_shaped or not np.isfinite(row).all():
+                wrong = "infinite or no numbers" if is_shaped else f"shape {row.shape}"
                 raise InputError(
                     f"{self._backbone.kind.backbone} makes {wrong} of the image with image_id {one.image_id!r}"
                 )

@@ -125,13 +125,9 @@ class ImageFeatures:
 
 
 def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
-    """Write which features are which image's; what was there before is replaced in one step.
+    """Write which features are which image's (image_id to sha256), atomically, into a folder in the store's.
 
-    Args:
-        folder: in the folder of the store.
-        kind: of the features.
-        images: image_id to sha256 of the image.
-        about: also told: at least ``missing`` and ``broken``.
+    ``about`` has at least ``missing`` and ``broken``.
     """
     hashes = {image_id: image_hash.hex() for image_id, image_hash in images.items()}
     text = json.dumps({"kind": kind.as_json(), **about, "images": hashes}, indent=0)

@@ -88,12 +88,7 @@ class FeatureStore:
         return taken
 
     def add(self, image_hash: bytes, features: NDArray[np.float32]) -> None:
-        """Add an image's features, to be stored with the next file.
-
-        Args:
-            image_hash: sha256 of the image's bytes.
-            features: float32 (*kind.shape).
-        """
+        """Add an image's features, float32 (*kind.shape), to be stored with the next file."""
         self._since = self._since if self._new else time.monotonic()
         self._new[image_hash] = row = torch.tensor(features, dtype=getattr(torch, self.kind.precision))
         full = len(self._new) >= SHARD_IMAGES or len(self._new) * row.nbytes >= SHARD_BYTES

@@ -147,11 +147,7 @@ class VisionModel(Backbone):
 def middle(image: Image.Image, side: int, share: float, resample: Image.Resampling) -> Image.Image:
     """The square in the middle of an image, as transformers' ConvNeXT processor cuts it out for small inputs.
 
-    Args:
-        image: any.
-        side: of the square, in pixels.
-        share: of the shorter side that it covers.
-        resample: how pixels are made of pixels.
+    It has ``side`` pixels and covers ``share`` of the shorter side.
     """
     shorter, longer = sorted(image.size)
     short = int(side / share)

@@ -121,12 +121,8 @@ class _Blocks(torch.autograd.Function):
 def in_threads(kernel: Callable[..., None], blocks: int, arguments: Sequence[Any]) -> None:
     """Run a kernel on blocks 0 to `blocks`, some in each of as many threads as torch uses.
 
+    The kernel is called with the first block, the one after the last, and the arguments; it must not hold the GIL.
     numba's own threads would spin for a while after each call, and take the processors from torch's.
-
-    Args:
-        kernel: called with the first block, the one after the last, and the arguments; must not hold the GIL.
-        blocks: how many there are.
-        arguments: what the kernel takes besides them.
     """
     threads = max(1, min(torch.get_num_threads(), blocks))
     edges = [blocks * thread // threads for thread in range(threads + 1)]

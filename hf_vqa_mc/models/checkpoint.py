@@ -70,13 +70,7 @@ def load_model(
 
 
 def check_fit(config: PreTrainedConfig, processor: VqaMcProcessor, checkpoint: str) -> None:
-    """Raise InputError unless the processor makes what the model takes.
-
-    Args:
-        config: of the model.
-        processor: of the same checkpoint.
-        checkpoint: for the message.
-    """
+    """Raise InputError, which names the checkpoint, unless its processor makes what its model takes."""
     kind = processor.image_kind
     pairs = [
         ("inputs", sorted(model_of(config).inputs), sorted(processor.inputs)),

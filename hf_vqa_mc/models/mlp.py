@@ -158,13 +158,7 @@ def _check_choices(vectors: Tensor, indices: Tensor | None) -> None:
 
 
 def multiple_choice_output(scores: Tensor, mask: Tensor, labels: Tensor | None) -> MultipleChoiceModelOutput:
-    """The scores of the valid choices as logits (batch, choices), and their loss.
-
-    Args:
-        scores: (valid choices,), in the order of the mask.
-        mask: bool (batch, choices)
-        labels: int64 (batch,) or None.
-    """
+    """The scores of the valid choices, in the order of the mask, as logits (batch, choices), and their loss."""
     logits = scores.new_full(mask.shape, torch.finfo(scores.dtype).min)
     logits = logits.masked_scatter(mask, scores)
     loss = None

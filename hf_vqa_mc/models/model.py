@@ -61,7 +61,7 @@ class Model:
     def fits(self, config: PreTrainedConfig) -> bool:
         """Whether a config is this model's."""
         return isinstance(config, self.config_class) and all(
-            _same(getattr(config, name), value) for name, value in self.preset.items()
+            _comparable(getattr(config, name)) == _comparable(value) for name, value in self.preset.items()
         )
 
     def defaults(self) -> dict[str, Any]:
@@ -108,7 +108,6 @@ def model_of(config: PreTrainedConfig) -> Model:
     raise InputError(f"model_type is {config.model_type!r}, which is no multiple-choice VQA model; expected {known}")
 
 
-def _same(one: object, other: object) -> bool:
-    """Whether two settings are equal; the order of a list does not matter."""
-    lists = isinstance(one, list | tuple) and isinstance(other, list | tuple)
-    return set(one) == set(other) if lists else one == other  # type: ignore[call-overload]
+def _comparable(setting: object) -> object:
+    """A setting, whose order does not matter if it is a list."""
+    return set(setting) if isinstance(setting, list | tuple) else setting

@@ -136,16 +136,7 @@ class Part(NamedTuple):
 
 
 def parts(drawn: Drawn, questions: Questions, inputs: Inputs, process: int, processes: int, count: int) -> list[Part]:
-    """A process's parts of a step's batch.
-
-    Args:
-        drawn: the step's.
-        questions: those that it is drawn from.
-        inputs: of the model.
-        process: which, from 0.
-        processes: of how many.
-        count: parts of each.
-    """
+    """The parts of a step's batch that one process (from 0) of several computes; each process has ``count`` parts."""
     shares = np.array_split(np.arange(len(drawn.rows)), processes * count)[process * count : (process + 1) * count]
     candidates = (drawn.choices != NONE).sum()
     found = []

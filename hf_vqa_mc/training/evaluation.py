@@ -151,17 +151,8 @@ def picked(
 ) -> Picked:
     """Score each question's choices, without dropout and with running statistics.
 
-    Each block of questions is scored by one process, by itself: the result does not depend on their number.
-
-    Args:
-        model: on the accelerator's device, the same in all processes; left in evaluation mode.
-        questions: of a split.
-        inputs: of the model.
-        accelerator: of the processes.
-        progress: called with (step, done, total).
-
-    Returns:
-        The same in all processes.
+    Each block of questions is scored by one process, by itself: the result does not depend on their number, and is the
+    same in all. The model must be on the accelerator's device; it is left in evaluation mode.
 
     Raises:
         InputError: a score is not finite.

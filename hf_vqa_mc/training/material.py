@@ -186,12 +186,8 @@ def made_with(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[st
 def named_word_vectors(settings: TrainingSettings, otherwise: str) -> str:
     """The word vectors of a new model: those given, else ``corpus`` where the decoys were made with that.
 
-    Args:
-        settings: of the run.
-        otherwise: what the message adds about ``corpus``.
-
     Raises:
-        InputError: none are given, and the decoys were made with a file.
+        InputError: none are given, and the decoys were made with a file; ``otherwise`` ends the message.
     """
     made = (made_with(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}
     if settings.word_vectors is not None:

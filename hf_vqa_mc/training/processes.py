@@ -14,12 +14,7 @@ from hf_vqa_mc.training.settings import TrainingSettings
 
 
 def accelerator_of(mixed_precision: str = "no", track: tuple[str, ...] = (), logs: Path | None = None) -> Accelerator:
-    """The devices and processes of this run.
-
-    Args:
-        mixed_precision: no, bf16 or fp16.
-        track: names of trackers.
-        logs: the folder that trackers may write to.
+    """The devices and processes of this run; ``logs`` is the folder that the trackers may write to.
 
     Raises:
         InputError: accelerate has no such precision here, or no such tracker.

@@ -104,12 +104,8 @@ def read_splits(dataset: str, config: str) -> Splits:
 def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
     """Which questions are held out: those on some of the images, the same in every config of a dataset.
 
-    Args:
-        image_ids: (questions,)
-        part: of the images, in [0, 1).
-
     Returns:
-        bool (questions,): where the hash of the image's id is among the lowest ``part`` of all hashes.
+        bool (questions,): where the hash of the image's id is among the lowest ``part``, in [0, 1), of all hashes.
     """
     bound = int(part * 2**64)
     chosen = {

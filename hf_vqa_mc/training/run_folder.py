@@ -201,12 +201,7 @@ def record_of(
 ) -> dict[str, Any]:
     """What training.json records of a checkpoint, for people, the model card and the next run.
 
-    Args:
-        settings: of the run; of absolute paths only the last part is kept.
-        state: how far the run is.
-        material: what it depends on besides the settings, see `Material.as_json`.
-        results: of the checkpoint, by split.
-        device: cpu, cuda or the like.
+    ``material`` is what the run depends on besides the settings, see `Material.as_json`; ``results`` are by split.
     """
     about, made = made_with(settings.dataset, settings.config)
     public = without_folders(settings)
