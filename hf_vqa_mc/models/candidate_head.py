@@ -58,8 +58,7 @@ class CandidateHead(nn.Module):
         Returns:
             (candidates,)
         """
-        is_fast = own.device.type == "cpu" and own.dtype == torch.float32 and self.dropout in (0.0, FAIR)
-        if self.training and is_fast:
+        if self.training and _fits_kernels(own, self.dropout):
             return self._block_by_block(shared, own, question, torch.arange(len(own)) if answer is None else answer)
         hidden = functional.relu(self.norm(shared[question] + (own if answer is None else own[answer])))
         scores: Tensor = self.output(functional.dropout(hidden, self.dropout, self.training)).squeeze(-1)
@@ -85,6 +84,10 @@ class CandidateHead(nn.Module):
                 self.norm.num_batches_tracked += 1
         found: Tensor = scores + self.output.bias
         return found
+
+
+def _fits_kernels(own: Tensor, dropout: float) -> bool:
+    return own.device.type == "cpu" and own.dtype == torch.float32 and dropout in (0.0, FAIR)
 
 
 class _Blocks(torch.autograd.Function):
