@@ -108,7 +108,7 @@ def test_a_disk_that_is_full_is_the_machines_fault(place, monkeypatch):
     def full(self, name, fill):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hf_vqa_mc.training.run_folder.RunFolder._replace", full)
+    monkeypatch.setattr("hf_vqa_mc.training.run_folder.RunFolder.replace", full)
     done = trained("--held-out", 0.2)
     assert done.exit_code == 1
     assert done.stderr.splitlines()[-1] == "vqa-mc: No space left on device"

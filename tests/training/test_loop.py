@@ -236,7 +236,7 @@ def test_a_rate_that_is_too_high_is_told(settings):
 
 def test_a_full_disk_leaves_the_last_good_checkpoint(settings, monkeypatch):
     told = settings(epochs=6.0)
-    real = training_loop.RunFolder._replace
+    real = training_loop.RunFolder.replace
     written = []
 
     def full_later(self, name, fill):
@@ -251,7 +251,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(settings, monkeypatch):
 
     saved = []
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    monkeypatch.setattr(training_loop.RunFolder, "_replace", full_later)
+    monkeypatch.setattr(training_loop.RunFolder, "replace", full_later)
     try:
         with pytest.raises(OSError, match=r"cannot write .*/(best|last): file too large; nothing there was changed"):
             train(told)
