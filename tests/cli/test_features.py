@@ -62,7 +62,7 @@ def test_a_grid_elsewhere_as_json(features):
         "missing": [],
         "broken": {},
     }
-    assert ImageFeatures.open(told["folder"]).grid == 7
+    assert ImageFeatures.open(told["folder"]).kind.grid == 7
 
 
 def test_missing_and_broken_images_end_it_unless_they_are_to_be_skipped(features):
