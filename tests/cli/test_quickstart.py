@@ -181,7 +181,7 @@ def test_four_models_on_three_variants_and_the_printed_commands_work_without_a_n
     assert "Writing model shards" not in done.stderr
 
     steps = printed_commands(done.stdout)
-    assert len(steps) == 4
+    assert len(steps) == 5
     tried = subprocess.run(["sh", "-ec", "\n".join(steps)], cwd="/", env=environment, capture_output=True, text=True)
     assert tried.returncode == 0, tried.stderr
     assert "'image': <PIL" in tried.stdout

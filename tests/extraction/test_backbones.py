@@ -135,7 +135,7 @@ def test_bfloat16_is_near_float32_and_another_kind(folders):
 
 def test_the_revision_of_a_folder_is_its_content(folders, tmp_path):
     same, other = tiny_models.resnet(tmp_path / "same"), tiny_models.resnet(tmp_path / "other", seed=1)
-    revisions = [find_backbone(str(folder)).revision for folder in (folders["resnet"], same, other)]
+    revisions = [find_backbone(str(folder)).kind.revision for folder in (folders["resnet"], same, other)]
     assert revisions[0] == revisions[1] != revisions[2]
 
 
