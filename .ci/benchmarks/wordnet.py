@@ -23,11 +23,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.text.make_tables import open_wordnet
-from hf_vqa_mc.text.normalisation import words
-from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
-from hf_vqa_mc.text.wordnet import load_wordnet
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from hf_vqa_mc.errors import InputError  # noqa: E402
+from hf_vqa_mc.text.normalisation import words  # noqa: E402
+from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores  # noqa: E402
+from hf_vqa_mc.text.wordnet import load_wordnet  # noqa: E402
+from tests.text.make_tables import open_wordnet  # noqa: E402
 
 if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
@@ -37,7 +40,6 @@ Phrase = tuple[str, ...]
 Row = tuple[str, float, str, str]
 """What was measured, its value, the unit, what is required ("" where nothing is)."""
 
-ROOT = Path(__file__).resolve().parents[2]
 REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or ROOT.parent / "shared" / "data")
 THRESHOLD = 0.9
 RUNS = 5

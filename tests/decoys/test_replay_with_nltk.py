@@ -12,11 +12,11 @@ from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys.filters import ACCEPTED, REASONS, reason_against
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.sources.reading import read_triplets
-from hf_vqa_mc.text.make_tables import open_wordnet
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 from tests.decoys.literal_method import LiteralMethod, objection
 from tests.decoys.small_worlds import candidates_of, decoys
+from tests.text.make_tables import open_wordnet
 
 Wup = Callable[[str, str], float]
 N_TRIPLETS = 4_000

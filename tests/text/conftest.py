@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hf_vqa_mc.text.make_tables import open_wordnet, ranked_synsets
+from tests.text.make_tables import open_wordnet, ranked_synsets
 
 Wup = Callable[[str, str], float]
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.text import make_tables
 from hf_vqa_mc.text.wordnet import load_wordnet, wordnet_covers
+from tests.text import make_tables
 
 TABLES_SHA256 = "d2ce4a79ead20616cb72586fa007457556c25272141a4a913cf67f2fd9b60cfc"
 

@@ -1,7 +1,7 @@
 """Makes the WordNet tables that the package ships, through NLTK.
 
-`python -m hf_vqa_mc.text.make_tables NLTK_DATA_DIR` rewrites them; the same corpus gives the same bytes.
-Only this script and the tests need NLTK's WordNet corpus.
+`python -m tests.text.make_tables NLTK_DATA_DIR` rewrites them; the same corpus gives the same bytes.
+Only this script and other tests need NLTK's WordNet corpus.
 """
 
 import hashlib
@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.text import wordnet
 
 if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import Synset, WordNetCorpusReader
 
-TABLES_FILE = Path(__file__).parent / "data" / "wordnet30.npz"
+TABLES_FILE = Path(wordnet.__file__).parent / "data" / "wordnet30.npz"
 WORDNET_VERSION = "3.0"
 PARTS_OF_SPEECH = {"noun": "n", "adjective": "a"}
 """The parts of speech with the letters by which NLTK knows them; "a" also finds satellite adjectives ("s")."""
@@ -131,9 +132,9 @@ def _text(lines: Sequence[str]) -> NDArray[np.uint8]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the tables beside this script and say what they are."""
+    """Write the tables into the package and print what they are."""
     if len(arguments) != 1:
-        raise SystemExit("usage: python -m hf_vqa_mc.text.make_tables NLTK_DATA_DIR")
+        raise SystemExit("usage: python -m tests.text.make_tables NLTK_DATA_DIR")
     tables: dict[str, Any] = make_tables(open_wordnet(Path(arguments[0])))
     with TABLES_FILE.open("wb") as file:
         np.savez_compressed(file, **tables)
