@@ -1,8 +1,9 @@
 """Declarations of one kind by name: sources, decoy kinds, schemes, models, probes, layouts."""
 
-from collections.abc import Iterator, Mapping
+from collections import UserDict
+from collections.abc import Mapping
 from pkgutil import resolve_name
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from hf_vqa_mc.errors import unknown_name
 
@@ -18,7 +19,7 @@ class Named(Protocol):
 N = TypeVar("N", bound=Named)
 
 
-class Listing(Mapping[str, N], Generic[N]):
+class Listing(UserDict[str, N]):
     """Declarations by name, in order.
 
     Args:
@@ -35,8 +36,9 @@ class Listing(Mapping[str, N], Generic[N]):
     """
 
     def __init__(self, what: str, *declarations: N, homes: Mapping[str, str] | None = None) -> None:
+        super().__init__()
         self.what = what
-        self._declared: dict[str, N | str] = dict(homes or {})
+        self.data = cast(dict[str, N], dict(homes or {}))
         for declaration in declarations:
             self.add(declaration)
 
@@ -46,13 +48,9 @@ class Listing(Mapping[str, N], Generic[N]):
         Raises:
             ValueError: its name is taken.
         """
-        if declaration.name in self._declared:
+        if declaration.name in self:
             raise ValueError(f"{self.what} {declaration.name!r} is listed already")
-        self._declared[declaration.name] = declaration
-
-    def remove(self, name: str) -> None:
-        """Take a declaration out again."""
-        del self._declared[name]
+        self[declaration.name] = declaration
 
     def find(self, name: str) -> N:
         """The declaration of this name.
@@ -60,21 +58,11 @@ class Listing(Mapping[str, N], Generic[N]):
         Raises:
             InputError: there is none; suggests the nearest name.
         """
-        if name not in self._declared:
-            raise unknown_name(self.what, name, self._declared)
+        if name not in self:
+            raise unknown_name(self.what, name, self)
         return self[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._declared  # without importing it
-
     def __getitem__(self, name: str) -> N:
-        found = self._declared[name]
-        if isinstance(found, str):
-            found = self._declared[name] = cast(N, resolve_name(found))
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._declared)
-
-    def __len__(self) -> int:
-        return len(self._declared)
+        if isinstance(home := self.data[name], str):
+            self.data[name] = resolve_name(home)
+        return self.data[name]

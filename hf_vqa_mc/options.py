@@ -4,6 +4,7 @@ A verb (``audit``, ``build`` ...) has one frozen dataclass whose fields are made
 function of its instance into the public function; ``cli.command`` turns the same dataclass into a command.
 """
 
+import contextlib
 import inspect
 import math
 import types
@@ -65,10 +66,8 @@ def option(
         factory: makes the default, as ``default_factory``.
         spec: further fields of `Spec`.
     """
-    metadata = {"spec": Spec(help, **spec)}
-    if factory is not None:
-        return field(default_factory=factory, kw_only=kw_only, metadata=metadata)
-    return field(default=default, kw_only=kw_only, metadata=metadata)
+    given = {"default": default} if factory is None else {"default_factory": factory}
+    return field(**given, kw_only=kw_only, metadata={"spec": Spec(help, **spec)})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
@@ -90,10 +89,9 @@ def default_of(one: "Field[Any]") -> Any:  # noqa: ANN401  any setting
 
 def flag_of(one: "Field[Any]") -> str:
     """The name of a setting on the command line, such as ``--drop-at`` or ``DATASET``."""
-    spec = spec_of(one)
     if not one.kw_only:
         return one.name.upper()
-    return spec.flag or f"--{one.name.replace('_', '-')}"
+    return spec_of(one).flag or f"--{one.name.replace('_', '-')}"
 
 
 def inner_type(one: "Field[Any]") -> Any:  # noqa: ANN401  a type
@@ -118,7 +116,8 @@ def check_options(settings: Any) -> None:  # noqa: ANN401  any settings dataclas
         object.__setattr__(settings, one.name, value)
         check = spec_of(one).check
         if check is not None and not check[1](value):
-            raise InputError(f"{flag_of(one)} {_plain(value)}: expected {check[0]}")
+            plain = " ".join(map(str, value)) if isinstance(value, tuple) else value
+            raise InputError(f"{flag_of(one)} {plain}: expected {check[0]}")
 
 
 def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any setting
@@ -133,8 +132,7 @@ def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any settin
             raise unknown_name(one.name, str(value), [str(each) for each in get_args(kind)])
         return value
     if get_origin(kind) is tuple:
-        if isinstance(value, str | Path):
-            value = [value]
+        value = [value] if isinstance(value, str | Path) else value
         if not isinstance(value, list | tuple):
             raise _wrong_type(one, value, "a list")
         if spec.separator:
@@ -155,18 +153,14 @@ def _scalar(one: "Field[Any]", kind: Any, value: Any) -> Any:  # noqa: ANN401  a
         return str(value)
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    if kind in (str, int, float, bool) and (not isinstance(value, kind) or (isinstance(value, bool) and kind is int)):
-        names = {str: "text", int: "an integer", float: "a number", bool: "True or False"}
+    names = {str: "text", int: "an integer", float: "a number", bool: "True or False"}
+    if kind in names and (not isinstance(value, kind) or (isinstance(value, bool) and kind is int)):
         raise _wrong_type(one, value, names[kind])
     return value
 
 
 def _wrong_type(one: "Field[Any]", value: object, expected: str) -> InputError:
     return InputError(f"{flag_of(one)} {shown(value)}: expected {expected}")
-
-
-def _plain(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def subset(settings: Any, kind: type[T]) -> T:  # noqa: ANN401  any settings dataclass
@@ -199,21 +193,15 @@ def read_settings_file(file: Path, settings: type, flag: str = "--config") -> di
     for name, value in found.items():
         if name not in known:
             raise InputError(f"{flag} {file}: {unknown_name('setting', str(name), known)}")
+        one = known[name]
+        if inner_type(one) is float and isinstance(value, str):
+            with contextlib.suppress(ValueError):
+                value = float(value)  # which YAML takes for text, such as 1e-3
         try:
-            found[name] = None if value is None else converted(known[name], _number(known[name], value))
+            found[name] = None if value is None else converted(one, value)
         except InputError as error:
             raise InputError(f"{flag} {file}: {error}") from error
     return found
-
-
-def _number(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any setting
-    """A number that YAML takes for text, such as 1e-3."""
-    if inner_type(one) is not float or not isinstance(value, str):
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,16 +251,12 @@ def verb(
 
     declared = Verb(name, settings, run, examples, settings_file)  # type: ignore[arg-type]
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = _docstring(declared)
+    arguments = "\n".join(["Args:", *(f"    {one.name}: {spec_of(one).help}" for one in fields(declared.settings))])
+    sections = (inspect.getdoc(run) or "").partition("\n\n")[2]
+    function.__doc__ = "\n\n".join(filter(None, [declared.summary, arguments, sections]))
     signature = inspect.signature(settings)
     returns = inspect.signature(run).return_annotation
     function.__signature__ = signature.replace(return_annotation=returns)  # type: ignore[attr-defined]
     function.verb = declared  # type: ignore[attr-defined]
     del function.__wrapped__
     return function
-
-
-def _docstring(declared: Verb) -> str:
-    arguments = [f"    {one.name}: {spec_of(one).help}" for one in fields(declared.settings)]
-    sections = (inspect.getdoc(declared.run) or "").partition("\n\n")[2]
-    return "\n\n".join(filter(None, [declared.summary, "\n".join(["Args:", *arguments]), sections]))

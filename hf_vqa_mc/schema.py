@@ -55,10 +55,9 @@ def check_triplets(triplets: pa.Table, place: str) -> pa.Table:
             raise InputError(f"{where}: question_id occurs already in record {seen[question_id]}; it must be unique")
         if split not in SPLITS:
             raise InputError(f"{where}: split is {split!r}, expected one of {', '.join(SPLITS)}")
-        if not question or not question.strip():
-            raise InputError(f"{where}: question is empty")
-        if not target or not target.strip():
-            raise InputError(f"{where}: target is empty")
+        for name, text in (("question", question), ("target", target)):
+            if not text or not text.strip():
+                raise InputError(f"{where}: {name} is empty")
     return triplets
 
 
@@ -122,9 +121,5 @@ def _holds(kind: pa.DataType, expected: str) -> bool:
     if expected.startswith("lists of "):
         is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
         return bool(is_list) and _holds(kind.value_type, expected.removeprefix("lists of "))
-    tests = {"text": _is_text, "whole numbers": pa.types.is_integer}
-    return any(tests[one](kind) for one in expected.split(" or "))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    is_text = kind in (pa.string(), pa.large_string())
+    return ("text" in expected and is_text) or ("whole numbers" in expected and pa.types.is_integer(kind))

@@ -122,7 +122,7 @@ def about_source(source: Source) -> dict[str, str]:
 
 def check_source(source: Source, settings: DecoySettings) -> None:
     """Raise InputError unless the source can have decoys of this origin."""
-    if settings.decoys == "released" and not source.has_released_decoys:
+    if settings.decoys == "released" and source.read_released is None:
         raise InputError(f"{source.name}: the authors released no decoys for it; leave --decoys at generated")
 
 

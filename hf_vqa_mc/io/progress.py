@@ -63,13 +63,15 @@ def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
             with _bars(console) as progress:
                 yield progress
         else:
-            yield _Lines()
+            yield _lines()
 
 
 @contextmanager
 def _log_lines() -> Iterator[None]:
     """Each record of the package's loggers as a line on stderr, above bars where there are some."""
-    logger, handler = logging.getLogger("hf_vqa_mc"), _StderrLines()
+    logger, handler = logging.getLogger("hf_vqa_mc"), logging.Handler()
+    # sys.stderr as it is when something is logged: bars replace it while they are shown
+    handler.emit = lambda record: print(record.getMessage(), file=sys.stderr)  # type: ignore[method-assign]  # noqa: T201
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -78,11 +80,6 @@ def _log_lines() -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
-
-
-class _StderrLines(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        sys.stderr.write(f"{record.getMessage()}\n")  # which bars replace while they are shown
 
 
 @contextmanager
@@ -105,13 +102,13 @@ def _bars(console: "Console") -> Iterator[Progress]:
         yield progress
 
 
-class _Lines:
+def _lines() -> Progress:
     """Each finished step as a line, for logs."""
+    finished: set[str] = set()
 
-    def __init__(self) -> None:
-        self._finished: set[str] = set()
-
-    def __call__(self, step: str, done: int, total: int) -> None:
-        if done >= total and step not in self._finished:
-            self._finished.add(step)
+    def progress(step: str, done: int, total: int) -> None:
+        if done >= total and step not in finished:
+            finished.add(step)
             sys.stderr.write(f"{step}{f' ({total:,})' if total > 1 else ''}\n")
+
+    return progress

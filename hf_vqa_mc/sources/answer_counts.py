@@ -67,6 +67,12 @@ def mean_entropy(groups: Mapping[str, Counter[str]]) -> tuple[float, float]:
     return math.fsum(bits) / len(bits), weighted / sum(sizes)
 
 
+def add_means(figures: dict[str, Any], groups: Mapping[str, Counter[str]], what: str, which: str = "") -> None:
+    """Add the mean of the groups' entropies to the figures of `answer_figures`, plain and by their rows."""
+    plain, weighted = mean_entropy(groups)
+    figures["entropy"] |= {f"mean of {what}{which}": plain, f"mean of {what}, by questions{which}": weighted}
+
+
 def most_frequent(answers: Counter[str], number: int = MOST_FREQUENT) -> list[list[Any]]:
     """[answer, rows], the most frequent first, equally frequent ones by name."""
     return [list(item) for item in sorted(answers.items(), key=lambda item: (-item[1], item[0]))[:number]]
@@ -84,7 +90,7 @@ def answer_figures(answers: Counter[str], by: Mapping[str, Mapping[str, Counter[
 
 
 def table(title: str, columns: list[str], rows: Iterable[list[Any]]) -> dict[str, Any]:
-    """A table of a config's statistics; cells are text, whole numbers or bits."""
+    """A table of a config's statistics; cells are text, integers or bits."""
     return {"title": title, "columns": columns, "rows": list(rows)}
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import Files, RemoteFile
-from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.source import Source, reference
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 from hf_vqa_mc.sources.vqa import COCO_IMAGES
 
@@ -58,13 +58,7 @@ COCOQA = Source(
     "images, with answers of one word; no choices are published.",
     homepage="https://www.cs.toronto.edu/~mren/research/imageqa/data/cocoqa/",
     licence="not stated by the publisher; made from COCO's captions, which are CC-BY-4.0",
-    citation="""@inproceedings{ren2015exploring,
-  title={Exploring Models and Data for Image Question Answering},
-  author={Ren, Mengye and Kiros, Ryan and Zemel, Richard S.},
-  booktitle={Advances in Neural Information Processing Systems},
-  pages={2953--2961},
-  year={2015}
-}""",
+    citation=reference("ren2015exploring"),
     read=read,
     image_numbering="COCO",
     image_hint=COCO_IMAGES,

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hf_vqa_mc.errors import InputError, MissingExtra, shown
 from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.source import Source, reference
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 
 FIELDS = ("question", "answer", "image_id")
@@ -63,12 +63,7 @@ EASYVQA = Source(
     "everything on.",
     homepage="https://github.com/vzhou842/easy-VQA",
     licence="MIT",
-    citation="""@misc{zhou2019easyvqa,
-  title={easy-VQA: an easy Visual Question Answering dataset},
-  author={Zhou, Victor},
-  howpublished={https://github.com/vzhou842/easy-VQA},
-  year={2019}
-}""",
+    citation=reference("zhou2019easyvqa"),
     read=read,
     image_numbering="easy-VQA",
     image_hint="They come with the package: pip install easy-vqa.",

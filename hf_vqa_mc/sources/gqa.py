@@ -20,7 +20,7 @@ from hf_vqa_mc.sources.gqa_records import (
     split_files,
     types_of,
 )
-from hf_vqa_mc.sources.source import Counts, OpenEnded, Source
+from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 
 BALANCED, ALL = "balanced", "all"
@@ -60,7 +60,7 @@ def read(files: Files) -> pa.Table:
                         target=records.filled_texts("answer"),
                         question_type=types_of(types, "structural"),
                         answer_type=types_of(types, "semantic"),
-                        image_file=[_image_file(image_id) for image_id in images],
+                        image_file=[f"{image_id}.jpg" for image_id in images],
                     )
                 )
     return in_split_order(tables)
@@ -88,12 +88,8 @@ def _counted(table: pa.Table) -> pa.Table:
 
 
 def _images(table: pa.Table) -> pa.Table:
-    names = [_image_file(image_id) for image_id in table["image_id"].to_pylist()]
-    return pa.table({"image_id": table["image_id"], "image_file": pa.array(names, pa.string())})
-
-
-def _image_file(image_id: str) -> str:
-    return f"{image_id}.jpg"
+    names = pc.binary_join_element_wise(table["image_id"], ".jpg", "")
+    return pa.table({"image_id": table["image_id"], "image_file": names})
 
 
 def statistics(counts: Counts) -> dict[str, Any]:
@@ -102,15 +98,15 @@ def statistics(counts: Counts) -> dict[str, Any]:
     The groups' mean is what balancing is to raise (Hudson and Manning 2019, section 3.5: entropy "increased by 72%").
     """
     answers = answer_counts.by_value(counts["structural", "answer"])
-    by = {
-        "structural type": answer_counts.grouped(counts["structural", "answer"]),
-        "semantic type": answer_counts.grouped(counts["semantic", "answer"]),
-        "global group": answer_counts.grouped(counts["group", "answer"]),
+    titles = {
+        "structural": "structural type",
+        "semantic": "semantic type",
+        "group": "global group",
+        "detailed": "detailed type",
     }
-    detailed = answer_counts.grouped(counts["detailed", "answer"])
-    figures = answer_counts.answer_figures(answers, {**by, "detailed type": detailed})
-    plain, weighted = answer_counts.mean_entropy(by["global group"])
-    figures["entropy"] |= {"mean of global groups": plain, "mean of global groups, by questions": weighted}
+    by = {title: answer_counts.grouped(counts[name, "answer"]) for name, title in titles.items()}
+    figures = answer_counts.answer_figures(answers, by)
+    answer_counts.add_means(figures, by["global group"], "global groups")
     rows = counts[KINDS]
     types = sorted(rows.items(), key=lambda item: (-item[1], item[0]))
     return {
@@ -169,13 +165,7 @@ GQA = Source(
     "split. question_type is the structural type, answer_type the semantic one.",
     homepage="https://cs.stanford.edu/people/dorarad/gqa/",
     licence="CC-BY-4.0",
-    citation="""@inproceedings{hudson2019gqa,
-  title={{GQA}: A New Dataset for Real-World Visual Reasoning and Compositional Question Answering},
-  author={Hudson, Drew A. and Manning, Christopher D.},
-  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition},
-  pages={6700--6709},
-  year={2019}
-}""",
+    citation=reference("hudson2019gqa"),
     read=read,
     image_hint="images.zip from https://cs.stanford.edu/people/dorarad/gqa/download.html, <image id>.jpg.",
     expected_counts={"train": 943_000, "validation": 132_062, "test": 12_578},

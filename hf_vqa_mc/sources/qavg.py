@@ -19,7 +19,7 @@ from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources import visual7w
 from hf_vqa_mc.sources.files import Files, RemoteFile
-from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.source import Source, reference
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 
 QUESTIONS = "question_answers.json"
@@ -112,16 +112,7 @@ QAVG = Source(
     "divided by image into 50/20/30%, each part a superset of Visual7W's; no choices are published.",
     homepage="https://homes.cs.washington.edu/~ranjay/visualgenome/",
     licence="CC-BY-4.0",
-    citation="""@article{krishna2017visual,
-  title={Visual Genome: Connecting Language and Vision Using Crowdsourced Dense Image Annotations},
-  author={Krishna, Ranjay and Zhu, Yuke and Groth, Oliver and Johnson, Justin and Hata, Kenji and Kravitz, Joshua and
-          Chen, Stephanie and Kalantidis, Yannis and Li, Li-Jia and Shamma, David A. and Bernstein, Michael S. and
-          Fei-Fei, Li},
-  journal={International Journal of Computer Vision},
-  volume={123},
-  pages={32--73},
-  year={2017}
-}""",
+    citation=reference("krishna2017visual"),
     read=read,
     image_numbering="Visual Genome",
     image_hint="images.zip and images2.zip from https://cs.stanford.edu/people/rak248/VG_100K_2/images.zip and "

@@ -44,7 +44,7 @@ class OpenedSource:
         """
         source = self.source
         if released_decoys and source.read_released is None:
-            having = ", ".join(other.name for other in SOURCES.values() if other.has_released_decoys)
+            having = ", ".join(other.name for other in SOURCES.values() if other.read_released)
             raise InputError(f"{source.name}: no released decoys are to be had; expected one of: {having}")
         triplets = source.read(self.files)
         if released_decoys and source.read_released is not None:

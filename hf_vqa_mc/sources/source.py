@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,17 @@ OPEN_SPLITS = ("train", "validation", "test", "challenge")
 
 Counts = Mapping[tuple[str, ...], Counter[tuple[str, ...]]]
 """Names of columns -> how many rows have these values of them."""
+
+
+@cache
+def _references() -> dict[str, str]:
+    entries = Path(__file__).with_name("references.bib").read_text("utf-8").strip().split("\n\n")
+    return {entry.partition("{")[2].partition(",")[0]: entry for entry in entries}
+
+
+def reference(key: str) -> str:
+    """The BibTeX entry of this key in ``references.bib``."""
+    return _references()[key]
 
 
 @dataclass(frozen=True)
@@ -36,13 +48,13 @@ class OpenEnded:
     """a file that it cannot do without, for the message where there are none"""
     read: Callable[[Files, str, Counter[str]], Iterator[pa.Table]]
     """the rows of a split, piece by piece; the same files give the same pieces; counts what is left out, and why"""
-    counted: Callable[[pa.Table], pa.Table]
-    """the columns of text that its statistics need, without nulls"""
     together: tuple[tuple[str, ...], ...]
-    """which of them are counted together; few, as the memory is that of all different combinations"""
+    """which columns are counted together; few, as the memory is that of all different combinations"""
     statistics: Callable[[Counts], dict[str, Any]]
     """ready for JSON: ``answers``, ``entropy`` and ``tables``, see ``sources.answer_counts``"""
-    images: Callable[[pa.Table], pa.Table]
+    counted: Callable[[pa.Table], pa.Table] = lambda table: table
+    """these columns, of text without nulls, where they are not the table's own"""
+    images: Callable[[pa.Table], pa.Table] = lambda table: table.select(["image_id", "image_file"])
     """the image of each row, (image_id, image_file)"""
     unique: str | None = "question_id"
     """the column whose values must differ in the whole config; None where ``read`` sees to it"""
@@ -93,8 +105,3 @@ class Source:
     """``vqa-mc score`` reads its annotation files themselves"""
     image_numbering: str = ""
     """whose numbers its image_ids are, such as ``COCO``; datasets with the same share images of the same id"""
-
-    @property
-    def has_released_decoys(self) -> bool:
-        """The authors of the paper released their decoys for it, and they could be had."""
-        return self.read_released is not None

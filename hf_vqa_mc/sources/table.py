@@ -1,6 +1,6 @@
 """Columns put together to triplet tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +11,9 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.schema import SPLITS, TRIPLETS
 from hf_vqa_mc.sources.files import PublishedFile
+
+ROWS = 10_000
+"""In a piece."""
 
 Texts: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
 
@@ -30,22 +33,16 @@ def triplet_table(
 ) -> pa.Table:
     """A table ``TRIPLETS``; by default answers are the target, decoys are none and types are empty."""
     targets = _array(target)
-    rows = len(targets)
-    blank = pa.repeat(pa.scalar("", pa.string()), rows)
-    no_decoys = pa.ListArray.from_arrays(pa.array(np.zeros(rows + 1, dtype=np.int32)), pa.array([], pa.string()))
-    columns = {
-        "question_id": _array(question_id),
-        "image_id": _array(image_id),
-        "split": _array(split),
-        "question": _array(question),
-        "target": targets,
-        "answers": equal_lists(targets, 1) if answers is None else _array(answers),
-        "orig_decoys": no_decoys if orig_decoys is None else orig_decoys,
-        "question_type": blank if question_type is None else _array(question_type),
-        "answer_type": blank if answer_type is None else _array(answer_type),
-        "image_file": _array(image_file),
-    }
-    return pa.Table.from_arrays([columns[name] for name in TRIPLETS.names], schema=TRIPLETS)
+    blank = pa.repeat(pa.scalar("", pa.string()), len(targets))
+    columns = [
+        *map(_array, (question_id, image_id, split, question)),
+        targets,
+        equal_lists(targets, 1) if answers is None else _array(answers),
+        lists_of([()] * len(targets), blank[:0]) if orig_decoys is None else orig_decoys,
+        *(blank if texts is None else _array(texts) for texts in (question_type, answer_type)),
+        _array(image_file),
+    ]
+    return pa.Table.from_arrays(columns, schema=TRIPLETS)
 
 
 def _array(values: Texts) -> pa.Array:
@@ -67,6 +64,12 @@ def text_lists(lists: Sequence[Sequence[str]]) -> pa.ListArray:
 def lists_of(lists: Sequence[Sequence[object]], values: pa.Array) -> pa.ListArray:
     """Lists as long as the given ones, of the values one list after the other."""
     return pa.ListArray.from_arrays(pa.array(np.cumsum([0, *map(len, lists)], dtype=np.int32)), values)
+
+
+def pieces(table: pa.Table) -> Iterator[pa.Table]:
+    """The table in slices of at most ``ROWS`` rows."""
+    for start in range(0, table.num_rows, ROWS):
+        yield table.slice(start, ROWS)
 
 
 def in_split_order(tables: Sequence[pa.Table]) -> pa.Table:
@@ -92,12 +95,10 @@ def read_annotated(
     Raises:
         InputError: a file is malformed, or the two are not about the same questions and images.
     """
+    both = (questions_file, "questions", question_columns), (annotations_file, "annotations", annotation_columns)
     questions, annotations = (
         pa.concat_tables(columns(records) for records in read_records(file, key)).combine_chunks()
-        for file, key, columns in (
-            (questions_file, "questions", question_columns),
-            (annotations_file, "annotations", annotation_columns),
-        )
+        for file, key, columns in both
     )
     rows = matching_rows(
         questions["question_id"],

@@ -17,16 +17,14 @@ from hf_vqa_mc.scoring.tdiuc_types import ABSURD, PRESENCE, QUESTION_TYPES
 from hf_vqa_mc.sources import answer_counts
 from hf_vqa_mc.sources.files import Files, RemoteFile
 from hf_vqa_mc.sources.generated import tells_subsets
-from hf_vqa_mc.sources.source import Counts, OpenEnded, Source
-from hf_vqa_mc.sources.table import in_split_order, lists_of, read_annotated, triplet_table
+from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
+from hf_vqa_mc.sources.table import in_split_order, lists_of, pieces, read_annotated, triplet_table
 from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS, annotations_name, id_columns, questions_name
 
 NOT_IN_TAIL = (ABSURD, PRESENCE)
 """TDIUC-Tail leaves these out (appendix), where all answers are frequent: also in small files, where they are not."""
 GENOME_OFFSET = 10_000_000_000
 """Added to Visual Genome's id of an image that is not COCO's in what vqa-mc generate writes: both count from 1 on."""
-ROWS = 10_000
-"""In a piece."""
 
 _ANSWER = pa.struct([("answer", pa.string()), ("answer_id", pa.int64()), ("answer_confidence", pa.string())])
 SCHEMA = pa.schema(
@@ -51,12 +49,13 @@ COLUMNS = {
     "annotation file",
     "image_file": "COCO's name for the image, that of 2017 where no file tells the subset of 2014; or Visual Genome's",
 }
-COUNTED = ("question_type", "ans_source", "answer")
 TYPES_ANSWERS, ORIGINS_ANSWERS, TYPES_ORIGINS = TOGETHER = (
     ("question_type", "answer"),
     ("ans_source", "answer"),
     ("question_type", "ans_source"),
 )
+SAME = ("question_id", "image_id", "question", "question_type", "image_file")
+"""The columns of a triplet table that are those of ``SCHEMA``."""
 _kept: "WeakKeyDictionary[Files, dict[str, pa.Table]]" = WeakKeyDictionary()
 """What was read from files that are in use, as both configs and each of their splits are made of all of it."""
 
@@ -67,25 +66,18 @@ def read(files: Files) -> pa.Table:
     Raises:
         InputError: a file is malformed, or neither subset is there.
     """
-    return in_split_order(
-        [
+    parts = []
+    for split, rows in read_splits(files).items():
+        answers = rows["answers"].combine_chunks()
+        parts.append(
             triplet_table(
-                question_id=rows["question_id"],
-                image_id=rows["image_id"],
                 split=[split] * rows.num_rows,
-                question=rows["question"],
                 target=rows["answer"],
-                answers=_texts_of(rows["answers"].combine_chunks()),
-                question_type=rows["question_type"],
-                image_file=rows["image_file"],
+                answers=pa.ListArray.from_arrays(answers.offsets, pc.struct_field(answers.values, "answer")),
+                **{name: rows[name] for name in SAME},
             )
-            for split, rows in read_splits(files).items()
-        ]
-    )
-
-
-def _texts_of(answers: pa.ListArray) -> pa.ListArray:
-    return pa.ListArray.from_arrays(answers.offsets, pc.struct_field(answers.values, "answer"))
+        )
+    return in_split_order(parts)
 
 
 def has_triplets(files: Files) -> bool:
@@ -98,12 +90,12 @@ def _splits(files: Files, not_read: dict[str, str]) -> tuple[str, ...]:
 
 
 def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
-    yield from _pieces(read_splits(files)[split])
+    yield from pieces(read_splits(files)[split])
 
 
 def _read_tail(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
     splits = read_splits(files)
-    yield from _pieces(_tail(splits, left_out if split == next(iter(splits)) else Counter())[split])
+    yield from pieces(_tail(splits, left_out if split == next(iter(splits)) else Counter())[split])
 
 
 def _tail(splits: dict[str, pa.Table], left_out: Counter[str]) -> dict[str, pa.Table]:
@@ -125,19 +117,13 @@ def _tail(splits: dict[str, pa.Table], left_out: Counter[str]) -> dict[str, pa.T
     return found
 
 
-def _pieces(table: pa.Table) -> Iterator[pa.Table]:
-    for start in range(0, table.num_rows, ROWS):
-        yield table.slice(start, ROWS)
-
-
 def statistics(counts: Counts) -> dict[str, Any]:
     """Questions per type and origin (as the paper's Table 2 and appendix), answers and their entropy per type."""
     by_type = answer_counts.grouped(counts[TYPES_ANSWERS])
     by_origin = answer_counts.grouped(counts[ORIGINS_ANSWERS])
     answers = answer_counts.by_value(counts[TYPES_ANSWERS])
     figures = answer_counts.answer_figures(answers, {"question type": by_type, "origin": by_origin})
-    plain, weighted = answer_counts.mean_entropy(by_type)
-    figures["entropy"] |= {"mean of question types": plain, "mean of question types, by questions": weighted}
+    answer_counts.add_means(figures, by_type, "question types")
     sizes = counts[TYPES_ORIGINS]
     return {
         **figures,
@@ -210,20 +196,11 @@ def _read_subset(files: Files, subset: str) -> pa.Table:
     questions, annotations = files.find(questions_name(subset)), files.find(annotations_name(subset))
     rows = read_annotated(questions, annotations, _question_columns, _annotation_columns)
     release = f"COCO_{subset}_" if questions.member or tells_subsets(questions.path.parent) else ""
-    names = [_image_file(image_id, release) for image_id in rows["image_id"].to_pylist()]
-    columns = {
-        **{name: rows[name] for name in rows.column_names},
-        "image_id": rows["image_id"].cast(pa.string()),
-        "image_file": pa.array(names, pa.string()),
-    }
-    return pa.Table.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
-
-
-def _image_file(image_id: int, release: str) -> str:
-    """The name by which an image is had: since 2017 COCO's own bear no subset."""
-    if image_id >= GENOME_OFFSET:
-        return f"{image_id - GENOME_OFFSET}.jpg"
-    return f"{release}{image_id:012d}.jpg"
+    names = [  # since 2017 COCO's own bear no subset
+        f"{image_id - GENOME_OFFSET}.jpg" if image_id >= GENOME_OFFSET else f"{release}{image_id:012d}.jpg"
+        for image_id in rows["image_id"].to_pylist()
+    ]
+    return rows.append_column("image_file", pa.array(names, pa.string())).select(SCHEMA.names).cast(SCHEMA)
 
 
 def _question_columns(records: Records) -> pa.Table:
@@ -267,10 +244,8 @@ def _config(name: str, word: str, **about: Any) -> OpenEnded:  # noqa: ANN401  f
         columns=COLUMNS,
         splits=_splits,
         needs=questions_name("train2014"),
-        counted=lambda table: table.select(COUNTED),
         together=TOGETHER,
         statistics=statistics,
-        images=lambda table: table.select(["image_id", "image_file"]),
         **about,
     )
 
@@ -285,13 +260,7 @@ TDIUC = Source(
     "question_type where that is not wanted.",
     homepage="https://kushalkafle.com/projects/tdiuc.html",
     licence="CC-BY-4.0",
-    citation="""@inproceedings{kafle2017analysis,
-  title={An Analysis of Visual Question Answering Algorithms},
-  author={Kafle, Kushal and Kanan, Christopher},
-  booktitle={Proceedings of the IEEE International Conference on Computer Vision},
-  pages={1965--1973},
-  year={2017}
-}""",
+    citation=reference("kafle2017analysis"),
     read=read,
     image_hint=f"those of COCO: {COCO_IMAGES} Those of Visual Genome come with the publisher's own script; any file "
     "whose name ends with the image's number is found.",
@@ -299,10 +268,7 @@ TDIUC = Source(
     downloads=(
         RemoteFile(
             url="https://kushalkafle.com/data/TDIUC.zip",
-            holds=(
-                *map(questions_name, SUBSETS),
-                *map(annotations_name, SUBSETS),
-            ),
+            holds=(*map(questions_name, SUBSETS), *map(annotations_name, SUBSETS)),
         ),
     ),
     open_ended=(

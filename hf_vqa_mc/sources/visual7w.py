@@ -7,7 +7,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.schema import RELEASED_DECOYS
 from hf_vqa_mc.sources.files import Files, RemoteFile
-from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.source import Source, reference
 from hf_vqa_mc.sources.table import in_split_order, matching_rows, text_lists, triplet_table
 
 TELLING = "dataset_v7w_telling.json"
@@ -112,13 +112,7 @@ VISUAL7W = Source(
     "correct answer and three wrong ones that humans wrote without seeing the image.",
     homepage="https://ai.stanford.edu/~yukez/visual7w/",
     licence="not stated by the publisher for questions and answers; images from Flickr by way of COCO",
-    citation="""@inproceedings{zhu2016visual7w,
-  title={Visual7W: Grounded Question Answering in Images},
-  author={Zhu, Yuke and Groth, Oliver and Bernstein, Michael and Fei-Fei, Li},
-  booktitle={Proceedings of the IEEE Conference on Computer Vision and Pattern Recognition},
-  pages={4995--5004},
-  year={2016}
-}""",
+    citation=reference("zhu2016visual7w"),
     read=read,
     read_released=add_released_decoys,
     image_numbering="Visual Genome",

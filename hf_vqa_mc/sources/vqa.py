@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.sources.files import Files, RemoteFile
-from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.source import Source, reference
 from hf_vqa_mc.sources.table import equal_lists, in_split_order, read_annotated, text_lists, triplet_table
 
 SUBSETS = {"train2014": "train", "val2014": "validation"}  # the answers of test2015 are not published
@@ -152,14 +152,7 @@ VQA = Source(
     "18 choices, 17 of them wrong: plausible, popular and random answers.",
     homepage="https://visualqa.org/vqa_v1_download.html",
     licence="CC-BY-4.0",
-    citation="""@inproceedings{antol2015vqa,
-  title={VQA: Visual Question Answering},
-  author={Antol, Stanislaw and Agrawal, Aishwarya and Lu, Jiasen and Mitchell, Margaret and Batra, Dhruv and
-          Zitnick, C. Lawrence and Parikh, Devi},
-  booktitle={Proceedings of the IEEE International Conference on Computer Vision},
-  pages={2425--2433},
-  year={2015}
-}""",
+    citation=reference("antol2015vqa"),
     read=read,
     image_numbering="COCO",
     image_hint=COCO_IMAGES,

@@ -18,12 +18,11 @@ from hf_vqa_mc.io.json_stream import list_items
 from hf_vqa_mc.io.records import LARGEST
 from hf_vqa_mc.sources import answer_counts, vqa
 from hf_vqa_mc.sources.files import Files, PublishedFile, RemoteFile
-from hf_vqa_mc.sources.source import Counts, OpenEnded, Source
+from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
+from hf_vqa_mc.sources.table import pieces
 
 PREFIX = "v2_"
 TASKS = (vqa.OPEN_ENDED,)  # there are no multiple-choice files of VQA2
-ROWS = 10_000
-"""In a piece."""
 ONE = ("question_id", "image_id", "answer", "answers", "answer_type", "image_file")
 """What each of the two has of its own; the second's are called ``complementary_...``."""
 OTHER = "complementary_"
@@ -82,7 +81,7 @@ def read_pairs(files: Files, subset: str) -> pa.Table:
     columns = {"question": ends[0]["question"], "question_type": ends[0]["question_type"]}
     for prefix, end in zip(("", OTHER), ends, strict=True):
         columns |= {prefix + name: end["target" if name == "answer" else name] for name in ONE}
-    return pa.Table.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+    return pa.table(columns).select(SCHEMA.names).cast(SCHEMA)
 
 
 def _pairs(file: PublishedFile) -> tuple[list[str], list[str]]:
@@ -122,15 +121,12 @@ def _found(questions: pa.Table, ids: list[str], place: str, questions_place: str
 
 
 def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
-    table = read_pairs(files, next(subset for subset, name in vqa.SUBSETS.items() if name == split))
-    for start in range(0, table.num_rows, ROWS):
-        yield table.slice(start, ROWS)
+    yield from pieces(read_pairs(files, next(subset for subset, name in vqa.SUBSETS.items() if name == split)))
 
 
 def _images(table: pa.Table) -> pa.Table:
     names = ("image_id", "image_file")
-    both = [pa.table({name: table[prefix + name] for name in names}) for prefix in ("", OTHER)]
-    return pa.concat_tables(both)
+    return pa.concat_tables(pa.table({name: table[prefix + name] for name in names}) for prefix in ("", OTHER))
 
 
 def statistics(counts: Counts) -> dict[str, Any]:
@@ -148,11 +144,7 @@ def statistics(counts: Counts) -> dict[str, Any]:
         equal[kind] += size if one == other else 0
     figures = answer_counts.answer_figures(answers, {"question type": both})
     for name, groups in (("before", first), ("after", both)):
-        plain, weighted = answer_counts.mean_entropy(groups)
-        figures["entropy"] |= {
-            f"mean of question types, {name}": plain,
-            f"mean of question types, by questions, {name}": weighted,
-        }
+        answer_counts.add_means(figures, groups, "question types", f", {name}")
     figures["entropy"]["overall, before"] = answer_counts.entropy(answer_counts.by_value(pairs_of, FIRST).values())
     pairs = {name: groups.total() for name, groups in first.items()}
     bits = {name: [answer_counts.entropy(groups[name].values()) for groups in (first, both)] for name in first}
@@ -179,7 +171,6 @@ VQA2_PAIRS = OpenEnded(
     splits=_splits,
     needs=pairs_name("train2014"),
     read=_read,
-    counted=lambda table: table.select(COUNTED),
     together=(COUNTED,),
     statistics=statistics,
     images=_images,
@@ -195,13 +186,7 @@ VQA2 = Source(
     "many people each; no choices are published.",
     homepage="https://visualqa.org/download.html",
     licence="CC-BY-4.0",
-    citation="""@inproceedings{goyal2017making,
-  title={Making the {V} in {VQA} Matter: Elevating the Role of Image Understanding in Visual Question Answering},
-  author={Goyal, Yash and Khot, Tejas and Summers-Stay, Douglas and Batra, Dhruv and Parikh, Devi},
-  booktitle={Proceedings of the IEEE Conference on Computer Vision and Pattern Recognition},
-  pages={6904--6913},
-  year={2017}
-}""",
+    citation=reference("goyal2017making"),
     read=partial(vqa.read, prefix=PREFIX, tasks=TASKS),
     image_numbering="COCO",
     image_hint=vqa.COCO_IMAGES,

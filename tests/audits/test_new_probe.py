@@ -42,7 +42,7 @@ def probes():
         PROBES.add(probe)
     yield
     for probe in added:
-        PROBES.remove(probe.name)
+        del PROBES[probe.name]
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def starred(tmp_path):
         )
     pd.DataFrame(rows).to_parquet(tmp_path / "starred.parquet")
     yield tmp_path / "starred.parquet"
-    LAYOUTS.remove("starred_choices")
+    del LAYOUTS["starred_choices"]
 
 
 def test_it_is_read_and_written_back(starred, tmp_path):

@@ -52,8 +52,8 @@ def added() -> Iterator[None]:
     CHOICE_KINDS.add(LONGEST)
     VARIANTS.add(VARIANT)
     yield
-    VARIANTS.remove(VARIANT.name)
-    CHOICE_KINDS.remove(LONGEST.name)
+    del VARIANTS[VARIANT.name]
+    del CHOICE_KINDS[LONGEST.name]
 
 
 @pytest.fixture(scope="module")

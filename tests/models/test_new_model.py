@@ -61,7 +61,7 @@ BILINEAR = Model(
 def bilinear():
     MODELS.add(BILINEAR)
     yield
-    MODELS.remove("bilinear")
+    del MODELS["bilinear"]
 
 
 def test_a_model_from_outside_goes_through_all_verbs(bilinear, tmp_path, monkeypatch):

@@ -72,7 +72,7 @@ def scheme(tmp_path):
     )
     SCHEMES.add(declared)
     yield declared
-    SCHEMES.remove("word_overlap")
+    del SCHEMES["word_overlap"]
 
 
 def test_it_is_a_metric_of_evaluate_with_a_card_that_can_be_pushed(scheme, tmp_path, monkeypatch):

@@ -194,7 +194,7 @@ def test_a_source_reads_the_same_from_downloads_as_from_a_folder(
     with zipfile.ZipFile(folder / "Visual7W_decoys.zip") as archive:
         archive.extractall(folder)
     moved = _moved_to(publisher, SOURCES[name], folder)
-    released = moved.has_released_decoys
+    released = moved.read_released is not None
     found = open_source(moved, None, cache).triplets(released)
     assert found.equals(read_triplets(name, folder, released_decoys=released))
     asked = len(publisher.requests)

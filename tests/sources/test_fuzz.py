@@ -112,7 +112,7 @@ def _read_or_refuse(name: str, folder: Path) -> None:
             for table in tables:
                 table.validate(full=True)
                 assert table.schema == config.schema
-    released = SOURCES[name].has_released_decoys and (folder / "v7w_train_decoys.json").exists()
+    released = SOURCES[name].read_released is not None and (folder / "v7w_train_decoys.json").exists()
     try:
         triplets = read_triplets(name, folder, released_decoys=released)
     except InputError as error:

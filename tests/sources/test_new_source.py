@@ -55,7 +55,7 @@ TOYS = Source(
 def listed() -> Iterator[None]:
     SOURCES.add(TOYS)
     yield
-    SOURCES.remove("toys")
+    del SOURCES["toys"]
 
 
 def test_it_is_built_described_and_loaded(listed: None, tmp_path: Path) -> None:

@@ -320,7 +320,7 @@ def test_every_source_says_who_publishes_it_and_where(name: str) -> None:
     assert source.image_hint.endswith(".")
     assert bool(source.downloads) != bool(source.default_folder)
     assert all(len(remote.sha256) == 64 for remote in source.downloads if remote.sha256)
-    assert source.has_released_decoys == (name == "visual7w")
+    assert (source.read_released is not None) == (name == "visual7w")
     assert source.default_word_vectors == ("corpus" if name == "easyvqa" else None)
     assert source.consensus == name.startswith("vqa")
 
