@@ -113,7 +113,7 @@ def read_keyed_vectors(path: Path) -> VectorTable:
     words, vectors = _words(saved, path), _vectors(saved, path)
     if vectors.ndim != 2 or not vectors.size or vectors.dtype.kind != "f" or len(words) != len(vectors):
         raise InputError(f"{path}: expected one vector a word, found {len(words)} words and an array {vectors.shape}")
-    check_finite(words, vectors, lambda row: f"{path}, vector {row + 1}")
+    check_finite(words, vectors, f"{path}, vector")
     return VectorTable(words, vectors, table_checksum(words, vectors))
 
 

@@ -50,24 +50,19 @@ def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray
     return folded, has_words
 
 
-def words_of_texts(texts: Sequence[str] | pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int64], pa.Array]:
-    """The words of each text, `text.words`, as numbers.
+def numbered_words(
+    folded: pa.Array, has_words: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], pa.Array]:
+    """The words of each text, `text.words`, as numbers, from what `comparable_texts` gave.
 
     Returns:
         The word numbers of all texts, one after the other, where each text's start (texts + 1,), and the
         words, large_string.
 
-    >>> numbers, starts, different = words_of_texts(["a cat", "", "cat?"])
+    >>> numbers, starts, different = numbered_words(*comparable_texts(["a cat", "", "cat?"]))
     >>> numbers.tolist(), starts.tolist(), different.to_pylist()
     ([0, 1, 1], [0, 2, 2, 3], ['a', 'cat'])
     """
-    return numbered_words(*comparable_texts(texts))
-
-
-def numbered_words(
-    folded: pa.Array, has_words: NDArray[np.bool_]
-) -> tuple[NDArray[np.int32], NDArray[np.int64], pa.Array]:
-    """The same from what `comparable_texts` gave."""
     lists = pc.split_pattern(folded, " ")
     if not has_words.all():
         lists = pc.if_else(pa.array(has_words), lists, pa.scalar([], lists.type))

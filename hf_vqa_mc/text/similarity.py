@@ -5,13 +5,14 @@ words of all phrases, makes `word_scores` of them once and calls `phrase_score` 
 """
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.near_words import with_near_words
-from hf_vqa_mc.text.wordnet import load_wordnet
+from hf_vqa_mc.text.wordnet import load_wordnet, starts_of
 from hf_vqa_mc.text.wu_palmer import WordScores, directed_score, exact_word_score, phrase_score
 
 __all__ = ["WordScores", "exact_word_score", "phrase_score", "phrase_wup", "word_scores", "wup"]
@@ -68,25 +69,15 @@ def word_scores(vocabulary: Sequence[str], threshold: float, *, nouns_only: bool
         raise InputError(f"the WUP threshold must be a number from 0 to 1, not {threshold!r}")
     if len(set(vocabulary)) != len(vocabulary):
         raise ValueError("vocabulary: a word comes twice; expected different words")
-    exact = _exact_scores(vocabulary, nouns_only)
-    return exact if threshold < NEAR_TABLE_FROM else with_near_words(exact, threshold)
-
-
-def _exact_scores(vocabulary: Sequence[str], nouns_only: bool) -> WordScores:
-    """For scoring any pair by its synsets."""
     wordnet = load_wordnet()
-    senses: list[int] = []
-    sense_starts = [0]
-    for word in vocabulary:
-        senses += wordnet.senses(word, nouns_only=nouns_only)
-        sense_starts.append(len(senses))
-    return WordScores(
+    senses = [wordnet.senses(word, nouns_only=nouns_only) for word in vocabulary]
+    exact = WordScores(
         near_starts=np.empty(0, np.int32),
         near_words=np.empty(0, np.int32),
         near_scores=np.empty(0, np.float64),
         near_masks=np.empty(0, np.uint64),
-        sense_starts=np.array(sense_starts, np.int32),
-        senses=np.array(senses, np.int32),
+        sense_starts=starts_of(list(map(len, senses))),
+        senses=np.array(list(chain.from_iterable(senses)), np.int32),
         depths=wordnet.depths,
         min_depths=wordnet.min_depths,
         reaches=wordnet.reaches,
@@ -94,3 +85,4 @@ def _exact_scores(vocabulary: Sequence[str], nouns_only: bool) -> WordScores:
         ancestors=wordnet.ancestors,
         distances=wordnet.distances,
     )
+    return exact if threshold < NEAR_TABLE_FROM else with_near_words(exact, threshold)

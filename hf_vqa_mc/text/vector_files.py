@@ -7,7 +7,8 @@ several times as long over text; the numbers that come out are the same.
 import hashlib
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
@@ -81,8 +82,10 @@ def read_vector_file(path: Path) -> VectorTable:
             count, dim = int(header[1]), int(header[2])
             if not count or not dim:
                 raise InputError(f"{path}, line 1: the header promises {count} vectors of {dim} numbers")
-            read = _read_text_after_header if _is_text(stream.peek(1)[: 1 << 16], dim) else _read_binary
-            words, vectors = read(stream, path, count, dim)
+            if _is_text(stream.peek(1)[: 1 << 16], dim):
+                words, vectors = _read_text(stream, path, b"", dim, count)
+            else:
+                words, vectors = _read_binary(stream, path, count, dim)
         return VectorTable(words, vectors, hashed.sha256.hexdigest())
 
 
@@ -111,17 +114,10 @@ def _is_text(start: bytes, dim: int) -> bool:
         return True
     if _ANY_CONTROL.search(start):
         return False
-    try:
+    with suppress(UnicodeDecodeError):
         start[:-4].decode()  # the last character may be cut
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _read_text_after_header(
-    stream: "_Stream", path: Path, count: int, dim: int
-) -> tuple[list[str], NDArray[np.float32]]:
-    return _read_text(stream, path, b"", dim, count)
+        return True
+    return False
 
 
 def _read_text(
@@ -131,10 +127,10 @@ def _read_text(
     matrices: list[NDArray[np.float32]] = []
     line = 1 if count is None else 2
     for block in _whole_lines(stream, first):
-        parsed = _parsed_fast(block, dim) or _parsed_line_by_line(block, dim, path, line)
-        _check_finite_lines(parsed[0], parsed[1], path, line)
-        words += parsed[0]
-        matrices.append(parsed[1])
+        names, matrix = _parsed_fast(block, dim) or _parsed_line_by_line(block, dim, path, line)
+        check_finite(names, matrix, f"{path}, line", line)
+        words += names
+        matrices.append(matrix)
         line += block.count(b"\n")
     if count is not None and len(words) != count:
         raise InputError(
@@ -194,20 +190,14 @@ def _parsed_line_by_line(block: bytes, dim: int, path: Path, first_line: int) ->
         return words, np.array([[float(text) for text in row] for row in rows]).astype(np.float32)
 
 
-def _check_finite_lines(words: list[str], vectors: NDArray[np.float32], path: Path, first_line: int) -> None:
-    check_finite(words, vectors, lambda row: f"{path}, line {first_line + row}")
-
-
-def check_finite(words: Sequence[str], vectors: NDArray[np.floating], where: Callable[[int], str]) -> None:
-    """Refuses a NaN or an infinity.
+def check_finite(words: Sequence[str], vectors: NDArray[np.floating], location: str, first: int = 1) -> None:
+    """Raise InputError, naming location and word, if vectors (words, dim) hold a NaN or an infinity.
 
     Args:
-        words: one a row.
+        words: one per row.
         vectors: float (words, dim).
-        where: names the place of a row.
-
-    Raises:
-        InputError: naming the place, the word and the number.
+        location: of a row but for its number.
+        first: number of the first row.
     """
     for start in range(0, len(vectors), _ROWS_AT_ONCE):
         finite = np.isfinite(vectors[start : start + _ROWS_AT_ONCE])
@@ -215,7 +205,7 @@ def check_finite(words: Sequence[str], vectors: NDArray[np.floating], where: Cal
             row, column = np.argwhere(~finite)[0]
             word, value = words[start + row], vectors[start + row, column]
             raise InputError(
-                f"{where(start + int(row))}: the vector of {word!r} holds {value}, expected a finite number"
+                f"{location} {first + start + row}: the vector of {word!r} holds {value}, expected a finite number"
             )
 
 
@@ -246,7 +236,7 @@ def _read_binary(stream: "_Stream", path: Path, count: int, dim: int) -> tuple[l
         raise InputError(
             f"{path}: the header (line 1) promises {count} vectors of {dim} numbers, {extra} bytes follow after them"
         )
-    check_finite(words, vectors, lambda row: f"{path}, vector {row + 1}")
+    check_finite(words, vectors, f"{path}, vector")
     return words, vectors.astype(np.float32, copy=False)
 
 

@@ -3,7 +3,8 @@
 import contextlib
 import logging
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.packed import unpacked
-from hf_vqa_mc.text.corpus_vectors import train_on_corpus
 from hf_vqa_mc.text.keyed_vectors import PICKLE_STARTS, read_keyed_vectors
 from hf_vqa_mc.text.vector_files import VectorTable, read_vector_file, table_checksum
 
 CORPUS = "corpus"
+DIM, WINDOW, EPOCHS = 100, 5, 5
+"""Skip-gram with gensim's own defaults for vectors from the corpus; the paper has no vectors of this kind."""
 _FILE_ENDINGS = frozenset((".bin", ".txt", ".vec", ".kv", ".gz", ".xz", ".zip"))
 
 
@@ -64,8 +66,7 @@ def load_word_vectors(
     if name == CORPUS:
         if corpus is None:
             raise InputError(f"word vectors {CORPUS!r} are trained on a dataset's text; name a file")
-        words, vectors = train_on_corpus(corpus, seed)
-        return _indexed(CORPUS, VectorTable(words, vectors, table_checksum(words, vectors)))
+        return _indexed(CORPUS, _train_on_corpus(_Restartable(corpus), seed))
     path = Path(name).expanduser()
     if path.is_dir():
         raise InputError(f"word vectors {name}: expected a file, this is a folder")
@@ -89,6 +90,56 @@ def _read(path: Path) -> VectorTable:
     return read_keyed_vectors(path) if pickled else read_vector_file(path)
 
 
+@contextlib.contextmanager
+def _logging_only(level: int) -> Iterator[None]:
+    """Have gensim log nothing below a level."""
+    log = logging.getLogger("gensim")
+    before = log.level
+    log.setLevel(level)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+@dataclass(frozen=True)
+class _Restartable:
+    """A corpus that gensim can iterate over once to count and once an epoch."""
+
+    corpus: Callable[[], Iterable[list[str]]]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return iter(self.corpus())
+
+
+def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
+    """Train word2vec (skip-gram, gensim); the same sentences and seed give the same bytes.
+
+    The words are in the order in which they first occur: sorting by frequency leaves the order of ties to the
+    processor. With more than one worker the order of updates would be up to the operating system.
+    """
+    from gensim.models import Word2Vec
+
+    with _logging_only(logging.ERROR):  # it warns of small corpora, which is no concern here
+        model = Word2Vec(
+            vector_size=DIM,
+            window=WINDOW,
+            sg=1,
+            min_count=1,
+            sorted_vocab=0,
+            workers=1,
+            seed=seed % 2**32,  # all that gensim knows
+            hashfxn=lambda text: zlib.crc32(text.encode()),  # Python's own hash differs from process to process
+        )
+        model.build_vocab(sentences)
+        words = list(model.wv.index_to_key)
+        if not words:
+            raise InputError("word vectors from the corpus: there is not one word in it; name a vector file instead")
+        model.train(sentences, total_examples=model.corpus_count, epochs=EPOCHS)
+    vectors = np.ascontiguousarray(model.wv.vectors, np.float32)
+    return VectorTable(words, vectors, table_checksum(words, vectors))
+
+
 def _missing_file(path: Path) -> InputError:
     if not path.parent.is_dir():
         return InputError(f"word vectors {path}: there is no folder {path.parent}")
@@ -107,11 +158,9 @@ def _from_gensim_data(name: str) -> Path:
     kept = Path(downloader.BASE_DIR, name, f"{name}.gz")  # whole if it is there: gensim moves it into place
     if kept.exists():
         return kept
-    log = logging.getLogger(downloader.__name__)
-    level = log.level
-    log.setLevel(logging.CRITICAL)  # it logs tracebacks where there is no network; the message below says it
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # its progress bar
+        # it prints a progress bar, and logs tracebacks where there is no network; the message below says it
+        with contextlib.redirect_stdout(sys.stderr), _logging_only(logging.CRITICAL):
             known = downloader.info()["models"]
             if name not in known:
                 raise unknown_name("word vectors (no such file, and no such name of gensim-data)", name, known)
@@ -123,5 +172,3 @@ def _from_gensim_data(name: str) -> Path:
             f"word vectors {name}: there is no such file, and as a name of gensim-data it cannot be fetched ({error})"
             "; give the path of a vector file"
         ) from error
-    finally:
-        log.setLevel(level)

@@ -11,19 +11,8 @@ from numpy.typing import NDArray
 Endings = Mapping[str, Sequence[tuple[str, str]]]
 
 # What NLTK's morphy takes off a form and puts there instead, in its order; here by the form's last letter.
-_NOUN_ENDINGS: Endings = {
-    "s": (
-        ("s", ""),
-        ("ses", "s"),
-        ("ves", "f"),
-        ("xes", "x"),
-        ("zes", "z"),
-        ("ches", "ch"),
-        ("shes", "sh"),
-        ("ies", "y"),
-    ),
-    "n": (("men", "man"),),
-}
+_ES = ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("ies", "y")
+_NOUN_ENDINGS: Endings = {"s": _ES, "n": (("men", "man"),)}
 _ADJECTIVE_ENDINGS: Endings = {"r": (("er", ""), ("er", "e")), "t": (("est", ""), ("est", "e"))}
 
 
@@ -77,21 +66,15 @@ class WordNet:
     distances: NDArray[np.uint8]  # links on the shortest path to the ancestor, over any common ancestor
 
     def senses(self, word: str, *, nouns_only: bool = False) -> list[int]:
-        """What `synsets` returns, as a list."""
+        """The ids of the synsets NLTK gives: wn.synsets(word, "n") and, unless `nouns_only`, wn.synsets(word, "a").
+
+        >>> wordnet = load_wordnet()
+        >>> set(wordnet.senses("mouse")) <= set(wordnet.senses("Mice"))
+        True
+        """
         form = word.lower()
         nouns = self.nouns.senses(form)
         return nouns if nouns_only else nouns + self.adjectives.senses(form)
-
-    def synsets(self, word: str, *, nouns_only: bool = False) -> NDArray[np.int32]:
-        """The ids, int32 (n,), of the synsets NLTK gives: wn.synsets(word, "n") + wn.synsets(word, "a").
-
-        With `nouns_only` the first of the two.
-
-        >>> wordnet = load_wordnet()
-        >>> set(wordnet.synsets("mouse")) <= set(wordnet.synsets("Mice"))
-        True
-        """
-        return np.array(self.senses(word, nouns_only=nouns_only), np.int32)
 
 
 def wordnet_covers(words: Sequence[str]) -> bool:
@@ -124,7 +107,7 @@ def load_wordnet() -> WordNet:
         )
 
 
-def starts_of(counts: NDArray[np.integer]) -> NDArray[np.int32]:
+def starts_of(counts: NDArray[np.integer] | Sequence[int]) -> NDArray[np.int32]:
     """Where each of many rows starts when they lie one after the other, and the end: int32 (rows + 1,)."""
     starts = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=starts[1:])

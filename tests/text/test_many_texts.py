@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.text.many_texts import comparable_texts, words_of_texts
+from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words
 from hf_vqa_mc.text.normalisation import comparable, words
 
 ascii_texts = st.text(st.characters(max_codepoint=127))
@@ -25,7 +25,7 @@ def test_many_texts_become_what_each_does(texts):
 @settings(deadline=None)  # the first call compiles
 @given(st.lists(st.one_of(ascii_texts, tricky, st.text())))
 def test_words_are_numbered_as_each_text_has_them(texts):
-    numbers, starts, vocabulary = words_of_texts(texts)
+    numbers, starts, vocabulary = numbered_words(*comparable_texts(texts))
     vocabulary = vocabulary.to_pylist()
     assert len(set(vocabulary)) == len(vocabulary)
     found = [[vocabulary[n] for n in numbers[a:b]] for a, b in pairwise(starts)]
