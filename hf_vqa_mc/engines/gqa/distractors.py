@@ -22,21 +22,18 @@ _PLAIN = frozenset({"under", "below", "above", "behind", "in front of", "on top 
 _POSITIONS = {HORIZONTAL: ("left", "right"), VERTICAL: ("top", "bottom")}
 
 
-@dataclass
+@dataclass(eq=False)
 class Distractors(Observed):
     """Decoys by what was seen; what is worked out for one graph is kept until the next is asked about."""
 
-    _last: tuple[SceneGraph, Told] | None = field(default=None, repr=False, compare=False)
-    _absent: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)  # by kind, of the last graph
-    _likeliest: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict, repr=False, compare=False)
+    _last: tuple[SceneGraph, Told] | None = field(default=None, repr=False)
+    _absent: dict[str, bool] = field(default_factory=dict, repr=False)  # by kind, of the last graph
+    _likeliest: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict, repr=False)
     """(kind nearby, category) to what is absent, of the last graph"""
-    _siblings_of: dict[tuple[str, str], tuple[tuple[str, float], ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    """by name and category, as far as asked for since the last graph"""
-    _orders: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _siblings_of: dict[tuple[str, str], tuple[tuple[str, float], ...]] = field(default_factory=dict, repr=False)
+    _orders: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """kind to the kinds in the same image, the commonest first, likewise"""
-    _excluded: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _excluded: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     def see(self, graph: SceneGraph) -> None:
         """Takes one more graph into the counts; what was worked out from them is forgotten."""
@@ -69,7 +66,7 @@ class Distractors(Observed):
             wanted = {
                 value: float(count)
                 for value, count in counts.items()
-                if value in rivals and not any(self._alike(value, other) for other in values)
+                if value in rivals and not any(self.ontology.alike(value, other) for other in values)
             }
             if wanted:
                 return _drawn(wanted, chance)
@@ -118,9 +115,8 @@ class Distractors(Observed):
         return _drawn(weights, chance) if weights else None
 
     def _siblings(self, name: str, category: str) -> tuple[tuple[str, float], ...]:
-        known = self._siblings_of.get((name, category))
-        if known is not None:
-            return known
+        if (name, category) in self._siblings_of:
+            return self._siblings_of[name, category]
         nouns, isa = self.ontology.nouns, self.ontology.isa
         noun = nouns[name]
         found: list[tuple[str, float]] = []
@@ -128,7 +124,7 @@ class Distractors(Observed):
             if kind == category or not isa(self.usual_name(kind), category):
                 continue
             other = self._named(kind, plural=noun.plural, mass=noun.mass)
-            if other is not None and not self._mixed_up(name, other):
+            if other is not None and not self.ontology.mixed_up(name, other):
                 found.append((other, count * (1.0 + len(set(noun.parents) & set(nouns[other].parents)))))
         found.sort(key=lambda weighed: (-weighed[1], weighed[0]))
         return self._siblings_of.setdefault((name, category), tuple(found))
@@ -140,7 +136,12 @@ class Distractors(Observed):
             return RIGHT if relation == LEFT else LEFT
         told = {name for name, other in graph.objects[subject].relations if other == target}
         barred = {relation, *relations[relation].related, *told}
-        excluded = [name for name in self._excluded_by(relation) if name not in barred]
+        if relation not in self._excluded:
+            own = relations[relation].excludes
+            self._excluded[relation] = [
+                name for name in relations if name in own or relation in relations[name].excludes
+            ]
+        excluded = [name for name in self._excluded[relation] if name not in barred]
         ones, others = self._kinds_of(graph.objects[subject].name), self._kinds_of(graph.objects[target].name)
         for one in ones:
             for other in others:
@@ -159,16 +160,6 @@ class Distractors(Observed):
         }
         return _drawn(usual, chance) if usual else None
 
-    def _excluded_by(self, relation: str) -> tuple[str, ...]:
-        if relation not in self._excluded:
-            relations = self.ontology.relations
-            self._excluded[relation] = tuple(
-                name
-                for name in relations
-                if name in relations[relation].excludes or relation in relations[name].excludes
-            )
-        return self._excluded[relation]
-
     def _in_context(self, kinds: list[str]) -> dict[str, float]:
         weights: dict[str, float] = defaultdict(float)
         for kind in kinds:
@@ -178,12 +169,10 @@ class Distractors(Observed):
         return weights
 
     def _beside(self, kind: str) -> Iterator[tuple[str, float]]:
-        counts = self.together.get(kind, Counter())
-        order = self._orders.get(kind)
-        if order is None:
-            order = self._orders[kind] = tuple(sorted(counts, key=lambda other: (-counts[other], other)))
-        total = self.kinds[kind] + _SMOOTHING
-        return ((other, counts[other] / total) for other in order)
+        counts, total = self.together.get(kind, Counter()), self.kinds[kind] + _SMOOTHING
+        if kind not in self._orders:
+            self._orders[kind] = tuple(sorted(counts, key=lambda other: (-counts[other], other)))
+        return ((other, counts[other] / total) for other in self._orders[kind])
 
     def _absent_from(
         self, graph: SceneGraph, weighed: Iterable[tuple[str, float]], category: str | None = None
@@ -204,10 +193,9 @@ class Distractors(Observed):
         """Whether nothing in the image might be called so, and nothing that is there tells of one."""
         there = self._told(graph)
         kind = self.ontology.nouns[name].kind
-        absent = self._absent.get(kind)
-        if absent is None:
-            absent = self._absent[kind] = self._is_absent(self.ontology.nouns[name], there)
-        return absent
+        if kind not in self._absent:
+            self._absent[kind] = self._is_absent(self.ontology.nouns[name], there)
+        return self._absent[kind]
 
     def _is_absent(self, noun: Noun, there: Told) -> bool:
         if (
@@ -234,12 +222,6 @@ class Distractors(Observed):
             self._absent.clear()
             self._likeliest.clear()
         return self._last[1]
-
-    def _mixed_up(self, name: str, other: str) -> bool:
-        return self.ontology.may_be(name, other) or self.ontology.may_be(other, name)
-
-    def _alike(self, value: str, other: str) -> bool:
-        return self.ontology.alike(value, other) or self.ontology.alike(other, value)
 
     def _named(self, kind: str, *, plural: bool, mass: bool) -> str | None:
         usual = self.ontology.nouns[self.usual_name(kind)]

@@ -6,6 +6,10 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
 from hf_vqa_mc.engines.gqa.cleaning import folded
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.relation_names import RELATIONS
@@ -196,29 +200,11 @@ def _last_words(relation: str) -> str:
 
 
 def _circling(of_way: dict[Edge, tuple[str, str]]) -> set[Edge]:
-    left = dict(of_way)
-    while True:  # what begins or ends a way is in no circle
-        begins, ends = {one for one, _ in left.values()}, {other for _, other in left.values()}
-        inner = begins & ends
-        kept = {edge: pair for edge, pair in left.items() if pair[0] in inner and pair[1] in inner}
-        if len(kept) == len(left):
-            break
-        left = kept
-    after: dict[str, set[str]] = defaultdict(set)
-    for one, other in left.values():
-        after[one].add(other)
-    reached = {one: _reached(one, after) for one in list(after)}
-    return {edge for edge, (one, other) in left.items() if one in reached.get(other, ())}
-
-
-def _reached(begin: str, after: dict[str, set[str]]) -> set[str]:
-    found, waiting = set[str](), [begin]
-    while waiting:
-        for other in after.get(waiting.pop(), ()):
-            if other not in found:
-                found.add(other)
-                waiting.append(other)
-    return found
+    index = {key: at for at, key in enumerate(dict.fromkeys(key for pair in of_way.values() for key in pair))}
+    ones, others = ([index[pair[end]] for pair in of_way.values()] for end in (0, 1))
+    graph = coo_array((np.ones(len(ones)), (ones, others)), shape=(len(index), len(index)))
+    _, part = connected_components(graph, connection="strong")
+    return {edge for edge, one, other in zip(of_way, ones, others, strict=True) if part[one] == part[other]}
 
 
 def touching(edges: Set[Edge]) -> set[frozenset[str]]:

@@ -218,8 +218,7 @@ class Executor:
             names = [objects[key].name for key in keys]
             if len({ontology.nouns[name].kind for name in names}) == 1:
                 return YES
-            may_be = ontology.may_be
-            return NO if any(not (may_be(one, two) or may_be(two, one)) for one in names for two in names) else None
+            return NO if any(not ontology.mixed_up(one, two) for one in names for two in names) else None
         values = [objects[key].values.get(kind, ()) for key in keys]
         if any(len(of_one) != 1 for of_one in values):
             return None

@@ -100,10 +100,13 @@ def _counted(
     for path, graph in _graphs(paths, ontology, problems):
         if graph.image_id in images:
             raise InputError(f"{path}: image {graph.image_id!r} comes more than once; give it one scene graph")
-        if settings.keep_splits:
-            images[graph.image_id] = _split_in_name(path)
-        else:
+        if not settings.keep_splits:
             images[graph.image_id] = split_of(graph.image_id, settings.seed, settings.splits)
+        elif split := next((split for split in SPLITS if path.name.startswith(f"{split}_")), None):
+            images[graph.image_id] = split
+        else:
+            begin = ", ".join(f"{split}_" for split in SPLITS)
+            raise InputError(f"{path}: its name has no split; with --keep-splits it must begin with one of {begin}")
         yield graph
 
 
@@ -119,14 +122,6 @@ def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> 
         if left < 0:
             return name
     return list(splits)[-1]
-
-
-def _split_in_name(path: Path) -> str:
-    split = next((split for split in SPLITS if path.name.startswith(f"{split}_")), None)
-    if split is None:
-        begin = ", ".join(f"{split}_" for split in SPLITS)
-        raise InputError(f"{path}: its name has no split; with --keep-splits it must begin with one of {begin}")
-    return split
 
 
 def _graphs(paths: Sequence[Path], ontology: Ontology, problems: Counter[str]) -> Iterator[tuple[Path, SceneGraph]]:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph, SceneObject
@@ -53,6 +53,10 @@ def told_by(graph: SceneGraph, ontology: Ontology) -> Told:
     return Told(frozenset(kinds), frozenset(might_be), frozenset(untold))
 
 
+def _counters() -> defaultdict[Any, Counter[str]]:
+    return defaultdict(Counter)
+
+
 @dataclass
 class Observed:
     """Counts over graphs, in images where nothing else is said."""
@@ -60,22 +64,17 @@ class Observed:
     ontology: Ontology
     images: int = 0
     kinds: Counter[str] = field(default_factory=Counter)  # kind to images with one
-    together: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """kind to the kinds in the same image"""
-    names: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """kind to the names that it had, in objects"""
-    values: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    together: dict[str, Counter[str]] = field(default_factory=_counters)  # kind to the kinds in the same image
+    names: dict[str, Counter[str]] = field(default_factory=_counters)  # kind to the names that it had, in objects
+    values: dict[tuple[str, str], Counter[str]] = field(default_factory=_counters)
     """(kind or category, type) to values, in objects"""
-    of_type: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """type to values, in objects"""
-    objects_of: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    objects_of: dict[tuple[str, str], Counter[str]] = field(default_factory=_counters)
     """(kind or category of the subject, relation) to kinds of objects, in relations"""
-    subjects_of: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    subjects_of: dict[tuple[str, str], Counter[str]] = field(default_factory=_counters)
     """(kind or category of the object, relation) to kinds of subjects, in relations"""
-    relations: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    relations: dict[tuple[str, str], Counter[str]] = field(default_factory=_counters)
     """(kind or category of the subject, kind or category of the object) to relations"""
-    scenes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """weather, location, place to values, in images"""
+    scenes: dict[str, Counter[str]] = field(default_factory=_counters)  # weather, location, place to values, in images
     _usual: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     """kind to its commonest name, as far as asked for since the last graph"""
 
@@ -105,7 +104,6 @@ class Observed:
         own = self._kinds_of(thing.name)
         for kind, values in thing.values.items():
             if kind and kind not in (HORIZONTAL, VERTICAL):
-                self.of_type[kind].update(values)
                 for name in own:
                     self.values[name, kind].update(values)
         for relation, target in thing.relations:
@@ -122,11 +120,10 @@ class Observed:
 
     def usual_name(self, kind: str) -> str:
         """The commonest name of a kind that was seen."""
-        name = self._usual.get(kind)
-        if name is None:
+        if kind not in self._usual:
             counts = self.names[kind]
-            name = self._usual[kind] = min(counts, key=lambda name: (-counts[name], name))
-        return name
+            self._usual[kind] = min(counts, key=lambda name: (-counts[name], name))
+        return self._usual[kind]
 
     def _kind(self, thing: SceneObject) -> str:
         return self.ontology.nouns[thing.name].kind

@@ -113,6 +113,10 @@ class Ontology:
             or kind in self.similar_kinds.get(noun.kind, ())
         )
 
+    def mixed_up(self, name: str, other: str) -> bool:
+        """Whether what is called by one of two names could be called by the other."""
+        return self.may_be(name, other) or self.may_be(other, name)
+
     def alike(self, value: str, other: str) -> bool:
         """Whether two values might be used for the same thing."""
         one, two = self.attributes.get(value), self.attributes.get(other)
@@ -120,11 +124,7 @@ class Ontology:
             value == other
             or (one is not None and other in one.similar)
             or (two is not None and value in two.similar)
-            or (
-                value in self.nouns
-                and other in self.nouns
-                and (self.may_be(value, other) or self.may_be(other, value))
-            )
+            or (value in self.nouns and other in self.nouns and self.mixed_up(value, other))
         )
 
 

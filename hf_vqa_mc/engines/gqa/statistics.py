@@ -1,5 +1,6 @@
 """What a generated dataset is like: types, lengths, answers, entropy (Hudson and Manning 2019, Sect. 3.5, 4.1)."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ def dataset_statistics(
     everything = np.ones(table.count, np.bool_)
     return {
         "paper": PAPER,
-        "images": _counted(splits),
+        "images": dict(Counter(splits)),
         "all": _part(table, everything, splits),
         "balanced": _part(table, selected.kept, splits),
         "selection": {
@@ -101,10 +102,6 @@ def _change(
 def _named(codes: NDArray[np.integer], names: Sequence[str]) -> dict[str, int]:
     counts = np.bincount(codes, minlength=len(names)).tolist()
     return dict(sorted(zip(names, counts, strict=True), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _counted(names: Sequence[str]) -> dict[str, int]:
-    return {name: names.count(name) for name in dict.fromkeys(names)}
 
 
 def _spread(numbers: NDArray[np.integer]) -> dict[str, Any]:

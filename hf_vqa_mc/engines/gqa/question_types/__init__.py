@@ -36,44 +36,33 @@ class QuestionType(NamedTuple):
     """as GQA's files spell it: global, attr, obj, cat, rel; they have attr for what compares, Table 3 has object"""
     most: int  # questions about one image; GQA has 200 about one (22,669,678 of 113,018 images, Sect. 4.1)
     ask: Callable[[Asking, Chance], Iterator[Draft]]
-    form: str  # the program, as Table 3 writes it
 
 
 QUESTION_TYPES = Listing(
     "question type",
-    QuestionType("query global", QUERY, "global", 3, scene.query, "select: scene/query: type"),
-    QuestionType("verify global", VERIFY, "global", 2, scene.verify, "select: scene/verify type: attr"),
-    QuestionType("choose global", CHOOSE, "global", 2, scene.choose, "select: scene/choose type: a|b"),
-    QuestionType("query attribute", QUERY, "attr", 40, attributes.query, "select: obj/…/query: type"),
-    QuestionType("verify attribute", VERIFY, "attr", 32, attributes.verify, "select: obj/…/verify type: attr"),
-    QuestionType(
-        "logical attribute", LOGICAL, "attr", 20, attributes.logical, "select: obj/…/verify t1: a1/verify t2: a2/and"
-    ),
-    QuestionType("choose attribute", CHOOSE, "attr", 28, attributes.choose, "select: obj/…/choose type: a|b"),
-    QuestionType("exist", VERIFY, "obj", 26, objects.exist, "select: obj/…/exist"),
-    QuestionType(
-        "exist relation", VERIFY, "rel", 28, objects.exist_relation, "select: subj/…/relate (rel): obj/exist"
-    ),
-    QuestionType(
-        "exist or", LOGICAL, "obj", 10, logical_objects.either, "select: obj1/…/exist/select: obj2/…/exist/or"
-    ),
-    QuestionType(
-        "exist and", LOGICAL, "obj", 10, logical_objects.both, "select: obj1/…/exist/select: obj2/…/exist/and"
-    ),
-    QuestionType("query category", QUERY, "cat", 20, categories.query, "select: category/…/query: name"),
-    QuestionType("choose category", CHOOSE, "cat", 12, categories.choose, "select: category/…/choose: a|b"),
-    QuestionType("query relation", QUERY, "rel", 44, relations.query, "select: subj/…/relate (rel): obj/query: name"),
-    QuestionType("verify relation", VERIFY, "rel", 32, relations.verify, "select: subj/…/verifyRel (rel): obj"),
-    QuestionType("choose relation", CHOOSE, "rel", 24, relations.choose, "select: subj/…/chooseRel (r1|r2): obj"),
-    QuestionType(
-        "choose object", CHOOSE, "rel", 12, relations.choose_object, "select: subj/…/relate (rel): obj/choose: a|b"
-    ),
-    QuestionType("compare", COMPARE, "attr", 4, comparisons.compare, "select: obj1/…/select: obj2/…/compare type"),
-    QuestionType("common", COMPARE, "attr", 4, comparisons.common, "select: obj1/…/select: obj2/…/common"),
-    QuestionType("same", COMPARE, "attr", 6, comparisons.same, "select: obj1/…/select: obj2/…/same"),
-    QuestionType("different", COMPARE, "attr", 6, comparisons.different, "select: obj1/…/select: obj2/…/different"),
-    QuestionType("same all", COMPARE, "attr", 3, comparisons.all_same, "select: allObjs/same"),
-    QuestionType("different all", COMPARE, "attr", 3, comparisons.all_different, "select: allObjs/different"),
+    QuestionType("query global", QUERY, "global", 3, scene.query),
+    QuestionType("verify global", VERIFY, "global", 2, scene.verify),
+    QuestionType("choose global", CHOOSE, "global", 2, scene.choose),
+    QuestionType("query attribute", QUERY, "attr", 40, attributes.query),
+    QuestionType("verify attribute", VERIFY, "attr", 32, attributes.verify),
+    QuestionType("logical attribute", LOGICAL, "attr", 20, attributes.logical),
+    QuestionType("choose attribute", CHOOSE, "attr", 28, attributes.choose),
+    QuestionType("exist", VERIFY, "obj", 26, objects.exist),
+    QuestionType("exist relation", VERIFY, "rel", 28, objects.exist_relation),
+    QuestionType("exist or", LOGICAL, "obj", 10, logical_objects.either),
+    QuestionType("exist and", LOGICAL, "obj", 10, logical_objects.both),
+    QuestionType("query category", QUERY, "cat", 20, categories.query),
+    QuestionType("choose category", CHOOSE, "cat", 12, categories.choose),
+    QuestionType("query relation", QUERY, "rel", 44, relations.query),
+    QuestionType("verify relation", VERIFY, "rel", 32, relations.verify),
+    QuestionType("choose relation", CHOOSE, "rel", 24, relations.choose),
+    QuestionType("choose object", CHOOSE, "rel", 12, relations.choose_object),
+    QuestionType("compare", COMPARE, "attr", 4, comparisons.compare),
+    QuestionType("common", COMPARE, "attr", 4, comparisons.common),
+    QuestionType("same", COMPARE, "attr", 6, comparisons.same),
+    QuestionType("different", COMPARE, "attr", 6, comparisons.different),
+    QuestionType("same all", COMPARE, "attr", 3, comparisons.all_same),
+    QuestionType("different all", COMPARE, "attr", 3, comparisons.all_different),
 )
 """The rows of Table 3, in its order."""
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -10,11 +10,10 @@ from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.program import Part, Program, Question, sentence, then
-from hf_vqa_mc.engines.gqa.references import NO_FACTS, Fact, Reference, References
+from hf_vqa_mc.engines.gqa.references import Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.gqa.wording import (
-    LIVING,
     MENTIONS,
     PARTITIVES,
     PEOPLE,
@@ -126,10 +125,6 @@ class Asking:
         """Whether what is called so is of one of the categories."""
         return any(self.ontology.isa(name, category) for category in categories)
 
-    def lives(self, object_id: str) -> bool:
-        """Whether an object is a person or an animal."""
-        return self.isa(object_id, *LIVING)
-
     def all_of(self, name: str) -> tuple[str, ...]:
         """The objects that certainly are of a name or category."""
         keys = self._all_of.get(name)
@@ -165,14 +160,6 @@ class Asking:
         """A value after "is"."""
         return predicate(self.ontology, kind, value)
 
-    def settles(self, object_id: str, kind: str, value: str) -> str | None:
-        """Whether an object has a value: yes, no, or None where it is not known."""
-        return self.executor.has_value(object_id, kind, value)
-
-    def is_plural(self, object_id: str) -> bool:
-        """Whether an object is several things."""
-        return self.said(object_id).plural
-
     def is_there(self, name: str) -> str | None:
         """Whether there is such an object: yes, no, or None where there might be."""
         found = self.executor.find(selected(name))
@@ -204,12 +191,6 @@ class Asking:
         """A value of a type that an object does not have and that can be said."""
         decoy = self.decoys.attribute(self.graph, object_id, kind, rng)
         return decoy if decoy is not None and self.can_be_said(kind, decoy) else None
-
-    def refer(
-        self, object_id: str, rng: Chance, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
-    ) -> Reference | None:
-        """A clear reference that states none of the hidden facts."""
-        return self.references.pick(object_id, rng, hidden, depth)
 
     def question(self, row: str, draft: Draft, rng: Chance) -> Question | None:
         """The question, if the graph settles it and its text is in order; else the reason is counted."""

@@ -37,9 +37,9 @@ def _refer(asking: Asking, object_id: str, rng: Chance, *kinds: str) -> Referenc
         hidden |= {(object_id, other) for other in (DOING if kind in DOING else (kind, *TELLS.get(kind, ())))}
     if HORIZONTAL in kinds:
         hidden |= {(object_id, other) for name, other in asking.thing(object_id).relations if name in (LEFT, RIGHT)}
-    reference = asking.refer(object_id, rng, hidden)
+    reference = asking.references.pick(object_id, rng, hidden)
     if reference is not None and len(reference.words) > 1 and not {*SIDES}.isdisjoint(kinds):
-        return asking.refer(object_id, rng, hidden, 0)  # on the left of what?
+        return asking.references.pick(object_id, rng, hidden, 0)  # on the left of what?
     return reference
 
 
@@ -152,7 +152,7 @@ def logical(asking: Asking, rng: Chance) -> Iterator[Draft]:
         reference = _refer(asking, key, rng, *(kind for kind, _ in chosen))
         if reference is None:
             continue
-        answers = [asking.settles(key, *pair) for pair in chosen]
+        answers = [asking.executor.has_value(key, *pair) for pair in chosen]
         if None in answers:
             continue
         one_text, other_text = (asking.predicate(*pair) for pair in sorted(chosen, key=_is_material))

@@ -59,7 +59,7 @@ def _value(asking: Asking, reference: Reference) -> str:
 
 def _slots(asking: Asking, category: str, reference: Reference) -> dict[str, str | Phrase]:
     said = reference.said
-    kind, be = kind_of(asking.ontology, category, said.plural or asking.is_plural(reference.object_id))
+    kind, be = kind_of(asking.ontology, category, said.plural or asking.said(reference.object_id).plural)
     return {
         "kind": kind,
         "be": be,

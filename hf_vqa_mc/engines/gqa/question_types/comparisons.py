@@ -57,8 +57,8 @@ def _refer_to_both(
 
 def _refer(asking: Asking, key: str, hidden: set[Fact], rng: Chance) -> Reference | None:
     """A short reference where there is one: two long ones in one question are hard to read."""
-    short = asking.refer(key, rng, hidden, 0) if rng.happens(0.75) else None
-    return short or asking.refer(key, rng, hidden, 1)
+    short = asking.references.pick(key, rng, hidden, 0) if rng.happens(0.75) else None
+    return short or asking.references.pick(key, rng, hidden, 1)
 
 
 def compare(asking: Asking, rng: Chance) -> Iterator[Draft]:
@@ -186,7 +186,7 @@ def _all(operation: str, asking: Asking, rng: Chance) -> Iterator[Draft]:
         answer = asking.executor.run(then(selected(name), "same", kind)).answer
         if answer is None:
             continue
-        two = len(found.certain) == 2 and not any(map(asking.is_plural, found.certain))
+        two = len(found.certain) == 2 and not any(asking.said(key).plural for key in found.certain)
         compared = said.text.title().replace(" ", "") if kind == NAME else kind.title()
         yield yes_no(
             f"{SHORT_NAME[operation]}{compared}",
@@ -223,7 +223,6 @@ def _all_values(asking: Asking, keys: Sequence[str], kind: str, text: str, two: 
 def _apart(asking: Asking, keys: Sequence[str]) -> tuple[str, str] | None:
     for index, one in enumerate(keys):
         for other in keys[:index]:
-            names = asking.name(one), asking.name(other)
-            if not asking.ontology.may_be(*names) and not asking.ontology.may_be(*names[::-1]):
+            if not asking.ontology.mixed_up(asking.name(one), asking.name(other)):
                 return other, one
     return None

@@ -126,6 +126,6 @@ def _which(asking: Asking, names: tuple[str, str], filters: Filters, is_there: l
 def _with(asking: Asking, name: str, pair: tuple[str, str] | None) -> list[Part]:
     if pair is None:
         return [(text.removeprefix("there "), key) for text, key in there_is(asking, name)]
-    key = next(key for key in asking.all_of(name) if asking.settles(key, *pair) == YES)
+    key = next(key for key in asking.all_of(name) if asking.executor.has_value(key, *pair) == YES)
     said = asking.said(key)
     return is_a(said, f"{stands_before(asking.ontology, *pair)} {said.text}", key)

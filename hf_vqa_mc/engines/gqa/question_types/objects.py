@@ -9,6 +9,7 @@ from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected,
 from hf_vqa_mc.engines.gqa.references import Fact, side_by_side
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
 from hf_vqa_mc.engines.gqa.wording import (
+    LIVING,
     MATERIAL,
     MENTIONS,
     NOT_UNIQUE,
@@ -108,7 +109,7 @@ def _there_with(asking: Asking, key: str, negated: bool, rng: Chance) -> Iterato
     if asked is None:
         return
     wanted = NO if negated else YES
-    there = [other for other in asking.all_of(name) if asking.settles(other, kind, asked) == wanted]
+    there = [other for other in asking.all_of(name) if asking.executor.has_value(other, kind, asked) == wanted]
     before = None if negated else stands_before(asking.ontology, kind, asked)
     behind = before is None or (kind == MATERIAL and rng.happens(0.5)) or rng.happens(0.3)
     form = _Form(asking, name, rng, "" if behind else before or "")
@@ -166,7 +167,7 @@ def exist_relation(asking: Asking, rng: Chance) -> Iterator[Draft]:
         if name is None or asked is None:
             continue
         hidden: set[Fact] = {(subject,), (subject, target), (target, subject)}
-        reference = asking.refer(target, rng, hidden, depth_of_relations(rng))
+        reference = asking.references.pick(target, rng, hidden, depth_of_relations(rng))
         noun = asking.ontology.nouns.get(name)
         if reference is None or noun is None or noun.vague or cannot_be_missing(asking, name):
             continue
@@ -228,7 +229,7 @@ def triples(asking: Asking, rng: Chance) -> list[tuple[str, str, str]]:
                 continue
             if relation in MENTIONS.within and asking.kind(target) in MENTIONS.pictures:
                 continue
-            scenery = _SCENERY if asking.lives(target) else MENTIONS.background
+            scenery = _SCENERY if asking.isa(target, *LIVING) else MENTIONS.background
             if relation in MENTIONS.nearby and asking.kind(subject) in scenery:
                 continue
             if relation not in (LEFT, RIGHT):

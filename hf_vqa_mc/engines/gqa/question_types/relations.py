@@ -9,7 +9,7 @@ from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, kind_of, 
 from hf_vqa_mc.engines.gqa.question_types.objects import WORN, depth_of_relations, nobody_at, other_relation, triples
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.wording import MENTIONS, PEOPLE, as_category, called, relation_form, wordings
+from hf_vqa_mc.engines.gqa.wording import LIVING, MENTIONS, PEOPLE, as_category, called, relation_form, wordings
 from hf_vqa_mc.engines.rng import Chance
 
 QUERY = wordings("query relation")
@@ -29,7 +29,7 @@ def query(asking: Asking, rng: Chance) -> Iterator[Draft]:
             continue
         if category == "clothing" and side == "o":  # people wear several pieces
             continue
-        name, plural, is_kind = asking.name(wanted), asking.is_plural(wanted), category not in (ANYTHING, PEOPLE)
+        name, plural, is_kind = asking.name(wanted), asking.said(wanted).plural, category not in (ANYTHING, PEOPLE)
         slots = slots_of(reference) | {"relation": relation, "kind": category}
         if is_kind:
             cat = as_category(asking.ontology, category, plural)
@@ -65,7 +65,7 @@ def _is_odd(asking: Asking, reference: Reference, relation: str, side: str, want
     form = relation_form(relation)
     if side == "o":
         return form == "place" and len(reference.words) > 1
-    return category == ANYTHING and form == "verb" and asking.lives(wanted)
+    return category == ANYTHING and form == "verb" and asking.isa(wanted, *LIVING)
 
 
 def _refer(asking: Asking, given: str, other: str, rng: Chance, sides: bool = False) -> Reference | None:
@@ -73,7 +73,7 @@ def _refer(asking: Asking, given: str, other: str, rng: Chance, sides: bool = Fa
     hidden: set[Fact] = {(other,), (given, other), (other, given)}
     if sides:
         hidden.add((given, HORIZONTAL))
-    return asking.refer(given, rng, hidden, depth_of_relations(rng))
+    return asking.references.pick(given, rng, hidden, depth_of_relations(rng))
 
 
 def _repeats(reference: Reference, *relations: str) -> bool:
@@ -185,7 +185,7 @@ def choose_object(asking: Asking, rng: Chance) -> Iterator[Draft]:
             decoy, wh = asking.decoys.sibling(name, category, rng, asking.graph), f"Which {cat.text}"
         else:
             decoy, wh = asking.decoys.related(asking.graph, given, relation, side, rng), ""
-        if decoy is None or (wh and asking.is_plural(wanted)):
+        if decoy is None or (wh and asking.said(wanted).plural):
             continue
         options = rng.shuffled((name, decoy))
         one, other = (called(asking.ontology, option).some for option in options)
