@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology
+from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import is_participle
 from hf_vqa_mc.engines.gqa.plurals import is_surely_plural, singular_of
 from hf_vqa_mc.engines.vocabulary import vocabulary
@@ -187,12 +187,11 @@ def _values(words: list[str], ontology: Ontology) -> tuple[str, ...] | None:
         for length in (2, 1):
             text = " ".join(words[place : place + length])
             value = clean_value(text, ontology) if len(words[place : place + length]) == length else None
-            if (
-                value is not None
-                and _may_stand_before(ontology.attributes[value])
-                and text not in _WORDS.not_themselves
-            ):
-                values.append(value)
+            found = ontology.attributes.get(value or "")
+            if found is None or text in _WORDS.not_themselves:
+                continue
+            if not (found.before_only or found.verb or found.after_only):  # not so a drinking bottle, a tennis racket
+                values.append(found.value)
                 place += length
                 break
         else:
@@ -200,11 +199,6 @@ def _values(words: list[str], ontology: Ontology) -> tuple[str, ...] | None:
                 return None
             place += 1
     return tuple(values)
-
-
-def _may_stand_before(attribute: Attribute) -> bool:
-    """Whether a value before a noun surely tells of the thing: not so a drinking bottle, a tennis racket."""
-    return not (attribute.before_only or attribute.verb or attribute.after_only)
 
 
 def _is_a_word(words: list[str]) -> bool:

@@ -188,15 +188,11 @@ def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
     """
     ways: dict[str, dict[Edge, tuple[str, str]]] = defaultdict(dict)
     for edge in edges:
-        name = _last_words(edge[1])
+        name = next((name for name in _PREPOSITIONS if edge[1] == name or edge[1].endswith(f" {name}")), "")
         if name:
             way, forward = _WAYS[name]
             ways[way][edge] = (edge[0], edge[2]) if forward else (edge[2], edge[0])
     return {edge for of_way in ways.values() for edge in _circling(of_way)}
-
-
-def _last_words(relation: str) -> str:
-    return next((name for name in _PREPOSITIONS if relation == name or relation.endswith(f" {name}")), "")
 
 
 def _circling(of_way: dict[Edge, tuple[str, str]]) -> set[Edge]:

@@ -37,11 +37,11 @@ from hf_vqa_mc.engines.gqa.edges import clean_relations
 from hf_vqa_mc.engines.gqa.ontology import KINDS, Noun, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import (
     HORIZONTAL,
+    SIGNS,
     VERTICAL,
     Box,
     SceneGraph,
     SceneObject,
-    is_picture,
     overlap,
     position,
     scene_of,
@@ -93,7 +93,9 @@ def _named(
                 problems["value: unknown"] += 1
             else:
                 values.append(value)
-        if is_picture(plain(thing.name)) and any(_is_of_scene(value, ontology) for value in values):
+        if plain(thing.name) in SIGNS.pictures and any(
+            {"weather", "location"} & {*ontology.attributes[value].types} for value in values
+        ):
             image_values += values
             problems["object: the image itself"] += 1
             continue
@@ -122,10 +124,6 @@ def _left_out(thing: RawObject, name: str | None, box: Box | None, ontology: Ont
     if thing.box[2] <= 0 or thing.box[3] <= 0:
         return "empty box"
     return "box outside the image" if box is None else ""
-
-
-def _is_of_scene(value: str, ontology: Ontology) -> bool:
-    return bool({"weather", "location"} & set(ontology.attributes[value].types))
 
 
 def _duplicates(

@@ -154,7 +154,8 @@ def _noun(line: _Line, by_name: Mapping[str, _Line]) -> Noun:
     singular = _singular(name, by_name) if plural else "" if mass else name
     kind = singular or name
     kind = {"people": "person"}.get(kind, kind)
-    many = name if plural else "" if mass or line.number == "C" else _plural(name)
+    uncounted = mass or line.number == "C" or name.split()[-1] in PUBLISHED.uncounted
+    many = name if plural else "" if uncounted else plural_of(name)
     return Noun(
         name=name,
         kind=kind,
@@ -178,10 +179,6 @@ def _singular(name: str, by_name: Mapping[str, _Line]) -> str:
         return name
     singular = singular_of(name)
     return singular if singular in by_name or name not in PUBLISHED.no_singular else ""
-
-
-def _plural(name: str) -> str:
-    return "" if name.split()[-1] in PUBLISHED.uncounted else plural_of(name)
 
 
 def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.engines.gqa.ontology import (
     KINDS,
@@ -283,17 +282,11 @@ _ABOVE = ((), *(_CHAINS.get(category, (category,)) for category in _ORDER))
 
 def _category_codes(wordnet: WordNet, anchors: Mapping[str, int]) -> list[int]:
     codes = np.zeros(len(wordnet.ancestor_starts) - 1, np.int64)
+    rows = np.repeat(np.arange(len(codes)), np.diff(wordnet.ancestor_starts))
     for code, category in enumerate(_ORDER, 1):
-        codes[_below(wordnet, anchors[category])] = code
-    return [int(code) for code in codes]
-
-
-def _below(wordnet: WordNet, synset: int) -> NDArray[np.bool_]:
-    rows = np.repeat(np.arange(len(wordnet.ancestor_starts) - 1), np.diff(wordnet.ancestor_starts))
-    below = np.zeros(len(wordnet.ancestor_starts) - 1, bool)
-    below[rows[wordnet.ancestors == synset]] = True
-    below[synset] = False
-    return below
+        below = rows[wordnet.ancestors == anchors[category]]
+        codes[below[below != anchors[category]]] = code
+    return codes.tolist()
 
 
 def _plain(name: str) -> bool:

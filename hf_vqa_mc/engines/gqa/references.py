@@ -131,7 +131,8 @@ class References:
             if direct:
                 reference = Reference(object_id, said, select, ((said.text, object_id),), frozenset(named), 0)
                 yield reference
-                if index and not said.proper and self.is_prominent(object_id):
+                _, _, width, height = self.graph.objects[object_id].box
+                if index and not said.proper and width * height >= PROMINENT * self.graph.width * self.graph.height:
                     yield reference._replace(determiner="these" if said.plural else "this")
             for kind, value, negated in self._modifiers(object_id, name, direct):
                 program = then(select, "filter", kind, value, negated)
@@ -202,11 +203,6 @@ class References:
         if kind not in DOING and kind != MATERIAL:
             return True
         return any(self.ontology.isa(name, category) for category in LIVING) == (kind in DOING)
-
-    def is_prominent(self, object_id: str) -> bool:
-        """Whether an object is large enough to be pointed at: this animal."""
-        _, _, width, height = self.graph.objects[object_id].box
-        return width * height >= PROMINENT * self.graph.width * self.graph.height
 
     def links(self, object_id: str) -> tuple[Link, ...]:
         """The relations that tell an object apart, whichever clear reference the other object has."""

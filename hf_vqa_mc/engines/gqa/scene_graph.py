@@ -185,8 +185,3 @@ def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None
         thing.name for thing in objects if thing.box[2] * thing.box[3] >= SIGNS.wide_places.get(thing.name, 2.0) * area
     }
     return next(iter(wide)) if len(wide) == 1 else None
-
-
-def is_picture(name: str) -> bool:
-    """Whether annotators call the image itself so."""
-    return name in SIGNS.pictures

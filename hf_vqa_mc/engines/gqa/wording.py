@@ -269,7 +269,8 @@ class Pattern:
         """
         forms = self.forms
         if avoided:
-            forms = tuple(form for form in forms if not _has_words(form, avoided)) or forms
+            words = [{word for text, is_slot in form if not is_slot for word in text.split()} for form in forms]
+            forms = tuple(form for form, own in zip(forms, words, strict=True) if own.isdisjoint(avoided)) or forms
         parts: list[Part] = []
         for text, is_slot in forms[chance.below(len(forms))]:
             value = slots[text] if is_slot else text
@@ -289,10 +290,6 @@ def wordings(question_type: str) -> dict[str, tuple[Pattern, ...]]:
 def detailed_types(question_type: str) -> dict[str, str]:
     """GQA's names of the detailed types by variant."""
     return vocabulary("gqa/templates", Templates).detailed_types[question_type]
-
-
-def _has_words(form: tuple[tuple[str, bool], ...], words: Set[str]) -> bool:
-    return any(not is_slot and not words.isdisjoint(text.split()) for text, is_slot in form)
 
 
 def _split(form: str) -> tuple[tuple[str, bool], ...]:

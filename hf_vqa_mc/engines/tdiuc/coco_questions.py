@@ -207,22 +207,17 @@ def ask_scene(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
     question = rng.pick(TEMPLATES.is_it).format(where=asked)
     made.ask(image.image_id, question, YES if asked == where else NO, SCENE, "coco_generated")
     if where == INDOORS:
-        room = _room(image.present)
-        if room is None:
-            made.leave_out(SCENE, "the room is in doubt")
+        rooms = [name for name, room in SCENES.rooms.items() if image.present & room.marks]
+        if len(rooms) == 1 and image.present & SCENES.rooms[rooms[0]].others:
+            made.ask(image.image_id, rng.pick(TEMPLATES.room), rooms[0], SCENE, "coco_generated")
         else:
-            made.ask(image.image_id, rng.pick(TEMPLATES.room), room, SCENE, "coco_generated")
+            made.leave_out(SCENE, "the room is in doubt")
 
 
 def _where(present: frozenset[str]) -> str | None:
     if present & SCENES.outdoor_signs:
         return OUTDOORS if present & SCENES.outdoor_proof and not present & _INDOOR_SIGNS else None
     return INDOORS if present & SCENES.indoor_proof or len(present & SCENES.indoor_pair) > 1 else None
-
-
-def _room(present: frozenset[str]) -> str | None:
-    marked = [name for name, room in SCENES.rooms.items() if present & room.marks]
-    return marked[0] if len(marked) == 1 and present & SCENES.rooms[marked[0]].others else None
 
 
 def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None:

@@ -6,7 +6,7 @@ Sections "Importing Questions from Existing Datasets" and "Manual Annotation". R
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -239,7 +239,7 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
     meanings = {name: name for name in QUESTION_TYPES}
     for records in read_records(file, "annotations"):
         answers = [one[0] if one else {} for one in records.lists("answers")]
-        first = Records(answers, partial(_first_answer, records.place)).filled_texts("answer")
+        first = Records(answers, lambda at, place=records.place: f"{place(at)}.answers[0]").filled_texts("answer")  # type: ignore[misc]
         rows = zip(
             records.ids("question_id"),
             records.whole_numbers("image_id"),
@@ -264,7 +264,3 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
             f"{place}: question_id {question_id} is not in {questions_name(subset)} "
             f"({len(wanted):,} are not); give files of the same release"
         )
-
-
-def _first_answer(place: Callable[[int], str], at: int) -> str:
-    return f"{place(at)}.answers[0]"

@@ -75,12 +75,12 @@ def plural_of(phrase: str) -> str:
     return f"{phrase}s"
 
 
-def _object(name: str, supercategory: str) -> CocoObject:
-    asked = OBJECTS.asked.get(name, name)
-    return CocoObject(name, supercategory, asked, plural_of(asked), OBJECTS.counted.get(name, plural_of(asked)))
-
-
-COCO_OBJECTS = {name: _object(name, group) for group, names in OBJECTS.supercategories.items() for name in names}
+COCO_OBJECTS = {
+    name: CocoObject(name, group, asked, plural_of(asked), OBJECTS.counted.get(name, plural_of(asked)))
+    for group, names in OBJECTS.supercategories.items()
+    for name in names
+    for asked in (OBJECTS.asked.get(name, name),)
+}
 """The 80 that are annotated, by COCO's names."""
 MAY_MEAN = {
     word: (*OBJECTS.supercategories.get(one.supercategory, ()), *one.objects)

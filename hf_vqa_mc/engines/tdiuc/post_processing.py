@@ -7,7 +7,7 @@ and none with a synonym of, or a more general or special word for, something tha
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 from itertools import accumulate
 
 from hf_vqa_mc.engines.rng import Chance
@@ -141,15 +141,12 @@ class AbsurdQuestions:
             if self._objects[group] <= provable and text not in chosen and text.lower() not in asked:
                 chosen.append(text)
         if len(chosen) < how_many:
-            fitting = self._fitting(provable, asked, chosen)
+            fitting = (
+                text
+                for objects, texts in zip(self._objects, self._texts, strict=True)
+                if objects <= provable
+                for text in texts
+                if text not in chosen and text.lower() not in asked
+            )
             chosen += rng.shuffled(fitting)[: how_many - len(chosen)]
         return chosen
-
-    def _fitting(self, provable: frozenset[str], asked: Set[str], chosen: Sequence[str]) -> list[str]:
-        return [
-            text
-            for objects, texts in zip(self._objects, self._texts, strict=True)
-            if objects <= provable
-            for text in texts
-            if text not in chosen and text.lower() not in asked
-        ]

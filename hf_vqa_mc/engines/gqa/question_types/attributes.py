@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES
-from hf_vqa_mc.engines.gqa.program import Part, Program, Step, then
+from hf_vqa_mc.engines.gqa.program import Part, Step, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, slots_of, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
@@ -156,10 +156,13 @@ def logical(asking: Asking, rng: Chance) -> Iterator[Draft]:
         if None in answers:
             continue
         one_text, other_text = (asking.predicate(*pair) for pair in sorted(chosen, key=_is_material))
+        last = len(reference.program) - 1
+        both = (Step("verify", pair, (last,)) for pair in chosen)
+        program = (*reference.program, *both, Step("and", (), (last + 1, last + 2)))
         clause = any(asking.ontology.attributes[value].verb or kind == MATERIAL for kind, value in chosen)
         yield yes_no(
             "verifyAttrAnd" if clause else "verifyAttrs",
-            _verify_both(reference.program, *chosen),
+            program,
             answers == [YES, YES],
             BOTH[:1] + BOTH[2:] if clause else BOTH,
             slots_of(reference) | {"one": one_text, "other": other_text},
@@ -193,12 +196,6 @@ def _two_values(asking: Asking, key: str, pairs: list[tuple[str, str]], rng: Cha
                 return None
             chosen[index] = (chosen[index][0], decoy)
     return rng.shuffled(chosen)
-
-
-def _verify_both(program: Program, one_value: tuple[str, str], other: tuple[str, str]) -> Program:
-    last = len(program) - 1
-    steps = Step("verify", one_value, (last,)), Step("verify", other, (last,))
-    return (*program, *steps, Step("and", (), (last + 1, last + 2)))
 
 
 def _what_it_is(asking: Asking, key: str, chosen: list[tuple[str, str]], answers: list[str | None]) -> list[Part]:
