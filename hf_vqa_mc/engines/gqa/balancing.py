@@ -6,6 +6,7 @@ Hudson and Manning 2019, Sect. 3.5 and Appendix B. Loops over cells are compiled
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,21 +171,6 @@ def entropies(counts: Ints, starts: Ints) -> NDArray[np.float64]:
     return np.asarray(np.add.reduceat(terms, starts[:-1]))
 
 
-_TYPE_CODES = {
-    "image": "i",
-    "number": "i",
-    "structural": "b",
-    "semantic": "b",
-    "detailed": "h",
-    "global_group": "i",
-    "local_group": "i",
-    "answer": "i",
-    "content": "i",
-    "words": "h",
-    "steps": "h",
-    "entailed": "i",
-}
-"""Column to its array's type code: 40 bytes a question."""
 _NAMED = ("image", "structural", "semantic", "detailed", "global_group", "local_group", "answer")
 
 
@@ -211,6 +197,14 @@ class QuestionTable:
     def count(self) -> int:
         """Number of questions."""
         return len(self.image)
+
+
+_TYPE_CODES = {
+    name: np.dtype(get_args(get_args(kind)[1])[0]).char
+    for name, kind in get_type_hints(QuestionTable).items()
+    if get_origin(kind) is np.ndarray
+}
+"""Column to its array's type code: 40 bytes a question."""
 
 
 class QuestionColumns:

@@ -14,8 +14,7 @@ from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VE
 from hf_vqa_mc.engines.rng import Chance
 
 LIKELIEST = 12  # Out of so many of the likeliest a decoy is drawn, each as likely as its weight says.
-_SMOOTHING = 2.0
-"""Added to the images with a kind before a share of them is taken, so that what was seen once does not win."""
+_SMOOTHING = 2.0  # Added to the images with a kind before a share of them is taken, against what was seen once.
 
 _PLAIN = frozenset({"under", "below", "above", "behind", "in front of", "on top of", "on"})
 """Relations that are plausible between any two things."""
@@ -29,10 +28,9 @@ class Distractors(Observed):
     _last: tuple[SceneGraph, Told] | None = field(default=None, repr=False)
     _absent: dict[str, bool] = field(default_factory=dict, repr=False)  # by kind, of the last graph
     _likeliest: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict, repr=False)
-    """(kind nearby, category) to what is absent, of the last graph"""
+    """(kind nearby, category)"""
     _siblings_of: dict[tuple[str, str], tuple[tuple[str, float], ...]] = field(default_factory=dict, repr=False)
-    _orders: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
-    """kind to the kinds in the same image, the commonest first, likewise"""
+    _orders: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)  # kinds in the same image
     _excluded: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     def see(self, graph: SceneGraph) -> None:

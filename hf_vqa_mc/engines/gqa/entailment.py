@@ -37,8 +37,7 @@ class Entailments(NamedTuple):
     """What follows from each question about an image; questions are known by their indices."""
 
     entailed: list[list[int]]  # the others that follow, among them the equivalent ones; in order
-    equivalent: list[list[int]]
-    """those that state the same of the same references in other words, with the question itself"""
+    equivalent: list[list[int]]  # those that state the same of the same references, with the question itself
     content: list[int]  # questions with the same number state the same, whatever words and references they use
 
 

@@ -42,7 +42,7 @@ class Told:
     """What a question with its answer states."""
 
     references: list[tuple[Described, str]] = field(default_factory=list)
-    """what it presupposes: the only object of a description"""
+    """presupposed: the only object of a description"""
     facts: list[Fact] = field(default_factory=list)  # what its answer states
     settled_by: list[tuple[Fact, ...]] = field(default_factory=list)
     """alternatives; all facts of one settle the question, if it has an answer at all"""

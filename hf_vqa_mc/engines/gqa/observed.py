@@ -59,7 +59,11 @@ def _counters() -> defaultdict[Any, Counter[str]]:
 
 @dataclass
 class Observed:
-    """Counts over graphs, in images where nothing else is said."""
+    """Counts over graphs: of images, objects (names, values) or relations.
+
+    The keys of ``values`` are (kind or category, type), of ``objects_of`` and ``subjects_of`` (kind or category of the
+    other end, relation), of ``relations`` kinds or categories of subject and object.
+    """
 
     ontology: Ontology
     images: int = 0
@@ -67,16 +71,11 @@ class Observed:
     together: dict[str, Counter[str]] = field(default_factory=_counters)  # kind to the kinds in the same image
     names: dict[str, Counter[str]] = field(default_factory=_counters)  # kind to the names that it had, in objects
     values: dict[tuple[str, str], Counter[str]] = field(default_factory=_counters)
-    """(kind or category, type) to values, in objects"""
     objects_of: dict[tuple[str, str], Counter[str]] = field(default_factory=_counters)
-    """(kind or category of the subject, relation) to kinds of objects, in relations"""
     subjects_of: dict[tuple[str, str], Counter[str]] = field(default_factory=_counters)
-    """(kind or category of the object, relation) to kinds of subjects, in relations"""
     relations: dict[tuple[str, str], Counter[str]] = field(default_factory=_counters)
-    """(kind or category of the subject, kind or category of the object) to relations"""
     scenes: dict[str, Counter[str]] = field(default_factory=_counters)  # weather, location, place to values, in images
-    _usual: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """kind to its commonest name, as far as asked for since the last graph"""
+    _usual: dict[str, str] = field(default_factory=dict)  # kind to its commonest name, until the next graph
 
     @classmethod
     def learn(cls, graphs: Iterable[SceneGraph], ontology: Ontology) -> Self:

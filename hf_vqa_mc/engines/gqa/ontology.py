@@ -34,14 +34,11 @@ class Attribute:
     """A value that objects may have."""
 
     value: str  # as scene graphs have it, such as ``wood``
-    types: tuple[str, ...]
-    """what it is a value of, the main one first: ("color",); () where nothing can be asked about it"""
+    types: tuple[str, ...]  # what it is a value of, the main one first; () where nothing can be asked about it
     adjective: str  # before a noun and after "is": wooden, red, made of nothing else than this word
-    similar: frozenset[str] = frozenset()
-    """values that might be used for the same thing: none of them is a decoy, or a "no", for this one"""
+    similar: frozenset[str] = frozenset()  # values that might mean the same: no decoys
     verb: bool = False  # it is a present participle that stands behind its noun: a man that is waiting
-    before_only: bool = False
-    """it is a noun that stands before another one, never after "is": a tennis racket, a street sign"""
+    before_only: bool = False  # it is a noun that stands before another, never after "is": a tennis racket
     after_only: bool = False  # it stands after "is", never before a noun: a lamp that is on; with all verbs
 
 
@@ -51,15 +48,13 @@ class RelationName:
 
     name: str  # as it stands after "is": to the left of, wearing, on top of
     inverse: str = ""  # the relation back, where it follows: to the right of for to the left of; "" where none does
-    excludes: frozenset[str] = frozenset()
-    """relations that cannot hold as well, from the same subject to the same object"""
+    excludes: frozenset[str] = frozenset()  # relations that cannot hold as well between the same two
     spatial: bool = False  # it tells where the subject is
     one_subject: bool = False  # an object has only one such subject: what is worn is worn by one
     many: bool = False
     """a subject usually has several such objects, or an object several such subjects, annotated or not (on, near), so
     that asking which one is not safe"""
-    related: frozenset[str] = frozenset()
-    """relations that might be used for the same thing (on, on top of): no decoys for this one"""
+    related: frozenset[str] = frozenset()  # relations that might mean the same (on, on top of): no decoys
 
 
 @dataclass(frozen=True)
@@ -74,10 +69,8 @@ class Ontology:
     name: str = ""  # where it comes from, for statistics
     similar_kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """kinds that might be used for the same thing (cup, mug): none is a decoy, or a "no", for the other"""
-    name_aliases: Mapping[str, str] = field(default_factory=dict)
-    """other names, wrong spellings: "sea gull" for seagull"""
-    value_aliases: Mapping[str, str] = field(default_factory=dict)
-    """other words for values, their adjectives: grey for gray, wooden for wood"""
+    name_aliases: Mapping[str, str] = field(default_factory=dict)  # other names: "sea gull" for seagull
+    value_aliases: Mapping[str, str] = field(default_factory=dict)  # other words: grey for gray, wooden for wood
 
     @cached_property
     def values(self) -> dict[str, tuple[str, ...]]:

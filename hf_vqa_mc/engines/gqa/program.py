@@ -24,7 +24,7 @@ OPERATIONS = {
 """Each operation with its arguments (Table 3)."""
 
 _NAMING = {"select", "relate", "verify rel", "choose rel"}
-"""Operations whose published argument has the objects found, in brackets."""
+"""Their published argument has the objects found, in brackets."""
 _TYPED = {"filter", "verify", "choose", "same", "different"}  # Operations whose published name has the type.
 
 
@@ -103,8 +103,7 @@ class Pointed(NamedTuple):
     """A text and which of its words speak of which object."""
 
     text: str
-    objects: dict[str, str]
-    """indices of words, as GQA's files have them ("3", or "2:5" for words 2 to 4), to object ids"""
+    objects: dict[str, str]  # indices of words ("3", or "2:5" for words 2 to 4) to object ids
 
 
 def sentence(parts: Sequence[Part], end: str) -> Pointed:

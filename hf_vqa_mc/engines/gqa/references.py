@@ -7,6 +7,7 @@ clear is decided by its program: it must find that object and no other that it m
 """
 
 from collections.abc import Iterator, Set
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.executor import Executor
@@ -84,27 +85,22 @@ class References:
 
     def __init__(self, executor: Executor, settings: GqaSettings) -> None:
         self.graph, self.ontology, self.executor, self.settings = executor.graph, executor.ontology, executor, settings
-        self._plain: dict[str, tuple[Reference, ...]] = {}
-        self._links: dict[str, tuple[Link, ...]] = {}
-        self._heads: dict[str, tuple[tuple[str, Said], ...]] = {}
+        self.heads, self.links = cache(self._heads), cache(self._links)
+        self.plain = cache(lambda object_id: tuple(self._plain(object_id)))
 
     def _noun(self, object_id: str) -> Noun:
         return self.ontology.nouns[self.graph.objects[object_id].name]
 
-    def heads(self, object_id: str) -> tuple[tuple[str, Said], ...]:
+    def _heads(self, object_id: str) -> tuple[tuple[str, Said], ...]:
         """The names an object may be called by, its own first, with their words."""
-        if object_id not in self._heads:
-            noun = self._noun(object_id)
-            wider = [
-                (category, said)
-                for category in self.categories(noun.name)
-                if category not in MENTIONS.too_wide
-                and category != noun.kind
-                and noun.name not in MENTIONS.own_name_only
-                if (said := as_category(self.ontology, category, noun.plural)) is not None
-            ]
-            self._heads[object_id] = ((noun.name, called(self.ontology, noun.name)), *wider[:2])
-        return self._heads[object_id]
+        noun = self._noun(object_id)
+        wider = [
+            (category, said)
+            for category in self.categories(noun.name)
+            if category not in MENTIONS.too_wide and category != noun.kind and noun.name not in MENTIONS.own_name_only
+            if (said := as_category(self.ontology, category, noun.plural)) is not None
+        ]
+        return ((noun.name, called(self.ontology, noun.name)), *wider[:2])
 
     def categories(self, name: str) -> tuple[str, ...]:
         """What a name is a kind of, of which the image's objects are all members.
@@ -116,13 +112,8 @@ class References:
         parents = self.ontology.nouns[name].parents
         return tuple(category for category in parents if category not in MENTIONS.worn_categories)
 
-    def plain(self, object_id: str) -> tuple[Reference, ...]:
+    def _plain(self, object_id: str) -> Iterator[Reference]:
         """All clear references without another object."""
-        if object_id not in self._plain:
-            self._plain[object_id] = tuple(self._make_plain(object_id))
-        return self._plain[object_id]
-
-    def _make_plain(self, object_id: str) -> Iterator[Reference]:
         rng = Chance(0, self.graph.image_id, object_id, "references")
         for index, (name, said) in enumerate(self.heads(object_id)):
             select: Program = (Step("select", (name,)),)
@@ -204,28 +195,26 @@ class References:
             return True
         return any(self.ontology.isa(name, category) for category in LIVING) == (kind in DOING)
 
-    def links(self, object_id: str) -> tuple[Link, ...]:
+    def _links(self, object_id: str) -> tuple[Link, ...]:
         """The relations that tell an object apart, whichever clear reference the other object has."""
-        if object_id not in self._links:
-            ends = [(relation, "s", target) for relation, target in sorted(self.graph.objects[object_id].relations)]
-            ends += [
-                (relation, "o", key)
-                for key, thing in self.graph.objects.items()
-                for relation, target in sorted(thing.relations)
-                if target == object_id and not self.ontology.relations[relation].inverse
-            ]
-            self._links[object_id] = tuple(
-                Link(said, name, relation, side, other)
-                for relation, side, other in self._nearest(object_id, ends)
-                if relation_form(relation) is not None
-                and self.askable(other)
-                and not (relation in MENTIONS.within and self._noun(other).kind in MENTIONS.pictures)
-                and self._noun(object_id).kind != self._noun(other).kind
-                for name, said in self.heads(object_id)
-                if (anchor := self.plain(other)[:1])
-                and self.is_clear(then(anchor[0].program, "relate", name, relation, side), object_id)
-            )
-        return self._links[object_id]
+        ends = [(relation, "s", target) for relation, target in sorted(self.graph.objects[object_id].relations)]
+        ends += [
+            (relation, "o", key)
+            for key, thing in self.graph.objects.items()
+            for relation, target in sorted(thing.relations)
+            if target == object_id and not self.ontology.relations[relation].inverse
+        ]
+        return tuple(
+            Link(said, name, relation, side, other)
+            for relation, side, other in self._nearest(object_id, ends)
+            if relation_form(relation) is not None
+            and self.askable(other)
+            and not (relation in MENTIONS.within and self._noun(other).kind in MENTIONS.pictures)
+            and self._noun(object_id).kind != self._noun(other).kind
+            for name, said in self.heads(object_id)
+            if (anchor := self.plain(other)[:1])
+            and self.is_clear(then(anchor[0].program, "relate", name, relation, side), object_id)
+        )
 
     def _nearest(self, object_id: str, ends: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
         """Relations without those to the left or right that nobody would mention: of the far away and of the wide."""

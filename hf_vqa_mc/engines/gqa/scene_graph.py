@@ -24,10 +24,8 @@ below read off GQA's published graphs: all their pairs keep it."""
 MIN_LEVEL = 0.55  # How much of the lower one's height two boxes share.
 MAX_COMMON = 0.5  # How much of the narrower one's width two boxes may share.
 
-SIDE_CENTRE = 1 / 3
-"""An object is on the left if its middle is in the image's left third and the whole of it in the left half."""
-MIDDLE = (0.4, 0.6)
-"""It is in the middle if its middle is in this part of the image, and it reaches no farther than ``WIDE``."""
+SIDE_CENTRE = 1 / 3  # On the left: its middle is in the image's left third and the whole of it in the left half.
+MIDDLE = (0.4, 0.6)  # In the middle: its middle is in this part of the image, and it reaches no farther than ``WIDE``.
 WIDE = (0.2, 0.8)
 
 _ROUNDING = 1e-9  # So that a box and its mirrored one are on mirrored sides.
@@ -56,8 +54,7 @@ class SceneGraph:
     objects: Mapping[str, SceneObject]
     scene: Mapping[str, str] = field(default_factory=dict)
     """what is known of the image as a whole: ``weather``, ``location`` (indoors, outdoors), ``place``"""
-    unclear: frozenset[str] = frozenset()
-    """kinds that names of objects speak of which were left out: whether there are any is not clear"""
+    unclear: frozenset[str] = frozenset()  # kinds that names of left-out objects mention: there may be some
     nameless: bool = False  # an object was left out whose name nobody knows, so that it may be of any category
 
     def related(self, subject: str, relation: str, target: str) -> bool:

@@ -35,8 +35,7 @@ class Selected:
     kept: Bools  # (questions,)
     removed: Mapping[str, int]  # questions that each step took, those that came back not counted
     brought_back: int  # questions that came back to keep the order of answers
-    beyond: Mapping[str, int]
-    """groups of each level, of several answers, in which the first exceeds its bound at the end"""
+    beyond: Mapping[str, int]  # groups of each level in which the first of several answers exceeds its bound
 
 
 def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progress = silent) -> Selected:

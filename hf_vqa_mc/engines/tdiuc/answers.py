@@ -26,10 +26,8 @@ class Answers:
 
 
 ANSWERS = vocabulary("tdiuc/answers", Answers)
-COLORS = {color: color for color in ANSWERS.colors} | ANSWERS.color_spellings
-"""Color to the spelling that is answered."""
-COUNTABLE = ANSWERS.numbers[1:17]
-"""What counting may answer, one to sixteen: Kafle and Kanan 2017, "Importing Questions"."""
+COLORS = {color: color for color in ANSWERS.colors} | ANSWERS.color_spellings  # to the spelling that is answered
+COUNTABLE = ANSWERS.numbers[1:17]  # Answers of counting, one to sixteen: "Importing Questions".
 
 _DIGITS = re.compile(r"(?<![\w.,:/$%-])[0-9]{1,6}(?![\w%/$-]|[.,:][0-9])")
 _TRAILING = " .,;:!?"

@@ -47,8 +47,7 @@ class Made:
         self.left_out[f"{question_type}: {reason}"] += count
 
 
-TRAIN_SHARE = 0.7
-"""of the images whose split COCO does not tell; Kafle and Kanan 2017, appendix "Train and Test Split"."""
+TRAIN_SHARE = 0.7  # of the images without a split of COCO's; Kafle and Kanan 2017, "Train and Test Split".
 SPLITS = {"train2014": "train", "val2014": "test"}  # Subset of COCO to split, by the same.
 
 

@@ -32,8 +32,7 @@ class QuestionType(NamedTuple):
 
     name: str
     structural: str
-    semantic: str
-    """as GQA's files spell it: global, attr, obj, cat, rel; they have attr for what compares, Table 3 has object"""
+    semantic: str  # as GQA's files spell it; they have attr for what compares, Table 3 has object
     most: int  # questions about one image; GQA has 200 about one (22,669,678 of 113,018 images, Sect. 4.1)
     ask: Callable[[Asking, Chance], Iterator[Draft]]
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.gqa.distractors import Distractors
@@ -74,8 +74,7 @@ class Asking:
         self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, settings.seed
         self.executor = Executor(graph, ontology)
         self.left_out: Counter[str] = Counter() if left_out is None else left_out
-        self._all_of: dict[str, tuple[str, ...]] = {}
-        self._kinds_asked: dict[str, list[str]] = {}
+        self.all_of, self.kinds_asked = cache(self._all_of), cache(self._kinds_asked)
         self.references = References(self.executor, settings)
         self.objects = [key for key in graph.objects if self.references.askable(key)]
         """of what can be asked about by itself"""
@@ -125,26 +124,20 @@ class Asking:
         """Whether what is called so is of one of the categories."""
         return any(self.ontology.isa(name, category) for category in categories)
 
-    def all_of(self, name: str) -> tuple[str, ...]:
+    def _all_of(self, name: str) -> tuple[str, ...]:
         """The objects that certainly are of a name or category."""
-        keys = self._all_of.get(name)
-        if keys is None:
-            keys = self._all_of[name] = tuple(key for key in self.graph.objects if self.isa(key, name))
-        return keys
+        return tuple(key for key in self.graph.objects if self.isa(key, name))
 
     def category(self, name: str) -> str:
         """What kind of thing a name is, as GQA's global groups have it: animal, bird, person; object for all else."""
         noun = self.ontology.nouns[name]
         return next((parent for parent in noun.parents if parent != noun.kind), noun.kind)
 
-    def kinds_asked(self, name: str) -> list[str]:
+    def _kinds_asked(self, name: str) -> list[str]:
         """The categories by which people would ask what something is."""
-        known = self._kinds_asked.get(name)
-        if known is not None:
-            return known
         noun, nouns = self.ontology.nouns[name], self.ontology.nouns
         young = noun.kind in MENTIONS.young  # dogs are animals, so that a puppy is no type of them
-        found = [
+        return [
             category
             for category in self.references.categories(name)
             if category not in MENTIONS.too_wide
@@ -154,7 +147,6 @@ class Asking:
             and category != noun.kind
             and (category == PEOPLE or PEOPLE not in noun.parents)
         ]
-        return self._kinds_asked.setdefault(name, found)
 
     def predicate(self, kind: str, value: str) -> str:
         """A value after "is"."""

@@ -16,8 +16,7 @@ TWO = {"same": wordings("same"), "different": wordings("different")}
 ALL = {"same": wordings("same all"), "different": wordings("different all")}
 BOTH_SAME = wordings("same all of two")
 SHORT_NAME = {"same": "same", "different": "diff"}  # As in GQA's types and groups.
-COMPARED = ("color", MATERIAL, "shape", "pattern")
-"""Types of which two things are the same or different for anybody: not size or age."""
+COMPARED = ("color", MATERIAL, "shape", "pattern")  # Types that everybody judges alike: not size or age.
 LARGER = 2.0  # How many times as much of the image the larger of two things must take at least.
 COMMON = ("color", MATERIAL, "shape", "size", "pattern")  # Types that two things can have in common.
 
