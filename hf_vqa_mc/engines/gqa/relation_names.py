@@ -5,6 +5,7 @@ Of our own table; verbs with a preposition that stand in it only by their parts 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from hf_vqa_mc.engines.gqa.ontology import RelationName
 from hf_vqa_mc.engines.vocabulary import vocabulary
@@ -38,38 +39,31 @@ _INVERSES = {**RELATIONS.inverses, **{back: name for name, back in RELATIONS.inv
 
 
 class RelationTable(Mapping[str, RelationName]):
-    """All relations: those of the tables, and by rule every other participle with a known preposition."""
+    """All relations: those of the tables, which are listed, and by rule every other participle with a preposition."""
 
     def __init__(self) -> None:
         self._known = {
             name: _preposition(name) for name in RELATIONS.prepositions if name not in RELATIONS.says_nothing
         }
         self._known |= {name: _action(name) for name in RELATIONS.actions}
-        for posture in RELATIONS.postures:
-            for preposition in RELATIONS.posture_prepositions:
-                self._known[f"{posture} {preposition}"] = _compound(posture, preposition)
-        self._listed = tuple(self._known)
+        for posture, preposition in product(RELATIONS.postures, RELATIONS.posture_prepositions):
+            self._known[f"{posture} {preposition}"] = _compound(posture, preposition)
+        self._by_rule: dict[str, RelationName] = {}
 
     def __getitem__(self, name: str) -> RelationName:
-        """The relation of this name.
-
-        Raises:
-            KeyError: it is in no table, and no participle with a known preposition.
-        """
-        if name not in self._known:
-            parts = _parts(name)
-            if parts is None:
+        """The relation of this name; a KeyError if it is in no table and follows by no rule."""
+        found = self._known.get(name) or self._by_rule.get(name)
+        if found is None:
+            if (parts := _parts(name)) is None:
                 raise KeyError(name)
-            self._known[name] = _compound(*parts)
-        return self._known[name]
+            found = self._by_rule[name] = _compound(*parts)
+        return found
 
     def __iter__(self) -> Iterator[str]:
-        """Those of the tables."""
-        return iter(self._listed)
+        return iter(self._known)
 
     def __len__(self) -> int:
-        """How many the tables hold."""
-        return len(self._listed)
+        return len(self._known)
 
 
 def _parts(name: str) -> tuple[str, str] | None:
