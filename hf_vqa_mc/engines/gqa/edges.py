@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -186,21 +187,19 @@ def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
     >>> sorted(in_cycles({("cat", "on", "box"), ("box", "sitting on", "cat"), ("cat", "on", "mat")}))
     [('box', 'sitting on', 'cat'), ('cat', 'on', 'box')]
     """
-    ways: dict[str, dict[Edge, tuple[str, str]]] = defaultdict(dict)
+    ends: dict[Edge, tuple[tuple[str, str], ...]] = {}
     for edge in edges:
         name = next((name for name in _PREPOSITIONS if edge[1] == name or edge[1].endswith(f" {name}")), "")
         if name:
             way, forward = _WAYS[name]
-            ways[way][edge] = (edge[0], edge[2]) if forward else (edge[2], edge[0])
-    return {edge for of_way in ways.values() for edge in _circling(of_way)}
-
-
-def _circling(of_way: dict[Edge, tuple[str, str]]) -> set[Edge]:
-    index = {key: at for at, key in enumerate(dict.fromkeys(key for pair in of_way.values() for key in pair))}
-    ones, others = ([index[pair[end]] for pair in of_way.values()] for end in (0, 1))
+            ends[edge] = ((way, edge[0]), (way, edge[2]))[:: 1 if forward else -1]
+    if not ends:
+        return set()
+    index = {end: at for at, end in enumerate(dict.fromkeys(chain(*ends.values())))}
+    ones, others = ([index[pair[side]] for pair in ends.values()] for side in (0, 1))
     graph = coo_array((np.ones(len(ones)), (ones, others)), shape=(len(index), len(index)))
     _, part = connected_components(graph, connection="strong")
-    return {edge for edge, one, other in zip(of_way, ones, others, strict=True) if part[one] == part[other]}
+    return {edge for edge, one, other in zip(ends, ones, others, strict=True) if part[one] == part[other]}
 
 
 def touching(edges: Set[Edge]) -> set[frozenset[str]]:
