@@ -103,19 +103,16 @@ def json_lines(file: File) -> Iterator[tuple[int, Any]]:
     with opened(file) as (stream, location):
         for number, line in enumerate(text_lines(stream, location), 1):
             if line.strip():
-                yield number, _line_value(line, f"{location}, line {number}")
-
-
-def _line_value(line: str, location: str) -> Any:  # noqa: ANN401  any json value
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{location}: not json at character {error.pos}: {error.msg}; expected one object a line (a file that was "
-            "cut has to be written again)"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{location}: {error}; expected one json object a line") from None
+                try:
+                    value = json.loads(line)
+                except json.JSONDecodeError as error:
+                    raise InputError(
+                        f"{location}, line {number}: not json at character {error.pos}: {error.msg}; expected one "
+                        "object a line (a file that was cut has to be written again)"
+                    ) from None
+                except (ValueError, RecursionError) as error:
+                    raise InputError(f"{location}, line {number}: {error}; expected one json object a line") from None
+                yield number, value
 
 
 def first_character(file: File) -> str:

@@ -29,11 +29,9 @@ _KNOWN = {"structural": STRUCTURAL_TYPES, "semantic": SEMANTIC_TYPES}
 GROUPS = ("global", "local")
 ANNOTATED = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
 FIELDS = frozenset(
-    {
-        "question", "imageId", "answer", "fullAnswer", "isBalanced", "types", "groups", "semantic", "semanticStr",
-        "annotations", "entailed", "equivalent",
-    }
-)  # fmt: skip
+    "question imageId answer fullAnswer isBalanced types groups semantic semanticStr annotations entailed "
+    "equivalent".split()
+)
 """What a record holds; all of it must be there, but for answers in the files that have none."""
 
 _LINKS = pa.list_(pa.struct([("span", pa.string()), ("object_id", pa.string())]))

@@ -94,27 +94,21 @@ def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table
 
 
 def _read_tail(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
-    splits = read_splits(files)
-    yield from pieces(_tail(splits, left_out if split == next(iter(splits)) else Counter())[split])
-
-
-def _tail(splits: dict[str, pa.Table], left_out: Counter[str]) -> dict[str, pa.Table]:
     """The questions of TDIUC-Tail: answers are counted over the whole set, all types and splits together.
 
     As ``scoring.tdiuc.in_tail`` counts them (Kafle and Kanan 2017, section 6.4: "answers repeated less than 1000
     times"), without the types that the appendix names.
     """
+    splits = read_splits(files)
     counts = pc.value_counts(pa.concat_tables(splits.values())["answer"])
     rare = counts.field("values").filter(pc.less(counts.field("counts"), TAIL_BELOW))
-    found = {}
-    for split, table in splits.items():
-        is_rare = pc.is_in(table["answer"], value_set=rare)
-        is_other = pc.is_in(table["question_type"], value_set=pa.array(NOT_IN_TAIL))
-        left_out["of the types " + " and ".join(NOT_IN_TAIL)] += pc.sum(is_other).as_py()
-        often = pc.and_(pc.invert(is_rare), pc.invert(is_other))
-        left_out[f"answers seen {TAIL_BELOW:,} times or more"] += pc.sum(often).as_py()
-        found[split] = table.filter(pc.and_(is_rare, pc.invert(is_other)))
-    return found
+    table = splits[split]
+    is_rare = pc.is_in(table["answer"], value_set=rare)
+    is_other = pc.is_in(table["question_type"], value_set=pa.array(NOT_IN_TAIL))
+    left_out["of the types " + " and ".join(NOT_IN_TAIL)] += pc.sum(is_other).as_py()
+    often = pc.and_(pc.invert(is_rare), pc.invert(is_other))
+    left_out[f"answers seen {TAIL_BELOW:,} times or more"] += pc.sum(often).as_py()
+    yield from pieces(table.filter(pc.and_(is_rare, pc.invert(is_other))))
 
 
 def statistics(counts: Counts) -> dict[str, Any]:

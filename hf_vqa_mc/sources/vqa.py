@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,8 @@ CHOICES = 18  # Antol et al. 2015, section 3
 ANSWERS = 10
 YES_NO = ("yes", "no")  # what the papers' VQA⁻ and VQA2⁻ leave out: Chao et al. 2018, Supplement C
 MULTIPLE_CHOICE, OPEN_ENDED = "MultipleChoice", "OpenEnded"
+SAME = ("question_id", "question", "target", "answers", "question_type", "answer_type")
+"""The columns of a triplet table that are taken from the files as they are."""
 
 
 def questions_name(subset: str, prefix: str = "", task: str = OPEN_ENDED) -> str:
@@ -44,9 +47,9 @@ def read(files: Files, prefix: str = "", tasks: Sequence[str] = (MULTIPLE_CHOICE
     return in_split_order([read_subset(files, subset, prefix, task) for subset in SUBSETS])
 
 
-def read_minus(files: Files, prefix: str = "", tasks: Sequence[str] = (MULTIPLE_CHOICE, OPEN_ENDED)) -> pa.Table:
+def read_minus(files: Files, **release: Any) -> pa.Table:  # noqa: ANN401  the arguments of read
     """The same without the questions whose target is yes or no."""
-    triplets = read(files, prefix, tasks)
+    triplets = read(files, **release)
     targets = pc.utf8_lower(pc.utf8_trim_whitespace(triplets["target"]))
     return triplets.filter(pc.invert(pc.is_in(targets, value_set=pa.array(YES_NO)))).combine_chunks()
 
@@ -59,16 +62,11 @@ def read_subset(files: Files, subset: str, prefix: str = "", task: str = OPEN_EN
     rows = read_annotated(questions, annotations, partial(_question_columns, choices=choices), _annotation_columns)
     image_ids = rows["image_id"].to_pylist()
     return triplet_table(
-        question_id=rows["question_id"],
         image_id=[str(image_id) for image_id in image_ids],
         split=[SUBSETS[subset]] * len(rows),
-        question=rows["question"],
-        target=rows["target"],
-        answers=rows["answers"],
         orig_decoys=_decoys(rows, (questions.place, annotations.place)) if choices else None,
-        question_type=rows["question_type"],
-        answer_type=rows["answer_type"],
         image_file=[f"COCO_{subset}_{image_id:012d}.jpg" for image_id in image_ids],
+        **{name: rows[name] for name in SAME},
     )
 
 
