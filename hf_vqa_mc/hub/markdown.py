@@ -1,7 +1,7 @@
 """Text of others as Markdown shows it: whatever is in it, it stays where it was put."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 _SIGNS = re.compile(r"([\\`*_\[\]<>|#&~$])")
 _ADDRESS = re.compile(r"https?://[\w.~:/?#@!$&'()*+,;=%-]+", re.ASCII)
@@ -43,9 +43,9 @@ def block(text: str, language: str) -> str:
     return f"{fence}{language}\n{lines}\n{fence}"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells that are Markdown already; the first column to the left, the others to the right."""
-    lines = [heads, ["---", *["--:"] * (len(heads) - 1)], *rows]
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Cells that are Markdown already; the first column to the left, the others to the right; "" without rows."""
+    lines = [heads, ["---", *["--:"] * (len(heads) - 1)], *rows] if rows else []
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 

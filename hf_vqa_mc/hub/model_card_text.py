@@ -32,17 +32,17 @@ def paragraphs(record: Record, name: str) -> dict[str, str]:
     split, figures = measured[-1] if measured else ("", {})
     settings, source = record.get("settings", {}), record.get("source", {})
     image = {"image": "photo.jpg"} if "image_features" in record else {}
-    asked = {**image, "question": "What is on the table?", "choices": ["a cat", "a cup", "a book"]}
+    example = {**image, "question": "What is on the table?", "choices": ["a cat", "a cup", "a book"]}
     return {
         "title": plain(name.split("/")[1]),
         "repository": name,
         "what_it_is": _what_it_is(record),
         "trained_on": _trained_on(record),
-        "asked": json.dumps(asked),
+        "example": json.dumps(example),
         "seen_through": _sentences([_images(record), _words(record)]),
         "results": _results(measured),
         "decoys": _decoys(split, figures),
-        "question_types": _table(
+        "question_types": table(
             ["type", f"accuracy on {split}"],
             [[plain(kind), _percent(share)] for kind, share in figures.get("per_question_type", {}).items()],
         ),
@@ -92,10 +92,6 @@ def _listed(parts: Iterable[str], separator: str = ", ") -> str:
     return separator.join(filter(None, parts))
 
 
-def _table(heads: list[str], rows: list[list[str]]) -> str:
-    return table(heads, rows) if rows else ""
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
@@ -106,8 +102,7 @@ def _last_part(path: str) -> str:
 
 
 def _what_it_is(record: Record) -> str:
-    name = record.get("model", "")
-    named = f"The model {code(name)}" if name else "A model"
+    name, named = record.get("model", ""), _if("The model {model:code}", record) or "A model"
     if name in MODELS:
         named = f"{plain(MODELS[name].title)}: {MODELS[name].description}"
     return (
@@ -126,17 +121,13 @@ def _trained_on(record: Record) -> str:
     started = dict(record.get("init_from", {}))
     if re.match(r"[/\\~]|\w:", started.get("name", "")):
         started["name"] = _last_part(started["name"])
-    rows = [
-        f"{count:,} {'held out' if split == HELD_OUT else split}"
-        for split, count in _in_order(record.get("rows", {}))
-        if count
-    ]
+    counts = [f"{n:,} {split.replace('_', ' ')}" for split, n in _in_order(record.get("rows", {})) if n]
     return _sentences(
         [
             f"Trained{by} on {on}" if on else f"Trained{by}" if by else "",
             f"Its questions have as choices the target and {VARIANTS[variant].description}" if variant else "",
             *(f"{kind.legend} are {kind.definition}" for kind in kinds if kind.definition),
-            f"Questions: {', '.join(rows)}" if rows else "",
+            f"Questions: {', '.join(counts)}" if counts else "",
             f"The checkpoint was chosen on {_chosen_on(record)}" if _chosen_on(record) else "",
             _if("It began with the weights of {name:code}", started)
             + (_if(", trained on {config:code}", started) if "name" in started else ""),
@@ -186,7 +177,7 @@ def _results(measured: list[tuple[str, Any]]) -> str:
         ]
         for split, figures in reversed(measured)
     ]
-    return _table(["split", "accuracy", "standard error", "chance", "questions"], rows)
+    return table(["split", "accuracy", "standard error", "chance", "questions"], rows)
 
 
 def _decoys(split: str, figures: Mapping[str, Any]) -> str:
@@ -204,7 +195,7 @@ def _decoys(split: str, figures: Mapping[str, Any]) -> str:
         for kind, share in sorted(wrong.items(), key=lambda item: -item[1])
     )
     sentence = f"On {split}, of its wrong answers {shares}." if shares else f"On {split}, none."
-    return "\n\n".join([sentence, table(["kind of choice", "picked", "picked at random"], rows)])
+    return f"{sentence}\n\n{table(['kind of choice', 'picked', 'picked at random'], rows)}"
 
 
 def _kind(name: str) -> str:
@@ -248,7 +239,7 @@ def _training(record: Record) -> str:
 
 def _settings(settings: Mapping[str, Any]) -> str:
     values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in settings.items()}
-    return _table(["setting", "value"], [[code(name), code(value)] for name, value in values.items()])
+    return table(["setting", "value"], [[code(name), code(value)] for name, value in values.items()])
 
 
 def _limits(record: Record, figures: Mapping[str, Any]) -> str:

@@ -32,16 +32,14 @@ def model_shipment(request: Request, progress: Progress = silent) -> Shipment:
     record = read_record(folder)
     card = model_card(record, name).encode()
     files = [ShippedFile(CARD, card, len(card))]
-    for one in FILES:
-        place = folder / one
-        files.append(ShippedFile(one, place, place.stat().st_size))
+    files += [ShippedFile(one, folder / one, (folder / one).stat().st_size) for one in FILES]
     same_card = {CARD} if (folder / CARD).is_file() and (folder / CARD).read_bytes() == card else set()
     left_out = other_files(folder, {*FILES, *same_card})
     return Shipment("model", name, tuple(files), _message(record), request.private, left_out=left_out)
 
 
 def _check_folder(folder: Path) -> None:
-    """Nothing, if a checkpoint lies there that loads."""
+    """Raise InputError unless the folder is a checkpoint that loads."""
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; name a checkpoint that vqa-mc train wrote")
     if not (folder / CONFIG).is_file() and (folder / BEST / CONFIG).is_file():
@@ -58,8 +56,10 @@ def _message(record: Record) -> str:
     return f"{trained}, trained by hf_vqa_mc{f' {version}' if version else ''}"
 
 
-def _usage(shipment: Shipment) -> str:
-    return f'import hf_vqa_mc.models; transformers.pipeline("multiple-choice-vqa", model="{shipment.name}")'
-
-
-MODEL = Pushable("model", model_shipment, _usage, ("folder",), "which is no part of a checkpoint")
+MODEL = Pushable(
+    "model",
+    model_shipment,
+    lambda sent: f'import hf_vqa_mc.models; transformers.pipeline("multiple-choice-vqa", model="{sent.name}")',
+    ("folder",),
+    "which is no part of a checkpoint",
+)

@@ -4,30 +4,28 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyarrow.types import is_boolean, is_integer, is_large_list, is_large_string, is_list, is_string
 
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.dataset.loading import chosen_split, load_splits
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.metrics.annotation_files import ACCEPTED
-from hf_vqa_mc.schema import MULTIPLE_CHOICE as COLUMNS
+from hf_vqa_mc.metrics.annotations import ACCEPTED
+from hf_vqa_mc.schema import QUESTIONS, checked_rows
 from hf_vqa_mc.scoring.scheme import GQA, MULTIPLE_CHOICE, TDIUC, Annotations
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
+COLUMNS = {
+    **dict.fromkeys(("question_id", "image_id"), "text or whole numbers"),
+    **QUESTIONS,
+    "choice_kinds": "lists of whole numbers",
+    "answers": "lists of text",
+    "question_type": "text",
+    "answer_type": "text",
+}
+"""Of multiple-choice rows, and what each holds."""
 REQUIRED = ("question_id", "choices", "label")
-IDS = ("question_id", "image_id")
-TDIUC_COLUMNS = ("question_id", "image_id", "question", "question_type", "answer")
-GQA_COLUMNS = (
-    "question_id",
-    "image_id",
-    "question",
-    "answer",
-    "is_balanced",
-    "types",
-    "groups",
-    "semantic",
-    "entailed",
-)
+TDIUC_COLUMNS = ("question_id", "image_id", "question_type", "question", "answer")
+GQA_FIELDS = ("question", "types", "groups", "semantic", "entailed")
+"""Columns of GQA's open-ended config that are fields of its own records, too."""
 GQA_LINKS = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
 """The fields of a row's annotations, and GQA's own names for them."""
 
@@ -77,15 +75,10 @@ def _arrow(rows: Any, names: Iterable[str]) -> pa.Table:  # noqa: ANN401  a Data
 
 
 def _multiple_choice(rows: Any, location: str, about: Mapping[str, str]) -> Annotations:  # noqa: ANN401  a Dataset
-    table = _arrow(rows, [name for name in COLUMNS.names if name in rows.column_names])
-    _check_types(table, location)
-    columns = _columns(table, location)
+    known = {name: kind for name, kind in COLUMNS.items() if name in rows.column_names or name in REQUIRED}
+    table = checked_rows(_arrow(rows, [name for name in known if name in rows.column_names]), location, known)
+    columns: dict[str, list[Any]] = table.to_pydict()
     ids, choices, labels = (columns[name] for name in REQUIRED)
-    for name, texts, label in zip(ids, choices, labels, strict=True):
-        if not 0 <= label < len(texts):
-            raise InputError(
-                f"{location}, question {name!r}: label is {label}, expected an index of its {len(texts)} choices"
-            )
     answers = columns.get("answers")
     return Annotations(
         MULTIPLE_CHOICE,
@@ -104,27 +97,6 @@ def _multiple_choice(rows: Any, location: str, about: Mapping[str, str]) -> Anno
     )
 
 
-def _check_types(table: pa.Table, location: str) -> None:
-    """Raise InputError unless the rows are multiple-choice questions, whoever made them."""
-    for field in COLUMNS:
-        if field.name not in table.column_names:
-            found = "no such column" if field.name in REQUIRED else None
-        else:
-            kind = table.schema.field(field.name).type
-            fits = _fits(kind, field.type) or (field.name in IDS and is_integer(kind))
-            found = None if fits else str(kind)
-        if found is not None:
-            raise InputError(f"{location}: {field.name} is {found}; expected rows as vqa-mc build makes them")
-
-
-def _fits(kind: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether a column has the expected type, with integers and lists of any width."""
-    if is_list(expected):
-        return (is_list(kind) or is_large_list(kind)) and _fits(kind.value_type, expected.value_type)
-    tests = (is_integer, is_boolean, lambda one: is_string(one) or is_large_string(one))
-    return any(test(kind) and test(expected) for test in tests)
-
-
 def _filled(texts: list[str] | None) -> list[str] | None:
     """None for a column that is empty in every row, as where a source has no types."""
     return texts if texts is not None and any(texts) else None
@@ -132,21 +104,13 @@ def _filled(texts: list[str] | None) -> list[str] | None:
 
 def _tdiuc(rows: Any, location: str, about: Mapping[str, str], grounding: bool) -> Annotations:  # noqa: ANN401
     columns = _columns(_arrow(rows, TDIUC_COLUMNS), location)
-    ids, image_ids, questions, types, gold = (columns[name] for name in TDIUC_COLUMNS)
-    return Annotations(
-        TDIUC,
-        location,
-        ids,
-        image_ids=image_ids,
-        question_types=types,
-        questions=questions,
-        gold=gold,
-        about=about,
-    )
+    ids, images, types, questions, gold = (columns[name] for name in TDIUC_COLUMNS)
+    return Annotations(TDIUC, location, ids, images, question_types=types, questions=questions, gold=gold, about=about)
 
 
 def _gqa(rows: Any, location: str, about: Mapping[str, str], grounding: bool) -> Annotations:  # noqa: ANN401
-    columns = _columns(_arrow(rows, (*GQA_COLUMNS, *(("annotations",) if grounding else ()))), location)
+    names = ["question_id", "image_id", "answer", "is_balanced", *GQA_FIELDS, *(["annotations"] if grounding else [])]
+    columns = _columns(_arrow(rows, names), location)
     records = dict(_gqa_records(columns))
     if len(records) < len(columns["question_id"]):
         raise InputError(f"{location}: a question_id is there twice; expected each once")
@@ -158,8 +122,7 @@ def _gqa_records(columns: Mapping[str, list[Any]]) -> Iterator[tuple[str, dict[s
     for row, name in enumerate(columns["question_id"]):
         record = {"answer": columns["answer"][row], "isBalanced": columns["is_balanced"][row]}
         if record["isBalanced"]:
-            record |= {field: columns[field][row] for field in ("question", "types", "groups", "semantic", "entailed")}
-            record["imageId"] = columns["image_id"][row]
+            record |= {"imageId": columns["image_id"][row]} | {field: columns[field][row] for field in GQA_FIELDS}
             if "annotations" in columns:
                 record["annotations"] = {
                     name_there: {link["span"]: link["object_id"] for link in columns["annotations"][row][field]}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items
@@ -61,12 +61,8 @@ class Predictions:
         return "predictions" if self.path is None else str(self.path)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    batches: Iterable[Records]
-    mapped: bool = False
-    """whether they come from a mapping id -> answer"""
-    from_csv: bool = False
+_Rows = tuple[Literal["mapping", "csv", "records"], Iterable[Records]]
+"""Where they come from, and the rows in batches."""
 
 
 @dataclass(frozen=True)
@@ -91,22 +87,22 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
         InputError: names file, record, field and what was expected.
     """
     path = Path(source).expanduser() if isinstance(source, str | Path) else None
-    rows = _rows_of_objects(source) if path is None else _rows_of_file(path)
+    form, batches = _rows_of_objects(source) if path is None else _rows_of_file(path)
     answers: dict[str, Answer] = {}
     repeated: dict[str, None] = {}
     columns = None
-    for records in rows.batches:
+    for records in batches:
         if columns is None:
-            columns = _Columns() if rows.mapped else _columns(records, id_column, answer_column)
-        if rows.mapped:
+            columns = _Columns() if form == "mapping" else _columns(records, id_column, answer_column)
+        if form == "mapping":
             _check_mapped(records)
-        read = _cells if rows.from_csv else _answers
+        read = _cells if form == "csv" else _answers
         for name, answer in zip(records.ids(columns.id), read(records, columns), strict=True):
             if name in answers:
                 repeated[name] = None
             answers[name] = answer
         _check_others(records, columns)
-    found = Predictions(path, answers, tuple(repeated), rows.from_csv)
+    found = Predictions(path, answers, tuple(repeated), form == "csv")
     if not answers:
         raise InputError(f"{found.location}: there is no prediction in it")
     return found
@@ -114,9 +110,8 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
 
 def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a mapping
     if isinstance(source, Mapping):
-        return _Rows(
-            _mapped_rows("predictions", [[(str(name), _plain(value)) for name, value in source.items()]]), True
-        )
+        pairs = [(str(name), _plain(value)) for name, value in source.items()]
+        return "mapping", _mapped_rows("predictions", [pairs])
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
         source = source.to_dict("records")
     for method in ("to_list", "to_pylist"):  # datasets, pyarrow
@@ -129,7 +124,7 @@ def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a 
     rows = [
         {name: _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row for row in source
     ]
-    return _Rows(_batches(rows, "predictions, record {}".format))
+    return "records", _batches(rows, "predictions, record {}".format)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  any value
@@ -143,11 +138,11 @@ def _rows_of_file(path: Path) -> _Rows:
         raise InputError(f"predictions {path} {found}; expected a json, jsonl, csv or parquet file")
     kind = _format(path)
     if kind == "csv":
-        return _Rows(_csv_rows(path), from_csv=True)
+        return "csv", _csv_rows(path)
     if kind == "parquet":
-        return _Rows(_parquet_rows(path))
+        return "records", _parquet_rows(path)
     if kind == "jsonl":
-        return _Rows(_line_rows(path))
+        return "records", _numbered(path, json_lines(path))
     with unpacked(path) as stream:
         head = stream.read(_HEAD).decode("utf-8-sig", errors="replace").lstrip()
     first = FIRST_FIELD.match(head)
@@ -156,8 +151,10 @@ def _rows_of_file(path: Path) -> _Rows:
     if first is not None and first[1] in HEADER_FIELDS and first[2] in "{[":
         raise InputError(f"{path}: expected predictions, found an object with {first[1]!r}; {SWAPPED}")
     if head[0] != "{":
-        return _Rows(_batches(chain.from_iterable(list_items(path)), lambda row: f"{path}, record {row}"))
-    return _Rows(_line_rows(path)) if _is_lines(head) else _Rows(_mapped_rows(str(path), object_items(path)), True)
+        return "records", _batches(chain.from_iterable(list_items(path)), lambda row: f"{path}, record {row}")
+    if _is_lines(head):
+        return "records", _numbered(path, json_lines(path))
+    return "mapping", _mapped_rows(str(path), object_items(path))
 
 
 def _format(path: Path) -> str:
@@ -197,10 +194,6 @@ def _mapped_rows(location: str, batches: Iterable[list[tuple[str, Any]]]) -> Ite
     for batch in batches:
         rows = [{"question_id": name, "answer": value} for name, value in batch]
         yield Records(rows, lambda row, batch=batch: f"{location}, {batch[row][0]!r}")  # type: ignore[misc]
-
-
-def _line_rows(path: Path) -> Iterator[Records]:
-    return _numbered(path, json_lines(path))
 
 
 def _csv_rows(path: Path) -> Iterator[Records]:
@@ -278,12 +271,11 @@ def _check_mapped(records: Records) -> None:
 def _check_others(records: Records, columns: _Columns) -> None:
     """Raise InputError where a row has another column that may hold answers or ids just as well."""
     for name in sorted(columns.others):
-        for row, record in enumerate(records.rows):
-            if name in record:
-                raise InputError(
-                    f"{records.place(row)}: there is {name!r}, too, which the first record does not have; say "
-                    "with --id-column and --answer-column which columns to read"
-                )
+        for row in (row for row, record in enumerate(records.rows) if name in record):
+            raise InputError(
+                f"{records.place(row)}: there is {name!r}, too, which the first record does not have; say "
+                "with --id-column and --answer-column which columns to read"
+            )
 
 
 def _columns(records: Records, id_column: str | None, answer_column: str | None) -> _Columns:

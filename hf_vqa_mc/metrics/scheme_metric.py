@@ -8,7 +8,8 @@ its optional columns.
 import inspect
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -84,7 +85,13 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         Rows that cannot be added leave those added so far as they are. The optional columns belong to the rows given
         with them; without predictions and references, to all rows.
         """
-        self._check_names(options)
+        known = [name for name in self._parameters() if name not in ("predictions", "references")]
+        for name in options:
+            if name not in known:
+                raise InputError(
+                    f"{self.name} takes no {name}; it takes {', '.join(known)} (evaluate.combine hands what it is "
+                    "given to all its metrics: compute those that take more by themselves)"
+                )
         if predictions is not None or references is not None:
             columns = {name: options.pop(name) for name in self.scheme.columns if name in options}
             self.add_batch(predictions=predictions, references=references, **columns)
@@ -106,23 +113,13 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
                 raise InputError(f"no {name}, which {self.name} needs")
         return dict(self.scheme.function(**columns, **options))
 
-    def _check_names(self, options: Iterable[str]) -> None:
-        known = [name for name in self._parameters() if name not in ("predictions", "references")]
-        for name in options:
-            if name not in known:
-                raise InputError(
-                    f"{self.name} takes no {name}; it takes {', '.join(known)} (evaluate.combine hands what it is "
-                    "given to all its metrics: compute those that take more by themselves)"
-                )
-
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(self.scheme.function).parameters
 
     def _infer_feature_from_batch(self, batch: object) -> Features:
         return _STORED
 
-    def _infer_feature_from_example(self, example: object) -> Features:
-        return _STORED
+    _infer_feature_from_example = _infer_feature_from_batch
 
     def _feature_names(self) -> list[str]:
         return list(_STORED)
@@ -144,14 +141,9 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
 def _stored(predictions: list[Any], known: Columns) -> dict[str, list[str]]:
     """The rows as text, optional columns with the references; the shorter side is filled up."""
     answered = [_text({"predictions": value}, row) for row, value in enumerate(predictions)]
-    asked = [
-        _text({name: column[row] for name, column in known.items()}, row) for row in range(len(known["references"]))
-    ]
-    rows = max(len(answered), len(asked))
-    return {
-        "predictions": [*answered, *[_FILLED] * (rows - len(answered))],
-        "references": [*asked, *[_FILLED] * (rows - len(asked))],
-    }
+    rows = [dict(zip(known, values, strict=True)) for values in zip(*known.values(), strict=True)]
+    pairs = list(zip_longest(answered, [_text(one, row) for row, one in enumerate(rows)], fillvalue=_FILLED))
+    return {name: [pair[side] for pair in pairs] for side, name in enumerate(_STORED)}
 
 
 def _unstored(predictions: Sequence[str], references: Sequence[str]) -> Columns:

@@ -162,7 +162,8 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
     others = sorted(answers.keys() - set(names))
     if missing:
         hint = f"; it has one for {others[0]!r}, which is not asked" if others else ""
-        same = {_number(name): name for name in others}.get(_number(missing[0]))
+        by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # as read as a number, or a float
+        same = by_number.get(missing[0].removesuffix(".0").lstrip("0"))
         if same is not None:
             hint = f"; it has one for {same!r}: ids were read as numbers on the way, read and write them as text"
         raise InputError(
@@ -188,8 +189,3 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
             text = f"{location}: {what}: {len(ignored):,}, such as {ignored[0]!r}; {consequence}"
             warnings.warn(PredictionsIgnored(text), stacklevel=4)
     return [answers.get(name) for name in names]
-
-
-def _number(name: str) -> str:
-    """What programs make of an id that they take for a number, even a float."""
-    return name.removesuffix(".0").lstrip("0")

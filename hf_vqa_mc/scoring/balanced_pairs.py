@@ -74,20 +74,20 @@ def vqa_pair_accuracy(
     >>> result["all"], result["count"], result["number"], result["identical"]
     (0.5, 1.0, None, 0.5)
     """
-    asked = Questions(
+    columns = Questions(
         {"predictions": predictions, "references": references, "question_ids": question_ids},
         questions=questions,
         answer_types=answer_types,
     )
-    members = _members(asked, pairs)
-    right = (consensus(asked, protocol) == 1.0)[members].all(axis=1).astype(np.float64)
-    texts = [tidied(text) for text in asked.texts("predictions")]
+    members = _members(columns, pairs)
+    right = (consensus(columns, protocol) == 1.0)[members].all(axis=1).astype(np.float64)
+    texts = [tidied(text) for text in columns.texts("predictions")]
     same = np.array([texts[one] == texts[other] for one, other in members])
-    types = asked.groups("answer_types")
+    types = columns.groups("answer_types")
     numbers = None if types is None else [kind == NUMBER for kind in types]
     counting = None
-    if "questions" in asked:
-        counting = [text.lower().startswith(COUNTING) for text in asked.texts("questions")]
+    if "questions" in columns:
+        counting = [text.lower().startswith(COUNTING) for text in columns.texts("questions")]
     return {
         "all": float(right.mean()),
         "number": _mean_where(right, members, numbers),
@@ -99,9 +99,9 @@ def vqa_pair_accuracy(
     }
 
 
-def _members(asked: Questions, pairs: Sequence[Sequence[int | str]]) -> NDArray[np.int64]:
+def _members(columns: Questions, pairs: Sequence[Sequence[int | str]]) -> NDArray[np.int64]:
     """The rows of each pair's questions, int64 (pairs, 2)."""
-    rows = {name: row for row, name in enumerate(asked.groups("question_ids") or [])}
+    rows = {name: row for row, name in enumerate(columns.groups("question_ids") or [])}
     listed = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
     if not isinstance(listed, list | tuple):
         raise InputError(f"pairs is {type(pairs).__name__}, expected a list of two question ids each")

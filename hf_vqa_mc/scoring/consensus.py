@@ -91,7 +91,7 @@ def vqa_accuracy(
     >>> vqa_accuracy(["red", "Dark-red."], [answers, answers])["per_question"]
     [0.6, 1.0]
     """
-    asked = Questions(
+    columns = Questions(
         {"predictions": predictions, "references": references},
         question_ids,
         choices=choices,
@@ -99,22 +99,22 @@ def vqa_accuracy(
         answer_types=answer_types,
         image_ids=image_ids,
     )
-    _check_choices(asked)
-    scores = consensus(asked, protocol)
+    _check_choices(columns)
+    scores = consensus(columns, protocol)
     return {
         "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, asked.groups("image_ids")),
-        "per_question_type": mean_by(scores, asked.groups("question_types")),
-        "per_answer_type": mean_by(scores, asked.groups("answer_types")),
+        "stderr": standard_error(scores, columns.groups("image_ids")),
+        "per_question_type": mean_by(scores, columns.groups("question_types")),
+        "per_answer_type": mean_by(scores, columns.groups("answer_types")),
         "per_question": scores.tolist() if per_question else None,
     }
 
 
-def consensus(asked: Questions, protocol: str) -> NDArray[np.float64]:
+def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
     """Each question's consensus accuracy, float64 (questions,) in [0, 1].
 
     Args:
-        asked: with the columns predictions and references.
+        columns: with the columns predictions and references.
         protocol: a name of ``FORMS``.
 
     Raises:
@@ -123,28 +123,27 @@ def consensus(asked: Questions, protocol: str) -> NDArray[np.float64]:
     if not isinstance(protocol, str) or protocol not in FORMS:
         raise InputError(f"protocol is {shown(protocol)}, expected {' or '.join(map(repr, FORMS))}")
     forms, numbers = FORMS[protocol], _numbers()
-    answers = _answer_texts(asked)
-    agreed_answers, free_answers = _numbered(answers, forms.agreed_answer, forms.answer, numbers)
+    agreed_answers, free_answers = _numbered(_answer_texts(columns), forms.agreed_answer, forms.answer, numbers)
     agreed_predictions, free_predictions = _numbered(
-        asked.texts("predictions"), forms.agreed_prediction, forms.prediction, numbers
+        columns.texts("predictions"), forms.agreed_prediction, forms.prediction, numbers
     )
-    sizes = np.array([len(listed) for listed in asked["references"]])
+    sizes = np.array([len(listed) for listed in columns["references"]])
     starts = np.cumsum(sizes) - sizes
     agreed = np.minimum.reduceat(agreed_answers, starts) == np.maximum.reduceat(agreed_answers, starts)
     answered = np.where(np.repeat(agreed, sizes), agreed_answers, free_answers)
     right = answered == np.repeat(np.where(agreed, agreed_predictions, free_predictions), sizes)
     matches = np.add.reduceat(right, starts, dtype=np.int64)
-    others = np.repeat(matches, sizes) - right * _twins(asked, right, starts, matches)
+    others = np.repeat(matches, sizes) - right * _twins(columns, right, starts, matches)
     scores: NDArray[np.float64] = np.add.reduceat(np.minimum(others / ENOUGH, 1.0), starts) / sizes
     return scores
 
 
-def _answer_texts(asked: Questions) -> list[str]:
+def _answer_texts(columns: Questions) -> list[str]:
     """The answers of all questions one after another, without the other fields of records."""
-    for row, listed in enumerate(asked["references"]):
+    questions = columns["references"]
+    for row, listed in enumerate(questions):
         if not isinstance(listed, list | tuple) or not listed:
-            raise asked.wrong(row, "references", "a list of answers, at least one")
-    questions = asked["references"]
+            raise columns.wrong(row, "references", "a list of answers, at least one")
     try:
         if isinstance(questions[0][0], dict):
             answers = [record["answer"] for records in questions for record in records]
@@ -153,25 +152,25 @@ def _answer_texts(asked: Questions) -> list[str]:
     except (KeyError, TypeError):  # a record without answer, or text among records
         answers = []
     if set(map(type, answers)) != {str}:
-        answers = [text for row in range(asked.count) for text in _texts_of_any_kind(asked, row)]
+        answers = [text for row in range(columns.count) for text in _texts_of_any_kind(columns, row)]
     return answers
 
 
 _answer_id = itemgetter("answer_id")
 
 
-def _texts_of_any_kind(asked: Questions, row: int) -> list[str]:
+def _texts_of_any_kind(columns: Questions, row: int) -> list[str]:
     """A question's answers where questions differ in kind, or one is at fault."""
-    answers = asked["references"][row]
+    answers = columns["references"][row]
     if all(isinstance(answer, dict) for answer in answers):
         answers = [answer.get("answer") for answer in answers]
     if not all(isinstance(text, str) for text in answers):
-        raise asked.wrong(row, "references", "a list of text, or of records with text in answer")
+        raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
     return list(answers)
 
 
 def _numbers() -> dict[str, int]:
-    """Numbers texts from 0 as it is asked for them."""
+    """A dictionary that numbers its keys from 0 in the order of their first look-up."""
     return defaultdict(count().__next__)
 
 
@@ -187,7 +186,7 @@ def _numbered(
 
 
 def _twins(
-    asked: Questions, right: NDArray[np.bool_], starts: NDArray[np.int64], matches: NDArray[np.int64]
+    columns: Questions, right: NDArray[np.bool_], starts: NDArray[np.int64], matches: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """How many records each matching one equals, itself among them, int64 (answers,); 1 where answers are text.
 
@@ -195,14 +194,14 @@ def _twins(
     """
     twins = np.ones(len(right), np.int64)
     for row in np.flatnonzero(matches > 1).tolist():
-        records = asked["references"][row]
+        records = columns["references"][row]
         if isinstance(records[0], dict) and not _told_apart(records):
             indices = starts[row] + np.flatnonzero(right[starts[row] : starts[row] + len(records)])
             rests = [{**records[index - starts[row]], "answer": ""} for index in indices]
             try:
                 twins[indices] = [rests.count(rest) for rest in rests]
             except ValueError:  # what NumPy says where arrays are asked whether they are equal
-                raise asked.wrong(row, "references", "records of plain values, no arrays") from None
+                raise columns.wrong(row, "references", "records of plain values, no arrays") from None
     return twins
 
 
@@ -214,15 +213,15 @@ def _told_apart(records: Sequence[dict[str, Any]]) -> bool:
         return False
 
 
-def _check_choices(asked: Questions) -> None:
-    """Sees that a prediction is one of its question's choices, where there are any."""
-    if "choices" not in asked:
+def _check_choices(columns: Questions) -> None:
+    """Raise InputError unless each prediction is one of its question's choices, where there are any."""
+    if "choices" not in columns:
         return
-    for row, (prediction, texts) in enumerate(zip(asked.texts("predictions"), asked["choices"], strict=True)):
+    for row, (prediction, texts) in enumerate(zip(columns.texts("predictions"), columns["choices"], strict=True)):
         if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
-            raise asked.wrong(row, "choices", "a list of text, at least one")
+            raise columns.wrong(row, "choices", "a list of text, at least one")
         if prediction not in texts:
-            raise asked.wrong(row, "predictions", f"one of its choices {texts}")
+            raise columns.wrong(row, "predictions", f"one of its choices {texts}")
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import Scheme
-from hf_vqa_mc.scoring.statistics import standard_error
+from hf_vqa_mc.scoring.statistics import mean_of_each
 
 KS = (1, 5)
 """Recall@5 is the paper's measure (section 5); it picks among the 24 nearest neighbours of the question's image."""
-
-Recalls = dict[str, float]
 
 
 def counterexample_recall(
@@ -55,41 +53,34 @@ def counterexample_recall(
     >>> result["recall@1"], result["recall@2"], round(result["random"]["recall@1"], 3)
     (0.5, 0.5, 0.333)
     """
-    names = {f"recall@{k}": k for k in _checked(ks)}
-    asked = Questions(
+    listed = as_list("ks", ks)
+    for k in listed or [None]:
+        if not is_whole(k) or k < 1:
+            raise InputError(f"ks: {shown(k)}, expected whole numbers from 1 on, one at least")
+    names = {f"recall@{k}": int(k) for k in listed}
+    columns = Questions(
         {"predictions": predictions, "references": references},
         question_ids,
         distances=distances,
         image_ids=image_ids,
     )
-    scores = [_numbers(asked, row, "predictions") for row in range(asked.count)]
+    scores = [_numbers(columns, row, "predictions") for row in range(columns.count)]
     sizes = np.array([len(of_row) for of_row in scores])
-    picked = [_picked(asked, row, int(sizes[row]), names) for row in range(asked.count)]
+    picked = [_picked(columns, row, int(sizes[row]), names) for row in range(columns.count)]
     ranks = _ranks(scores, picked)
     hits = {name: (ranks < k).astype(np.float64) for name, k in names.items()}
-    images = asked.groups("image_ids")
     return {
-        **{name: float(hit.mean()) for name, hit in hits.items()},
-        "stderr": {name: standard_error(hit, images) for name, hit in hits.items()},
+        **mean_of_each(hits, columns.groups("image_ids"), per_question),
         "random": {name: float((k / sizes).mean()) for name, k in names.items()},
-        "distance": _distance(asked, sizes, picked, names),
-        "per_question": {name: hit.tolist() for name, hit in hits.items()} if per_question else None,
+        "distance": _distance(columns, sizes, picked, names),
     }
 
 
-def _checked(ks: Sequence[int]) -> list[int]:
-    listed = as_list("ks", ks)
-    for k in listed or [None]:
-        if not is_whole(k) or k < 1:
-            raise InputError(f"ks: {shown(k)}, expected whole numbers from 1 on, one at least")
-    return [int(k) for k in listed]
-
-
-def _numbers(asked: Questions, row: int, field: str) -> list[float]:
+def _numbers(columns: Questions, row: int, field: str) -> list[float]:
     """A question's numbers, one a candidate."""
-    found = asked[field][row]
+    found = columns[field][row]
     if not isinstance(found, list | tuple) or not found or not all(_is_finite(value) for value in found):
-        raise asked.wrong(row, field, "a list of finite numbers, one a candidate")
+        raise columns.wrong(row, field, "a list of finite numbers, one a candidate")
     return [value.item() if isinstance(value, np.generic) else value for value in found]
 
 
@@ -97,37 +88,33 @@ def _is_finite(value: object) -> bool:
     return is_whole(value) or (isinstance(value, float | np.floating) and math.isfinite(value))
 
 
-def _picked(asked: Questions, row: int, size: int, ks: dict[str, int]) -> int:
+def _picked(columns: Questions, row: int, size: int, ks: dict[str, int]) -> int:
     """The index of the picked candidate among enough of them."""
-    index = asked["references"][row]
+    index = columns["references"][row]
     if not is_whole(index) or not 0 <= index < size:
-        raise asked.wrong(row, "references", f"an index among its {size} candidates, from 0 on")
+        raise columns.wrong(row, "references", f"an index among its {size} candidates, from 0 on")
     most = max(ks.values())
     if most > size:
-        raise InputError(f"{asked.where(row)}: predictions has {size} candidates, too few for k = {most}; give ks")
+        raise InputError(f"{columns.where(row)}: predictions has {size} candidates, too few for k = {most}; give ks")
     return int(index)
 
 
 def _ranks(scores: Sequence[Sequence[float]], picked: Sequence[int]) -> NDArray[np.int64]:
     """How many candidates come before the picked one: int64 (questions,)."""
-    ranks = []
-    for of_row, index in zip(scores, picked, strict=True):
-        higher = sum(score > of_row[index] for score in of_row)
-        ranks.append(higher + list(of_row[:index]).count(of_row[index]))
-    return np.array(ranks, np.int64)
+    rows = zip(scores, picked, strict=True)
+    return np.array([sum(one > row[at] for one in row) + list(row[:at]).count(row[at]) for row, at in rows], np.int64)
 
 
-def _distance(asked: Questions, sizes: NDArray[np.int64], picked: Sequence[int], ks: dict[str, int]) -> Recalls | None:
+def _distance(
+    columns: Questions, sizes: NDArray[np.int64], picked: Sequence[int], ks: dict[str, int]
+) -> dict[str, float] | None:
     """What the order by distance reaches."""
-    if "distances" not in asked:
+    if "distances" not in columns:
         return None
-    nearness = []
-    for row in range(asked.count):
-        distances = _numbers(asked, row, "distances")
-        if len(distances) != sizes[row]:
-            raise asked.wrong(row, "distances", f"one for each of its {sizes[row]} candidates")
-        nearness.append([-distance for distance in distances])
-    ranks = _ranks(nearness, picked)
+    distances = [_numbers(columns, row, "distances") for row in range(columns.count)]
+    for row in (row for row, of_row in enumerate(distances) if len(of_row) != sizes[row]):
+        raise columns.wrong(row, "distances", f"one for each of its {sizes[row]} candidates")
+    ranks = _ranks([[-distance for distance in of_row] for of_row in distances], picked)
     return {name: float((ranks < k).mean()) for name, k in ks.items()}
 
 

@@ -1,16 +1,15 @@
 """GQA's suite of scores: accuracies, consistency, validity, plausibility, distribution and grounding."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.scoring.gqa_consistency import consistency_score
 from hf_vqa_mc.scoring.gqa_grounding import grounding_scores
-from hf_vqa_mc.scoring.gqa_records import RECORD, ById, by_question_id
+from hf_vqa_mc.scoring.gqa_records import RECORD, ById, by_question_id, consistency_score
 from hf_vqa_mc.scoring.inputs import ATTENTIONS, CHOICES, SCENE_GRAPHS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Questions
@@ -98,32 +97,34 @@ def gqa_score(
         raise InputError(f"consistency is {consistency!r}, expected True, False or None")
     records = by_question_id("references", references, once=True)
     answers = by_question_id("predictions", predictions, "prediction")
-    asked = _balanced(records, answers)
-    golds, predicted = _golds(asked), asked.texts("predictions")
+    columns = _balanced(records, answers)
+    for row in (row for row, answer in enumerate(columns["answer"]) if answer is None):
+        raise columns.wrong(row, "answer", "text; GQA's files of test, challenge and submission questions hold none")
+    golds, predicted = columns.texts("answer"), columns.texts("predictions")
     right = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)])
     scores = right.astype(np.float64)
-    types = {name: _part(asked, "types", name, (str,), "text") for name in TYPES}
-    groups = _part(asked, "groups", "global", (str, type(None)), "text or null")
+    types = {name: _part(columns, "types", name, (str,), "text") for name in TYPES}
+    groups = _part(columns, "groups", "global", (str, type(None)), "text or null")
     is_open = np.array([name == "query" for name in types["structural"]])
-    validity, plausibility = _plausible(predicted, asked, types["detailed"], choices)
+    validity, plausibility = _plausible(predicted, columns, types["detailed"], choices)
     return {
         "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, asked.groups("imageId")),
+        "stderr": standard_error(scores, columns.groups("imageId")),
         "binary": _mean(scores[~is_open]),
         "open": _mean(scores[is_open]),
         "per_structural_type": mean_by(scores, types["structural"]) or {},
         "per_semantic_type": mean_by(scores, types["semantic"]) or {},
         "per_detailed_type": mean_by(scores, types["detailed"]) or {},
-        "per_steps": _mean_by_number(scores, _steps(asked)),
-        "per_length": _mean_by_number(scores, [len(text.split()) for text in asked.texts("question")]),
+        "per_steps": _mean_by_number(scores, _steps(columns)),
+        "per_length": _mean_by_number(scores, [len(text.split()) for text in columns.texts("question")]),
         "consistency": (
-            None if consistency is False else consistency_score(asked, right.tolist(), records, answers, consistency)
+            None if consistency is False else consistency_score(columns, right.tolist(), records, answers, consistency)
         ),
         "validity": validity,
         "plausibility": plausibility,
         "distribution": _chi_square(groups, golds, predicted) / 100,
-        "grounding": _grounding(asked, attentions, scene_graphs),
-        "per_question": dict(zip(asked["question_ids"], scores.tolist(), strict=True)) if per_question else None,
+        "grounding": _grounding(columns, attentions, scene_graphs),
+        "per_question": dict(zip(columns["question_ids"], scores.tolist(), strict=True)) if per_question else None,
     }
 
 
@@ -154,51 +155,45 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
     return Questions({"predictions": predicted}, ids, **columns)
 
 
-def _golds(asked: Questions) -> list[str]:
-    for row in (row for row, answer in enumerate(asked["answer"]) if answer is None):
-        raise asked.wrong(row, "answer", "text; GQA's files of test, challenge and submission questions hold none")
-    return asked.texts("answer")
-
-
-def _part(asked: Questions, field: str, name: str, kinds: tuple[type, ...], expected: str) -> list[Any]:
+def _part(columns: Questions, field: str, name: str, kinds: tuple[type, ...], expected: str) -> list[Any]:
     """One field of the records of a column; checked as a whole, and one by one only where something is wrong."""
     try:
-        found = [record[name] for record in asked[field]]
+        found = [record[name] for record in columns[field]]
         if set(map(type, found)) <= set(kinds):
             return found
     except (KeyError, TypeError, IndexError):
         pass
-    for row, record in enumerate(asked[field]):
+    for row, record in enumerate(columns[field]):
         if not isinstance(record, RECORD) or not isinstance(record.get(name, ...), kinds):
-            raise asked.wrong(row, field, f"a record whose {name} is {expected}")
-    return [record[name] for record in asked[field]]
+            raise columns.wrong(row, field, f"a record whose {name} is {expected}")
+    return [record[name] for record in columns[field]]
 
 
-def _steps(asked: Questions) -> list[int]:
+def _steps(columns: Questions) -> list[int]:
     """Each question's number of reasoning steps."""
     expected = "a list of records whose operation and argument are text"
     exist, query_name, choose_name = UNCOUNTED_STEPS
     counts = []
-    for row, operations in enumerate(asked["semantic"]):
+    for row, operations in enumerate(columns["semantic"]):
         if not isinstance(operations, list | tuple):
-            raise asked.wrong(row, "semantic", expected)
+            raise columns.wrong(row, "semantic", expected)
         try:
             steps = [operation["operation"] + ": " + operation["argument"] for operation in operations]
         except (KeyError, TypeError):  # no record, or no text in it
-            raise asked.wrong(row, "semantic", expected) from None
+            raise columns.wrong(row, "semantic", expected) from None
         counts.append(sum(not (exist in step or query_name in step or choose_name in step) for step in steps))
     return counts
 
 
 def _plausible(
-    predicted: Sequence[str], asked: Questions, detailed: Sequence[str], choices: Mapping[Any, Any] | None
+    predicted: Sequence[str], columns: Questions, detailed: Sequence[str], choices: Mapping[Any, Any] | None
 ) -> tuple[float, float]:
     """The shares of predictions that can answer the question at all, and that do so somewhere in the world."""
     if choices is None:
         return 0.0, 0.0
     known = by_question_id("choices", choices)
     counts = {"valid": 0, "plausible": 0}
-    for question_id, answer, type_name in zip(asked["question_ids"], predicted, detailed, strict=True):
+    for question_id, answer, type_name in zip(columns["question_ids"], predicted, detailed, strict=True):
         if question_id not in known:
             raise InputError(
                 f"question {question_id!r} is not in choices, which must list what is valid for each question"
@@ -211,7 +206,7 @@ def _plausible(
                     f"question {question_id!r}: {name} in choices is {shown(listed)}, expected a list of text"
                 )
             counts[name] += answer in (COMMON_ANSWERS if "Common" in type_name else listed)
-    return counts["valid"] / asked.count, counts["plausible"] / asked.count
+    return counts["valid"] / columns.count, counts["plausible"] / columns.count
 
 
 def _are_texts(listed: object) -> bool:
@@ -238,21 +233,19 @@ def _chi_square(groups: Sequence[str | None], golds: Sequence[str], predicted: S
 
 
 def _grounding(
-    asked: Questions, attentions: ById | None, scene_graphs: Mapping[str, Mapping[str, Any]] | None
+    columns: Questions, attentions: ById | None, scene_graphs: Mapping[str, Mapping[str, Any]] | None
 ) -> float | None:
     if attentions is None and scene_graphs is None:
         return None
-    if attentions is None:
-        raise InputError("scene_graphs without attentions: grounding needs both")
-    if scene_graphs is None:
-        raise InputError("attentions without scene_graphs: grounding needs both")
-    return float(grounding_scores(asked, attentions, scene_graphs).mean()) * 100
+    if attentions is None or scene_graphs is None:
+        given, missing = ("scene_graphs", "attentions") if attentions is None else ("attentions", "scene_graphs")
+        raise InputError(f"{given} without {missing}: grounding needs both")
+    return float(grounding_scores(columns, attentions, scene_graphs).mean()) * 100
 
 
-def _mean(scores: Iterable[float]) -> float | None:
-    """None of nothing, where the official program says 0."""
-    values = np.asarray(scores, np.float64)
-    return float(values.mean()) if len(values) else None
+def _mean(scores: NDArray[np.float64]) -> float | None:
+    """The mean; None of no scores, where the official program says 0."""
+    return float(scores.mean()) if len(scores) else None
 
 
 def _mean_by_number(scores: NDArray[np.float64], numbers: Sequence[int]) -> dict[int, float]:
@@ -280,9 +273,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     ]
     missing = {}
     if result["consistency"] is None:
-        missing["consistency"] = (
-            "predictions and records of the entailed questions, which the file of all questions has"
-        )
+        missing["consistency"] = "predictions and records of entailed questions, which the file of all questions has"
     else:
         lines.append(line("consistency", result["consistency"]))
     if CHOICES.name in inputs:

@@ -22,7 +22,7 @@ Region = tuple[float, float, float, float]
 """Left, top, right and bottom edge, in widths and heights of the image."""
 
 
-def grounding_scores(asked: Questions, attentions: ById, scene_graphs: Mapping[Any, Any]) -> NDArray[np.float64]:
+def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping[Any, Any]) -> NDArray[np.float64]:
     """The attention on the regions that question and full answer point to, float64 (questions,).
 
     A cell counts by the share of its area inside; a region that is pointed to twice counts twice; a question that
@@ -30,7 +30,7 @@ def grounding_scores(asked: Questions, attentions: ById, scene_graphs: Mapping[A
     looks for "scene" among the names of an operation's fields, where it never is.
 
     Args:
-        asked: with `annotations` and `imageId`.
+        columns: with `annotations` and `imageId`.
         attentions: square maps of numbers, float (n, n), of any n; ``map[i][j]``: i runs along x.
         scene_graphs: by image id.
 
@@ -38,8 +38,8 @@ def grounding_scores(asked: Questions, attentions: ById, scene_graphs: Mapping[A
         InputError: names the question, and the image or the object.
     """
     maps = by_question_id("attentions", attentions, "attention")
-    regions = _regions(asked, scene_graphs)
-    scores = np.zeros(asked.count)
+    regions = _regions(columns, scene_graphs)
+    scores = np.zeros(columns.count)
     waiting: dict[int, list[tuple[int, NDArray[np.float64]]]] = defaultdict(list)
     held: Counter[int] = Counter()
 
@@ -49,8 +49,8 @@ def grounding_scores(asked: Questions, attentions: ById, scene_graphs: Mapping[A
         scores[rows] = _attended(maps_of_rows, [regions[row] for row in rows])
         held[size] = 0
 
-    for row in range(asked.count):
-        attention = _attention(asked, row, maps)
+    for row in range(columns.count):
+        attention = _attention(columns, row, maps)
         size = len(attention)
         waiting[size].append((row, attention))
         held[size] += attention.size * max(len(regions[row]), 1)  # each region takes the map once more
@@ -59,7 +59,7 @@ def grounding_scores(asked: Questions, attentions: ById, scene_graphs: Mapping[A
     for size in list(waiting):
         score(size)
     for row in np.flatnonzero(~np.isfinite(scores))[:1]:
-        raise InputError(f"{asked.where(int(row))}: its attention is too large to be added up")
+        raise InputError(f"{columns.where(int(row))}: its attention is too large to be added up")
     return scores
 
 
@@ -80,11 +80,11 @@ def _attended(maps: NDArray[np.float64], regions: Sequence[Sequence[Region]]) ->
     return np.bincount(question, on_region, minlength=len(maps)).astype(np.float64, copy=False)
 
 
-def _attention(asked: Questions, row: int, maps: Mapping[str, Any]) -> NDArray[np.float64]:
+def _attention(columns: Questions, row: int, maps: Mapping[str, Any]) -> NDArray[np.float64]:
     """A question's map, float64 (n, n)."""
-    question_id = asked["question_ids"][row]
+    question_id = columns["question_ids"][row]
     if question_id not in maps:
-        raise InputError(f"{asked.where(row)} has no attention; expected a map for every balanced question")
+        raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
     given = maps[question_id]
     try:
         lines = given.tolist() if hasattr(given, "tolist") and not isinstance(given, np.ndarray) else given  # torch
@@ -94,7 +94,7 @@ def _attention(asked: Questions, row: int, maps: Mapping[str, Any]) -> NDArray[n
     except (TypeError, ValueError):  # lines of different length, and whatever else is no array
         attention, numbers = np.zeros(()), False
     if not numbers or attention.ndim != 2 or attention.shape[0] != attention.shape[1] or not attention.size:
-        raise InputError(f"{asked.where(row)}: attention is {shown(given)}, expected a square map of finite numbers")
+        raise InputError(f"{columns.where(row)}: attention is {shown(given)}, expected a square map of finite numbers")
     return attention.astype(np.float64, copy=False)
 
 
@@ -104,68 +104,65 @@ def _has_bool(given: Any) -> bool:  # noqa: ANN401  whatever numpy takes for an 
     return any(isinstance(line, list | tuple) and not {bool, np.bool_}.isdisjoint(map(type, line)) for line in lines)
 
 
-def _regions(asked: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[Region]]:
+def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[Region]]:
     """The regions each question points to."""
     if not isinstance(scene_graphs, Mapping):
         raise InputError(f"scene_graphs is {type(scene_graphs).__name__}, expected a mapping by image id")
     graphs = {str(image_id): graph for image_id, graph in scene_graphs.items()}
-    images = asked.groups("imageId")
+    images = columns.groups("imageId")
     if images is None:
         raise InputError("references have no imageId, by which to find a question's scene graph")
     objects: dict[str, dict[str, Any]] = {}
     found = []
     for row, image in enumerate(images):
         if image not in objects:
-            objects[image] = _objects(asked, row, image, graphs)
-        found.append(
-            [_region(asked, row, graphs[image], objects[image], pointed) for pointed in _pointed_to(asked, row)]
-        )
+            objects[image] = _objects(columns, row, image, graphs)
+        found.append([_region(columns, row, graphs[image], objects[image], of) for of in _pointed_to(columns, row)])
     return found
 
 
-def _objects(asked: Questions, row: int, image: str, graphs: Mapping[str, Any]) -> dict[str, Any]:
+def _objects(columns: Questions, row: int, image: str, graphs: Mapping[str, Any]) -> dict[str, Any]:
     """An image's objects by id as text."""
     if image not in graphs:
-        raise InputError(f"{asked.where(row)}: image {image!r} has no scene graph")
+        raise InputError(f"{columns.where(row)}: image {image!r} has no scene graph")
     graph = graphs[image]
     objects = graph.get("objects") if isinstance(graph, Mapping) else None
     if not isinstance(objects, Mapping):
-        raise InputError(f"{asked.where(row)}: image {image!r}: its scene graph has no record of objects")
+        raise InputError(f"{columns.where(row)}: image {image!r}: its scene graph has no record of objects")
     for field in ("width", "height"):
-        if not _is_number(graph.get(field)) or graph[field] <= 0:
-            raise InputError(
-                f"{asked.where(row)}: image {image!r}: {field} is {shown(graph.get(field))}, expected a number above 0"
-            )
+        if not _is_number(value := graph.get(field)) or value <= 0:
+            where = f"{columns.where(row)}: image {image!r}"
+            raise InputError(f"{where}: {field} is {shown(value)}, expected a number above 0")
     return {str(object_id): of_one for object_id, of_one in objects.items()}
 
 
-def _pointed_to(asked: Questions, row: int) -> list[str]:
+def _pointed_to(columns: Questions, row: int) -> list[str]:
     """The ids of the objects that question and full answer point to, in that order."""
-    annotations = asked["annotations"][row]
+    annotations = columns["annotations"][row]
     found = []
     for name in POINTING:
         pointers = annotations.get(name) if isinstance(annotations, Mapping) else None
         ids = [text_id(pointer) for pointer in pointers.values()] if isinstance(pointers, Mapping) else [None]
         known = [object_id for object_id in ids if object_id is not None]
         if len(known) < len(ids):
-            raise asked.wrong(row, "annotations", f"a record whose {name} is a mapping of words to object ids")
+            raise columns.wrong(row, "annotations", f"a record whose {name} is a mapping of words to object ids")
         found += known
     return found
 
 
 def _region(
-    asked: Questions, row: int, graph: Mapping[str, Any], objects: Mapping[str, Any], object_id: str
+    columns: Questions, row: int, graph: Mapping[str, Any], objects: Mapping[str, Any], object_id: str
 ) -> Region:
-    where = f"{asked.where(row)}: object {object_id!r} of image {str(asked['imageId'][row])!r}"
+    where = f"{columns.where(row)}: object {object_id!r} of image {str(columns['imageId'][row])!r}"
     if object_id not in objects:
         raise InputError(f"{where} is not in its scene graph")
     of_one = objects[object_id]
     if not isinstance(of_one, Mapping):
         raise InputError(f"{where} is {shown(of_one)}, expected a record with x, y, w and h")
-    for side in ("x", "y", "w", "h"):
-        if not _is_number(of_one.get(side)):
-            raise InputError(f"{where}: {side} is {shown(of_one.get(side))}, expected a number")
-    x, y, w, h = (of_one[side] for side in ("x", "y", "w", "h"))
+    for side in "xywh":
+        if not _is_number(value := of_one.get(side)):
+            raise InputError(f"{where}: {side} is {shown(value)}, expected a number")
+    x, y, w, h = (of_one[side] for side in "xywh")
     width, height = graph["width"], graph["height"]
     return x / width, y / height, (x + w) / width, (y + h) / height
 

@@ -1,14 +1,15 @@
-"""Values of GQA's files by question id."""
+"""Values of GQA's files by question id, and the consistency of answers to questions that entail others."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.scoring.questions import is_whole
+from hf_vqa_mc.scoring.questions import Questions, is_whole
 
 ById = Iterable[Mapping[str, Any]] | Mapping[str, Any] | Mapping[int, Any]
 """A list of records, each with its question's id, or a mapping from id to value."""
 
+ENTAILED = "a list of question ids (consistency=False leaves it out)"
 ID_FIELDS = ("question_id", "questionId")
 RECORD = (dict, Mapping)
 """what isinstance takes for a record; it finds out about a dict four times as fast by the first"""
@@ -73,3 +74,63 @@ def _id(where: str, value: object) -> str:
     if found is None:
         raise InputError(f"{where} is {shown(value)}, expected text or a whole number")
     return found
+
+
+def consistency_score(
+    columns: Questions,
+    right: Sequence[bool],
+    records: Mapping[str, Any],
+    answers: Mapping[str, Any],
+    demanded: bool | None = None,
+) -> float | None:
+    """Mean, over the correctly answered questions that entail others, of the accuracy on those others.
+
+    Entailed questions need not be balanced, and one that is listed twice counts twice.
+
+    Args:
+        columns: the balanced questions, with `entailed`.
+        right: whether each is answered correctly.
+        records: all questions, by id.
+        answers: all predictions, by id.
+        demanded: whether a missing record or prediction of an entailed question is an error; None: it is where a
+            question that is not balanced has a prediction.
+
+    Returns:
+        A fraction; None where something is missing and not demanded, or no question counts.
+    """
+    known = dict(zip(columns["question_ids"], right, strict=True))
+    unbalanced = [question_id for question_id in records if question_id not in known and question_id in answers]
+    known |= {question_id: _is_right(question_id, records, answers) for question_id in unbalanced}
+    means = []
+    for row, (question_id, listed) in enumerate(zip(columns["question_ids"], columns["entailed"], strict=True)):
+        if not isinstance(listed, list | tuple):
+            raise columns.wrong(row, "entailed", ENTAILED)
+        try:
+            found = [known[other] for other in listed if other != question_id]
+        except (KeyError, TypeError):  # an id that is no text, or one of a question without record or prediction
+            ids = [text_id(value) for value in listed]
+            if None in ids:
+                raise columns.wrong(row, "entailed", ENTAILED) from None
+            others = [other for other in ids if other != question_id]
+            missing = [other for other in others if other not in known]
+            if missing and not (bool(unbalanced) if demanded is None else demanded):
+                return None
+            if missing:
+                what = "prediction" if missing[0] in records else "record among the references"
+                raise InputError(
+                    f"question {missing[0]!r}, entailed by {columns.where(row)}, has no {what}; consistency needs "
+                    "both for every entailed question (consistency=False leaves it out)"
+                ) from None
+            found = [known[other] for other in others]
+        if found and right[row]:
+            means.append(sum(found) / len(found))
+    return sum(means) / len(means) if means else None
+
+
+def _is_right(question_id: str, records: Mapping[str, Any], answers: Mapping[str, Any]) -> bool:
+    """Whether a question that is not balanced is answered correctly."""
+    gold, predicted = records[question_id].get("answer"), answers[question_id]
+    for field, value in (("answer", gold), ("predictions", predicted)):
+        if not isinstance(value, str):
+            raise InputError(f"question {question_id!r}: {field} is {shown(value)}, expected text")
+    return bool(gold == predicted)

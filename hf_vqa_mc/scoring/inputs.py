@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -144,8 +145,9 @@ def _by_id(
     """
     expected = f"each {what}'s {'record with ' + ' and '.join(sorted(fields)) if fields else 'map'}"
     found, name, kept = {}, None, set(wanted)
+    is_list = not fields and first_character(path) == "["
     try:
-        for name, value in _listed(path) if not fields and first_character(path) == "[" else _mapped(path):
+        for name, value in _listed(path) if is_list else chain.from_iterable(object_items(path)):
             if not (isinstance(value, dict) and fields <= value.keys() if fields else isinstance(value, list)):
                 raise InputError(f"{path}, {name!r}: expected {expected}, found {shown(value)}")
             if name in kept:
@@ -157,11 +159,6 @@ def _by_id(
             f"{option} {path}: it has none of the {len(kept):,} {what}s that are scored; its last one is {name!r}"
         )
     return found
-
-
-def _mapped(path: Path) -> Iterator[tuple[str, Any]]:
-    for batch in object_items(path):
-        yield from batch
 
 
 def _listed(path: Path) -> Iterator[tuple[str, Any]]:

@@ -64,7 +64,7 @@ def mc_accuracy(
     >>> result["accuracy"], result["chance"]
     (0.5, 0.5)
     """
-    asked = Questions(
+    columns = Questions(
         {"predictions": predictions, "references": references},
         question_ids,
         choices=choices,
@@ -72,89 +72,89 @@ def mc_accuracy(
         image_ids=image_ids,
         choice_kinds=choice_kinds,
     )
-    sizes = _sizes(asked)
-    targets = [_index(asked, row, "references", sizes) for row in range(asked.count)]
-    picked = [_picked(asked, row, targets[row], sizes) for row in range(asked.count)]
+    sizes = _sizes(columns)
+    targets = [_index(columns, row, "references", sizes) for row in range(columns.count)]
+    picked = [_picked(columns, row, targets[row], sizes) for row in range(columns.count)]
     right = np.array(picked) == np.array(targets)
     scores = right.astype(np.float64)
-    chosen, offered = _kinds(asked, picked, sizes)
+    chosen, offered = _kinds(columns, picked, sizes)
     return {
         "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, asked.groups("image_ids")),
+        "stderr": standard_error(scores, columns.groups("image_ids")),
         "chance": None if sizes is None else float((1.0 / sizes).mean()),
-        "per_question_type": mean_by(scores, asked.groups("question_types")),
+        "per_question_type": mean_by(scores, columns.groups("question_types")),
         "chosen_kinds": chosen,
         "offered_kinds": offered,
         "per_question": scores.tolist() if per_question else None,
     }
 
 
-def _sizes(asked: Questions) -> NDArray[np.int64] | None:
+def _sizes(columns: Questions) -> NDArray[np.int64] | None:
     """How many choices each question has, int64 (questions,); None if unknown."""
     counted: dict[str, NDArray[np.int64]] = {}
     for name, expected in (("choices", "a list of text"), ("choice_kinds", "a list of kinds")):
-        if name not in asked:
+        if name not in columns:
             continue
-        for row, values in enumerate(asked[name]):
+        for row, values in enumerate(columns[name]):
             if not isinstance(values, list | tuple) or not values:
-                raise asked.wrong(row, name, f"{expected}, at least one")
+                raise columns.wrong(row, name, f"{expected}, at least one")
             if name == "choices" and not all(isinstance(value, str) for value in values):
-                raise asked.wrong(row, name, expected)
-        counted[name] = np.array([len(values) for values in asked[name]])
+                raise columns.wrong(row, name, expected)
+        counted[name] = np.array([len(values) for values in columns[name]])
     if len(counted) == 2:
         for row in np.flatnonzero(counted["choices"] != counted["choice_kinds"])[:1]:
-            raise asked.wrong(int(row), "choice_kinds", f"one for each of its {counted['choices'][row]} choices")
+            raise columns.wrong(int(row), "choice_kinds", f"one for each of its {counted['choices'][row]} choices")
     return next(iter(counted.values()), None)
 
 
-def _index(asked: Questions, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
-    value = asked[field][row]
+def _index(columns: Questions, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
+    value = columns[field][row]
     if not is_whole(value) or value < 0 or (sizes is not None and value >= sizes[row]):
         indices = "an index, from 0 on" if sizes is None else f"an index among its {sizes[row]} choices, from 0 on"
-        raise asked.wrong(row, field, indices)
+        raise columns.wrong(row, field, indices)
     return int(value)
 
 
-def _picked(asked: Questions, row: int, target: int, sizes: NDArray[np.int64] | None) -> int:
+def _picked(columns: Questions, row: int, target: int, sizes: NDArray[np.int64] | None) -> int:
     """The index of the picked choice; of choices that differ in case only the target, as they all are right."""
-    prediction = asked["predictions"][row]
+    prediction = columns["predictions"][row]
     if not isinstance(prediction, str):
-        return _index(asked, row, "predictions", sizes)
-    if "choices" not in asked:
-        raise InputError(f"{asked.where(row)}: predictions is text; to compare it, choices are needed")
-    texts = [text.lower() for text in asked["choices"][row]]
+        return _index(columns, row, "predictions", sizes)
+    if "choices" not in columns:
+        raise InputError(f"{columns.where(row)}: predictions is text; to compare it, choices are needed")
+    texts = [text.lower() for text in columns["choices"][row]]
     wanted = prediction.lower()
     if wanted not in texts:
-        raise asked.wrong(row, "predictions", f"one of its choices {asked['choices'][row]}")
+        raise columns.wrong(row, "predictions", f"one of its choices {columns['choices'][row]}")
     return target if texts[target] == wanted else texts.index(wanted)
 
 
 def _kinds(
-    asked: Questions, picked: list[int], sizes: NDArray[np.int64] | None
+    columns: Questions, picked: list[int], sizes: NDArray[np.int64] | None
 ) -> tuple[dict[str, float] | None, dict[str, float] | None]:
-    if "choice_kinds" not in asked or sizes is None:
+    if "choice_kinds" not in columns or sizes is None:
         return None, None
     known = list(CHOICE_KINDS)
     chosen: Counter[str] = Counter()
     offered: dict[str, list[float]] = {}
-    for row, kinds in enumerate(asked["choice_kinds"]):
-        names = [_kind_name(asked, row, kind, known) for kind in kinds]
+    for row, kinds in enumerate(columns["choice_kinds"]):
+        names = [_kind_name(columns, row, kind, known) for kind in kinds]
         for name in names:
             offered.setdefault(name, []).append(1 / sizes[row])
         chosen[names[picked[row]]] += 1
     order = sorted(offered, key=lambda name: (known.index(name) if name in known else len(known), name))
     return (
-        {name: chosen[name] / asked.count for name in order},
-        {name: math.fsum(offered[name]) / asked.count for name in order},
+        {name: chosen[name] / columns.count for name in order},
+        {name: math.fsum(offered[name]) / columns.count for name in order},
     )
 
 
-def _kind_name(asked: Questions, row: int, kind: object, known: Sequence[str]) -> str:
+def _kind_name(columns: Questions, row: int, kind: object, known: Sequence[str]) -> str:
     if isinstance(kind, str):
         return kind
     if isinstance(kind, int) and is_whole(kind) and 0 <= kind < len(known):
         return known[kind]
-    raise asked.wrong(row, "choice_kinds", f"names, or numbers of {', '.join(known)}")
+    raise columns.wrong(row, "choice_kinds", f"names, or numbers of {', '.join(known)}")
 
 
 def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:

@@ -1,4 +1,4 @@
-"""What was asked and answered, one row a question: checked once at the door, so that a scheme only counts."""
+"""Columns of questions and answers, one row per question, validated once so that schemes only count."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,9 +36,6 @@ class Questions:
         """how many questions there are"""
         if not self.count:
             raise InputError("no questions at all: there is nothing to score")
-        self._check_ids()
-
-    def _check_ids(self) -> None:
         ids = self.groups("question_ids") or []
         if len(set(ids)) < len(ids):
             (twice, times), *_ = Counter(ids).most_common(1)
@@ -65,10 +62,9 @@ class Questions:
             InputError: a value is anything else; names question and column.
         """
         column = self._columns[name]
-        if set(map(type, column)) <= {str}:
-            return column
-        for row in (row for row, value in enumerate(column) if not isinstance(value, str)):
-            raise self.wrong(row, name, "text")
+        if not set(map(type, column)) <= {str}:
+            for row in (row for row, value in enumerate(column) if not isinstance(value, str)):
+                raise self.wrong(row, name, "text")
         return column
 
     def groups(self, name: str) -> list[str] | None:
@@ -109,11 +105,8 @@ def as_list(name: str, column: object) -> list[Any]:
     >>> as_list("predictions", np.array([1, 0]))
     [1, 0]
     """
-    listed = column
-    for method in ("tolist", "to_pylist"):
-        if hasattr(column, method):
-            listed = getattr(column, method)()
-            break
+    method = getattr(column, "tolist", None) or getattr(column, "to_pylist", None)
+    listed = method() if method else column
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes | bytearray | memoryview):
         raise InputError(f"{name} is {type(column).__name__}, expected a list")
     return [value.tolist() if isinstance(value, np.ndarray) else value for value in listed]

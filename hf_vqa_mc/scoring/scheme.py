@@ -100,10 +100,8 @@ class Annotations:
 
     def column(self, name: str) -> list[Any] | None:
         """A column of the questions that need a prediction; None where it is missing."""
-        if name == "question_ids" and self.records is None:
-            return self.ids
         if name == "question_ids":
-            return self.scored
+            return self.ids if self.records is None else self.scored
         if self.records is None or name not in _RECORD_FIELDS:
             values: list[Any] | None = getattr(self, name)
             return values
@@ -178,11 +176,6 @@ class Matched:
 Result = Mapping[str, Any]
 
 
-def never(annotations: Annotations) -> bool:
-    """The scheme is run only where it is named."""
-    return False
-
-
 @dataclass(frozen=True)
 class Scheme:
     """Everything about a scoring scheme; list yours with ``SCHEMES.add``.
@@ -209,7 +202,7 @@ class Scheme:
     python_only: str = ""
     """why it scores no predictions file"""
     references: Reference = "gold"
-    is_default: Callable[[Annotations], bool] = never
+    is_default: Callable[[Annotations], bool] = lambda annotations: False
     """whether annotations that it fits are scored by it unless a scheme is named"""
     inputs: tuple[Input, ...] = ()
     """files that it takes besides predictions and annotations"""

@@ -1,6 +1,7 @@
 """Means of scores and their standard errors."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,17 @@ def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None =
     if n_clusters < 2:
         return None
     return float(np.sqrt(n_clusters / (n_clusters - 1) * (deviations**2).sum()) / len(scores))
+
+
+def mean_of_each(
+    measures: Mapping[str, NDArray[np.float64]], clusters: Sequence[str] | None, per_question: bool
+) -> dict[str, Any]:
+    """The mean of each measure's scores; under ``stderr`` and, if wanted, ``per_question`` by the same names."""
+    return {
+        **{name: float(scores.mean()) for name, scores in measures.items()},
+        "stderr": {name: standard_error(scores, clusters) for name, scores in measures.items()},
+        "per_question": {name: scores.tolist() for name, scores in measures.items()} if per_question else None,
+    }
 
 
 def mean_by(scores: NDArray[np.float64], groups: Sequence[str] | None) -> dict[str, float] | None:

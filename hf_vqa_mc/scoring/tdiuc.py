@@ -90,18 +90,18 @@ def tdiuc_mpt(
     """
     if not isinstance(unknown_gold, str) or unknown_gold not in UNKNOWN_GOLD:
         raise unknown_name("unknown_gold", str(unknown_gold), UNKNOWN_GOLD)
-    asked = Questions(
+    columns = Questions(
         {"predictions": predictions, "references": references, "question_types": question_types},
         question_ids,
         absurd_questions=absurd_questions,
         image_ids=image_ids,
     )
-    answers = asked.texts("predictions")
-    golds: Sequence[Gold] = asked.texts("references")
+    answers = columns.texts("predictions")
+    golds: Sequence[Gold] = columns.texts("references")
     if answer_vocabulary is not None:
-        golds = _within(asked, answer_vocabulary, unknown_gold)
+        golds = _within(columns, answer_vocabulary, unknown_gold)
     scores = np.array([answer == gold for answer, gold in zip(answers, golds, strict=True)], np.float64)
-    names, types = numbered(asked.groups("question_types") or [])
+    names, types = numbered(columns.groups("question_types") or [])
     counts = np.bincount(types)
     per_type = np.bincount(types, scores) / counts
     normalized = _normalized(scores, types, golds)
@@ -109,7 +109,7 @@ def tdiuc_mpt(
     arithmetic_nmpt, harmonic_nmpt = _means(normalized)
     return {
         "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, asked.groups("image_ids")),
+        "stderr": standard_error(scores, columns.groups("image_ids")),
         "arithmetic_mpt": arithmetic_mpt,
         "harmonic_mpt": harmonic_mpt,
         "arithmetic_nmpt": arithmetic_nmpt,
@@ -117,7 +117,7 @@ def tdiuc_mpt(
         "per_type": dict(zip(names, per_type.tolist(), strict=True)),
         "per_type_normalized": dict(zip(names, normalized.tolist(), strict=True)),
         "n_per_type": dict(zip(names, counts.tolist(), strict=True)),
-        "accuracy_absurd_elsewhere": _absurd_elsewhere(asked, scores),
+        "accuracy_absurd_elsewhere": _absurd_elsewhere(columns, scores),
         "per_question": scores.tolist() if per_question else None,
     }
 
@@ -131,8 +131,8 @@ def asked_absurdly(questions: Column, question_types: Column) -> list[bool]:
     >>> asked_absurdly(["What color is the cat?"] * 2 + ["Is it day?"], ["color", "absurd", "scene_recognition"])
     [True, False, False]
     """
-    asked = Questions({"questions": questions, "question_types": question_types})
-    texts, types = asked.texts("questions"), asked.groups("question_types") or []
+    columns = Questions({"questions": questions, "question_types": question_types})
+    texts, types = columns.texts("questions"), columns.groups("question_types") or []
     absurd = {text for text, kind in zip(texts, types, strict=True) if kind == ABSURD}
     return [kind != ABSURD and text in absurd for text, kind in zip(texts, types, strict=True)]
 
@@ -153,7 +153,7 @@ def in_tail(references: Column, fewer_than: int = TAIL_BELOW) -> list[bool]:
     return [seen[gold] < fewer_than for gold in golds]
 
 
-def _within(asked: Questions, answer_vocabulary: Collection[str], unknown_gold: UnknownGold) -> list[Gold]:
+def _within(columns: Questions, answer_vocabulary: Collection[str], unknown_gold: UnknownGold) -> list[Gold]:
     """The right answers; all those outside the vocabulary are the same, or each is its own."""
     unordered = isinstance(answer_vocabulary, Set | Mapping)
     listed = list(answer_vocabulary) if unordered else as_list("answer_vocabulary", answer_vocabulary)
@@ -161,9 +161,9 @@ def _within(asked: Questions, answer_vocabulary: Collection[str], unknown_gold: 
         if not isinstance(answer, str):
             raise InputError(f"answer_vocabulary: {shown(answer)}, expected text")
     known = frozenset(listed)
-    for row in (row for row, answer in enumerate(asked["predictions"]) if answer not in known):
-        raise asked.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
-    return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in asked["references"]]
+    for row in (row for row, answer in enumerate(columns["predictions"]) if answer not in known):
+        raise columns.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
+    return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in columns["references"]]
 
 
 def _normalized(scores: NDArray[np.float64], types: NDArray[np.int64], golds: Sequence[Gold]) -> NDArray[np.float64]:
@@ -183,16 +183,16 @@ def _means(accuracies: NDArray[np.float64]) -> tuple[float, float]:
     return float(percentages.mean()) / 100, float(len(percentages) / (1 / percentages).sum()) / 100
 
 
-def _absurd_elsewhere(asked: Questions, scores: NDArray[np.float64]) -> float | None:
+def _absurd_elsewhere(columns: Questions, scores: NDArray[np.float64]) -> float | None:
     """The accuracy on the real questions that are asked absurdly elsewhere; None if there are none."""
-    if "absurd_questions" not in asked:
+    if "absurd_questions" not in columns:
         return None
-    flags, types = asked["absurd_questions"], asked["question_types"]
+    flags, types = columns["absurd_questions"], columns["question_types"]
     for row, (flag, kind) in enumerate(zip(flags, types, strict=True)):
         if not isinstance(flag, bool | np.bool_):
-            raise asked.wrong(row, "absurd_questions", "True or False")
+            raise columns.wrong(row, "absurd_questions", "True or False")
         if flag and kind == ABSURD:
-            raise asked.wrong(row, "absurd_questions", "False: only a real question can be asked absurdly elsewhere")
+            raise columns.wrong(row, "absurd_questions", "False: only a real question can be asked absurdly elsewhere")
     chosen = scores[np.array(flags, np.bool_)]
     return float(chosen.mean()) if len(chosen) else None
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import GQA, MULTIPLE_CHOICE, TDIUC, VQA, Scheme
-from hf_vqa_mc.scoring.statistics import standard_error
+from hf_vqa_mc.scoring.statistics import mean_of_each
 from hf_vqa_mc.text.similarity import WordScores, exact_word_score, word_scores
 from hf_vqa_mc.text.wu_palmer import reading
 
@@ -57,17 +57,10 @@ def wups(
     (0.5, 0.543, 0.929)
     """
     bounds = _checked(thresholds)
-    asked = Questions({"predictions": predictions, "references": references}, question_ids, image_ids=image_ids)
-    answered, expected = asked.texts("predictions"), asked.texts("references")
-    scores = _scores(answered, expected, np.array(bounds, np.float64))
-    images = asked.groups("image_ids")
-    names = [*(f"wups@{bound}" for bound in bounds), "accuracy"]
-    columns = dict(zip(names, scores, strict=True))
-    return {
-        **{name: float(column.mean()) for name, column in columns.items()},
-        "stderr": {name: standard_error(column, images) for name, column in columns.items()},
-        "per_question": {name: column.tolist() for name, column in columns.items()} if per_question else None,
-    }
+    columns = Questions({"predictions": predictions, "references": references}, question_ids, image_ids=image_ids)
+    of_each = _scores(columns.texts("predictions"), columns.texts("references"), np.array(bounds, np.float64))
+    scores = dict(zip([*(f"wups@{bound}" for bound in bounds), "accuracy"], of_each, strict=True))
+    return mean_of_each(scores, columns.groups("image_ids"), per_question)
 
 
 def _checked(thresholds: Sequence[float]) -> list[float]:

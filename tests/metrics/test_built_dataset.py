@@ -35,7 +35,7 @@ def test_images_are_no_config_to_choose_from(tmp_path):
     asked = read_annotations(str(tmp_path / "vqa_mc"))
     assert asked.about == {"dataset": str(tmp_path / "vqa_mc"), "config": "made_iou", "split": "test"}
     with pytest.raises(
-        InputError, match="made_images, images: question_id is no such column; expected rows as vqa-mc"
+        InputError, match="made_images, images: no column 'question_id', expected text or whole numbers"
     ):
         read_annotations(str(tmp_path / "vqa_mc"), "made_images")
 
@@ -88,7 +88,7 @@ def test_rows_of_another_kind_are_named(tmp_path):
     folder = tmp_path / "rows"
     folder.mkdir()
     parquet.write_table(pa.Table.from_pylist([row]), folder / "test-00000-of-00001.parquet")
-    with pytest.raises(InputError, match="test: label is string; expected rows as vqa-mc build makes them"):
+    with pytest.raises(InputError, match="test: column 'label' holds string, expected whole numbers"):
         read_annotations(str(folder))
     parquet.write_table(pa.Table.from_pylist([{**row, "question_id": 1, "label": 1}]), folder / "test-0.parquet")
     (folder / "test-00000-of-00001.parquet").unlink()
@@ -99,8 +99,8 @@ def test_rows_of_another_kind_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("label", 9, "question 'test-0': label is 9, expected an index of its 4 choices"),
-        ("question_id", None, "row 0: question_id is null"),
+        ("label", 9, "row 0: label is 9, expected one of its 4 choices"),
+        ("question_id", None, "row 0: question_id is empty .null., expected text or whole numbers"),
         ("question_id", "test-1", "question 'test-1' is there 2 times"),
     ],
 )
@@ -153,7 +153,7 @@ def test_a_name_that_the_hub_does_not_know_is_an_input_error(monkeypatch):
 def test_columns_of_another_type_are_named(tmp_path, name, kind, values):
     rows = pa.table({"question_id": ["1"], "choices": [["a"]], "label": [0], name: pa.array(values, kind)})
     pq.write_table(rows, tmp_path / "test.parquet")
-    with pytest.raises(InputError, match=rf"test: {name} is .*; expected rows as vqa-mc build makes them"):
+    with pytest.raises(InputError, match=rf"test: column '{name}' holds .*, expected .*(text|numbers)"):
         read_annotations(str(tmp_path))
 
 

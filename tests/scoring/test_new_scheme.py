@@ -8,8 +8,8 @@ import pytest
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub import metric_shipment
-from hf_vqa_mc.metrics import metric_folder
+from hf_vqa_mc.hub.metric_space import metric_shipment
+from hf_vqa_mc.hub.shipment import Request
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.inputs import Input
 from hf_vqa_mc.scoring.scheme import VQA, Scheme
@@ -86,7 +86,7 @@ def test_it_is_a_metric_of_evaluate_with_a_card_that_can_be_pushed(scheme, tmp_p
     assert metric.citation == "@misc{overlap}\n"
     with pytest.raises(InputError, match="word_overlap takes no column weights; it takes question_ids"):
         metric.add_batch(predictions=["a"], references=["a"], weights=[1])
-    shipment = metric_shipment(metric_folder("word_overlap"), "ada/word_overlap")
+    shipment = metric_shipment(Request("ada/word_overlap"))
     assert {file.path for file in shipment.files} == {"README.md", "app.py", "requirements.txt", "word_overlap.py"}
 
 
