@@ -81,7 +81,6 @@ def eval_results(record: Record) -> "list[EvalResult]":
 
 
 def _on_the_hub(name: str) -> str | None:
-    """The name, if the Hub could have it."""
     try:
         return check_name(name)
     except InputError:

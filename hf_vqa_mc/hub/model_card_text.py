@@ -166,7 +166,6 @@ def _vectors(vectors: Mapping[str, Any]) -> str:
 
 
 def _results(measured: list[tuple[str, Any]]) -> str:
-    """Accuracies, those of the split that is reported first."""
     rows = [
         [
             "training images held out" if split == HELD_OUT else plain(split),
@@ -245,6 +244,8 @@ def _settings(settings: Mapping[str, Any]) -> str:
 def _limits(record: Record, figures: Mapping[str, Any]) -> str:
     name, processes = record.get("model", ""), record.get("processes", 0)
     model, seed = MODELS[name] if name in MODELS else None, record.get("settings", {}).get("seed")
+    averages = model and "question_tokens" not in model.inputs
+    chosen_on, one_run = _chosen_on(record), isinstance(seed, int) and "stderr" in figures
     lines = {
         "It picks one of the candidates that it is given, also where none of them is right.": True,
         "Nothing else was measured for this card than what stands under Results: no other dataset, no other "
@@ -252,16 +253,10 @@ def _limits(record: Record, figures: Mapping[str, Any]) -> str:
         "Nothing was measured.": not figures,
         "It cannot see the image.": model and not model.sees_image,
         "It cannot see the question.": model and not model.sees_question,
-        "The order of words is lost on it: texts are averages of word vectors.": model
-        and "question_tokens" not in model.inputs,
-        f"It is one run, of seed {plain(str(seed))}: the standard error is over questions, not over runs.": isinstance(
-            seed, int
-        )
-        and "stderr" in figures,
+        "The order of words is lost on it: texts are averages of word vectors.": averages,
+        f"It is one run, of seed {plain(str(seed))}: the standard error is over questions, not over runs.": one_run,
         "Its run was stopped before its end.": record.get("finished") is False,
-        f"It was chosen among others on {_chosen_on(record)}, so its accuracy there is favourable.": _chosen_on(
-            record
-        ),
+        f"It was chosen among others on {chosen_on}, so its accuracy there is favourable.": chosen_on,
         f"{record.get('skipped', 0):,} questions, of all splits together, were left out, whose images had no "
         "features.": record.get("skipped"),
         f"It was trained by {processes} processes, and batch normalisation saw only each one's part of a "

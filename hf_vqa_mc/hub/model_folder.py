@@ -39,7 +39,6 @@ def model_shipment(request: Request, progress: Progress = silent) -> Shipment:
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise InputError unless the folder is a checkpoint that loads."""
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; name a checkpoint that vqa-mc train wrote")
     if not (folder / CONFIG).is_file() and (folder / BEST / CONFIG).is_file():

@@ -79,7 +79,6 @@ def _read(path: Path, dataset: str, config: str | None, split: str | None, groun
 
 
 def _is_parts(folder: Path) -> bool:
-    """Whether a folder holds annotation files and is no dataset."""
     return bool(_json_files(folder)) and not any(
         entry.is_dir() or entry.name == "README.md" or entry.suffix in (".parquet", ".py")
         for entry in folder.iterdir()
@@ -94,16 +93,11 @@ def _datasets_in(folder: Path) -> list[Path]:
 
 
 def _is_dataset(folder: Path) -> bool:
-    """Whether a folder has a card and a folder of parquet files per config."""
     return (folder / "README.md").is_file() and next(folder.glob("*/*.parquet"), None) is not None
 
 
 def _raw_source(path: Path) -> Source | None:
-    """The source whose published files these are, of the sources that are not scored against their own files.
-
-    Args:
-        path: a file, or a folder with the files in it or one folder below.
-    """
+    """The source that published this file, or files up to one level below this folder, if they cannot be scored."""
     if not path.exists() or _is_dataset(path):
         return None
     names = {f"/{entry}" for entry in (path, *path.glob("*"), *path.glob("*/*"))}
@@ -120,7 +114,6 @@ def _raw_source(path: Path) -> Source | None:
 
 
 def _read_files(path: Path, grounding: bool) -> Annotations:
-    """Read a publisher's annotation file, or a folder with parts of GQA's."""
     if path.is_dir() and (generated := generated_by(path)):
         balanced = {"gqa": "test_balanced_questions.json (with consistency: test_all_questions.json)"}
         name = balanced.get(generated["engine"], "mscoco_val2014_annotations.json")
@@ -137,13 +130,11 @@ def _read_files(path: Path, grounding: bool) -> Annotations:
 
 
 def _json_files(folder: Path) -> list[Path]:
-    """The json files in a folder, packed or not."""
     files = [path for path in sorted(folder.iterdir()) if path.is_file()]
     return [path for path in files if [one for one in path.suffixes if one not in PACKED][-1:] == [".json"]]
 
 
 def _layout(path: Path) -> Literal["list", "object", "gqa"]:
-    """How a file begins."""
     with unpacked(path) as stream:
         head = stream.read(_HEAD).decode("utf-8-sig", errors="replace")
     first = FIRST_FIELD.match(head)

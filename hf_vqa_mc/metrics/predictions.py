@@ -128,7 +128,6 @@ def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a 
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  any value
-    """NumPy's numbers as Python's."""
     return value.item() if hasattr(value, "item") else value
 
 
@@ -202,7 +201,6 @@ def _csv_rows(path: Path) -> Iterator[Records]:
 
 
 def _numbered(path: Path, rows: Iterable[tuple[int, Any]]) -> Iterator[Records]:
-    """Rows with their line numbers in batches."""
     numbers: list[int] = []
 
     def values() -> Iterator[Any]:
@@ -253,7 +251,6 @@ def _parquet_rows(path: Path) -> Iterator[Records]:
 
 
 def _check_mapped(records: Records) -> None:
-    """Raise InputError unless an object maps ids to answers; names what it looks like instead."""
     for row, pair in enumerate(records.rows):
         name, value = pair["question_id"], pair["answer"]
         if not isinstance(value, dict | list):
@@ -279,7 +276,6 @@ def _check_others(records: Records, columns: _Columns) -> None:
 
 
 def _columns(records: Records, id_column: str | None, answer_column: str | None) -> _Columns:
-    """The columns to read, by the first record."""
     first = records.rows[0]
     if not isinstance(first, dict):
         raise InputError(f"{records.place(0)}: expected a record such as a json object, found {shown(first)}")
@@ -293,7 +289,6 @@ def _columns(records: Records, id_column: str | None, answer_column: str | None)
 def _named(
     records: Records, fields: Sequence[str], given: str | None, known: Sequence[str], what: str, option: str
 ) -> str:
-    """The column that the user named, else the one of a known name."""
     found = [name for name in ((given,) if given else known) if name in fields]
     if len(found) == 1:
         return found[0]

@@ -158,7 +158,6 @@ def _unstored(predictions: Sequence[str], references: Sequence[str]) -> Columns:
 
 
 def _text(columns: dict[str, Any], row: int) -> str:
-    """A row's columns as text."""
     try:
         return json.dumps(columns, allow_nan=False, default=_plain)
     except (ValueError, RecursionError, TypeError) as error:

@@ -96,7 +96,6 @@ def choose_schemes(
 def _check_options(
     annotations: Annotations, chosen: Sequence[Scheme], inputs: Mapping[str, Path], protocol: str
 ) -> None:
-    """Raise InputError unless a chosen scheme takes each input and the protocol."""
     kind = annotations.kind
     names = ", ".join(one.name for one in chosen)
     taken = {one.name: one for scheme in chosen for one in scheme.inputs if not one.kinds or kind.name in one.kinds}

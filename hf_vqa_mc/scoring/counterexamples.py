@@ -77,7 +77,6 @@ def counterexample_recall(
 
 
 def _numbers(columns: Questions, row: int, field: str) -> list[float]:
-    """A question's numbers, one a candidate."""
     found = columns[field][row]
     if not isinstance(found, list | tuple) or not found or not all(_is_finite(value) for value in found):
         raise columns.wrong(row, field, "a list of finite numbers, one a candidate")
@@ -89,7 +88,6 @@ def _is_finite(value: object) -> bool:
 
 
 def _picked(columns: Questions, row: int, size: int, ks: dict[str, int]) -> int:
-    """The index of the picked candidate among enough of them."""
     index = columns["references"][row]
     if not is_whole(index) or not 0 <= index < size:
         raise columns.wrong(row, "references", f"an index among its {size} candidates, from 0 on")
@@ -108,7 +106,6 @@ def _ranks(scores: Sequence[Sequence[float]], picked: Sequence[int]) -> NDArray[
 def _distance(
     columns: Questions, sizes: NDArray[np.int64], picked: Sequence[int], ks: dict[str, int]
 ) -> dict[str, float] | None:
-    """What the order by distance reaches."""
     if "distances" not in columns:
         return None
     distances = [_numbers(columns, row, "distances") for row in range(columns.count)]

@@ -170,7 +170,6 @@ def _part(columns: Questions, field: str, name: str, kinds: tuple[type, ...], ex
 
 
 def _steps(columns: Questions) -> list[int]:
-    """Each question's number of reasoning steps."""
     expected = "a list of records whose operation and argument are text"
     exist, query_name, choose_name = UNCOUNTED_STEPS
     counts = []

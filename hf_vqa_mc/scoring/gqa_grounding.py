@@ -81,7 +81,6 @@ def _attended(maps: NDArray[np.float64], regions: Sequence[Sequence[Region]]) ->
 
 
 def _attention(columns: Questions, row: int, maps: Mapping[str, Any]) -> NDArray[np.float64]:
-    """A question's map, float64 (n, n)."""
     question_id = columns["question_ids"][row]
     if question_id not in maps:
         raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
@@ -105,7 +104,6 @@ def _has_bool(given: Any) -> bool:  # noqa: ANN401  whatever numpy takes for an 
 
 
 def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[Region]]:
-    """The regions each question points to."""
     if not isinstance(scene_graphs, Mapping):
         raise InputError(f"scene_graphs is {type(scene_graphs).__name__}, expected a mapping by image id")
     graphs = {str(image_id): graph for image_id, graph in scene_graphs.items()}
@@ -122,7 +120,6 @@ def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[R
 
 
 def _objects(columns: Questions, row: int, image: str, graphs: Mapping[str, Any]) -> dict[str, Any]:
-    """An image's objects by id as text."""
     if image not in graphs:
         raise InputError(f"{columns.where(row)}: image {image!r} has no scene graph")
     graph = graphs[image]
@@ -137,7 +134,6 @@ def _objects(columns: Questions, row: int, image: str, graphs: Mapping[str, Any]
 
 
 def _pointed_to(columns: Questions, row: int) -> list[str]:
-    """The ids of the objects that question and full answer point to, in that order."""
     annotations = columns["annotations"][row]
     found = []
     for name in POINTING:

@@ -128,7 +128,6 @@ def consistency_score(
 
 
 def _is_right(question_id: str, records: Mapping[str, Any], answers: Mapping[str, Any]) -> bool:
-    """Whether a question that is not balanced is answered correctly."""
     gold, predicted = records[question_id].get("answer"), answers[question_id]
     for field, value in (("answer", gold), ("predictions", predicted)):
         if not isinstance(value, str):

@@ -138,11 +138,7 @@ def read_scene_graphs(path: Path, annotations: "Annotations") -> dict[str, Any]:
 def _by_id(
     option: str, path: Path, wanted: Collection[str], what: str, fields: set[str] | None = None
 ) -> dict[str, Any]:
-    """The values of some ids: records with some fields, or lists.
-
-    Raises:
-        InputError: the file is another one; names option, file and record.
-    """
+    """The values of some ids: records with some fields, or lists."""
     expected = f"each {what}'s {'record with ' + ' and '.join(sorted(fields)) if fields else 'map'}"
     found, name, kept = {}, None, set(wanted)
     is_list = not fields and first_character(path) == "["

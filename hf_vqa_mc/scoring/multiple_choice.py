@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
-from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
+from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Scheme
 from hf_vqa_mc.scoring.statistics import mean_by, standard_error
 from hf_vqa_mc.scoring.table import Group, Table, by_type, line
 
@@ -138,7 +138,9 @@ def _kinds(
     chosen: Counter[str] = Counter()
     offered: dict[str, list[float]] = {}
     for row, kinds in enumerate(columns["choice_kinds"]):
-        names = [_kind_name(columns, row, kind, known) for kind in kinds]
+        names = [known[kind] if type(kind) is int and 0 <= kind < len(known) else kind for kind in kinds]
+        if not all(isinstance(name, str) for name in names):
+            raise columns.wrong(row, "choice_kinds", f"names, or numbers of {', '.join(known)}")
         for name in names:
             offered.setdefault(name, []).append(1 / sizes[row])
         chosen[names[picked[row]]] += 1
@@ -147,14 +149,6 @@ def _kinds(
         {name: chosen[name] / columns.count for name in order},
         {name: math.fsum(offered[name]) / columns.count for name in order},
     )
-
-
-def _kind_name(columns: Questions, row: int, kind: object, known: Sequence[str]) -> str:
-    if isinstance(kind, str):
-        return kind
-    if isinstance(kind, int) and is_whole(kind) and 0 <= kind < len(known):
-        return known[kind]
-    raise columns.wrong(row, "choice_kinds", f"names, or numbers of {', '.join(known)}")
 
 
 def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
@@ -176,10 +170,6 @@ def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable
     return Table(groups, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
 
 
-def _table(result: Mapping[str, Any], matched: Matched) -> Table:
-    return mc_accuracy_table(result, len(matched.annotations), matched.annotations.question_types)
-
-
 SCHEME = Scheme(
     "mc_accuracy",
     mc_accuracy,
@@ -191,5 +181,7 @@ SCHEME = Scheme(
     is_default=lambda annotations: annotations.answers is None,
     takes_indices=True,
     one_prediction=True,
-    show=_table,
+    show=lambda result, matched: mc_accuracy_table(
+        result, len(matched.annotations), matched.annotations.question_types
+    ),
 )

@@ -58,7 +58,6 @@ def vqa_files(matched: Matched, result: Mapping[str, Any] | None) -> dict[str, A
 
 
 def _evaluation(annotations: Annotations, ids: list[str | int], scores: list[float]) -> dict[str, Any]:
-    """Overall, each type's and each question's accuracy in percent."""
     percents = {str(one): round(100 * score, DIGITS) for one, score in zip(ids, scores, strict=True)}
     means: dict[str, dict[str, float]] = {}
     files: dict[str, Any] = {"evalQA": percents}
@@ -89,7 +88,6 @@ def _ids(matched: Matched) -> list[str | int]:
 
 
 def _in_file_name(text: str) -> str:
-    """Text without what file names cannot hold."""
     plain = re.sub(r"[^\w.-]+", "-", text)
     if len(plain.encode()) > LONGEST_NAME:
         raise InputError(f"--official: {plain[:30]!r}... is too long for a file's name; shorten it, or give --name")
