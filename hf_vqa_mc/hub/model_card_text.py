@@ -10,11 +10,12 @@ from typing import Any
 from hf_vqa_mc.dataset.card_text import PAPER
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, methods
 from hf_vqa_mc.hub.markdown import block, code, link, one_line, plain, table
-from hf_vqa_mc.hub.training_record import Record
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.word_vectors import CORPUS
 
+Record = dict[str, Any]
+"""The content of a checkpoint's ``training.json`` without its nulls: what is not known is missing."""
 HELD_OUT = "held_out"
 """Names the training images on which the checkpoint was chosen where no split does."""
 NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from"}

@@ -14,8 +14,7 @@ from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, ChoiceKind, Method, Variant
 from hf_vqa_mc.decoys.decoy_set import DecoySet, new_walk, offer_targets
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.errors import CountMismatch
-from hf_vqa_mc.hub.model_card import model_card
-from hf_vqa_mc.hub.training_record import read_record
+from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from tests.hub.checkpoints import RECORD, write_record
 from tests.sources import fixtures

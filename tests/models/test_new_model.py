@@ -100,8 +100,7 @@ def test_a_model_from_outside_goes_through_all_verbs(bilinear, tmp_path, monkeyp
     assert pushed.exit_code == 0, pushed.output
     assert "model.safetensors" in pushed.stdout
 
-    from hf_vqa_mc.hub.model_card import model_card
-    from hf_vqa_mc.hub.training_record import read_record
+    from hf_vqa_mc.hub.model_card import model_card, read_record
 
     card = model_card(read_record(trained.model_folder), "ada/bilinear")
     assert "Bilinear: the product of what it makes of question and candidate answer." in card
