@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from hf_vqa_mc.audits import ProbeSettings, audit, number_rows  # noqa: E402
 from hf_vqa_mc.audits.ambiguity import possibly_correct  # noqa: E402
+from hf_vqa_mc.audits.auditing import audit  # noqa: E402
 from hf_vqa_mc.audits.findings import findings  # noqa: E402
 from hf_vqa_mc.audits.gains import ALARM_LEVEL, Estimate, estimate, holm  # noqa: E402
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes  # noqa: E402
+from hf_vqa_mc.audits.rows import number_rows  # noqa: E402
+from hf_vqa_mc.audits.settings import ProbeSettings  # noqa: E402
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split  # noqa: E402
 from hf_vqa_mc.text.wordnet import load_wordnet  # noqa: E402
 from tests.audits.planted import RULES, planted, split_of  # noqa: E402

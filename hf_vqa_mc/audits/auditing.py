@@ -1,19 +1,203 @@
-"""An audit from top to bottom: findings, possibly correct decoys, probes, and the verdict."""
+"""An audit from top to bottom, and its result as programs and the report read it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
-from hf_vqa_mc.audits.ambiguity import possibly_correct
-from hf_vqa_mc.audits.audited import Audit
-from hf_vqa_mc.audits.findings import findings
-from hf_vqa_mc.audits.gains import gains
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
+from hf_vqa_mc.audits.findings import Finding, findings
+from hf_vqa_mc.audits.gains import Gain, gains, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
-from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.audits.rows import Rows, number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
+from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
 from hf_vqa_mc.audits.telling import telling_texts
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import load_word_vectors
+from hf_vqa_mc.version import __version__
+
+FEW_IMAGES = 10
+"""With a smaller effective number of images, intervals are of little use."""
+LEAST_OF_A_TYPE = 30
+"""Rows of a question type that is listed."""
+MOST_TYPES = 40
+LISTED_ROWS = 20
+"""Question ids that a finding lists."""
+CALIBRATION_BINS, BIAS_BINS = 10, 20
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What was found in a benchmark."""
+
+    benchmark: Benchmark
+    rows: Rows
+    """of the audited split"""
+    gains: list[Gain]
+    """the largest first"""
+    findings: list[Finding]
+    ambiguous: dict[str, NDArray[np.bool_]]
+    """reason to (rows, choices), the target first: possibly correct decoys"""
+    telling: dict[str, list[dict[str, Any]]]
+    not_run: list[NotRun]
+
+    @cached_property
+    def chances(self) -> NDArray[np.float64] | None:
+        """(rows, choices), the target first: mean P(target) of the probes that see question and choices but no image.
+
+        None without such probes.
+        """
+        return mean_chances([gain.shortcut for gain in self.gains], Sees.QUESTION)
+
+    @property
+    def bias(self) -> NDArray[np.float64] | None:
+        """(rows,): P(target) of the target, of `chances`."""
+        return None if self.chances is None else self.chances[:, 0]
+
+    @cached_property
+    def possibly_correct(self) -> NDArray[np.bool_]:
+        """(rows, choices): decoys that are possibly correct for any reason but similar word vectors.
+
+        Those are reported separately: white and brown, or three and four, are as similar as synonyms.
+        """
+        found = np.zeros(self.rows.texts.shape, np.bool_)
+        for reason, decoys in self.ambiguous.items():
+            if reason != VECTORS:
+                found |= decoys
+        return found
+
+    def picked_blind(self, rows: Sequence[int]) -> dict[int, int]:
+        """For some rows, the index of the choice that the probes with question and choices pick."""
+        if self.chances is None:
+            return {}
+        best = self.chances[rows].argmax(axis=1)
+        return dict(zip(rows, self.rows.positions[rows, best].tolist(), strict=True))
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures, for programs and the report; fractions."""
+        split, chance = self.benchmark.test, float(self.rows.chance.mean())
+        images, decoys = set(split.rows["image_id"].to_pylist()) - {""}, int(self.rows.valid[:, 1:].sum())
+        return {
+            "version": __version__,
+            "dataset": self.benchmark.dataset,
+            "config": self.benchmark.config,
+            "split": split.name,
+            "rows": len(self.rows),
+            "images": len(images),
+            "choices": np.unique(self.rows.sizes).tolist(),
+            "chance": chance,
+            "learnt_from": "train" if self.benchmark.train else f"{FOLDS} folds of {split.name}",
+            "left_out": self.benchmark.left_out,
+            "read_as": self.benchmark.read_as,
+            "verdict": verdict(self.gains, chance),
+            "caveat": self._caveat(),
+            "shortcuts": [gain.as_json() for gain in self.gains],
+            "per_type": self._per_type(),
+            "findings": [
+                {
+                    "name": one.name,
+                    "sentence": one.sentence,
+                    "count": one.count,
+                    "of": one.of,
+                    "per": one.per,
+                    "share": one.count / max(one.of, 1),
+                    "question_ids": split.rows["question_id"].take(pa.array(one.rows[:LISTED_ROWS])).to_pylist(),
+                }
+                for one in self.findings
+            ],
+            "may_be_right": {
+                "decoys": decoys,
+                "share": float(self.possibly_correct.sum() / max(decoys, 1)),
+                "share_of_rows": float(self.possibly_correct.any(axis=1).mean()),
+                "reasons": {reason: float(found.sum() / max(decoys, 1)) for reason, found in self.ambiguous.items()},
+            },
+            "telling": self.telling,
+            "calibration": [] if self.chances is None else calibration(self.chances),
+            "bias": None if self.bias is None else _histogram(self.bias),
+            "not_run": [vars(one) for one in self.not_run],
+        }
+
+    def _caveat(self) -> str:
+        """What limits the figures, "" where nothing does."""
+        sentences = []
+        if self.benchmark.train is None:
+            sentences.append(
+                "Without a training split, probes are fitted on the answers of other rows of this split: they show "
+                "what its answers have in common, which helps only a model that has seen such answers."
+            )
+        sizes = np.bincount(self.benchmark.test.clusters)
+        images = 1 / float(((sizes / sizes.sum()) ** 2).sum())
+        if images < FEW_IMAGES:
+            sentences.append(
+                f"Most rows are about few images, effectively {images:.1f}: intervals are wide and of little use."
+            )
+        return " ".join(sentences)
+
+    def _per_type(self) -> list[dict[str, Any]]:
+        """The strongest shortcut by what it sees, in each question type."""
+        types = self.benchmark.test.rows["question_type"].to_pylist()
+        best: dict[Sees, Shortcut] = {}
+        for gain in self.gains:
+            if gain.shortcut.sees.is_shortcut:
+                best.setdefault(gain.shortcut.sees, gain.shortcut)
+        names, of_type = np.unique(np.array(types, object).astype(str), return_inverse=True)
+        counts = np.bincount(of_type)
+        listed = []
+        for number in np.argsort(-counts, kind="stable")[:MOST_TYPES]:
+            if not names[number] or counts[number] < LEAST_OF_A_TYPE:
+                continue
+            some = of_type == number
+            chance = self.rows.chance[some]
+            parts = [replace(shortcut, scores=shortcut.scores[some]) for shortcut in best.values()]
+            found = {
+                gain.shortcut.name: {name: getattr(gain.estimate, name) for name in ("gain", "low", "high")}
+                for gain in gains(parts, chance, self.benchmark.test.clusters[some])
+            }
+            about = {"type": str(names[number]), "rows": int(counts[number]), "chance": float(chance.mean())}
+            listed.append({**about, "shortcuts": found})
+        return listed
+
+
+def mean_chances(shortcuts: Sequence[Shortcut], sees: Sees) -> NDArray[np.float64] | None:
+    """(rows, choices): the mean P(target) of the shortcuts that see this; None if none gives it."""
+    found = [one.chances for one in shortcuts if one.sees is sees and one.chances is not None]
+    return np.mean(found, axis=0) if found else None
+
+
+def calibration(chances: NDArray[np.float64]) -> list[dict[str, float]]:
+    """How often picks of about the same confidence are correct.
+
+    Args:
+        chances: (rows, choices), the target first, 0 where there is no choice.
+
+    Returns:
+        For each tenth of [0, 1] with rows: the mean confidence as ``said``, the share that is ``right``, and ``rows``.
+    """
+    confidence = chances.max(axis=1)
+    best = chances >= confidence[:, None] - TIED
+    right = best[:, 0] / best.sum(axis=1)
+    of_row = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
+    rows, sums, rights = (np.bincount(of_row, weights, CALIBRATION_BINS) for weights in (None, confidence, right))
+    return [
+        {"said": float(sums[bin_] / rows[bin_]), "right": float(rights[bin_] / rows[bin_]), "rows": int(rows[bin_])}
+        for bin_ in np.flatnonzero(rows)
+    ]
+
+
+def _histogram(bias: NDArray[np.float64]) -> dict[str, Any]:
+    counts, ends = np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0))
+    bins = [
+        {"from": float(low), "to": float(high), "rows": int(count)}
+        for low, high, count in zip(ends[:-1], ends[1:], counts, strict=True)
+    ]
+    return {"mean": float(bias.mean()), "histogram": bins}
 
 
 def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress: Progress = silent) -> Audit:

@@ -65,8 +65,9 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
 
 
 def _of_rows(name: str, sentence: str, where: NDArray[np.int64], rows: Rows) -> Finding:
-    """A finding about rows; ``{}`` in the sentence is their share."""
-    return Finding(name, sentence.format(percent(len(where), len(rows))), where, len(rows), "rows", len(where))
+    """A finding about rows; ``SHARE`` in the sentence is theirs."""
+    share = percent(len(where), len(rows))
+    return Finding(name, sentence.replace("SHARE", share, 1), where, len(rows), "rows", len(where))
 
 
 def _named_in_question(rows: Rows) -> Finding:
@@ -77,7 +78,7 @@ def _named_in_question(rows: Rows) -> Finding:
         where = where[:0]  # no more often than decoys
     return _of_rows(
         "target in the question",
-        "In {} of the rows the question contains all words of the target; so it does of "
+        "In SHARE of the rows the question contains all words of the target; so it does of "
         f"{percent(of_decoys, decoys)} of the decoys.",
         where,
         rows,
@@ -91,7 +92,7 @@ def _repeating(rows: Rows) -> Finding:
     of_target = f", in {percent(targets, len(rows))} the target itself" if targets else ""
     return _of_rows(
         "choices that repeat",
-        f"In {{}} of the rows two choices differ only in case, punctuation and possessive 's{of_target}.",
+        f"In SHARE of the rows two choices differ only in case, punctuation and possessive 's{of_target}.",
         where,
         rows,
     )
@@ -99,9 +100,8 @@ def _repeating(rows: Rows) -> Finding:
 
 def _containing(rows: Rows) -> Finding:
     where = np.flatnonzero(containing(rows, Letters.of(rows.vocabulary)))
-    return _of_rows(
-        "choices that contain one another", "In {} of the rows one choice contains all of another.", where, rows
-    )
+    sentence = "In SHARE of the rows one choice contains all of another."
+    return _of_rows("choices that contain one another", sentence, where, rows)
 
 
 def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
@@ -136,16 +136,14 @@ def _duplicates(split: Split, rows: Rows) -> list[Finding]:
     one_target = np.bincount(texts[where][targets], minlength=len(texts)) == 1
     always = percent(int(one_target[texts[where]].sum()), len(where))
     same = f"; in {always} of these the target is the same on all of them" if len(where) else ""
+    later = np.delete(np.arange(len(both)), np.unique(both, return_index=True)[1])
     return [
         _of_rows(
-            "rows that repeat",
-            "In {} of the rows image, question and choices are an earlier row's.",
-            _later(both),
-            rows,
+            "rows that repeat", "In SHARE of the rows image, question and choices are an earlier row's.", later, rows
         ),
         _of_rows(
             "same question on several images",
-            f"In {{}} of the rows the question has the same choices on another image{same}.",
+            f"In SHARE of the rows the question has the same choices on another image{same}.",
             where,
             rows,
         ),
@@ -165,16 +163,12 @@ def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[F
     return [
         _of_rows(
             f"{what} of {other.name}",
-            f"In {{}} of the rows the {what} {'are' if ' and ' in what else 'is'} also in {_escaped(other.name)}.",
+            f"In SHARE of the rows the {what} {'are' if ' and ' in what else 'is'} also in {other.name}.",
             np.flatnonzero(where),
             rows,
         )
         for what, where in shared.items()
     ]
-
-
-def _escaped(name: str) -> str:
-    return name.replace("{", "{{").replace("}", "}}")
 
 
 def _images(*splits: Split) -> list[NDArray[np.int64]]:
@@ -194,13 +188,6 @@ def _pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.i
 def _inverse(values: NDArray[np.integer]) -> NDArray[np.int64]:
     numbers: NDArray[np.int64] = np.unique(values, return_inverse=True)[1]
     return numbers
-
-
-def _later(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices of all but the first occurrence of each number."""
-    later = np.ones(len(numbers), np.bool_)
-    later[np.unique(numbers, return_index=True)[1]] = False
-    return np.flatnonzero(later)
 
 
 def _questions_and_choices(rows: Rows) -> NDArray[np.uint64]:

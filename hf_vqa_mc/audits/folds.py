@@ -97,28 +97,21 @@ def parts_of(
         most: rows to fit a model on, at most.
         rng: of the samples.
     """
+    every = np.arange(len(folds))
     if train_folds is not None:
-        train = np.arange(len(train_folds)) + len(folds)
-        return [_part(train, train_folds, np.arange(len(folds)), most, rng)]
-    return [
-        _part(np.flatnonzero(folds != fold), folds[folds != fold], np.flatnonzero(folds == fold), most, rng)
-        for fold in np.unique(folds)
-        if (folds != fold).any()
-    ]
-
-
-def _part(
-    known: NDArray[np.int64],
-    inner: NDArray[np.integer],
-    test: NDArray[np.int64],
-    most: int,
-    rng: np.random.Generator,
-) -> Part:
-    kept = _sample(len(known), COUNTED * most, rng)
-    distinct, number = np.unique(inner[kept], return_inverse=True)
-    if len(distinct) < 2:
-        number = np.arange(len(kept)) % FOLDS
-    return Part(known[kept], number.astype(np.int64), _sample(len(kept), most, rng), test)
+        sides = [(np.arange(len(train_folds)) + len(folds), train_folds, every)]
+    else:
+        sides = [(every[folds != fold], folds[folds != fold], every[folds == fold]) for fold in np.unique(folds)]
+    parts = []
+    for known, inner, test in sides:
+        if not len(known):
+            continue
+        kept = _sample(len(known), COUNTED * most, rng)
+        distinct, number = np.unique(inner[kept], return_inverse=True)
+        if len(distinct) < 2:
+            number = np.arange(len(kept)) % FOLDS
+        parts.append(Part(known[kept], number.astype(np.int64), _sample(len(kept), most, rng), test))
+    return parts
 
 
 def _sample(rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:

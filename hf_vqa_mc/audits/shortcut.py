@@ -26,13 +26,7 @@ class Sees(StrEnum):
     colour: str
     """of charts"""
 
-    CHOICES = (
-        "choices",
-        "choices alone",
-        "without the image and the question",
-        "sees the choices alone",
-        "#b3372f",
-    )
+    CHOICES = ("choices", "choices alone", "without the image and the question", "sees the choices alone", "#b3372f")
     QUESTION = (
         "question",
         "question and choices",
@@ -40,13 +34,7 @@ class Sees(StrEnum):
         "sees question and choices but no image",
         "#9a6b16",
     )
-    IMAGE = (
-        "image",
-        "image and choices",
-        "without the question",
-        "sees image and choices but no question",
-        "#2d66b1",
-    )
+    IMAGE = ("image", "image and choices", "without the question", "sees image and choices but no question", "#2d66b1")
     EVERYTHING = ("everything", "image, question and choices", "", "sees image, question and choices", "#6b7480")
 
     def __new__(cls, value: str, label: str, without: str, sentence: str, colour: str) -> "Sees":

@@ -70,16 +70,14 @@ def _telling(
     variance = expected - share.multiply(share).sum(axis=0).A1
     by_image, n_images = _variance_by_image(target - share, share, images)
     variance = np.maximum(variance, by_image)
-    several = n_images >= FEWEST_IMAGES
     fewest = np.minimum(expected, offered - expected)
-    compared = np.flatnonzero((offered >= ENOUGH) & (fewest >= ENOUGH / 5) & several)
+    compared = np.flatnonzero((offered >= ENOUGH) & (fewest >= ENOUGH / 5) & (n_images >= FEWEST_IMAGES))
     if not len(compared):
         return []
     z = (right - expected)[compared] / np.sqrt(variance[compared])
     significant = np.abs(z) > stats.norm.isf(ALARM_LEVEL / len(compared))
-    order = sorted(
-        np.flatnonzero(significant).tolist(), key=lambda index: (-abs(z[index]), names[int(compared[index])])
-    )[:most]
+    name_of = compared.tolist()
+    order = sorted(np.flatnonzero(significant).tolist(), key=lambda index: (-abs(z[index]), names[name_of[index]]))
     return [
         {
             "text": names[name][:SHOWN],
@@ -89,7 +87,7 @@ def _telling(
             "z": round(float(z[index]), 2),
             "says": "right" if z[index] > 0 else "wrong",
         }
-        for index, name in ((index, int(compared[index])) for index in order)
+        for index, name in ((index, name_of[index]) for index in order[:most])
     ]
 
 

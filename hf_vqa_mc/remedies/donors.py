@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
@@ -17,32 +15,16 @@ LONGEST_ANSWER = 4
 _NAME_FIELDS = ("name", "names", "label", "category", "object")
 
 
-class Donors(NamedTuple):
-    """Answers that may become decoys; they get none themselves."""
+class Donor(NamedTuple):
+    """An answer that may become a decoy; it gets none itself."""
 
-    image_ids: list[str]
-    """of the image that each is correct about"""
-    questions: list[str]
-    """that each answers; "" where it answers none, as a caption's, so that it gives IoU decoys alone"""
-    answers: list[str]
-    origins: list[str]
-    """description of each one's origin, for the column choice_origins"""
-
-    @classmethod
-    def none(cls) -> "Donors":
-        """No donors."""
-        return cls([], [], [], [])
-
-    def extend(self, other: "Donors") -> "Donors":
-        """Add others; returns itself."""
-        for own, more in zip(self, other, strict=True):
-            own.extend(more)
-        return self
-
-    def add_names(self, image_id: str, names: Iterable[str], origin: str) -> None:
-        """Add answers that are correct about an image."""
-        answers = list(dict.fromkeys(names))
-        self.extend(Donors([image_id] * len(answers), [""] * len(answers), answers, [origin] * len(answers)))
+    image_id: str
+    """of the image that it is correct about"""
+    question: str
+    """that it answers; "" where it answers none, as a caption's, so that it gives IoU decoys alone"""
+    answer: str
+    origin: str
+    """for the column choice_origins"""
 
 
 def read_donors(
@@ -52,7 +34,7 @@ def read_donors(
     captions: str | None = None,
     scene_graphs: str | None = None,
     progress: Progress = silent,
-) -> Donors:
+) -> list[Donor]:
     """All donors that a remedy names.
 
     Args:
@@ -66,27 +48,25 @@ def read_donors(
     Raises:
         InputError: the pool cannot be read, or a column is missing or holds something else.
     """
-    found = Donors.none()
-    if pool is not None:
-        found.extend(from_questions(BenchmarkOptions(pool, pool_config).read(prefixed(progress, "pool"))))
+    found: list[Donor] = []
     splits = list(benchmark.splits.values())
+    if pool is not None:
+        found += from_questions(BenchmarkOptions(pool, pool_config).read(prefixed(progress, "pool")))
     if captions is not None:
         answers = [answer for split in splits for answer in _targets(split)]
-        for split in splits:
-            found.extend(from_captions(captions, split, answers))
+        found += [donor for split in splits for donor in from_captions(captions, split, answers)]
     if scene_graphs is not None:
-        for split in splits:
-            found.extend(from_scene_graphs(scene_graphs, split))
+        found += [donor for split in splits for donor in from_scene_graphs(scene_graphs, split)]
     return found
 
 
-def from_questions(pool: Benchmark) -> Donors:
+def from_questions(pool: Benchmark) -> list[Donor]:
     """The targets of another dataset's questions, on the same images or others."""
-    found = Donors.none()
+    found: list[Donor] = []
     for split in pool.splits.values():
         images, questions, ids = (split.rows[name].to_pylist() for name in ("image_id", "question", "question_id"))
         origins = [f"question {name} of {pool.dataset}, {split.name}" for name in ids]
-        found.extend(Donors(images, questions, _targets(split), origins))
+        found += map(Donor, images, questions, _targets(split), origins)
     return found
 
 
@@ -95,7 +75,7 @@ def _targets(split: Split) -> list[str]:
     return [texts[label] for texts, label in zip(choices, labels, strict=True)]
 
 
-def from_captions(column: str, split: Split, answers: Iterable[str]) -> Donors:
+def from_captions(column: str, split: Split, answers: Iterable[str]) -> list[Donor]:
     """The benchmark's own answers, as far as they occur in a caption of an image.
 
     So a decoy is neutral, correct for another question, and fits the image.
@@ -109,19 +89,17 @@ def from_captions(column: str, split: Split, answers: Iterable[str]) -> Donors:
         InputError: there is no such column, or it holds something else.
     """
     known = {comparable(answer): answer for answer in answers}
-    found = Donors.none()
+    found = []
     for row, (image_id, value) in enumerate(_distinct_cells(column, split)):
         captions = [value] if isinstance(value, str) else value
         if not isinstance(captions, list) or not all(isinstance(one, str) for one in captions):
             raise InputError(f"{split.place}, row {row}: {column} is {shown(value)}; expected text or a list of text")
-        phrases = (phrase for caption in captions for phrase in _phrases(words(caption)))
-        found.add_names(
-            image_id, (known[phrase] for phrase in phrases if phrase in known), f"caption of image {image_id}"
-        )
+        phrases = dict.fromkeys(known.get(phrase) for caption in captions for phrase in _phrases(words(caption)))
+        found += [Donor(image_id, "", answer, f"caption of image {image_id}") for answer in phrases if answer]
     return found
 
 
-def from_scene_graphs(column: str, split: Split) -> Donors:
+def from_scene_graphs(column: str, split: Split) -> list[Donor]:
     """The names and attributes of the objects of an image.
 
     Args:
@@ -132,12 +110,11 @@ def from_scene_graphs(column: str, split: Split) -> Donors:
     Raises:
         InputError: there is no such column, or it holds something else.
     """
-    found = Donors.none()
-    for row, (image_id, value) in enumerate(_distinct_cells(column, split)):
-        found.add_names(
-            image_id, _names(value, f"{split.place}, row {row}: {column}"), f"scene graph of image {image_id}"
-        )
-    return found
+    return [
+        Donor(image_id, "", name, f"scene graph of image {image_id}")
+        for row, (image_id, value) in enumerate(_distinct_cells(column, split))
+        for name in dict.fromkeys(_names(value, f"{split.place}, row {row}: {column}"))
+    ]
 
 
 def _distinct_cells(column: str, split: Split) -> Iterator[tuple[str, Any]]:
@@ -155,10 +132,10 @@ def _distinct_cells(column: str, split: Split) -> Iterator[tuple[str, Any]]:
             yield image_id, value
 
 
-def _phrases(of: list[str]) -> Iterator[str]:
-    for start in range(len(of)):
-        for end in range(start + 1, min(start + LONGEST_ANSWER, len(of)) + 1):
-            yield " ".join(of[start:end])
+def _phrases(caption: list[str]) -> Iterator[str]:
+    for start in range(len(caption)):
+        for end in range(start + 1, min(start + LONGEST_ANSWER, len(caption)) + 1):
+            yield " ".join(caption[start:end])
 
 
 def _names(value: Any, location: str) -> Iterator[str]:  # noqa: ANN401  any json value
@@ -193,6 +170,7 @@ def _listed(value: Any) -> list[Any]:  # noqa: ANN401  any json value
     return list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
 
 
-def images_in_common(donors: Donors, image_ids: pa.ChunkedArray) -> int:
+def images_in_common(donors: Iterable[Donor], benchmark: Benchmark) -> int:
     """How many of the benchmark's images have donors."""
-    return len(set(donors.image_ids) & set(image_ids.to_pylist()) - {""})
+    images = {one for split in benchmark.splits.values() for one in split.rows["image_id"].unique().to_pylist()}
+    return len({donor.image_id for donor in donors} & images - {""})

@@ -1,6 +1,7 @@
 """The same benchmark with IoU, QoU or both kinds of decoys (Chao et al. 2018, Sect. 4); all else stays as it is."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,9 +18,9 @@ from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.remedies.donors import Donors, images_in_common
-from hf_vqa_mc.remedies.new_rows import counts_from_one, new_rows, some_target_last, written_rows
-from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics, image_ids
+from hf_vqa_mc.remedies.donors import Donor, images_in_common
+from hf_vqa_mc.remedies.new_rows import new_split
+from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics
 from hf_vqa_mc.schema import TRIPLETS
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
@@ -33,7 +34,7 @@ def give_new_decoys(
     variant: str,
     word_vectors: str | None,
     settings: Settings,
-    donors: Donors | None = None,
+    donors: Sequence[Donor] = (),
     progress: Progress = silent,
 ) -> Remedied:
     """Replace the decoys of all splits.
@@ -56,7 +57,6 @@ def give_new_decoys(
     """
     check_remedy(variant, word_vectors)
     recipe = VARIANTS[variant]
-    donors = donors or Donors.none()
     if "iou" in recipe.sets:
         _check_images(benchmark, donors)
     triplets = _triplets(benchmark, donors)
@@ -66,18 +66,19 @@ def give_new_decoys(
     choices = Choices(recipe, made, material)
     placed = all(split.placed for split in benchmark.splits.values())
     arrangement = Arrangement(recipe, choices, material, target_first=not placed)
-    origins = _origins(benchmark, donors)
+    own = [
+        f"question {question_id}, {name}"
+        for name, split in benchmark.splits.items()
+        for question_id in split.rows["question_id"].to_pylist()
+    ]
+    origins = pa.array(own + [donor.origin for donor in donors], pa.string())
     splits, first, unchanged = {}, 0, 0
     for name, split in benchmark.splits.items():
         rows = np.arange(first, first := first + split.rows.num_rows)
-        if counts_from_one(benchmark) and not some_target_last(arrangement.columns(rows)):
-            arrangement.put_target_last(int(rows[0]))  # else nobody could tell from the file that labels are from 1
-        made_rows = new_rows(split, arrangement, rows, origins)
-        unchanged += made_rows.unchanged
-        table = written_rows(benchmark, split, made_rows, choices.texts.shape[1])
-        splits[name] = replace(split, rows=made_rows.rows, original=table)
-        progress("arranging choices", first, material.size - len(donors.answers))
-    statistics = decoy_statistics(variant, recipe, benchmark, choices, made, donors, unchanged)
+        splits[name], kept = new_split(benchmark, split, arrangement, rows, origins, choices.texts.shape[1])
+        unchanged += kept
+        progress("arranging choices", first, material.size - len(donors))
+    statistics = decoy_statistics(recipe, benchmark, choices, made, donors, unchanged)
     statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
     return Remedied(replace(benchmark, splits=splits), statistics)
 
@@ -94,23 +95,22 @@ def check_remedy(variant: str, word_vectors: str | None) -> None:
         )
 
 
-def _check_images(benchmark: Benchmark, donors: Donors) -> None:
+def _check_images(benchmark: Benchmark, donors: Sequence[Donor]) -> None:
     """Raise InputError unless some image has several questions or donors."""
-    images = image_ids(benchmark)
-    counts = Counter(images.to_pylist())
+    counts = Counter(one for split in benchmark.splits.values() for one in split.rows["image_id"].to_pylist())
     known = counts.pop("", 0)
     remedy = "take --variant qou, or give donors about the same images: --pool DATASET, --captions or --scene-graphs"
     if not counts:
         reason = f"none of its {known:,} rows names an image (--image COLUMN)" if known else "it has no rows"
         raise InputError(f"{benchmark.dataset}: IoU decoys need images, and {reason}; {remedy}")
-    if max(counts.values()) == 1 and not images_in_common(donors, images):
+    if max(counts.values()) == 1 and not images_in_common(donors, benchmark):
         raise InputError(
             f"{benchmark.dataset}: IoU decoys are the answers to other questions on the same image, and each of its "
             f"{len(counts):,} images has a single question; {remedy}"
         )
 
 
-def _triplets(benchmark: Benchmark, donors: Donors) -> pa.Table:
+def _triplets(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Table:
     """A table ``schema.TRIPLETS``: the rows of all splits one after the other, then the donors."""
     parts = []
     counted = "train" if "train" in benchmark.splits else None
@@ -128,25 +128,21 @@ def _triplets(benchmark: Benchmark, donors: Donors) -> pa.Table:
                 target=targets,
                 answers=pa.array([found or [target] for found, target in zip(answers, targets, strict=True)]),
                 orig_decoys=pa.array(
-                    [
-                        [text for index, text in enumerate(texts) if index != label]
-                        for texts, label in zip(choices, labels, strict=True)
-                    ],
+                    [texts[:label] + texts[label + 1 :] for texts, label in zip(choices, labels, strict=True)],
                     TRIPLETS.field("orig_decoys").type,
                 ),
                 image_file=[""] * len(ids),
             )
         )
-    if donors.answers:
-        numbers = range(len(donors.answers))
+    if donors:
         parts.append(
             triplet_table(
-                question_id=[f"donor/{number}" for number in numbers],
-                image_id=[image or f"\0donor/{number}" for number, image in enumerate(donors.image_ids)],
-                split=[_OTHERS] * len(numbers),
-                question=donors.questions,
-                target=donors.answers,
-                image_file=[""] * len(numbers),
+                question_id=[f"donor/{number}" for number in range(len(donors))],
+                image_id=[donor.image_id or f"\0donor/{number}" for number, donor in enumerate(donors)],
+                split=[_OTHERS] * len(donors),
+                question=[donor.question for donor in donors],
+                target=[donor.answer for donor in donors],
+                image_file=[""] * len(donors),
             )
         )
     return pa.concat_tables(parts).combine_chunks()
@@ -161,13 +157,3 @@ def _vectors(
     vectors = load_word_vectors(name, partial(sentences, triplets), settings.seed)
     progress("reading word vectors", 1, 1)
     return vectors
-
-
-def _origins(benchmark: Benchmark, donors: Donors) -> pa.Array:
-    """A description of the origin of each triplet's target."""
-    own = [
-        f"question {question_id}, {name}"
-        for name, split in benchmark.splits.items()
-        for question_id in split.rows["question_id"].to_pylist()
-    ]
-    return pa.array(own + donors.origins, pa.string())

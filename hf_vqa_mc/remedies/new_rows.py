@@ -1,7 +1,7 @@
 """The remedied rows of a split, and how they are written in the benchmark's own layout."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,36 +15,29 @@ from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING
 
 
-@dataclass(frozen=True, eq=False)
-class NewRows:
-    """A split with new choices."""
-
-    rows: pa.Table
-    """``benchmarks.ROWS``"""
-    kinds: pa.ListArray
-    """(rows,) of each choice, a name of ``decoys.CHOICE_KINDS``"""
-    fallback: pa.ListArray
-    """(rows,) whether each choice is a fallback for a decoy that could not be found"""
-    origins: pa.ListArray
-    """(rows,) description of each choice's origin"""
-    unchanged: int
-    """rows that keep their published choices"""
-
-
-def new_rows(split: Split, arrangement: Arrangement, rows: NDArray[np.int64], origins: pa.Array) -> NewRows:
-    """The rows of a split with the choices arranged for them.
+def new_split(
+    benchmark: Benchmark, split: Split, arrangement: Arrangement, rows: NDArray[np.int64], origins: pa.Array, most: int
+) -> tuple[Split, int]:
+    """A split with the choices arranged for it, and how many of its rows keep their published choices.
 
     Args:
-        split: as published.
+        benchmark: as published.
+        split: of it.
         arrangement: of all triplets.
         rows: the triplets of this split's rows.
         origins: (triplets,) description of the origin of each triplet's target.
+        most: choices of a row, at most.
+
+    Returns:
+        The split; ``original`` is in the benchmark's own layout, with kinds, fallbacks and origins of the choices.
     """
     made = arrangement.columns(rows)
-    donors = arrangement.donors(rows)
-    lonely = pc.list_value_length(made["choices"]).to_numpy() < 2
+    if benchmark.layout.index_from == 1 and not _some_target_last(made):
+        arrangement.put_target_last(int(rows[0]))  # else the file does not show that labels count from 1
+        made = arrangement.columns(rows)
+    few = pc.list_value_length(made["choices"]).to_numpy() < 2
     kinds = pa.array(list(CHOICE_KINDS)).take(made["choice_kinds"].flatten())
-    described = _choice_origins(made, donors, origins)
+    described = _choice_origins(made, arrangement.donors(rows), origins)
     columns = {
         "choices": made["choices"],
         "label": made["label"],
@@ -52,22 +45,15 @@ def new_rows(split: Split, arrangement: Arrangement, rows: NDArray[np.int64], or
         "choice_fallback": made["choice_fallback"],
         "choice_origins": pa.ListArray.from_arrays(made["choices"].offsets, described),
     }
-    if lonely.any():
-        columns = _with_published(columns, split, lonely)
+    if few.any():
+        columns = _with_published(columns, split, few)
     table = split.rows
     for name in ("choices", "label", "choice_kinds"):
         table = table.set_column(table.schema.get_field_index(name), name, columns[name])
-    kinds, fallback, origins = (columns[f"choice_{name}"] for name in ("kinds", "fallback", "origins"))
-    return NewRows(table, kinds, fallback, origins, int(lonely.sum()))
+    return replace(split, rows=table, original=_written(benchmark, split, columns, most)), int(few.sum())
 
 
-def counts_from_one(benchmark: Benchmark) -> bool:
-    """Whether the benchmark's labels count from 1."""
-    return benchmark.layout.index_from == 1
-
-
-def some_target_last(made: Mapping[str, pa.Array]) -> bool:
-    """Whether the target of some row is its last choice."""
+def _some_target_last(made: Mapping[str, pa.Array]) -> bool:
     sizes = pc.list_value_length(made["choices"]).to_numpy()
     return bool((made["label"].to_numpy() == sizes - 1).any())
 
@@ -95,13 +81,13 @@ def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[n
     return {name: pa.array(lists[name], column.type) for name, column in columns.items()}
 
 
-def written_rows(benchmark: Benchmark, split: Split, made: NewRows, most: int) -> pa.Table:
+def _written(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array], most: int) -> pa.Table:
     """The split in the benchmark's own layout, with kinds, fallbacks and origins of the new choices."""
-    table = benchmark.with_choices(split, made.rows["choices"].combine_chunks(), made.rows["label"].to_pylist())
+    table = benchmark.with_choices(split, columns["choices"], columns["label"].to_pylist())
     numbered = _kinds_are_numbers(table.schema)
     table = _without_narrow_classes(table, benchmark.layout.columns, most)
-    columns = {"choice_kinds": made.kinds, "choice_fallback": made.fallback, "choice_origins": made.origins}
-    for name, column in columns.items():
+    for name in ("choice_kinds", "choice_fallback", "choice_origins"):
+        column = columns[name]
         if name == "choice_kinds" and numbered:
             numbers = pc.index_in(column.flatten(), pa.array(list(CHOICE_KINDS))).cast(pa.int64())
             column = pa.ListArray.from_arrays(column.offsets, numbers)

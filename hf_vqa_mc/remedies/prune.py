@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits import PROBES, ProbeSettings, Sees
-from hf_vqa_mc.audits.audited import mean_chances
+from hf_vqa_mc.audits.auditing import mean_chances
 from hf_vqa_mc.audits.gains import Estimate, estimate
-from hf_vqa_mc.audits.probes import Context, run_probes
+from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
+from hf_vqa_mc.audits.settings import ProbeSettings
+from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
@@ -30,11 +31,7 @@ UNLIMITED = 1e9
 
 
 def prune(
-    benchmark: Benchmark,
-    to_gain: float,
-    most_rows: int = 20_000,
-    seed: int = 0,
-    progress: Progress = silent,
+    benchmark: Benchmark, to_gain: float, most_rows: int = 20_000, seed: int = 0, progress: Progress = silent
 ) -> Remedied:
     """Leave out rows of the audited split until no blind probe gains more than ``to_gain``, or half of them are gone.
 
@@ -46,10 +43,8 @@ def prune(
         progress: called with (step, done, total).
 
     Raises:
-        InputError: there are too few rows to prune, or ``to_gain`` is none.
+        InputError: there are too few rows to prune.
     """
-    if not 0 <= to_gain < 1:
-        raise InputError(f"--prune {to_gain}: expected a gain from 0 to less than 1, such as 0.05")
     split = benchmark.test
     published = split.rows.num_rows
     if published * (1 - MOST_PRUNED) < LEAST_ROWS:

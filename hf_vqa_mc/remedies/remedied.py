@@ -1,6 +1,6 @@
 """A remedied benchmark: its rows, what was changed in figures and in sentences, and how it is written."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from hf_vqa_mc.benchmarks import Benchmark, write_benchmark
 from hf_vqa_mc.dataset.rows import Choices
 from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.remedies.donors import Donors, images_in_common
+from hf_vqa_mc.remedies.donors import Donor, images_in_common
 
 MOSTLY = 0.5
 """A larger fraction of fallbacks among the decoys is pointed out."""
@@ -36,25 +36,18 @@ class Remedied(NamedTuple):
         return write_benchmark(published, self.tables, path, note=" ".join(in_words(self.statistics)))
 
 
-def image_ids(benchmark: Benchmark) -> pa.ChunkedArray:
-    """The image ids of all splits' rows."""
-    return pa.chunked_array([chunk for split in benchmark.splits.values() for chunk in split.rows["image_id"].chunks])
-
-
 def decoy_statistics(
-    variant: str,
-    declared: Variant,
+    variant: Variant,
     benchmark: Benchmark,
     choices: Choices,
     made: Mapping[str, Any],
-    donors: Donors,
+    donors: Sequence[Donor],
     unchanged: int,
 ) -> dict[str, Any]:
     """What was found for the benchmark's own rows.
 
     Args:
-        variant: name of the declared.
-        declared: the sets of decoys.
+        variant: with the sets of decoys.
         benchmark: as published.
         choices: of all triplets, those of the benchmark's rows first.
         made: the sets by name.
@@ -64,8 +57,8 @@ def decoy_statistics(
     lengths = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
     n_rows = sum(map(len, lengths))
     decoys = {}
-    for name in declared.sets:
-        view = made[name].view(declared)
+    for name in variant.sets:
+        view = made[name].view(variant)
         found, fallback = view.picks[:n_rows] != MISSING, view.fallback[:n_rows]
         decoys[name] = {
             "wanted": found.size,
@@ -74,15 +67,15 @@ def decoy_statistics(
             "missing": int((~found).sum()),
         }
     return {
-        "variant": variant,
+        "variant": variant.name,
         "rows": n_rows,
         "rows_left_as_published": unchanged,
         "choices": _counted((choices.texts[:n_rows] != MISSING).sum(axis=1)),
         "choices_before": _counted(np.concatenate(lengths)),
         "decoys": decoys,
         "donors": {
-            "given": len(donors.answers),
-            "images_in_common": images_in_common(donors, image_ids(benchmark)),
+            "given": len(donors),
+            "images_in_common": images_in_common(donors, benchmark),
             "decoys_from_them": int((choices.donors[:n_rows] >= n_rows).sum()),
         },
     }
@@ -95,10 +88,8 @@ def _counted(sizes: Any) -> dict[str, int]:  # noqa: ANN401  an array
 
 def in_words(statistics: dict[str, Any]) -> list[str]:
     """What was changed, in sentences: for the terminal and the card of what was written."""
-    return _pruned(statistics) if "rounds" in statistics else _replaced(statistics)
-
-
-def _pruned(statistics: dict[str, Any]) -> list[str]:
+    if "rounds" not in statistics:
+        return _replaced(statistics)
     last, wanted = statistics["rounds"][-1], f"{100 * statistics['to_gain']:g}"
     reached = "" if statistics["reached"] else f" That is more than the {wanted} requested, but no more rows may go."
     return [

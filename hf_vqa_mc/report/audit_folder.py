@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import parquet
 
-from hf_vqa_mc.audits import Audit
+from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
@@ -65,10 +64,9 @@ def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) ->
 
 def _is_audit(folder: Path) -> bool:
     """Whether `write_audit` wrote all of it."""
-    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-    if not names <= {REPORT, FIGURES, ROWS} or any(not (folder / name).is_file() for name in names):
-        return False
-    if any((folder / name).is_symlink() for name in names):
+    paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    names = (REPORT, FIGURES, ROWS)
+    if any(path.name not in names or not path.is_file() or path.is_symlink() for path in paths):
         return False
     try:
         figures = json.loads((folder / FIGURES).read_text("utf-8"))
@@ -95,43 +93,37 @@ def write_audit(folder: Path, done: Audit, after: Audit | None = None, progress:
     """
     folder.parent.mkdir(exist_ok=True)
     progress("writing the report", 0, 1)
-    shown = shown_rows(done)
-    examples = _examples(done, shown)
-    later = [] if after is None else _examples(after, _same_rows(done, after, shown))
-    figures = done.as_json() if after is None else {"before": done.as_json(), "after": after.as_json()}
-    scores = _row_scores(after or done)
+    notes, before = _shown_rows(done), done.as_json()
+    figures, later, later_examples = before, None, []
+    if after is not None:
+        later = after.as_json()
+        figures = {"before": before, "after": later}
+        ids, later_ids = (one.benchmark.test.rows["question_id"].to_pylist() for one in (done, after))
+        same = {name: row for row, name in enumerate(later_ids)}
+        notes_after = {same[ids[row]]: note for row, note in notes.items() if ids[row] in same}
+        later_examples = _examples(after, notes_after)
+    page = report_html(before, _examples(done, notes), later, later_examples)
     write_json(folder / FIGURES, figures, indent=1)
-    write_bytes(folder / ROWS, scores)
-    page = report_html(done.as_json(), examples, None if after is None else after.as_json(), later)
+    write_bytes(folder / ROWS, _row_scores(after or done))
     write_bytes(folder / REPORT, page.encode())
     progress("writing the report", 1, 1)
     return [folder / name for name in (REPORT, FIGURES, ROWS)]
 
 
-def shown_rows(done: Audit) -> dict[int, str]:
+def _shown_rows(done: Audit) -> dict[int, str]:
     """Rows worth a look, and why: they are biased, have possibly correct decoys, or were drawn at random."""
     hashes = text_hashes(done.benchmark.test.rows["question_id"].to_pylist())
     by_chance = np.argsort(order_keys(purpose_hash(0, "examples"), 0, hashes), kind="stable")
-    found: dict[int, str] = {}
+    notes = {
+        AMBIGUOUS: by_chance[np.isin(by_chance, np.flatnonzero(done.possibly_correct.any(axis=1)))],
+        AT_RANDOM: by_chance,
+    }
     if done.bias is not None:
-        given_away = by_chance[np.argsort(-done.bias[by_chance], kind="stable")]
-        _add(found, given_away, GIVEN_AWAY)
-    ambiguous = np.flatnonzero(done.possibly_correct.any(axis=1))
-    _add(found, by_chance[np.isin(by_chance, ambiguous)], AMBIGUOUS)
-    _add(found, by_chance, AT_RANDOM)
+        notes = {GIVEN_AWAY: by_chance[np.argsort(-done.bias[by_chance], kind="stable")], **notes}
+    found: dict[int, str] = {}
+    for note, rows in notes.items():
+        found |= dict.fromkeys([row for row in rows[: 2 * OF_EACH].tolist() if row not in found][:OF_EACH], note)
     return found
-
-
-def _add(found: dict[int, str], rows: NDArray[np.int64], note: str) -> None:
-    for row in [row for row in rows[: 2 * OF_EACH].tolist() if row not in found][:OF_EACH]:
-        found[row] = note
-
-
-def _same_rows(before: Audit, after: Audit, shown: dict[int, str]) -> dict[int, str]:
-    """The rows of the later audit that are those shown of the earlier one."""
-    ids = before.benchmark.test.rows["question_id"].to_pylist()
-    later = {name: row for row, name in enumerate(after.benchmark.test.rows["question_id"].to_pylist())}
-    return {later[ids[row]]: note for row, note in shown.items() if ids[row] in later}
 
 
 def _examples(done: Audit, notes: Mapping[int, str]) -> list[Example]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hf_vqa_mc.audits import Sees
+from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.report.plain_text import plain
 
 SHOWN_SHORTCUTS = 12

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from hf_vqa_mc.audits.audited import Audit
+    from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.audits.gains import Gain
 
 FAILED = 3
@@ -140,7 +140,7 @@ def run_audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     Raises:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
-    from hf_vqa_mc.audits import audit as audit_benchmark
+    from hf_vqa_mc.audits.auditing import audit as audit_benchmark
     from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
 
     if settings.output is not None:

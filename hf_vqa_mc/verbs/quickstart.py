@@ -207,7 +207,8 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
     """What rules that see no image, fitted on the training split, reach on the test split."""
     import numpy as np
 
-    from hf_vqa_mc.audits import answer_prior, number_rows, question_answer_prior
+    from hf_vqa_mc.audits.probes.priors import answer_prior, question_answer_prior
+    from hf_vqa_mc.audits.rows import number_rows
     from hf_vqa_mc.sources.vqa import YES_NO
     from hf_vqa_mc.text.normalisation import comparable
 
@@ -229,7 +230,8 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
 
 def _audit(built: BuildResult, folder: Path, seed: int, progress: Progress) -> Path:
     """Audit two configs into one report, and put some questions on the dataset's card."""
-    from hf_vqa_mc.audits import ProbeSettings, audit
+    from hf_vqa_mc.audits.auditing import audit
+    from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.benchmarks.options import BenchmarkOptions
     from hf_vqa_mc.dataset.card_picture import put_picture
     from hf_vqa_mc.report.audit_folder import REPORT, write_audit

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datasets import DatasetDict
     from rich.console import RenderableType
 
-    from hf_vqa_mc.audits import Audit
+    from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.benchmarks import Benchmark
 
 DECOYS, DONORS, PRUNING, AUDITING = "Decoys", "Donors", "Pruning", "The audits before and after"
@@ -134,7 +134,7 @@ class RemedyResult(Result):
 
     def report(self) -> "Iterator[RenderableType]":
         """What was changed, the table of shortcuts before and after, both verdicts, and the files."""
-        from hf_vqa_mc.remedies import in_words
+        from hf_vqa_mc.remedies.remedied import in_words
 
         yield from in_words(self.statistics)
         yield ""
@@ -167,7 +167,7 @@ class RemedyResult(Result):
     def save(self, path: str | Path) -> list[Path]:
         """Write the remedied benchmark to a file of its kind, or a folder that ``load_dataset`` reads."""
         from hf_vqa_mc.benchmarks import check_output
-        from hf_vqa_mc.remedies import Remedied
+        from hf_vqa_mc.remedies.remedied import Remedied
 
         check_output(self.settings.dataset, Path(path))
         return Remedied(self.remedied, self.statistics).write(self.benchmark, Path(path))
@@ -182,12 +182,14 @@ def run_remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     Raises:
         InputError: the benchmark, word vectors or donors cannot be used, or no decoys of this kind can be made.
     """
-    from hf_vqa_mc.audits import ProbeSettings
-    from hf_vqa_mc.audits import audit as audit_benchmark
+    from hf_vqa_mc.audits.auditing import audit as audit_benchmark
+    from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.benchmarks import check_output
     from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.io.progress import prefixed
-    from hf_vqa_mc.remedies import check_remedy, give_new_decoys, prune, read_donors
+    from hf_vqa_mc.remedies.donors import read_donors
+    from hf_vqa_mc.remedies.new_decoys import check_remedy, give_new_decoys
+    from hf_vqa_mc.remedies.prune import prune
     from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
 
     if settings.prune is None:

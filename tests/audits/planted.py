@@ -5,8 +5,9 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from hf_vqa_mc.audits import PROBES, ProbeSettings, number_rows
-from hf_vqa_mc.audits.probes import Context, run_probes
+from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
+from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks import Split
 from hf_vqa_mc.benchmarks.benchmark import ROWS
 

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits import ProbeSettings, audit
+from hf_vqa_mc.audits.auditing import audit
+from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks import Benchmark
 from hf_vqa_mc.errors import InputError
 from tests.audits.planted import planted, split_of

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits import number_rows
 from hf_vqa_mc.audits.ambiguity import GENERAL, NAMED, SAME, VECTORS, WUP, _normalised, possibly_correct
 from hf_vqa_mc.audits.findings import findings
+from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.benchmarks.benchmark import ROWS
 from hf_vqa_mc.scoring.vqa_normalisation import normalised
 from hf_vqa_mc.text.normalisation import words

@@ -4,8 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits import ProbeSettings, audit, number_rows
+from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.folds import folds_of
+from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks import Benchmark
 from hf_vqa_mc.benchmarks.benchmark import ROWS
 from tests.audits.planted import split_of

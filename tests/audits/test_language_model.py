@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from hf_vqa_mc.audits import PROBES
+from hf_vqa_mc.audits.probes import PROBES
 from hf_vqa_mc.audits.probes.language_model import predict
 from hf_vqa_mc.errors import InputError
 from tests.audits.planted import context_of, ran

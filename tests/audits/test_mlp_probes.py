@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hf_vqa_mc.audits import Sees
+from hf_vqa_mc.audits.shortcut import Sees
 from tests.audits.planted import MLPS, context_of, planted, ran
 
 

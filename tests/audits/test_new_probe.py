@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.audits import PROBES, Probe, Sees
+from hf_vqa_mc.audits.probes import PROBES, Probe
+from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.cli import app
 
 FITTED, COUNTED = "answers that start with a", "letters of the alphabet"

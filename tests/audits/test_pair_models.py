@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits import number_rows
 from hf_vqa_mc.audits.folds import folds_of
 from hf_vqa_mc.audits.gains import estimate
+from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.shortcut import Sees
 from tests.audits.planted import MODELS, context_of, planted, ran, split_of
 

@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits import answer_prior, number_rows, question_answer_prior
-from hf_vqa_mc.audits.probes.priors import answer_prior_of_other_folds, question_answer_prior_of_other_folds
+from hf_vqa_mc.audits.probes.priors import (
+    answer_prior,
+    answer_prior_of_other_folds,
+    question_answer_prior,
+    question_answer_prior_of_other_folds,
+)
+from hf_vqa_mc.audits.rows import number_rows
 
 COLOURS, SHAPES = ["red", "blue", "green", "black"], ["circle", "square", "star", "cross"]
 

@@ -4,8 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits import number_rows
-from hf_vqa_mc.audits.rows import NO_BEGINNING
+from hf_vqa_mc.audits.rows import NO_BEGINNING, number_rows
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.errors import InputError
 

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits import number_rows
-from hf_vqa_mc.audits.audited import calibration, mean_chances
+from hf_vqa_mc.audits.auditing import calibration, mean_chances
+from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut
 from hf_vqa_mc.audits.telling import telling_texts
 from tests.audits.planted import planted

@@ -44,7 +44,7 @@ def quickstart(monkeypatch, capsys, tmp_path):
     """Runs it on a small easy-VQA; exit code, stdout and stderr. Its audits count only: those in processes train."""
     import datasets
 
-    from hf_vqa_mc.audits import ProbeSettings
+    from hf_vqa_mc.audits.settings import ProbeSettings
 
     small_easy_vqa.make(tmp_path / "packages")
     (tmp_path / "here").mkdir()

@@ -10,8 +10,8 @@ import pytest
 from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.remedies import give_new_decoys
 from hf_vqa_mc.remedies.donors import from_captions, from_questions, from_scene_graphs
+from hf_vqa_mc.remedies.new_decoys import give_new_decoys
 
 VECTORS = "\n".join(
     f"{word} {' '.join(map(str, numbers))}"
@@ -148,8 +148,8 @@ def test_answers_that_captions_name_give_iou_decoys(tmp_path):
     captions = ["A zebra, a sailor and the kitchen"] * 4 + ["nothing of these"] * 7
     benchmark = read_benchmark(asked(tmp_path / "a.jsonl", caption=captions))
     donors = from_captions("caption", benchmark.test, [target for _, target, _ in ASKED])
-    assert sorted(donors.answers) == ["a sailor", "kitchen", "zebra"]
-    assert set(donors.origins) == {"caption of image 1"}
+    assert sorted(donor.answer for donor in donors) == ["a sailor", "kitchen", "zebra"]
+    assert {donor.origin for donor in donors} == {"caption of image 1"}
     with pytest.raises(InputError, match="no column 'captions'"):
         from_captions("captions", benchmark.test, ["zebra"])
     numbers = read_benchmark(asked(tmp_path / "n.jsonl", caption=list(range(1, 12))))
@@ -169,8 +169,8 @@ def test_answers_that_captions_name_give_iou_decoys(tmp_path):
 def test_scene_graphs_name_objects_and_attributes(tmp_path, graph):
     benchmark = read_benchmark(asked(tmp_path / "a.jsonl", graph=[graph] * len(ASKED)))
     donors = from_scene_graphs("graph", benchmark.test)
-    assert donors.answers == ["lamp", "tall", "vase"] * 5
-    assert donors.image_ids[:3] == ["1"] * 3
+    assert [donor.answer for donor in donors] == ["lamp", "tall", "vase"] * 5
+    assert [donor.image_id for donor in donors[:3]] == ["1"] * 3
     remedied = give_new_decoys(benchmark, "iou", None, Settings(decoys_per_set=6), donors)
     first = told(remedied)[0]
     assert set(first["choices"]) >= {"lamp", "tall", "vase"}
@@ -264,7 +264,8 @@ def test_odd_scene_graphs_are_read_or_refused(tmp_path, graph, answers):
         with pytest.raises(InputError, match="row 0: graph"):
             from_scene_graphs("graph", benchmark.test)
     else:
-        assert from_scene_graphs("graph", benchmark.test).answers[: len(answers)] == answers
+        donors = from_scene_graphs("graph", benchmark.test)
+        assert [donor.answer for donor in donors[: len(answers)]] == answers
 
 
 def test_classes_that_cannot_name_the_new_choices_become_numbers_and_text(tmp_path):

@@ -6,8 +6,9 @@ from hf_vqa_mc.audits.probes.mlps import MLPS
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.probes.priors import PRIORS
 from hf_vqa_mc.audits.probes.probe import Context, Prediction, Probe, Skipped, run_probes
+from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.listing import Listing
 
-__all__ = ["PROBES", "Context", "Prediction", "Probe", "Skipped", "run_probes"]
+__all__ = ["PROBES", "Context", "Prediction", "Probe", "Sees", "Skipped", "run_probes"]
 
 PROBES: Listing[Probe] = Listing("probe", *HEURISTICS, *PRIORS, *PAIR_MODELS, *MLPS, *LANGUAGE_MODELS)

@@ -37,9 +37,8 @@ def own_columns(rows: ShuffledRows, placed: bool) -> Columns:
     valid = rows.valid
     used, number = np.unique(rows.texts[valid], return_inverse=True)
     texts = [rows.vocabulary.choices[text] for text in used]
-    of_text = {name: values[number] for name, values in _of_texts(texts).items()}
-    columns: Columns = dict(of_text)
-    offered = np.bincount(rows.keys[valid], minlength=len(rows.vocabulary.key_texts))
+    columns = {name: values[number] for name, values in _of_texts(texts).items()}
+    offered = np.bincount(rows.keys[valid])
     shared = {
         "trigrams shared": _shared_with_others(_trigrams(texts), number, rows),
         "words shared": _shared_with_others(word_matrix(words(text[:READ]) for text in texts)[0], number, rows),
@@ -69,7 +68,7 @@ def question_columns(rows: ShuffledRows) -> Columns:
     size = np.array([max(len(set(one)), 1) for one in choice_words], np.float32)[number]
     columns: Columns = {"words of the question": common, "share of its words in the question": common / size}
     columns |= compared("share of its words in the question", common / size, rows)
-    for name, values in _of_questions(question_words).items():
+    for name, values in _stacked([_of_question(one) for one in question_words]).items():
         columns[name] = values[question][row]
     kinds = _of_texts([rows.vocabulary.choices[text] for text in used])
     for asks, kind in (("asks how many", "number"), ("asks yes or no", "yes or no")):
@@ -118,59 +117,43 @@ def word_matrix(texts: Iterable[Sequence[str]]) -> tuple[Any, list[str]]:
 
 def _of_texts(texts: Sequence[str]) -> Columns:
     """Columns of a text by itself."""
-    found = np.array([_of_text(text) for text in texts], np.float32).reshape(len(texts), -1)
-    names = (
-        "characters",
-        "words",
-        "digits",
-        "number",
-        "yes or no",
-        "of the above",
-        "article",
-        "capital",
-        "all capitals",
-        "full stop",
-        "comma",
-        "other signs",
-    )
-    return dict(zip(names, found.T, strict=True))
+    return _stacked([_of_text(text) for text in texts])
 
 
-def _of_text(text: str) -> tuple[float, ...]:
+def _of_text(text: str) -> dict[str, float]:
     start = text[:READ].strip()
     found = words(start)
     lower = start.lower()
     letters = [sign for sign in start if sign.isalpha()]
-    return (
-        np.log1p(len(text)),
-        np.log1p(len(found)),
-        sum(sign.isdigit() for sign in start) / max(len(start), 1),
-        any(word in _NUMBERS or word[0].isdigit() for word in found),
-        found[:1] in (["yes"], ["no"]),
-        lower in ("all", "none", "both") or any(part in lower for part in _ABOVE),
-        bool(found) and found[0] in _ARTICLES,
-        start[:1].isupper(),
-        bool(letters) and all(sign.isupper() for sign in letters),
-        start.endswith("."),
-        "," in start,
-        any(not (sign.isalnum() or sign.isspace() or sign in ".,'’-") for sign in start),
-    )
+    return {
+        "characters": np.log1p(len(text)),
+        "words": np.log1p(len(found)),
+        "digits": sum(sign.isdigit() for sign in start) / max(len(start), 1),
+        "number": any(word in _NUMBERS or word[0].isdigit() for word in found),
+        "yes or no": found[:1] in (["yes"], ["no"]),
+        "of the above": lower in ("all", "none", "both") or any(part in lower for part in _ABOVE),
+        "article": bool(found) and found[0] in _ARTICLES,
+        "capital": start[:1].isupper(),
+        "all capitals": bool(letters) and all(sign.isupper() for sign in letters),
+        "full stop": start.endswith("."),
+        "comma": "," in start,
+        "other signs": any(not (sign.isalnum() or sign.isspace() or sign in ".,'’-") for sign in start),
+    }
 
 
-def _of_questions(questions: Sequence[Sequence[str]]) -> Columns:
-    """Columns of what a question asks for."""
-    found = [
-        (
-            np.log1p(len(question)),
-            "how" in question and "many" in question[question.index("how") + 1 :][:1],
-            bool(question) and question[0] in _YES_NO_VERBS,
-            "or" in question,
-            "not" in question or "except" in question,
-        )
-        for question in questions
-    ]
-    names = ("words asked", "asks how many", "asks yes or no", "asks for one or the other", "asks what not")
-    return dict(zip(names, np.array(found, np.float32).reshape(len(found), -1).T, strict=True))
+def _of_question(question: Sequence[str]) -> dict[str, float]:
+    """What a question asks for."""
+    return {
+        "words asked": np.log1p(len(question)),
+        "asks how many": "how" in question and "many" in question[question.index("how") + 1 :][:1],
+        "asks yes or no": bool(question) and question[0] in _YES_NO_VERBS,
+        "asks for one or the other": "or" in question,
+        "asks what not": "not" in question or "except" in question,
+    }
+
+
+def _stacked(found: Sequence[dict[str, float]]) -> Columns:
+    return {name: np.array([one[name] for one in found], np.float32) for name in found[0]}
 
 
 def _of_positions(rows: ShuffledRows) -> Columns:

@@ -2,16 +2,13 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.probes.probe import Context, Prediction, Probe, Skipped
 from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import Progress
 
 BATCH_SIZE = 32
 READ = 2000
@@ -43,7 +40,7 @@ def predict(
     """
     rows, name = context.rows, context.settings.language_model or ""
     context.progress(f"loading {name}", 0, 1)
-    model = _load(name, device)
+    tokenizer, model = _load(name, device)
     context.progress(f"loading {name}", 1, 1)
     questions = np.where(with_question, rows.questions, -1)
     row = rows.valid.nonzero()[0]
@@ -51,78 +48,54 @@ def predict(
     distinct, number = np.unique(pairs, axis=0, return_inverse=True)
     prompts = [_prompt(rows.vocabulary.questions[one] if one >= 0 else None) for one in distinct[:, 0]]
     choices = [rows.vocabulary.choices[one] for one in distinct[:, 1]]
-    found = model.log_likelihoods(prompts, choices, batch_size, context.progress, context.deadline)
+    encoded = [_tokens(tokenizer, model, prompt, choice) for prompt, choice in zip(prompts, choices, strict=True)]
+    order = sorted(range(len(encoded)), key=lambda index: -len(encoded[index][0]))  # longest first: little padding
+    found = np.empty(len(encoded))
+    for first in range(0, len(order), batch_size):
+        if time.monotonic() > context.deadline:
+            raise Skipped("the time was over before it had read all rows")
+        block = order[first : first + batch_size]
+        found[block] = _log_likelihoods(model, [encoded[index] for index in block])
+        context.progress("language model", min(first + batch_size, len(order)), len(order))
     values = np.full(rows.valid.shape, -np.inf)
     values[rows.valid] = (found / np.array([max(len(choice), 1) for choice in choices]))[number.ravel()]
     return context.pick(values)
 
 
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """A causal model and its tokenizer."""
+def _tokens(tokenizer: Any, model: Any, prompt: str, choice: str) -> tuple[list[int], int]:  # noqa: ANN401
+    """All tokens, and how many of them are the choice's."""
+    longest = min(getattr(model.config, "max_position_embeddings", None) or LONGEST, LONGEST)
+    before = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    start = [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
+    own = tokenizer(" " + choice[:READ].strip(), add_special_tokens=False)["input_ids"][: longest // 2]
+    return [*start, *before, *own][-longest:], len(own)
 
-    tokenizer: Any
-    model: Any
-    device: str
-    longest: int
 
-    def log_likelihoods(
-        self,
-        prompts: Sequence[str],
-        choices: Sequence[str],
-        batch_size: int,
-        progress: Progress,
-        deadline: float,
-    ) -> NDArray[np.float64]:
-        """The log-likelihood of each choice after its prompt, (choices,)."""
-        encoded = [self._tokens(prompt, choice) for prompt, choice in zip(prompts, choices, strict=True)]
-        order = sorted(range(len(encoded)), key=lambda index: -len(encoded[index][0]))  # longest first: little padding
-        found = np.empty(len(encoded))
-        for first in range(0, len(order), batch_size):
-            if time.monotonic() > deadline:
-                raise Skipped("the time was over before it had read all rows")
-            block = order[first : first + batch_size]
-            found[block] = self._batch([encoded[index] for index in block])
-            progress("language model", min(first + batch_size, len(order)), len(order))
-        return found
+def _log_likelihoods(model: Any, encoded: Sequence[tuple[list[int], int]]) -> list[float]:  # noqa: ANN401
+    """Of each choice after its prompt; shorter ones are padded at the end, which no earlier token attends to."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
 
-    def _tokens(self, prompt: str, choice: str) -> tuple[list[int], int]:
-        """All tokens, and how many of them are the choice's."""
-        before = self.tokenizer(prompt, add_special_tokens=False)["input_ids"]
-        start = self.tokenizer.bos_token_id
-        own = self.tokenizer(" " + choice[:READ].strip(), add_special_tokens=False)["input_ids"][: self.longest // 2]
-        tokens = [*([] if start is None else [start]), *before, *own]
-        return tokens[-self.longest :], len(own)
-
-    def _batch(self, encoded: Sequence[tuple[list[int], int]]) -> list[float]:
-        """Log-likelihoods; shorter prompts are padded at the end, which no earlier token attends to."""
-        import torch
-
-        longest = max(len(tokens) for tokens, _ in encoded)
-        tokens = torch.zeros(len(encoded), longest, dtype=torch.int64)
-        mask = torch.zeros_like(tokens)
-        for index, (of_one, _) in enumerate(encoded):
-            tokens[index, : len(of_one)] = torch.tensor(of_one)
-            mask[index, : len(of_one)] = 1
-        with torch.inference_mode():
-            given = self.model(input_ids=tokens.to(self.device), attention_mask=mask.to(self.device))
-            log_chances = given.logits.float().log_softmax(-1)
-        sums = []
-        for index, (of_one, count) in enumerate(encoded):
-            if not count:  # an empty choice
-                sums.append(-np.inf)
-                continue
-            own = torch.tensor(of_one[-count:], device=log_chances.device)
-            before = log_chances[index, len(of_one) - count - 1 : len(of_one) - 1]
-            sums.append(float(before.gather(1, own[:, None]).double().sum()))
-        return sums
+    tokens = pad_sequence([torch.tensor(of_one) for of_one, _ in encoded], batch_first=True)
+    lengths = torch.tensor([len(of_one) for of_one, _ in encoded])
+    mask = (torch.arange(tokens.shape[1]) < lengths[:, None]).long()
+    with torch.inference_mode():
+        given = model(input_ids=tokens.to(model.device), attention_mask=mask.to(model.device))
+        log_chances = given.logits.float().log_softmax(-1)
+    sums = []
+    for index, (of_one, count) in enumerate(encoded):
+        own = torch.tensor(of_one[len(of_one) - count :], dtype=torch.int64, device=log_chances.device)
+        before = log_chances[index, len(of_one) - count - 1 : len(of_one) - 1]
+        sums.append(float(before.gather(1, own[:, None]).double().sum()) if count else -np.inf)  # 0: an empty choice
+    return sums
 
 
 def _prompt(question: str | None) -> str:
     return "Answer:" if question is None else f"Question: {question[:READ].strip()}\nAnswer:"
 
 
-def _load(name: str, device: str | None) -> _Model:
+def _load(name: str, device: str | None) -> tuple[Any, Any]:
+    """The tokenizer and the model."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging as untyped
@@ -147,8 +120,7 @@ def _load(name: str, device: str | None) -> _Model:
     finally:
         if bars:
             logging.enable_progress_bar()
-    longest = getattr(model.config, "max_position_embeddings", None) or LONGEST
-    return _Model(tokenizer, model.eval().to(device), device, min(longest, LONGEST))
+    return tokenizer, model.eval().to(device)
 
 
 def _probe(sees: Sees) -> Probe:

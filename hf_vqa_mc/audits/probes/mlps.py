@@ -27,21 +27,23 @@ RECIPE: dict[str, Any] = {
 """As in ``vqa-mc quickstart``."""
 VALIDATED = 10
 """One of so many images is held out to choose the best epoch."""
-CONFIG = "default"
 COLUMNS = ("question_id", "image_id", "question", "choices", "label", "question_type")
 COST = 20
-
-Vectors = NDArray[np.float32]
 
 
 def _log_odds(context: Context, model: str, part: Part, with_image: bool) -> NDArray[np.float64]:
     """Train a model on a part's rows; scores of its test rows in the shuffled order, (rows, choices)."""
+    first = 0 if context.train is None else len(context.rows)
+    train = _table(context.train or context.split, "train").take(part.train - first)
+    test = _table(context.split, "test").take(part.test)
     with tempfile.TemporaryDirectory(prefix="vqa-mc-audit-") as root, _datasets_cache_in(Path(root) / "cache"):
         folder = Path(root)
-        _write_dataset(folder / "data", context, part)
+        _write_dataset(folder / "data", train, test)
         features = None
-        if with_image:
-            features = _write_features(folder / "features", context, part)
+        if with_image and context.images[0] is not None:
+            names = pa.concat_tables([train, test])["image_id"].to_pylist()
+            vectors = context.images[0][np.concatenate([part.train, part.test])]
+            features = _write_features(folder / "features", dict(zip(names, vectors, strict=True)))
         logits = _trained_logits(folder, model, features, context)
     rows = context.shuffled.take(part.test)
     odds = np.full(rows.valid.shape, -np.inf)
@@ -58,17 +60,9 @@ def _table(split: Split, side: str) -> pa.Table:
     return table.set_column(0, "question_id", ids).set_column(1, "image_id", images)
 
 
-def _sides(context: Context, part: Part) -> tuple[pa.Table, pa.Table]:
-    """The rows that a model is trained on, and those that it is evaluated on."""
-    first = 0 if context.train is None else len(context.rows)
-    train = _table(context.train or context.split, "train").take(part.train - first)
-    return train, _table(context.split, "test").take(part.test)
-
-
-def _write_dataset(folder: Path, context: Context, part: Part) -> None:
+def _write_dataset(folder: Path, train: pa.Table, test: pa.Table) -> None:
     """A dataset of three splits."""
     folder.mkdir(parents=True)
-    train, test = _sides(context, part)
     held_out = text_hashes(train["image_id"].to_pylist()) % np.uint64(VALIDATED) == 0
     if held_out.all() or not held_out.any():
         held_out = np.arange(len(train)) % VALIDATED == 0
@@ -77,21 +71,16 @@ def _write_dataset(folder: Path, context: Context, part: Part) -> None:
         pq.write_table(table, folder / f"{split}.parquet")
 
 
-def _write_features(store: Path, context: Context, part: Part) -> Path:
-    """The vectors of the images of both sides, as ``vqa-mc features`` writes them."""
+def _write_features(store: Path, vectors: dict[str, NDArray[np.float32]]) -> Path:
+    """The vectors of images, as ``vqa-mc features`` writes them."""
     from hf_vqa_mc.extraction.backbones import FeatureKind
     from hf_vqa_mc.extraction.image_features import write_index
     from hf_vqa_mc.extraction.store import FeatureStore
 
-    vectors = context.images[0]
-    if vectors is None:
-        raise ValueError("no image vectors")
-    names = [name for one in _sides(context, part) for name in one["image_id"].to_pylist()]
-    of_image = dict(zip(names, vectors[np.concatenate([part.train, part.test])], strict=True))
-    kind = FeatureKind("audit", "1", None, vectors.shape[1], "float32")
+    kind = FeatureKind("audit", "1", None, len(next(iter(vectors.values()))), "float32")
     made = FeatureStore(store, kind)
-    hashes = {image: hashlib.sha256(image.encode()).digest() for image in of_image}
-    for image, vector in of_image.items():
+    hashes = {image: hashlib.sha256(image.encode()).digest() for image in vectors}
+    for image, vector in vectors.items():
         made.add(hashes[image], vector)
     made.commit()
     write_index(store / "images", kind, hashes, {"missing": [], "broken": {}})
@@ -109,7 +98,7 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
     vectors, data = context.settings.word_vectors, str(folder / "data")
     settings = TrainingSettings(
         dataset=data,
-        config=CONFIG,
+        config="default",
         output=folder / "run",
         model=model,
         features=features,
@@ -125,7 +114,7 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
     finally:
         torch.set_num_threads(threads)
     named = None if vectors == "corpus" else vectors
-    found = predict(trained.folder, data, CONFIG, split="test", features=features, word_vectors=named).found
+    found = predict(trained.folder, data, "default", split="test", features=features, word_vectors=named).found
     return found.logits.astype(np.float64)
 
 

@@ -4,6 +4,8 @@ Both return for every row how often they pick the target, in [0, 1] (choices tha
 over any of the rows is an accuracy. What is counted is a training split or, where there is none, all other folds.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -114,30 +116,34 @@ def _count_beginnings(rows: Rows, sides: NDArray[np.int8], likelihood: Scores, d
         left = counts[group] > 1
 
 
-def _answer_prior(context: Context) -> Prediction:
-    rows, train = context.rows, context.train_rows
-    scores = answer_prior_of_other_folds(rows, context.folds) if train is None else answer_prior(train, rows)
-    return Prediction(scores, folds=context.n_folds)
+def _prior(
+    name: str,
+    sees: Sees,
+    sentence: str,
+    of_train: Callable[[Rows, Rows], Scores],
+    of_other_folds: Callable[[Rows, NDArray[np.int8]], Scores],
+) -> Probe:
+    def run(context: Context) -> Prediction:
+        rows, train = context.rows, context.train_rows
+        scores = of_other_folds(rows, context.folds) if train is None else of_train(train, rows)
+        return Prediction(scores, folds=context.n_folds)
 
-
-def _question_answer_prior(context: Context) -> Prediction:
-    rows, train = context.rows, context.train_rows
-    if train is None:
-        return Prediction(question_answer_prior_of_other_folds(rows, context.folds), folds=context.n_folds)
-    return Prediction(question_answer_prior(train, rows), folds=context.n_folds)
+    return Probe(name, sees, sentence, run)
 
 
 PRIORS = (
-    Probe(
+    _prior(
         "answer prior (eq. 2)",
         Sees.CHOICES,
         "picks the choice that is most often correct elsewhere, for how often it is presented",
-        _answer_prior,
+        answer_prior,
+        answer_prior_of_other_folds,
     ),
-    Probe(
+    _prior(
         "question and answer prior",
         Sees.QUESTION,
         "picks the choice that is most often correct for other questions that begin alike",
-        _question_answer_prior,
+        question_answer_prior,
+        question_answer_prior_of_other_folds,
     ),
 )

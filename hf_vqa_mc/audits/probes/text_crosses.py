@@ -97,63 +97,49 @@ class TextCrosses:
         some = self._rows.take(rows)
         row = some.valid.nonzero()[0]
         offered = _with_key(self._choices[np.searchsorted(self._texts, some.texts[some.valid])], some)
-        crosses = [_Crosses(offered, 1)]
+        parts = [_crosses(offered, 1)]
         if len(self._asked):
             question = self._questions[np.searchsorted(self._asked, some.questions)]
-            crosses.append(_Crosses(offered, 2, question[row]))
+            parts.append(_crosses(offered, 2, question[row]))
             first = np.where(question[:, :1] == NONE, 0, question[:, :1])
-            crosses += self._with_position(first[row], some, 3)
+            parts += self._with_position(first[row], some, 3)
         if self._image is not None:
             clusters = self._image.clusters[rows][row]
-            crosses.append(_Crosses(offered, 4, clusters))
-            crosses += self._with_position(clusters, some, 5)
+            parts.append(_crosses(offered, 4, clusters))
+            parts += self._with_position(clusters, some, 5)
             directions = self._image.directions[rows][row]
             names = np.broadcast_to(np.arange(directions.shape[1]), directions.shape)
-            crosses.append(_Crosses(offered, 6, names, directions))
-            crosses += self._with_position(names, some, 7, directions)
-        parts = [cross.matrix() for cross in crosses]
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-        return sparse.csr_matrix(total)
+            parts.append(_crosses(offered, 6, names, directions))
+            parts += self._with_position(names, some, 7, directions)
+        return sparse.csr_matrix(sum(parts[1:], parts[0]))
 
     def _with_position(
         self, signs: Signs, some: ShuffledRows, purpose: int, values: NDArray[np.float32] | None = None
-    ) -> list["_Crosses"]:
+    ) -> list[Any]:
         """Crosses that give the target's position, whatever its text."""
         if not self._placed:
             return []
         position = np.minimum(some.positions[some.valid], POSITIONS)[:, None].astype(np.int64)
-        return [_Crosses(position, purpose, signs, values)]
+        return [_crosses(position, purpose, signs, values)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Crosses:
-    """Each sign of a choice with each sign of its row."""
+def _crosses(own: Signs, purpose: int, others: Signs | None = None, values: NDArray[np.float32] | None = None) -> Any:  # noqa: ANN401  a sparse matrix
+    """Each sign of a choice with each of its row, for each purpose in other columns; ``values`` are 1 unless given."""
+    from scipy import sparse
 
-    own: Signs
-    purpose: int
-    """crosses with another purpose have other columns"""
-    others: Signs | None = None
-    values: NDArray[np.float32] | None = None
-    """of the others; 1 unless given"""
-
-    def matrix(self) -> Any:  # noqa: ANN401  a sparse matrix
-        from scipy import sparse
-
-        others = np.zeros((len(self.own), 1), np.int64) if self.others is None else self.others
-        cells, columns, values = [], [], []
-        for own in self.own.T:
-            for index, other in enumerate(others.T):
-                cell = np.flatnonzero((own != NONE) & (other != NONE))
-                cells.append(cell)
-                columns.append(_column(own[cell], other[cell], self.purpose))
-                values.append(np.ones(len(cell)) if self.values is None else self.values[cell, index])
-        cell, column = np.concatenate(cells), np.concatenate(columns)
-        value = np.concatenate(values).astype(np.float32)
-        # Long texts have many crosses; together they weigh as much as those of a short one.
-        value /= np.sqrt(np.bincount(cell, minlength=len(self.own)).astype(np.float32))[cell]
-        return sparse.csr_matrix((value, (cell, column)), shape=(len(self.own), COLUMNS))
+    others = np.zeros((len(own), 1), np.int64) if others is None else others
+    cells, columns, weights = [], [], []
+    for of_choice in own.T:
+        for index, of_row in enumerate(others.T):
+            cell = np.flatnonzero((of_choice != NONE) & (of_row != NONE))
+            cells.append(cell)
+            columns.append(_column(of_choice[cell], of_row[cell], purpose))
+            weights.append(np.ones(len(cell)) if values is None else values[cell, index])
+    cell, column = np.concatenate(cells), np.concatenate(columns)
+    weight = np.concatenate(weights).astype(np.float32)
+    # Long texts have many crosses; together they weigh as much as those of a short one.
+    weight /= np.sqrt(np.bincount(cell, minlength=len(own)).astype(np.float32))[cell]
+    return sparse.csr_matrix((weight, (cell, column)), shape=(len(own), COLUMNS))
 
 
 def _signs(texts: Sequence[str], used: NDArray[np.int32], most: int, numbers: dict[str, int]) -> tuple[Signs, Signs]:
