@@ -1,7 +1,7 @@
 """What can be wrong with what we are given; every message names the place and the remedy."""
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -30,6 +30,16 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f": did you mean {near[0]!r}?" if near else "."
     return InputError(f"unknown {what} {name!r}{hint} Known: {', '.join(names)}")
+
+
+def listed(names: Sequence[str], most: int = 10, separator: str = ", ") -> str:
+    """The first of some names, and how many more there are.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return separator.join(names[:most]) + more
 
 
 def shown(value: object) -> str:

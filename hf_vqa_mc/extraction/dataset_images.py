@@ -13,13 +13,10 @@ from hf_vqa_mc.dataset.image_column import images_folder
 from hf_vqa_mc.dataset.image_files import candidate_files, listed_files
 from hf_vqa_mc.dataset.loading import load_splits
 from hf_vqa_mc.dataset.stored_images import StoredImages
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, listed
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
-
-NAMED = 10
-"""How many of the images that are missing or broken a message names."""
 
 
 class ImageSource(Protocol):
@@ -109,7 +106,8 @@ class FolderImages:
                 self._paths[image_id] = found[0]
         if twice:
             raise InputError(
-                f"images {directory}: {len(twice)} of {len(image_ids)} twice there: {listed(twice)}; leave one of each"
+                f"images {directory}: {len(twice)} of {len(image_ids)} twice there: {listed(twice, separator='; ')}; "
+                "leave one of each"
             )
 
     def __contains__(self, image_id: str) -> bool:
@@ -151,12 +149,6 @@ class RowImages:
             return bytes(stored["bytes"])
         with fsspec.open(stored["path"], "rb") as file:
             return bytes(file.read())
-
-
-def listed(names: list[str]) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return "; ".join(names[:NAMED]) + more
 
 
 def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]) -> list[Path]:

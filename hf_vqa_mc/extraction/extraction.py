@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, file_name
-from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images, listed
+from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images
 from hf_vqa_mc.extraction.image_features import write_index
 from hf_vqa_mc.extraction.pictures import BrokenImage, decoded
 from hf_vqa_mc.extraction.store import FeatureStore
@@ -157,9 +157,11 @@ class _Run:
 def _refused(found: DatasetImages, missing: list[str], broken: dict[str, str]) -> InputError:
     told = []
     if missing:
-        told.append(f"{len(missing)} of {len(found.image_ids)} missing, with image_id {listed(missing)}")
+        told.append(
+            f"{len(missing)} of {len(found.image_ids)} missing, with image_id {listed(missing, separator='; ')}"
+        )
     if broken:
-        named = listed([f"{image_id!r} ({reason})" for image_id, reason in broken.items()])
+        named = listed([f"{image_id!r} ({reason})" for image_id, reason in broken.items()], separator="; ")
         told.append(f"{len(broken)} of {len(found.image_ids)} broken, with image_id {named}")
     skip = "" if len(missing) + len(broken) == len(found.image_ids) else "; --skip-missing goes on without them"
     return InputError(f"images in {found.place}: {'; '.join(told)}{skip}")

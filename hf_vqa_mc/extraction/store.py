@@ -36,11 +36,7 @@ Location = tuple[int, int]
 
 
 class FeatureStore:
-    """A folder of features of one kind.
-
-    Args:
-        folder: where they are; created with the first file.
-        kind: of the features.
+    """A folder of features of one kind, created with the first file.
 
     Raises:
         InputError: a file holds features of another kind, or is damaged.

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from torch.nn import functional
 
-from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.errors import InputError, listed, shown, unknown_name
 from hf_vqa_mc.extraction.store import write_whole
 from hf_vqa_mc.text.normalisation import words as words_of
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors
@@ -23,7 +23,6 @@ NewWords = Literal["refuse", "skip"]
 
 WORDS_FILE = "words.safetensors"
 _ABOUT = "text_features"
-_NAMED = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,10 +186,9 @@ class TextFeatures:
         return vectors, found
 
     def _new_words(self, new: list[str]) -> InputError:
-        named = ", ".join(map(repr, new[:_NAMED])) + (f" and {len(new) - _NAMED} more" if len(new) > _NAMED else "")
         file = f"give the file of its word vectors, {self.name} (sha256 {self.sha256[:12]}), as word_vectors, or "
         return InputError(
-            f"{len(new)} words were in no text that the model was trained on: {named}; "
+            f"{len(new)} words were in no text that the model was trained on: {listed(list(map(repr, new)), 10)}; "
             f'{"" if self.name == CORPUS else file}leave such words out with new_words="skip"'
         )
 

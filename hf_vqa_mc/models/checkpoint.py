@@ -8,7 +8,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedConfig, PreTrainedModel
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.vision_model import quiet
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.models.model import model_of
@@ -119,9 +119,9 @@ def _check_weights(folder: Path, config: PreTrainedConfig) -> None:
         ],
     }
     if any(wrong.values()):
-        listed = "; ".join(f"{what}: {_listed(names)}" for what, names in wrong.items() if names)
+        faults = "; ".join(f"{what}: {listed(names, NAMED)}" for what, names in wrong.items() if names)
         raise InputError(
-            f"{folder}: {CONFIG} does not fit {WEIGHTS}, weights are {listed}; take both files from one checkpoint"
+            f"{folder}: {CONFIG} does not fit {WEIGHTS}, weights are {faults}; take both files from one checkpoint"
         )
 
 
@@ -153,7 +153,3 @@ def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 def _by(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "one number"
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

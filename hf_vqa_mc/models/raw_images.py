@@ -33,12 +33,11 @@ def open_image(image: RawImage) -> Image.Image:
     if name.startswith(("http://", "https://")):
         return _decoded(_fetched(name), f"image {name}")
     try:
-        return _decoded(Path(image).expanduser().read_bytes(), f"image {name}")
+        content = Path(image).expanduser().read_bytes()
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"image {name[:200]}: {reason}; expected the path or address of an image file") from error
+    return _decoded(content, f"image {name}")
 
 
 def _fetched(address: str) -> bytes:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.errors import listed
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, verb
 from hf_vqa_mc.result import Result
@@ -71,8 +72,6 @@ class FeaturesResult(Result):
 
     def report(self) -> Iterator[str]:
         """Counts, skipped images and the folder."""
-        from hf_vqa_mc.extraction.dataset_images import listed
-
         done, kind = self.extracted, self.extracted.kind
         numbers = f"{kind.dim:,} numbers"
         shape = numbers if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {numbers}"
@@ -83,7 +82,7 @@ class FeaturesResult(Result):
         broken = [f"{image_id} ({reason})" for image_id, reason in done.broken.items()]
         for why, names in (("missing", done.missing), ("broken", broken)):
             if names:
-                yield f"Skipped because {why}: {len(names):,} images, with image_id {listed(names)}"
+                yield f"Skipped because {why}: {len(names):,} images, with image_id {listed(names, separator='; ')}"
         yield f"features: {done.folder}"
 
     def to_dict(self) -> dict[str, Any]:
