@@ -1,7 +1,6 @@
 """Reading an open-ended config piece by piece: rows, checks and counts on the way, never all rows at once."""
 
 import tempfile
-import warnings
 import weakref
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -11,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import CountMismatch, InputError
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.answer_counts import count
 from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.source import Counts, OpenEnded, Source
+from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, warn_of_counts
 
 AT_ONCE = 5_000
 """Rows that are counted together, a few more."""
@@ -85,14 +84,7 @@ class Reading:
         if not any(self.rows.values()):
             left = "; ".join(f"{n:,} {reason}" for reason, n in self._left_out.items() if n)
             raise InputError(f"{name}: nothing is left of it ({left or 'the files are empty'}); leave it out")
-        differing = [
-            f"{n:,} in {split} where {expected[split]:,} were expected"
-            for split, n in self.rows.items()
-            if n != expected.get(split, n)
-        ]
-        if differing:
-            message = f"{name} does not have the published number of questions: {'; '.join(differing)}"
-            warnings.warn(CountMismatch(message), stacklevel=2)
+        warn_of_counts(name, {split: n for split, n in expected.items() if split in self.rows}, self.rows)
         return {
             "rows": {split: rows for split, rows in self.rows.items() if rows},
             **self.config.statistics(self._counts),

@@ -1,6 +1,5 @@
 """A source opened on its files, and its triplets."""
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,13 +7,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.errors import CountMismatch, InputError
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import SPLITS, check_triplets
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.download import Downloads
 from hf_vqa_mc.sources.files import Files, Folder
 from hf_vqa_mc.sources.generated import as_found
-from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.source import Source, warn_of_counts
 
 if TYPE_CHECKING:
     from datasets import DownloadConfig
@@ -50,7 +49,9 @@ class OpenedSource:
         if released_decoys and source.read_released is not None:
             triplets = source.read_released(self.files, triplets)
         check_triplets(triplets, self.location)
-        _compare_counts(source, triplets)
+        found = {split: pc.sum(pc.equal(triplets["split"], split)).as_py() or 0 for split in SPLITS}
+        total = {} if source.expected_total is None else {"all": source.expected_total}
+        warn_of_counts(source.name, {**source.expected_counts, **total}, {**found, "all": triplets.num_rows})
         return triplets
 
 
@@ -84,19 +85,3 @@ def read_triplets(name: str, data_dir: Path | None = None, *, released_decoys: b
         InputError: an unknown source; as both.
     """
     return open_source(SOURCES.find(name), data_dir).triplets(released_decoys)
-
-
-def _compare_counts(source: Source, triplets: pa.Table) -> None:
-    found = {split: pc.sum(pc.equal(triplets["split"], split)).as_py() or 0 for split in SPLITS}
-    differences = [
-        f"{found[split]:,} in {split} where {expected:,} were expected"
-        for split, expected in source.expected_counts.items()
-        if found[split] != expected
-    ]
-    if source.expected_total is not None and triplets.num_rows != source.expected_total:
-        differences.append(f"{triplets.num_rows:,} in all where {source.expected_total:,} were expected")
-    if differences:
-        warnings.warn(
-            CountMismatch(f"{source.name} does not have the published number of questions: {'; '.join(differences)}"),
-            stacklevel=3,
-        )

@@ -1,5 +1,6 @@
 """The declarations: a source, and its open-ended configs."""
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from hf_vqa_mc.errors import CountMismatch
 from hf_vqa_mc.sources.files import Files, RemoteFile
 
 OPEN_SPLITS = ("train", "validation", "test", "challenge")
@@ -27,6 +29,18 @@ def _references() -> dict[str, str]:
 def reference(key: str) -> str:
     """The BibTeX entry of this key in ``references.bib``."""
     return _references()[key]
+
+
+def warn_of_counts(name: str, expected: Mapping[str, int], found: Mapping[str, int]) -> None:
+    """Warn with CountMismatch, on behalf of the caller's caller, if a split does not hold as many rows as expected."""
+    differences = [
+        f"{found[split]:,} in {split} where {number:,} were expected"
+        for split, number in expected.items()
+        if found[split] != number
+    ]
+    if differences:
+        message = f"{name} does not have the published number of questions: {'; '.join(differences)}"
+        warnings.warn(CountMismatch(message), stacklevel=3)
 
 
 @dataclass(frozen=True)

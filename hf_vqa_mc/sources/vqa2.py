@@ -146,7 +146,7 @@ def statistics(counts: Counts) -> dict[str, Any]:
     for name, groups in (("before", first), ("after", both)):
         answer_counts.add_means(figures, groups, "question types", f", {name}")
     figures["entropy"]["overall, before"] = answer_counts.entropy(answer_counts.by_value(pairs_of, FIRST).values())
-    pairs = {name: groups.total() for name, groups in first.items()}
+    pairs = {name: answers.total() for name, answers in first.items()}
     bits = {name: [answer_counts.entropy(groups[name].values()) for groups in (first, both)] for name in first}
     title = "Pairs by question type, and the entropy of answers: of the first questions (before), of all (after)"
     columns = ["question type", "pairs", "same answer", "before (bits)", "after (bits)"]
