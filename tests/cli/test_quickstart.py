@@ -44,14 +44,15 @@ def quickstart(monkeypatch, capsys, tmp_path):
     """Runs it on a small easy-VQA; exit code, stdout and stderr. Its audits count only: those in processes train."""
     import datasets
 
-    from hf_vqa_mc.audits.settings import ProbeSettings
+    from hf_vqa_mc.audits.auditing import ProbeSettings
+    from hf_vqa_mc.verbs import audit  # noqa: F401  its settings class derives from the one that is replaced
 
     small_easy_vqa.make(tmp_path / "packages")
     (tmp_path / "here").mkdir()
     monkeypatch.syspath_prepend(tmp_path / "packages")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr("hf_vqa_mc.audits.ProbeSettings", lambda **_: ProbeSettings(probes=False), raising=False)
+    monkeypatch.setattr("hf_vqa_mc.audits.settings.ProbeSettings", lambda **_: ProbeSettings(probes=False))
 
     def quickstart(*options):
         monkeypatch.setattr(sys, "argv", ["vqa-mc", "quickstart", *map(str, options)])
