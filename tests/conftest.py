@@ -13,12 +13,12 @@ _REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or Path(__file__).parents[2
 
 
 settings.register_profile("quick", max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("full", max_examples=60)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Fewer examples of hypothesis where slow tests are left out."""
-    if "not slow" in config.option.markexpr:
-        settings.load_profile("quick")
+    settings.load_profile("quick" if "not slow" in config.option.markexpr else "full")
 
 
 @pytest.fixture(scope="session")

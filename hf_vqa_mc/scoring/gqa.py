@@ -272,7 +272,9 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     ]
     missing = {}
     if result["consistency"] is None:
-        missing["consistency"] = "predictions and records of entailed questions, which the file of all questions has"
+        missing["consistency"] = (
+            "predictions and records of the entailed questions, which the file of all questions has"
+        )
     else:
         lines.append(line("consistency", result["consistency"]))
     if CHOICES.name in inputs:
