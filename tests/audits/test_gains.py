@@ -143,6 +143,7 @@ def test_the_verdict_names_the_strongest_of_each_kind_of_knowledge():
     assert "None of 1 shortcuts reliably beats chance (25.0%). That is no proof" in none
 
 
+@pytest.mark.slow
 def test_sound_benchmarks_raise_an_alarm_as_rarely_as_stated():
     draws = np.random.default_rng(0)
     alarms = 0

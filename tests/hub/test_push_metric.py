@@ -20,6 +20,7 @@ print(json.dumps(metric.compute(predictions=[1, 0], references=[1, 1])["accuracy
 """
 
 
+@pytest.mark.slow
 def test_a_pushed_metric_loads_from_the_hub_and_then_offline(hub, vqa_mc, process):
     done = vqa_mc("push", "metric", "benchmakers/mc_accuracy")
     assert done.returncode == 0, done.stderr

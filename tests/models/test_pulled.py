@@ -63,6 +63,7 @@ def run(hub, tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_pushed_and_pulled_it_answers_as_the_folder_does(hub, run, tmp_path):
     folder, image = checkpoint(tmp_path / "run", "mlp-iqa"), tmp_path / "picture.png"
     picture(0).save(image)

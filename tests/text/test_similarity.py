@@ -98,6 +98,7 @@ def test_words_may_score_below_one_with_themselves():
     assert phrase_score(np.zeros(2, np.int32), 0, 1, 1, 2, scores) == 0.0
 
 
+@pytest.mark.slow
 def test_1843_nouns_score_below_one_with_themselves_as_in_nltk(ranked, keeping):
     selves = np.repeat(np.arange(len(ranked), dtype=np.int32)[:, None], 2, axis=1)
     scores = synset_scores(selves, word_scores([], 0.0))

@@ -25,6 +25,7 @@ def test_the_shipped_tables_are_compact_and_are_those_we_made():
     assert make_tables.digest(shipped()) == TABLES_SHA256
 
 
+@pytest.mark.slow
 def test_the_script_makes_the_shipped_tables_from_nltk(reader, ranked):
     assert len(ranked) == 100_271
     assert make_tables.digest(make_tables.make_tables(reader)) == TABLES_SHA256

@@ -55,6 +55,7 @@ def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, 
         np.testing.assert_array_equal(one, logits[0])
 
 
+@pytest.mark.slow
 def test_two_processes_train_to_where_one_does(settings, tmp_path):
     told = settings(epochs=12)
     given = {name: value for name, value in told.as_json().items() if name not in ("track", "drop_at")}
