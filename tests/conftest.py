@@ -7,19 +7,18 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
 _REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
-_UNCHECKED = [HealthCheck.too_slow, HealthCheck.filter_too_much]  # both depend on luck and load
-settings.register_profile("quick", max_examples=20, suppress_health_check=_UNCHECKED)
-settings.register_profile("full", max_examples=60, suppress_health_check=_UNCHECKED)
+settings.register_profile("quick", max_examples=20)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Fewer examples of hypothesis where slow tests are left out."""
-    settings.load_profile("quick" if "not slow" in config.option.markexpr else "full")
+    if "not slow" in config.option.markexpr:
+        settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session")
