@@ -1,4 +1,4 @@
-"""Chance that depends on nothing but (seed, question_id, purpose): not on order, workers, shards or the machine."""
+"""SeededRng that depends on nothing but (seed, question_id, purpose): not on order, workers, shards or the machine."""
 
 import hashlib
 from collections.abc import Iterable

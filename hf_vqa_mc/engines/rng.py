@@ -8,10 +8,10 @@ _Value = TypeVar("_Value")
 _MASK = (1 << 64) - 1
 
 
-class Chance:
+class SeededRng:
     """A stream of random choices for one purpose, such as the questions about one image.
 
-    >>> Chance(0, "2386621", "phrasing").pick(["Is", "Does"]) == Chance(0, "2386621", "phrasing").pick(["Is", "Does"])
+    >>> SeededRng(0, "image", "phrasing").below(100) == SeededRng(0, "image", "phrasing").below(100)
     True
     """
 

@@ -32,7 +32,7 @@ class Readable(Protocol):
     """A file in whatever packing, such as ``sources.files.PublishedFile``."""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The file's name for messages."""
 
     def open(self) -> AbstractContextManager[IO[bytes]]:
@@ -50,7 +50,7 @@ def opened(file: File) -> Iterator[tuple[IO[bytes], str]]:
         InputError: it cannot be read, or is a damaged or truncated archive.
     """
     with unpacked(file) if isinstance(file, Path) else file.open() as stream:
-        yield stream, str(file) if isinstance(file, Path) else file.place
+        yield stream, str(file) if isinstance(file, Path) else file.location
 
 
 def text_lines(stream: IO[bytes], location: str) -> Iterator[str]:
@@ -90,7 +90,7 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
     Raises:
         InputError: it cannot be read, is a damaged or truncated archive, is encrypted, or is a zip with several files.
     """
-    place = str(path) if member is None else f"{member} in {path}"
+    location = str(path) if member is None else f"{member} in {path}"
     try:
         with path.open("rb") as raw:
             start = raw.read(6)
@@ -107,14 +107,14 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
             else:
                 yield raw
     except DAMAGE as error:
-        raise damaged(place, error) from error
+        raise damaged(location, error) from error
     except OSError as error:
-        raise InputError(f"{place}: cannot be read ({error.strerror or error})") from error
+        raise InputError(f"{location}: cannot be read ({error.strerror or error})") from error
 
 
-def damaged(place: str, error: Exception) -> InputError:
+def damaged(location: str, error: Exception) -> InputError:
     """The error for an archive that cannot be unpacked."""
-    return InputError(f"{place}: the archive is damaged or truncated ({error}); download or write it again")
+    return InputError(f"{location}: the archive is damaged or truncated ({error}); download or write it again")
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:

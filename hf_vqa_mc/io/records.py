@@ -28,7 +28,7 @@ def read_records(file: File, key: str | None = None, others: dict[str, Any] | No
     Raises:
         InputError: as ``list_items``; also where there is no record at all.
     """
-    first, location = 0, str(file) if isinstance(file, Path) else file.place
+    first, location = 0, str(file) if isinstance(file, Path) else file.location
     for rows in list_items(file, key, others):
         yield Records(rows, _places(f"{location}, {key or 'record'}", first))
         first += len(rows)
@@ -45,12 +45,12 @@ class Records:
 
     Args:
         rows: as JSON gave them.
-        place: position to the record's location, for messages.
+        location: position to the record's location, for messages.
     """
 
-    def __init__(self, rows: Sequence[Any], place: Callable[[int], str]) -> None:
+    def __init__(self, rows: Sequence[Any], location: Callable[[int], str]) -> None:
         self.rows = rows
-        self.place = place
+        self.location = location
 
     def __len__(self) -> int:
         """How many."""
@@ -63,11 +63,13 @@ class Records:
         except (KeyError, TypeError, IndexError):
             for position, row in enumerate(self.rows):
                 if not isinstance(row, dict):
-                    raise InputError(f"{self.place(position)}: expected a json object, found {shown(row)}") from None
+                    raise InputError(
+                        f"{self.location(position)}: expected a json object, found {shown(row)}"
+                    ) from None
                 if field not in row:
                     listed = ", ".join(map(repr, list(row)[:20])) or "none"
                     raise InputError(
-                        f"{self.place(position)}, field {field!r}: it is missing; the record's fields are {listed}"
+                        f"{self.location(position)}, field {field!r}: it is missing; the record's fields are {listed}"
                     ) from None
             raise
 
@@ -86,7 +88,7 @@ class Records:
     def texts(self, field: str) -> list[str]:
         """The field's values, which must be text."""
         values = self.column(field)
-        check_texts(values, lambda position: f"{self.place(position)}, field {field!r}")
+        check_texts(values, lambda position: f"{self.location(position)}, field {field!r}")
         return values
 
     def filled_texts(self, field: str) -> list[str]:
@@ -129,7 +131,7 @@ class Records:
         for position, value in enumerate(values):
             if length is not None and len(value) != length:
                 raise InputError(
-                    f"{self.place(position)}, field {field!r}: expected {length} items, found {len(value)}"
+                    f"{self.location(position)}, field {field!r}: expected {length} items, found {len(value)}"
                 )
         return values
 
@@ -138,7 +140,7 @@ class Records:
         values = self.lists(field, length)
         check_texts(
             list(chain.from_iterable(values)),
-            lambda position: f"{self.place(position // length)}, field {field!r}, item {position % length}",
+            lambda position: f"{self.location(position // length)}, field {field!r}, item {position % length}",
         )
         return values
 
@@ -147,11 +149,11 @@ class Records:
         lists = self.lists(field, length)
         ends = list(accumulate(map(len, lists)))
 
-        def place(position: int) -> str:
+        def location(position: int) -> str:
             outer = bisect_right(ends, position)
-            return f"{self.place(outer)}.{field}[{position - (ends[outer] - len(lists[outer]))}]"
+            return f"{self.location(outer)}.{field}[{position - (ends[outer] - len(lists[outer]))}]"
 
-        return Records(list(chain.from_iterable(lists)), place)
+        return Records(list(chain.from_iterable(lists)), location)
 
     def for_each(self, field: str, values: Sequence[_Value]) -> list[_Value]:
         """A value of each record, repeated for each item of the list in a field, as ``nested`` gives them."""
@@ -161,7 +163,7 @@ class Records:
     def inner(self, field: str) -> "Records":
         """The objects in a field, one a record."""
         values = self._of_type(field, dict, "a json object")
-        return Records(values, lambda position: f"{self.place(position)}, field {field!r}")
+        return Records(values, lambda position: f"{self.location(position)}, field {field!r}")
 
     def booleans(self, field: str) -> list[bool]:
         """The field's values, which must be true or false."""
@@ -171,7 +173,7 @@ class Records:
         """The field's values, which must be text or null."""
         values = self.column(field)
         texts = ["" if value is None else value for value in values]
-        check_texts(texts, lambda position: f"{self.place(position)}, field {field!r}")
+        check_texts(texts, lambda position: f"{self.location(position)}, field {field!r}")
         return values
 
     def check_same(self, field: str, expected: Sequence[str], what: str) -> None:
@@ -183,14 +185,14 @@ class Records:
 
     def unexpected(self, position: int, field: str, expected: str, found: object) -> InputError:
         """The error for a value that is not what was expected."""
-        return InputError(f"{self.place(position)}, field {field!r}: expected {expected}, found {shown(found)}")
+        return InputError(f"{self.location(position)}, field {field!r}: expected {expected}, found {shown(found)}")
 
 
-def check_texts(values: list[Any], place: Callable[[int], str]) -> None:
-    """Raise InputError unless all values are text that a file can store; place: position to location."""
+def check_texts(values: list[Any], location: Callable[[int], str]) -> None:
+    """Raise InputError unless all values are text that a file can store; location: position to location."""
     if not set(map(type, values)) <= {str}:
         position = next(position for position, value in enumerate(values) if type(value) is not str)
-        raise InputError(f"{place(position)}: expected text, found {shown(values[position])}")
+        raise InputError(f"{location(position)}: expected text, found {shown(values[position])}")
     try:
         "".join(values).encode()
     except UnicodeEncodeError:  # json can spell half of a surrogate pair, which no file can store
@@ -198,5 +200,5 @@ def check_texts(values: list[Any], place: Callable[[int], str]) -> None:
             try:
                 value.encode()
             except UnicodeEncodeError:
-                raise InputError(f"{place(position)}: expected Unicode text, found {shown(value)}") from None
+                raise InputError(f"{location(position)}: expected Unicode text, found {shown(value)}") from None
         raise

@@ -255,7 +255,7 @@ def _check_mapped(records: Records) -> None:
         name, value = pair["question_id"], pair["answer"]
         if not isinstance(value, dict | list):
             continue
-        expected = f"{records.place(row)}: expected an object question id -> answer, found {shown(value)}"
+        expected = f"{records.location(row)}: expected an object question id -> answer, found {shown(value)}"
         if name in (*ID_COLUMNS, *ANSWER_COLUMNS):
             raise InputError(f'{expected}; this is a table by columns: write it by rows (pandas: orient="records")')
         if name in HEADER_FIELDS or (isinstance(value, dict) and PUBLISHED & value.keys()):
@@ -270,7 +270,7 @@ def _check_others(records: Records, columns: _Columns) -> None:
     for name in sorted(columns.others):
         for row in (row for row, record in enumerate(records.rows) if name in record):
             raise InputError(
-                f"{records.place(row)}: there is {name!r}, too, which the first record does not have; say "
+                f"{records.location(row)}: there is {name!r}, too, which the first record does not have; say "
                 "with --id-column and --answer-column which columns to read"
             )
 
@@ -278,7 +278,7 @@ def _check_others(records: Records, columns: _Columns) -> None:
 def _columns(records: Records, id_column: str | None, answer_column: str | None) -> _Columns:
     first = records.rows[0]
     if not isinstance(first, dict):
-        raise InputError(f"{records.place(0)}: expected a record such as a json object, found {shown(first)}")
+        raise InputError(f"{records.location(0)}: expected a record such as a json object, found {shown(first)}")
     named = partial(_named, records, list(first))
     name = named(id_column, ID_COLUMNS, "question ids", "--id-column")
     answer = named(answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
@@ -294,15 +294,15 @@ def _named(
         return found[0]
     if given:
         raise InputError(
-            f"{records.place(0)}: no column {given!r} ({option}); there is {', '.join(map(repr, fields))}"
+            f"{records.location(0)}: no column {given!r} ({option}); there is {', '.join(map(repr, fields))}"
         )
     if found:
         several = " and ".join(map(repr, found))
-        raise InputError(f"{records.place(0)}: both {several} may hold {what}; say which with {option}")
+        raise InputError(f"{records.location(0)}: both {several} may hold {what}; say which with {option}")
     listed = ", ".join(map(repr, fields[:20])) or "none"
     swapped = f"; {SWAPPED}" if PUBLISHED & set(fields) else ""
     raise InputError(
-        f"{records.place(0)}: no column of {what}: expected {', '.join(known)}, found {listed}; name it with "
+        f"{records.location(0)}: no column of {what}: expected {', '.join(known)}, found {listed}; name it with "
         f"{option}{swapped}"
     )
 
@@ -313,7 +313,7 @@ def _answers(records: Records, columns: _Columns) -> list[Answer]:
         row = next(row for row, value in enumerate(values) if type(value) not in columns.types)
         raise records.unexpected(row, columns.answer, _EXPECTED[columns.types], values[row])
     texts = [row for row, value in enumerate(values) if type(value) is str]
-    check = Records([records.rows[row] for row in texts], lambda row: records.place(texts[row]))
+    check = Records([records.rows[row] for row in texts], lambda row: records.location(texts[row]))
     check.texts(columns.answer)  # json can spell text that is not Unicode
     return list(values)
 

@@ -87,7 +87,7 @@ def read_pairs(path: Path, annotations: "Annotations | None" = None) -> list[lis
     for records in read_records(path):
         for row, pair in enumerate(records.rows):
             if type(pair) is not list or len(pair) != 2 or not all(type(name) in (int, str) for name in pair):
-                raise InputError(f"{records.place(row)}: expected two question ids, found {shown(pair)}")
+                raise InputError(f"{records.location(row)}: expected two question ids, found {shown(pair)}")
         pairs += records.rows
     return pairs
 

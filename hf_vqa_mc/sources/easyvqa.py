@@ -34,7 +34,7 @@ def read(files: Files) -> pa.Table:
         first = 0
         file = files.find(f"{split}/questions.json")
         for rows in read_records(file):
-            records = Records([_named(row, rows.place(at)) for at, row in enumerate(rows.rows)], rows.place)
+            records = Records([_named(row, rows.location(at)) for at, row in enumerate(rows.rows)], rows.location)
             images = records.whole_numbers("image_id")
             parts.append(
                 triplet_table(
@@ -50,9 +50,9 @@ def read(files: Files) -> pa.Table:
     return in_split_order(parts)
 
 
-def _named(row: object, place: str) -> dict[str, Any]:
+def _named(row: object, location: str) -> dict[str, Any]:
     if not isinstance(row, list) or len(row) != len(FIELDS):
-        raise InputError(f"{place}: expected a list of {', '.join(FIELDS)}, found {shown(row)}")
+        raise InputError(f"{location}: expected a list of {', '.join(FIELDS)}, found {shown(row)}")
     return dict(zip(FIELDS, row, strict=True))
 
 

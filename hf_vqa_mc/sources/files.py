@@ -49,7 +49,7 @@ class PublishedFile:
     """its name in the zip file ``path``"""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The file's name for messages."""
         return f"{self.path}" if self.member is None else f"{self.member} in {self.path}"
 
@@ -68,7 +68,7 @@ class PublishedFile:
             InputError: as ``open``; the file is not UTF-8.
         """
         with self.open() as stream:
-            return [line.removesuffix("\n").removesuffix("\r") for line in text_lines(stream, self.place)]
+            return [line.removesuffix("\n").removesuffix("\r") for line in text_lines(stream, self.location)]
 
 
 class Files(Protocol):
@@ -199,7 +199,7 @@ def check_members(path: Path, members: Sequence[str]) -> None:
 
 def _only(files: list[PublishedFile]) -> PublishedFile:
     if len(files) > 1:
-        listed = " and ".join(file.place for file in files[:3])
+        listed = " and ".join(file.location for file in files[:3])
         raise InputError(
             f"{files[0].name} is there {len(files)} times: {listed}; expected one, name a folder with one"
         )

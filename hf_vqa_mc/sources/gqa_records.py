@@ -59,7 +59,7 @@ COLUMNS = {
     "is_balanced": "the question is one of the balanced ones",
     "types": f"structural ({', '.join(STRUCTURAL_TYPES)}), semantic ({', '.join(SEMANTIC_TYPES)}), detailed",
     "groups": "global and local: those within which answers were balanced, null for none",
-    "semantic": "the program: steps of operation, argument and dependencies (places of the steps it builds on)",
+    "semantic": "the program: steps of operation, argument and dependencies (indices of the steps it builds on)",
     "semantic_str": "the program in a line",
     "entailed, equivalent": "question_ids whose answers follow from this one, and that mean the same",
     "annotations": "of question, answer and full_answer: which words (span, such as 3 or 5:7, counted from 0) name "
@@ -103,8 +103,10 @@ def question_records(file: PublishedFile) -> Iterator[tuple[list[str], Records]]
         ids = [question_id for question_id, _ in items]
         for position, question_id in enumerate(ids):
             if not question_id or not question_id.isprintable():  # half of a surrogate pair is not printable
-                raise InputError(f"{file.place}: expected a question id, found {question_id!r} as record {position}")
-        yield ids, Records([record for _, record in items], _places(file.place, ids))
+                raise InputError(
+                    f"{file.location}: expected a question id, found {question_id!r} as record {position}"
+                )
+        yield ids, Records([record for _, record in items], _locations(file.location, ids))
 
 
 def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa.Table:
@@ -158,7 +160,7 @@ def _programs(records: Records) -> pa.Array:
     if not set(map(type, flat)) <= {int} or (flat and not 0 <= min(flat) <= max(flat) < MOST_STEPS):
         for position, some in enumerate(dependencies):
             if any(type(one) is not int or not 0 <= one < MOST_STEPS for one in some):
-                raise steps.unexpected(position, "dependencies", "places of earlier steps", some)
+                raise steps.unexpected(position, "dependencies", "indices of earlier steps", some)
     columns = [
         pa.array(steps.texts("operation"), pa.string()),
         pa.array(steps.texts("argument"), pa.string()),
@@ -190,7 +192,7 @@ def _ids(records: Records, field: str) -> pa.Array:
 def _owner(records: Records, field: str, lists: Sequence[Sized]) -> Callable[[int], str]:
     """The location of a value of one of the lists, by its position among the values of all."""
     return lambda position: (
-        f"{records.place(bisect_right(list(accumulate(map(len, lists))), position))}, field {field!r}"
+        f"{records.location(bisect_right(list(accumulate(map(len, lists))), position))}, field {field!r}"
     )
 
 
@@ -198,8 +200,8 @@ def _struct(name: str, columns: list[pa.Array]) -> pa.Array:
     return pa.StructArray.from_arrays(columns, fields=list(SCHEMA.field(name).type))
 
 
-def _places(place: str, ids: list[str]) -> Callable[[int], str]:
-    return lambda position: f"{place}, question {ids[position]!r}"
+def _locations(location: str, ids: list[str]) -> Callable[[int], str]:
+    return lambda position: f"{location}, question {ids[position]!r}"
 
 
 def _parts(files: Files, stem: str) -> list[PublishedFile]:
@@ -211,11 +213,11 @@ def _parts(files: Files, stem: str) -> list[PublishedFile]:
                 numbered[number] = name
     whole = [f"{stem}.json"] if files.has(f"{stem}.json") else []
     if whole and numbered:
-        raise InputError(f"{files.find(whole[0]).place} is there, and {numbered[min(numbered)]} too; expected one")
+        raise InputError(f"{files.find(whole[0]).location} is there, and {numbered[min(numbered)]} too; expected one")
     missing = [f"{stem}_{number}.json" for number in range(max(numbered, default=-1)) if number not in numbered]
     if missing:
-        place = files.find(numbered[max(numbered)]).place
-        raise InputError(f"{place} is there, but {', '.join(missing)} is not; expected all parts of {stem}")
+        location = files.find(numbered[max(numbered)]).location
+        raise InputError(f"{location} is there, but {', '.join(missing)} is not; expected all parts of {stem}")
     return [files.find(name) for name in (*whole, *numbered.values())]
 
 

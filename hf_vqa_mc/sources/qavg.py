@@ -42,12 +42,12 @@ def read(files: Files) -> pa.Table:
     image_ids = list(dict.fromkeys(listed))
     if len(image_ids) < len(listed):
         repeated = next(name for name, times in Counter(listed).items() if times > 1)
-        raise InputError(f"{file.place}: image {repeated} is listed twice")
+        raise InputError(f"{file.location}: image {repeated} is listed twice")
     lacking = visual7w_splits.keys() - set(image_ids)
     if lacking:
         message = (
-            f"qavg: {file.place} has no questions on {len(lacking):,} of Visual7W's {len(visual7w_splits):,} images "
-            f"(such as {min(lacking)}); each part holds Visual7W's only but for these"
+            f"qavg: {file.location} has no questions on {len(lacking):,} of Visual7W's {len(visual7w_splits):,} "
+            f"images (such as {min(lacking)}); each part holds Visual7W's only but for these"
         )
         warnings.warn(CountMismatch(message), stacklevel=2)
     splits = split_images(image_ids, visual7w_splits)

@@ -104,15 +104,15 @@ def read_annotated(
         questions["question_id"],
         annotations["question_id"],
         field="question_id",
-        places=(questions_file.place, annotations_file.place),
+        locations=(questions_file.location, annotations_file.location),
         lists=("questions", "annotations"),
     )
     annotations = annotations.take(rows).combine_chunks()
     differ = questions["question_id"].filter(pc.not_equal(questions["image_id"], annotations["image_id"]))
     if len(differ):
         raise InputError(
-            f"{annotations_file.place}: the annotation of question_id {differ[0]} expected the image_id of "
-            f"{questions_file.place}, found another"
+            f"{annotations_file.location}: the annotation of question_id {differ[0]} expected the image_id of "
+            f"{questions_file.location}, found another"
         )
     for name in set(annotations.column_names).difference(questions.column_names):
         questions = questions.append_column(name, annotations[name])
@@ -124,7 +124,7 @@ def matching_rows(
     other_ids: pa.ChunkedArray,
     *,
     field: str,
-    places: tuple[str, str],
+    locations: tuple[str, str],
     lists: tuple[str, str] = ("records", "records"),
 ) -> pa.Array:
     """For each id its position among the others; both must hold the same ids, each once.
@@ -133,28 +133,28 @@ def matching_rows(
         ids: of one file's records, in order.
         other_ids: of another file's records.
         field: the name of the ids, for messages.
-        places: the two files, for messages.
+        locations: the two files, for messages.
         lists: what their records are called, for messages.
 
     Raises:
         InputError: naming an id that is in a file twice or in one file only.
     """
-    for some, place, name in zip((ids, other_ids), places, lists, strict=True):
+    for some, location, name in zip((ids, other_ids), locations, lists, strict=True):
         counts = pc.value_counts(some)
         repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
         if len(repeated):
             at = np.flatnonzero(pc.equal(some, repeated[0]).to_numpy())
             raise InputError(
-                f"{place}, {name}[{at[1]}], field {field!r}: {repeated[0]} occurs already in record {at[0]}"
+                f"{location}, {name}[{at[1]}], field {field!r}: {repeated[0]} occurs already in record {at[0]}"
             )
     rows = pc.index_in(ids, value_set=other_ids)
     missing = ids.filter(pc.is_null(rows))
     if not len(missing) and len(other_ids) > len(ids):
         missing = other_ids.filter(pc.invert(pc.is_in(other_ids, value_set=ids)))
-        places, lists = (places[1], places[0]), (lists[1], lists[0])
+        locations, lists = (locations[1], locations[0]), (lists[1], lists[0])
     if len(missing):
         raise InputError(
-            f"{places[0]}: {len(missing):,} of the {lists[0]}, such as {field} {missing[0]}, are not among the "
-            f"{lists[1]} of {places[1]}; expected the same in both"
+            f"{locations[0]}: {len(missing):,} of the {lists[0]}, such as {field} {missing[0]}, are not among the "
+            f"{lists[1]} of {locations[1]}; expected the same in both"
         )
     return rows.combine_chunks()

@@ -162,7 +162,7 @@ def _check_other_images(files: Files, found: dict[str, pa.Table]) -> None:
     same = pc.filter(pairs[1], pc.is_in(pairs[1], value_set=pairs[0].combine_chunks()))
     if len(same):
         question_id, image_id = same[0].as_py().split("\n")
-        places = [files.find(questions_name(subset)).place for subset, split in SUBSETS.items() if split in found]
+        places = [files.find(questions_name(subset)).location for subset, split in SUBSETS.items() if split in found]
         raise InputError(
             f"{places[1]}: question_id {question_id} about image {image_id} is in {places[0]}, too ({len(same):,} "
             "questions are in both); expected each question in one split: download the files again"
@@ -213,7 +213,7 @@ def _annotation_columns(records: Records) -> pa.Table:
     for position, number in enumerate(numbers):
         if number is not None and (type(number) is not int or not 0 <= number <= LARGEST):
             raise answers.unexpected(position, "answer_id", WHOLE_NUMBER, number)
-    check_texts(sure, lambda position: f"{answers.place(position)}, field 'answer_confidence'")
+    check_texts(sure, lambda position: f"{answers.location(position)}, field 'answer_confidence'")
     firsts = [0, *accumulate(map(len, lists))][:-1]
     columns = [pa.array(texts, pa.string()), pa.array(numbers, pa.int64()), pa.array(sure, pa.string())]
     structs = pa.StructArray.from_arrays(columns, fields=list(_ANSWER))

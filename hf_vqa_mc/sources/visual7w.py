@@ -70,18 +70,18 @@ def add_released_decoys(files: Files, triplets: pa.Table) -> pa.Table:
         InputError: a question without decoys, decoys without a question, or decoys of another image.
     """
     decoys = pa.concat_tables([part for name in DECOYS.values() for part in _read_decoys(files, name)])
-    place = " and ".join(dict.fromkeys(str(files.find(name).path) for name in DECOYS.values()))
+    location = " and ".join(dict.fromkeys(str(files.find(name).path) for name in DECOYS.values()))
     rows = matching_rows(
         triplets["question_id"],
         decoys["qa_id"],
         field="qa_id",
-        places=(TELLING, place),
+        locations=(TELLING, location),
         lists=("questions", "released decoys"),
     )
     decoys = decoys.take(rows)
     differ = triplets["question_id"].filter(pc.not_equal(decoys["image_id"], triplets["image_id"]))
     if len(differ):
-        raise InputError(f"{place}: qa_id {differ[0]} is on another image than in {TELLING}")
+        raise InputError(f"{location}: qa_id {differ[0]} is on another image than in {TELLING}")
     for name in RELEASED_DECOYS.names:
         triplets = triplets.append_column(RELEASED_DECOYS.field(name), decoys[name])
     return triplets.combine_chunks()

@@ -64,7 +64,7 @@ def read_subset(files: Files, subset: str, prefix: str = "", task: str = OPEN_EN
     return triplet_table(
         image_id=[str(image_id) for image_id in image_ids],
         split=[SUBSETS[subset]] * len(rows),
-        orig_decoys=_decoys(rows, (questions.place, annotations.place)) if choices else None,
+        orig_decoys=_decoys(rows, (questions.location, annotations.location)) if choices else None,
         image_file=[f"COCO_{subset}_{image_id:012d}.jpg" for image_id in image_ids],
         **{name: rows[name] for name in SAME},
     )
@@ -104,7 +104,7 @@ def _answers(records: Records) -> pa.ListArray:
     return equal_lists(texts.take(pa.array((order + ANSWERS * np.arange(len(order))[:, None]).ravel())), ANSWERS)
 
 
-def _decoys(rows: pa.Table, places: tuple[str, str]) -> pa.ListArray:
+def _decoys(rows: pa.Table, locations: tuple[str, str]) -> pa.ListArray:
     """The choices of each question but its target, which must be among them exactly once."""
     choices, targets = rows["choices"].chunk(0).flatten(), rows["target"].chunk(0)
     is_target = pc.equal(choices, targets.take(pa.array(np.arange(len(targets)).repeat(CHOICES))))
@@ -113,8 +113,8 @@ def _decoys(rows: pa.Table, places: tuple[str, str]) -> pa.ListArray:
     if len(wrong):
         row = int(wrong[0])
         raise InputError(
-            f"{places[0]}, question_id {rows['question_id'][row]}, field 'multiple_choices': expected the correct "
-            f"answer {shown(targets[row].as_py())} of {places[1]} exactly once, found it {times[row]} times "
+            f"{locations[0]}, question_id {rows['question_id'][row]}, field 'multiple_choices': expected the correct "
+            f"answer {shown(targets[row].as_py())} of {locations[1]} exactly once, found it {times[row]} times "
             f"({len(wrong):,} such questions)"
         )
     return equal_lists(choices.filter(pc.invert(is_target)), CHOICES - 1)

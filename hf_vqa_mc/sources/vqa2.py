@@ -66,8 +66,8 @@ def read_pairs(files: Files, subset: str) -> pa.Table:
     file = files.find(pairs_name(subset))
     first, second = _pairs(file)
     questions = vqa.read_subset(files, subset, PREFIX)
-    location = files.find(vqa.questions_name(subset, PREFIX)).place
-    ends = [_found(questions, ids, file.place, location) for ids in (first, second)]
+    location = files.find(vqa.questions_name(subset, PREFIX)).location
+    ends = [_found(questions, ids, file.location, location) for ids in (first, second)]
     for name, expected in (("question", True), ("question_type", True), ("image_id", False)):
         texts = [pc.utf8_trim_whitespace(end[name]) for end in ends]
         wrong = np.flatnonzero(pc.equal(*texts).to_numpy() != expected)
@@ -75,7 +75,7 @@ def read_pairs(files: Files, subset: str) -> pa.Table:
             pair = int(wrong[0])
             words = "the same" if expected else "different ones"
             raise InputError(
-                f"{file.place}, pair {pair} ({first[pair]}, {second[pair]}): expected {words} as {name} of both, "
+                f"{file.location}, pair {pair} ({first[pair]}, {second[pair]}): expected {words} as {name} of both, "
                 f"found {shown(texts[0][pair].as_py())} and {shown(texts[1][pair].as_py())}"
             )
     columns = {"question": ends[0]["question"], "question_type": ends[0]["question_type"]}
@@ -90,7 +90,7 @@ def _pairs(file: PublishedFile) -> tuple[list[str], list[str]]:
     seen: dict[frozenset[str], int] = {}
     for items in list_items(file):
         for item in items:
-            location = f"{file.place}, pair {len(first)}"
+            location = f"{file.location}, pair {len(first)}"
             if type(item) is not list or len(item) != 2 or not all(_is_id(one) for one in item):
                 raise InputError(
                     f"{location}: expected two question ids (text, or whole numbers up to {LARGEST:,}), found "
@@ -104,7 +104,7 @@ def _pairs(file: PublishedFile) -> tuple[list[str], list[str]]:
             first.append(one)
             second.append(other)
     if not first:
-        raise InputError(f"{file.place}: expected pairs of question ids, found none")
+        raise InputError(f"{file.location}: expected pairs of question ids, found none")
     return first, second
 
 
@@ -112,11 +112,13 @@ def _is_id(value: object) -> bool:
     return (type(value) is int and 0 <= value <= LARGEST) or (type(value) is str and value.isprintable())
 
 
-def _found(questions: pa.Table, ids: list[str], place: str, questions_place: str) -> pa.Table:
+def _found(questions: pa.Table, ids: list[str], location: str, questions_location: str) -> pa.Table:
     rows = pc.index_in(pa.array(ids, pa.string()), value_set=questions["question_id"].combine_chunks())
     if rows.null_count:
         at = pc.index(pc.is_null(rows), True).as_py()
-        raise InputError(f"{place}, pair {at}: question_id {ids[at]} is not among the questions of {questions_place}")
+        raise InputError(
+            f"{location}, pair {at}: question_id {ids[at]} is not among the questions of {questions_location}"
+        )
     return questions.take(rows)
 
 
@@ -136,7 +138,7 @@ def statistics(counts: Counts) -> dict[str, Any]:
     The mean over question types by their questions is what Goyal et al. 2017 (section 3) say has risen.
     """
     pairs_of = counts[COUNTED]
-    first, second = (answer_counts.grouped(pairs_of, place) for place in (FIRST, SECOND))
+    first, second = (answer_counts.grouped(pairs_of, position) for position in (FIRST, SECOND))
     both = {name: first[name] + second[name] for name in first}
     answers = answer_counts.by_value(pairs_of, FIRST) + answer_counts.by_value(pairs_of, SECOND)
     equal: Counter[str] = Counter()

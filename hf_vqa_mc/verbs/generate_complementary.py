@@ -243,7 +243,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_page(page: Path, found: "pa.Table", settings: GenerateComplementarySettings) -> None:
-    from hf_vqa_mc.engines.rng import Chance
+    from hf_vqa_mc.engines.rng import SeededRng
     from hf_vqa_mc.extraction.dataset_images import find_images
     from hf_vqa_mc.report.pages import write_complementary_images
     from hf_vqa_mc.report.plain_text import shown_name
@@ -253,6 +253,6 @@ def _write_page(page: Path, found: "pa.Table", settings: GenerateComplementarySe
     def image(image_id: str) -> bytes | None:
         return source.read(image_id) if image_id in source else None
 
-    drawn = Chance(settings.seed, "complementary page").shuffled(range(found.num_rows))[: settings.questions]
+    drawn = SeededRng(settings.seed, "complementary page").shuffled(range(found.num_rows))[: settings.questions]
     rows = [found.slice(row, 1).to_pylist()[0] for row in sorted(drawn)]
     write_complementary_images(page, f"{shown_name(settings.dataset)}, {settings.config}", rows, image)

@@ -10,7 +10,7 @@ from datasets import load_dataset
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import main
 from hf_vqa_mc.dataset.inventory import read_inventory
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.scoring import gqa_score
 
 EXAMPLE = Path(__file__).parents[1] / "engines" / "gqa" / "example_sceneGraphs.json"
@@ -87,7 +87,7 @@ def test_a_random_answerer_is_near_its_groups_priors_and_balancing_lowers_them(g
     answers = {}
     for key, record in asked.items():
         answers.setdefault(groups[key], []).append(record["answer"])
-    chance = Chance(0, "a random answerer")
+    chance = SeededRng(0, "a random answerer")
     drawn = {key: chance.pick(answers[group]) for key, group in groups.items()}
     expected = [
         answers[groups[key]].count(record["answer"]) / len(answers[groups[key]]) for key, record in asked.items()

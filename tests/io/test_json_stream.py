@@ -24,7 +24,7 @@ VALUES = st.recursive(
 class InMemory:
     """A file of these bytes."""
 
-    place = "x.json"
+    location = "x.json"
 
     def __init__(self, content: bytes | io.BytesIO) -> None:
         self.stream = io.BytesIO(content) if isinstance(content, bytes) else content

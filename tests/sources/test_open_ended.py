@@ -389,7 +389,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], None], str]] = [
     ("gqa_balanced", GQA_TRAIN, _set("types", {"structural": "query"}), r"field 'types', field 'semantic': it is missing"),
     ("gqa_balanced", GQA_TRAIN, _set("entailed", ["1", 2]), r"question '0000', field 'entailed': expected text, found 2"),
     ("gqa_balanced", GQA_TRAIN, _set("annotations", {"question": {"1": 2}, "answer": {}, "fullAnswer": {}}), r"field 'annotations', field 'question': expected text, found 2"),
-    ("gqa_balanced", GQA_TRAIN, _set("semantic", [{"operation": "exist", "argument": "?", "dependencies": [-1]}]), r"semantic\[0\], field 'dependencies': expected places of earlier steps, found \[-1\]"),
+    ("gqa_balanced", GQA_TRAIN, _set("semantic", [{"operation": "exist", "argument": "?", "dependencies": [-1]}]), r"semantic\[0\], field 'dependencies': expected indices of earlier steps, found \[-1\]"),
     ("gqa_balanced", "testdev_balanced_questions.json", lambda content: content.update({next(iter(gqa_json("train"))): _first(content)}), r"gqa_balanced: question_id 0000 occurs twice, the second time in test; it must be unique"),
     ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"question_type": "colour"}), r"annotations\[1\], field 'question_type': expected one of 'absurd', .*, found 'colour'"),
     ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"answers": []}), r"annotations\[1\], field 'answers': expected an answer, found \[\]"),

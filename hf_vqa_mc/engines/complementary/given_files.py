@@ -21,11 +21,11 @@ def read_captions(paths: Sequence[Path]) -> dict[str, list[str]]:
     """
     captions: dict[str, list[str]] = {}
     for path in paths:
-        for place, record in _records(_object(path), "annotations", path):
+        for location, record in _records(_object(path), "annotations", path):
             text = record.get("caption")
             if not isinstance(text, str):
-                raise InputError(f"{place}, field 'caption': expected text, found {shown(text)}")
-            captions.setdefault(_id(record, "image_id", place), []).append(text)
+                raise InputError(f"{location}, field 'caption': expected text, found {shown(text)}")
+            captions.setdefault(_id(record, "image_id", location), []).append(text)
     return captions
 
 
@@ -43,26 +43,26 @@ def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozense
     for path in paths:
         file = _object(path)
         names = {}
-        for place, record in _records(file, "categories", path):
+        for location, record in _records(file, "categories", path):
             if not isinstance(record.get("name"), str):
-                raise InputError(f"{place}, field 'name': expected text, found {shown(record.get('name'))}")
-            names[_id(record, "id", place)] = record["name"]
+                raise InputError(f"{location}, field 'name': expected text, found {shown(record.get('name'))}")
+            names[_id(record, "id", location)] = record["name"]
         categories = frozenset(names.values())
         if known is not None and categories != known:
             raise InputError(f"{path}: its {len(categories)} categories are not those of {paths[0]} ({len(known)})")
         known = categories
-        listed = {_id(record, "id", place) for place, record in _records(file, "images", path)}
+        listed = {_id(record, "id", location) for location, record in _records(file, "images", path)}
         for image_id in sorted(listed):
             there.setdefault(image_id, set())
-        for place, record in _records(file, "annotations", path):
-            category = _id(record, "category_id", place)
+        for location, record in _records(file, "annotations", path):
+            category = _id(record, "category_id", location)
             if category not in names:
-                raise InputError(f"{place}, field 'category_id': expected one of the categories, not {category}")
-            image_id = _id(record, "image_id", place)
+                raise InputError(f"{location}, field 'category_id': expected one of the categories, not {category}")
+            image_id = _id(record, "image_id", location)
             if image_id not in listed:
                 raise InputError(
-                    f"{place}, field 'image_id': expected one of the {len(listed):,} listed images, found {image_id}; "
-                    "the file is cut: what it lacks would count as absent, so take the whole file"
+                    f"{location}, field 'image_id': expected one of {len(listed):,} listed images, found {image_id}: "
+                    "the file is cut, and what it lacks would count as absent; use the whole file"
                 )
             there[image_id].add(names[category])
     return there, known or frozenset()
@@ -81,31 +81,33 @@ def read_answer_probabilities(path: Path) -> Probabilities:
         for number, line in enumerate(stream, 1):
             if not line.strip():
                 continue
-            place = f"{path}, line {number}"
+            location = f"{path}, line {number}"
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError):
-                raise InputError(f"{place}: not json; expected {{question_id, image_id, answers}} a line") from None
+                raise InputError(f"{location}: not json; expected {{question_id, image_id, answers}} a line") from None
             if not isinstance(record, dict):
-                raise InputError(f"{place}: expected a json object, found {shown(record)}")
-            pair = _id(record, "question_id", place), _id(record, "image_id", place)
+                raise InputError(f"{location}: expected a json object, found {shown(record)}")
+            pair = _id(record, "question_id", location), _id(record, "image_id", location)
             if pair in found:
-                raise InputError(f"{place}: question_id {pair[0]!r} with image_id {pair[1]!r} occurs twice; leave one")
-            found[pair] = _distribution(record.get("answers"), place)
+                raise InputError(
+                    f"{location}: question_id {pair[0]!r} with image_id {pair[1]!r} occurs twice; leave one"
+                )
+            found[pair] = _distribution(record.get("answers"), location)
     if not found:
         raise InputError(f"{path}: no answers at all; expected lines of {{question_id, image_id, answers}}")
     return found
 
 
-def _distribution(answers: object, place: str) -> dict[str, float]:
+def _distribution(answers: object, location: str) -> dict[str, float]:
     if not isinstance(answers, dict):
-        raise InputError(f"{place}, field 'answers': expected answers with probabilities, found {shown(answers)}")
+        raise InputError(f"{location}, field 'answers': expected answers with probabilities, found {shown(answers)}")
     for answer, share in answers.items():
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 <= share <= 1.0:
-            raise InputError(f"{place}, answer {answer!r}: expected a number from 0 to 1, found {shown(share)}")
+            raise InputError(f"{location}, answer {answer!r}: expected a number from 0 to 1, found {shown(share)}")
     total = sum(answers.values())
     if not isfinite(total) or total > 1.001:
-        raise InputError(f"{place}, field 'answers': probabilities add up to {total:.4g}, expected 1 at most")
+        raise InputError(f"{location}, field 'answers': probabilities add up to {total:.4g}, expected 1 at most")
     return {answer: float(share) for answer, share in answers.items()}
 
 
@@ -132,14 +134,14 @@ def _records(file: Mapping[str, Any], key: str, path: Path) -> Iterator[tuple[st
         listed = ", ".join(map(repr, list(file)[:20])) or "none"
         raise InputError(f"{path}: expected a list {key!r} as COCO publishes it; its fields are {listed}")
     for position, record in enumerate(records):
-        place = f"{path}, {key}[{position}]"
+        location = f"{path}, {key}[{position}]"
         if not isinstance(record, dict):
-            raise InputError(f"{place}: expected a json object, found {shown(record)}")
-        yield place, record
+            raise InputError(f"{location}: expected a json object, found {shown(record)}")
+        yield location, record
 
 
-def _id(record: Mapping[str, Any], field: str, place: str) -> str:
+def _id(record: Mapping[str, Any], field: str, location: str) -> str:
     value = record.get(field)
     if type(value) not in (int, str) or value == "":
-        raise InputError(f"{place}, field {field!r}: expected a whole number or text, found {shown(value)}")
+        raise InputError(f"{location}, field {field!r}: expected a whole number or text, found {shown(value)}")
     return str(value)

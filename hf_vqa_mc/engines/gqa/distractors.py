@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hf_vqa_mc.engines.gqa.observed import UNTOLD, Observed, Told, told_by
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Noun
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 LIKELIEST = 12  # Out of so many of the likeliest a decoy is drawn, each as likely as its weight says.
 _SMOOTHING = 2.0  # Added to the images with a kind before a share of them is taken, against what was seen once.
@@ -40,7 +40,7 @@ class Distractors(Observed):
         self._siblings_of.clear()
         self._orders.clear()
 
-    def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: Chance) -> str | None:
+    def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: SeededRng) -> str | None:
         """A value of a type that an object does not have and nobody would say it has, but others of its kind do.
 
         ``object_id`` is "scene" for weather, location and place. None where there is none: no exclusive type, no value
@@ -71,7 +71,7 @@ class Distractors(Observed):
         return None
 
     def absent(
-        self, graph: SceneGraph, chance: Chance, near: str | None = None, category: str | None = None
+        self, graph: SceneGraph, chance: SeededRng, near: str | None = None, category: str | None = None
     ) -> str | None:
         """The name of something that certainly is not in the image but often where such things are.
 
@@ -85,7 +85,7 @@ class Distractors(Observed):
             self._likeliest[asked] = wanted
         return _drawn(wanted, chance) if wanted else None
 
-    def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, chance: Chance) -> str | None:
+    def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, chance: SeededRng) -> str | None:
         """A name that would suit the other end of a relation, of something that certainly is not in the image.
 
         ``side``: "s" for a subject of the relation to the object, "o" for an object of it, as in programs.
@@ -102,7 +102,7 @@ class Distractors(Observed):
                     return _drawn(wanted, chance)
         return None
 
-    def sibling(self, name: str, category: str, chance: Chance, graph: SceneGraph | None = None) -> str | None:
+    def sibling(self, name: str, category: str, chance: SeededRng, graph: SceneGraph | None = None) -> str | None:
         """Another kind of a category, in the same number and not in the graph, which nobody would take for it."""
         weights: dict[str, float] = {}
         for other, weight in self._siblings(name, category):
@@ -127,7 +127,7 @@ class Distractors(Observed):
         found.sort(key=lambda weighed: (-weighed[1], weighed[0]))
         return self._siblings_of.setdefault((name, category), tuple(found))
 
-    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: Chance) -> str | None:
+    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: SeededRng) -> str | None:
         """Another relation that might be between such things, but certainly is not between these two."""
         relations = self.ontology.relations
         if relation in (LEFT, RIGHT):
@@ -231,7 +231,7 @@ class Distractors(Observed):
         return other if other and other in self.ontology.nouns else None
 
 
-def _drawn(weights: Mapping[str, float], chance: Chance) -> str:
+def _drawn(weights: Mapping[str, float], chance: SeededRng) -> str:
     names = sorted(weights, key=lambda name: (-weights[name], name))[:LIKELIEST]
     parts = [max(1, round(1_000 * weights[name] / weights[names[0]])) for name in names]
     at = chance.below(sum(parts))

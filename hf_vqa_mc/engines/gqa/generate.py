@@ -19,7 +19,7 @@ from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, read_gqa_graphs, r
 from hf_vqa_mc.engines.gqa.selection import select_balanced
 from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
 from hf_vqa_mc.engines.gqa.statistics import dataset_statistics
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.progress import Progress, silent
@@ -116,7 +116,7 @@ def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> 
     >>> split_of("2386621", 0)
     'val'
     """
-    left = Chance(seed, image_id, "split").bits() * 2.0**-64
+    left = SeededRng(seed, image_id, "split").bits() * 2.0**-64
     for name, share in splits.items():
         left -= share
         if left < 0:

@@ -101,13 +101,13 @@ def _object_lines(path: Path) -> Iterator[_Line]:
         name, *rest = [part.strip() for part in text.split(",")]
         if not name or not rest or not (rest[0].isdigit() or _MARKS.match(rest[0])):
             raise InputError(
-                f"{file.place}, line {number}: expected name,count,category,marks as in GQA's list of objects, found "
-                f"{text[:60]!r}"
+                f"{file.location}, line {number}: expected name,count,category,marks as in GQA's list of objects, "
+                f"found {text[:60]!r}"
             )
         count += 1
         yield _line(name.lower(), rest[1:] if rest[0].isdigit() else rest)
     if not count:
-        raise InputError(f"{file.place}: expected GQA's list of objects, one a line, found none")
+        raise InputError(f"{file.location}: expected GQA's list of objects, one a line, found none")
 
 
 def _line(name: str, parts: list[str]) -> _Line:
@@ -246,12 +246,12 @@ def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
             parts = [count, *parts]
         if not value.strip() or not parts or not parts[0].isdigit():
             raise InputError(
-                f"{file.place}, line {number}: expected value;count;types;marks as in GQA's list of attributes, found "
-                f"{text[:60]!r}"
+                f"{file.location}, line {number}: expected value;count;types;marks as in GQA's list of attributes, "
+                f"found {text[:60]!r}"
             )
         rows.setdefault(value.strip().lower(), _attribute_marks(parts[1:]))
     if not rows:
-        raise InputError(f"{file.place}: expected GQA's list of attributes, one a line, found none")
+        raise InputError(f"{file.location}: expected GQA's list of attributes, one a line, found none")
     return _values(rows)
 
 

@@ -29,7 +29,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     stands_before,
     stands_behind,
 )
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 LARGEST_SIDE = 0.6  # What is wider than this share of the image is to the left or right of nothing.
 PROMINENT = 0.1  # What takes this share of the image may be called "this".
@@ -114,7 +114,7 @@ class References:
 
     def _plain(self, object_id: str) -> Iterator[Reference]:
         """All clear references without another object."""
-        rng = Chance(0, self.graph.image_id, object_id, "references")
+        rng = SeededRng(0, self.graph.image_id, object_id, "references")
         for index, (name, said) in enumerate(self.heads(object_id)):
             select: Program = (Step("select", (name,)),)
             named: set[Fact] = {(object_id,)} if index else {(object_id,), (object_id, NAMED)}
@@ -234,7 +234,7 @@ class References:
         return not noun.vague and (noun.plural or noun.kind not in MENTIONS.several_each)
 
     def pick(
-        self, object_id: str, rng: Chance, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
+        self, object_id: str, rng: SeededRng, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
     ) -> Reference | None:
         """A clear reference; None if there is none.
 
@@ -259,12 +259,12 @@ class References:
             return rng.pick(modified)
         return self._direct(direct, rng) if direct else None
 
-    def _direct(self, direct: list[Reference], rng: Chance) -> Reference:
+    def _direct(self, direct: list[Reference], rng: SeededRng) -> Reference:
         own = [one for one in direct if (one.object_id, NAMED) in one.facts]
         wider = [one for one in direct if (one.object_id, NAMED) not in one.facts]
         return rng.pick(wider if wider and (not own or rng.happens(self.settings.by_category)) else own)
 
-    def _by_relation(self, object_id: str, rng: Chance, hidden: Set[Fact], depth: int) -> Reference | None:
+    def _by_relation(self, object_id: str, rng: SeededRng, hidden: Set[Fact], depth: int) -> Reference | None:
         for link in rng.shuffled(self.links(object_id))[:3]:
             own: set[Fact] = {(object_id,), (object_id, link.anchor), (link.anchor, object_id)}
             if link.name == self.graph.objects[object_id].name:
@@ -279,7 +279,7 @@ class References:
         return None
 
 
-def _linked(object_id: str, link: Link, anchor: Reference, own: frozenset[Fact], rng: Chance) -> Reference:
+def _linked(object_id: str, link: Link, anchor: Reference, own: frozenset[Fact], rng: SeededRng) -> Reference:
     program = then(anchor.program, "relate", link.name, link.relation, link.side)
     behind: list[Part]
     if link.side == "s":

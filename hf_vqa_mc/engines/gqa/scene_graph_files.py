@@ -116,13 +116,13 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
     seen: set[str] = set()
     for batch in object_items(file):
         for image_id, graph in batch:
-            place = f"{file.place}, image {image_id!r}"
+            place = f"{file.location}, image {image_id!r}"
             if image_id in seen:
                 raise InputError(f"{place}: occurs twice")
             seen.add(image_id)
             yield _gqa_graph(image_id, _Record(graph, place))
     if not seen:
-        raise InputError(f"{file.place}: expected scene graphs (image id: objects), found none")
+        raise InputError(f"{file.location}: expected scene graphs (image id: objects), found none")
 
 
 def _gqa_graph(image_id: str, record: _Record) -> RawGraph:
@@ -187,13 +187,13 @@ def _images(file: PublishedFile) -> Iterator[tuple[str, _Record]]:
     number = 0
     for batch in list_items(file):
         for value in batch:
-            record = _Record(value, f"{file.place}, record[{number}]")
+            record = _Record(value, f"{file.location}, record[{number}]")
             number += 1
             name = "id" if isinstance(value, dict) and "image_id" not in value and "id" in value else "image_id"
             image_id = record.id(name)
-            yield image_id, _Record(value, f"{file.place}, image {image_id!r}")
+            yield image_id, _Record(value, f"{file.location}, image {image_id!r}")
     if not number:
-        raise InputError(f"{file.place}: expected a list of images, found none")
+        raise InputError(f"{file.location}: expected a list of images, found none")
 
 
 class _Aux:
@@ -209,8 +209,8 @@ class _Aux:
             found = next(self._rest, None)
             if found is None:
                 raise InputError(
-                    f"{self._file.place}: expected a record of image {image_id!r}, as objects.json has one; take both "
-                    "files from the same release"
+                    f"{self._file.location}: expected a record of image {image_id!r}, as objects.json has one; take "
+                    "both files from the same release"
                 )
             self._ahead[found[0]] = found[1]
         return self._ahead.pop(image_id)
@@ -221,7 +221,7 @@ class _Aux:
         if left is not None:
             why = "twice" if left in seen else "objects.json does not"
             raise InputError(
-                f"{self._file.place}: it has image {left!r}, {why}; take both files from the same release"
+                f"{self._file.location}: it has image {left!r}, {why}; take both files from the same release"
             )
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.engines.gqa.balancing import AnswerCells, Bools, Ints, QuestionTable, entropies, out_of_order, smoothed
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.io.progress import Progress, silent
 
 SMALL = 16  # questions of a local group, below which a type's sampling takes all or none
@@ -85,10 +85,10 @@ def _same_content(table: QuestionTable, priority: Ints) -> Bools:
 
 
 def _random_bits(table: QuestionTable, seed: int) -> NDArray[np.uint64]:
-    bases = np.array([Chance(seed, image, "selection").bits() for image in table.names["image"]], np.uint64)
+    bases = np.array([SeededRng(seed, image, "selection").bits() for image in table.names["image"]], np.uint64)
     with np.errstate(over="ignore"):
         mixed = bases[table.image] + table.number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # SplitMix64, as in Chance
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # SplitMix64, as in SeededRng
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
@@ -162,7 +162,9 @@ def _turns(table: QuestionTable, places: Ints, chance: NDArray[np.uint64], seed:
     sizes = np.diff(np.append(first, len(order)))
     turn = np.empty(len(places))
     turn[order] = (np.arange(len(order)) - np.repeat(first, sizes) + 0.5) / np.repeat(sizes, sizes)
-    of_group = np.array([Chance(seed, name, "type").bits() * 2.0**-64 for name in (*table.names["local_group"], "")])
+    of_group = np.array(
+        [SeededRng(seed, name, "type").bits() * 2.0**-64 for name in (*table.names["local_group"], "")]
+    )
     small = np.bincount(local + 1, minlength=len(table.names["local_group"]) + 1)[local + 1] < SMALL
     return np.where(small & (local >= 0), of_group[local], turn)
 

@@ -15,7 +15,7 @@ from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import VALUES
 from hf_vqa_mc.engines.gqa.plurals import plural_of
 from hf_vqa_mc.engines.gqa.program import Part
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
 
@@ -211,7 +211,7 @@ def stands_before(ontology: Ontology, kind: str, value: str) -> str | None:
     return spelled(attribute.adjective or value)
 
 
-def stands_behind(ontology: Ontology, kind: str, value: str, said: Said, negated: bool, chance: Chance) -> str:
+def stands_behind(ontology: Ontology, kind: str, value: str, said: Said, negated: bool, chance: SeededRng) -> str:
     """A value behind its noun: that is red, made of wood, on the left, that is not waiting."""
     places = POSITIONS.get((kind, value))
     if places and not negated:
@@ -261,7 +261,9 @@ class Pattern:
         choices = [phrases[piece] if at % 2 else [piece] for at, piece in enumerate(pieces)]
         self.forms = tuple(dict.fromkeys(_split("".join(chosen)) for chosen in product(*choices)))
 
-    def fill(self, chance: Chance, slots: Mapping[str, str | Phrase], avoided: Set[str] = frozenset()) -> list[Part]:
+    def fill(
+        self, chance: SeededRng, slots: Mapping[str, str | Phrase], avoided: Set[str] = frozenset()
+    ) -> list[Part]:
         """One of the forms with its slots filled, without the avoided words if there is such a form.
 
         Raises:

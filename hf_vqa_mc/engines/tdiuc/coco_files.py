@@ -80,21 +80,21 @@ class CocoAnnotations:
         annotated = frozenset(names.values())
         for image_id, (width, height, name) in part.images.items():
             known = self._sizes.get(image_id)
-            other_name, other_place = self._photographs.setdefault(image_id, (name, file.place))
+            other_name, other_place = self._photographs.setdefault(image_id, (name, file.location))
             self.left_out["images listed in another file too"] += known is not None
             if known is not None and known[:2] != (width, height):
                 raise InputError(
-                    f"{file.place}: image {image_id} is {width} x {height} pixels here and {known[0]} x {known[1]} in "
-                    f"{other_place}; an id must be of one photograph in all files: give files of the same images"
+                    f"{file.location}: image {image_id} is {width} x {height} pixels here and {known[0]} x {known[1]} "
+                    f"in {other_place}; an id must be of one photograph in all files: give files of the same images"
                 )
             if _photograph(name) != _photograph(other_name):
                 raise InputError(
-                    f"{file.place}: image {image_id} is {shown(name)} here and {shown(other_name)} in {other_place}; "
-                    "an id must be of one photograph in all files: number the images of one of them anew"
+                    f"{file.location}: image {image_id} is {shown(name)} here and {shown(other_name)} in "
+                    f"{other_place}; an id must be of one photograph in all files: renumber the images of one of them"
                 )
             subset = subset_in(name)
             self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
-            self._images.add(image_id, "coco", subset or subset_in(file.name), file.place)
+            self._images.add(image_id, "coco", subset or subset_in(file.name), file.location)
         part.check_complete()
         categories = np.array([_NUMBERS[names[one]] for one in part.categories_of], np.int64)
         numbers = np.column_stack([part.ids, part.image_ids, categories, part.crowds])
@@ -153,7 +153,7 @@ class _FilePart:
         done = dict.fromkeys(readers, 0)
         for field, rows in items_of_lists(file, (*readers, "categories")):
             if field in readers:
-                readers[field](Records(rows, partial(_place, f"{file.place}, {field}", done[field])))
+                readers[field](Records(rows, partial(_place, f"{file.location}, {field}", done[field])))
                 done[field] += len(rows)
             else:
                 self._categories += rows
@@ -191,19 +191,22 @@ class _FilePart:
             InputError: a category is none of COCO's 80, or an annotation is of a category that is not listed.
         """
         if not self._categories:
-            raise InputError(f"{self.file.place}: field 'categories': expected a list of categories, found none in it")
-        records = Records(self._categories, lambda at: f"{self.file.place}, categories[{at}]")
+            raise InputError(
+                f"{self.file.location}: field 'categories': expected a list of categories, found none in it"
+            )
+        records = Records(self._categories, lambda at: f"{self.file.location}, categories[{at}]")
         names: dict[int, str] = {}
         for at, (one, name) in enumerate(zip(records.whole_numbers("id"), records.texts("name"), strict=True)):
             if name not in COCO_OBJECTS:
-                raise InputError(f"{self.file.place}: {unknown_name('category', name, COCO_OBJECTS)}")
+                raise InputError(f"{self.file.location}: {unknown_name('category', name, COCO_OBJECTS)}")
             if one in names or name in names.values():
                 raise records.unexpected(at, "id", "a category that is not listed before", one)
             names[one] = name
         for at, one in enumerate(self.categories_of):
             if one not in names:
                 raise InputError(
-                    f"{self.file.place}, annotations[{at}], field 'category_id': {one} is not in the list 'categories'"
+                    f"{self.file.location}, annotations[{at}], field 'category_id': {one} is not in the list "
+                    "'categories'"
                 )
         return names
 
@@ -216,9 +219,10 @@ class _FilePart:
         strange = [at for at, image_id in enumerate(self.image_ids) if image_id not in self.images]
         if strange:
             raise InputError(
-                f"{self.file.place}, annotations[{strange[0]}], field 'image_id': image {self.image_ids[strange[0]]} "
-                f"is not in the list 'images' ({len(strange):,} of {len(self.image_ids):,} annotations are so): the "
-                "file is cut, and what it does not annotate may still be there; give the whole file"
+                f"{self.file.location}, annotations[{strange[0]}], field 'image_id': image "
+                f"{self.image_ids[strange[0]]} is not in the list 'images' ({len(strange):,} of "
+                f"{len(self.image_ids):,} annotations): the file is cut, and what it "
+                "does not annotate may still be there; give the whole file"
             )
 
 

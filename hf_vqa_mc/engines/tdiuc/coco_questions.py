@@ -7,7 +7,7 @@ Presence, counting, kinds of objects, sports, scenes and positions. Which object
 from collections import Counter
 from dataclasses import dataclass
 
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.answers import COUNTABLE
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage, Instance
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, OBJECTS, CocoObject, related
@@ -89,7 +89,7 @@ def ask_coco(image: CocoImage, spoken_of: frozenset[str], settings: TdiucSetting
 
 def ask_presence(image: CocoImage, spoken_of: frozenset[str], settings: TdiucSettings, made: Made) -> None:
     """A yes for each kind of object that is large enough, and as many questions about absent ones."""
-    rng = Chance(settings.seed, "tdiuc", PRESENCE, str(image.image_id))
+    rng = SeededRng(settings.seed, "tdiuc", PRESENCE, str(image.image_id))
     large = sorted({one.name for one in image.instances if one.area >= settings.min_area})
     made.leave_out(PRESENCE, f"all smaller than {settings.min_area:g} pixels", len(image.present) - len(large))
     of_no = _negatives(large, image.present, absent_objects(image, spoken_of), rng)
@@ -105,7 +105,7 @@ def absent_objects(image: CocoImage, spoken_of: frozenset[str]) -> list[str]:
     return [name for name in COCO_OBJECTS if name in image.annotated and not related(name) & present]
 
 
-def _negatives(large: list[str], present: frozenset[str], absent: list[str], rng: Chance) -> list[str]:
+def _negatives(large: list[str], present: frozenset[str], absent: list[str], rng: SeededRng) -> list[str]:
     left = rng.shuffled(absent)
     near = {COCO_OBJECTS[name].supercategory for name in present}
     chosen = []
@@ -119,7 +119,7 @@ def _negatives(large: list[str], present: frozenset[str], absent: list[str], rng
     return sorted(chosen)
 
 
-def _is_there(asked: CocoObject, rng: Chance) -> str:
+def _is_there(asked: CocoObject, rng: SeededRng) -> str:
     where = rng.pick(TEMPLATES.presence_places)
     if asked.asked in OBJECTS.plural_only:
         start = f"Are there any {asked.asked}"
@@ -132,7 +132,7 @@ def _is_there(asked: CocoObject, rng: Chance) -> str:
 
 def ask_counting(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
     """How many there are, where all are large enough and none is part of a crowd."""
-    rng = Chance(settings.seed, "tdiuc", COUNTING, str(image.image_id))
+    rng = SeededRng(settings.seed, "tdiuc", COUNTING, str(image.image_id))
     counts = Counter(one.name for one in image.instances)
     small = {one.name for one in image.instances if one.area < settings.min_area}
     crowds = {one.name for one in image.instances if one.crowd}
@@ -152,7 +152,7 @@ def ask_counting(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
 
 def ask_kinds(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
     """What kind of animal, vehicle, ... it is, where there is one kind only, of any size."""
-    rng = Chance(settings.seed, "tdiuc", SUBORDINATE, str(image.image_id))
+    rng = SeededRng(settings.seed, "tdiuc", SUBORDINATE, str(image.image_id))
     for group, nouns in SCENES.kinds.items():
         members = frozenset(OBJECTS.supercategories[group])
         present = sorted(image.present & members)
@@ -188,7 +188,7 @@ def ask_sport(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
     elif "person" not in image.present:
         made.leave_out(SPORT, "nobody there")
     else:
-        rng = Chance(settings.seed, "tdiuc", SPORT, str(image.image_id))
+        rng = SeededRng(settings.seed, "tdiuc", SPORT, str(image.image_id))
         made.ask(image.image_id, rng.pick(TEMPLATES.sport), min(sports), SPORT, "coco_generated")
 
 
@@ -197,7 +197,7 @@ def ask_scene(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
     if not _INDOOR_SIGNS | SCENES.outdoor_signs <= image.annotated:
         made.leave_out(SCENE, "the file does not annotate all that tells a scene")
         return
-    rng = Chance(settings.seed, "tdiuc", SCENE, str(image.image_id))
+    rng = SeededRng(settings.seed, "tdiuc", SCENE, str(image.image_id))
     where = _where(image.present)
     if where is None:
         made.leave_out(SCENE, "indoors or outdoors is in doubt")
@@ -225,7 +225,7 @@ def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None
 
     Whatever stands as the heuristics demand with thresholds LOOSELY times as wide could be meant too.
     """
-    rng = Chance(settings.seed, "tdiuc", POSITION, str(image.image_id))
+    rng = SeededRng(settings.seed, "tdiuc", POSITION, str(image.image_id))
     counts = Counter(one.name for one in image.instances)
     for one in image.instances:
         if counts[one.name] > 1 or one.crowd or one.area < settings.min_area:

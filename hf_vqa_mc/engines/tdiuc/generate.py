@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoAnnotations, coco_files
 from hf_vqa_mc.engines.tdiuc.coco_questions import absent_objects, ask_coco
 from hf_vqa_mc.engines.tdiuc.genome_files import (
@@ -143,7 +143,7 @@ def _with_absurd(
         asked.setdefault(one.image_id, set()).add(one.question.lower())
     absurd = []
     for number, (image_id, lacking) in enumerate(absent.items(), 1):
-        rng = Chance(settings.seed, "tdiuc", ABSURD, str(image_id))
+        rng = SeededRng(settings.seed, "tdiuc", ABSURD, str(image_id))
         chosen = pool.for_image(lacking, asked.get(image_id, set()), settings.absurd, rng)
         absurd += [Question(image_id, text, DOES_NOT_APPLY, ABSURD, "coco_generated") for text in chosen]
         left_out[f"{ABSURD}: no other question is provably absurd"] += settings.absurd - len(chosen)

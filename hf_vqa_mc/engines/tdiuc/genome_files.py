@@ -74,13 +74,13 @@ def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> di
                 other, before = told.setdefault(coco_id, (image_id, photograph))
                 if photograph != before:
                     raise InputError(
-                        f"{records.place(at)}, field 'coco_id': image {image_id} has {coco_id}, and so has image "
+                        f"{records.location(at)}, field 'coco_id': image {image_id} has {coco_id}, and so has image "
                         f"{other}, which is another photograph (by flickr_id, or width and height); give the "
                         "published file, or null for images that are not COCO's"
                     )
                 left_out[SAME_PHOTOGRAPH] += other != image_id
             ids[image_id] = coco_id if coco_id is not None else GENOME_OFFSET + image_id
-            images.add(ids[image_id], "coco" if coco_id is not None else "genome", None, file.place)
+            images.add(ids[image_id], "coco" if coco_id is not None else "genome", None, file.location)
     return ids
 
 
@@ -106,12 +106,12 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
             for at, (image_id, rows) in enumerate(
                 zip(records.whole_numbers("image_id"), records.lists(_LISTS[name]), strict=True)
             ):
-                written = written_id(image_id, ids, images, records.place(at))
+                written = written_id(image_id, ids, images, records.location(at))
                 image, seen = waiting.setdefault(image_id, (GenomeImage(written), set()))
                 if name in seen or image_id in done:
                     raise records.unexpected(at, "image_id", "an image that is not listed before", image_id)
                 seen.add(name)
-                inner = Records(rows, partial(_item, records.place, at, image_id, _LISTS[name]))
+                inner = Records(rows, partial(_item, records.location, at, image_id, _LISTS[name]))
                 _add(image, name, inner, left_out)
                 if len(seen) == len(present):
                     done.add(image_id)
@@ -123,28 +123,28 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
         yield image
 
 
-def written_id(image_id: int, ids: dict[int, int], images: Images, place: str) -> int:
+def written_id(image_id: int, ids: dict[int, int], images: Images, location: str) -> int:
     """The id that is written for an image of Visual Genome.
 
     Raises:
         InputError: image_data.json is there but does not list it.
     """
     if not ids:
-        images.add(GENOME_OFFSET + image_id, "genome", None, place)
+        images.add(GENOME_OFFSET + image_id, "genome", None, location)
         return GENOME_OFFSET + image_id
     if image_id not in ids:
-        raise InputError(f"{place}: image {image_id} is not in {IMAGES}; give files of the same release")
+        raise InputError(f"{location}: image {image_id} is not in {IMAGES}; give files of the same release")
     return ids[image_id]
 
 
 def _add(image: GenomeImage, name: str, rows: Records, left_out: Counter[str]) -> None:
     if name != RELATIONSHIPS:
         for at, row in enumerate(rows.rows):
-            _add_object(image, row, rows.place(at), left_out)
+            _add_object(image, row, rows.location(at), left_out)
         return
     columns = zip(rows.texts("predicate"), rows.column("subject"), rows.column("object"), strict=True)
     for at, (predicate, *ends) in enumerate(columns):
-        subject, thing = (_add_object(image, end, rows.place(at), left_out) for end in ends)
+        subject, thing = (_add_object(image, end, rows.location(at), left_out) for end in ends)
         if subject is not None and thing is not None:
             image.relations.append((subject, _plain(predicate), thing))
 
@@ -199,5 +199,5 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _item(place: Callable[[int], str], at: int, image_id: int, field: str, row: int) -> str:
-    return f"{place(at)} (image {image_id}), {field}[{row}]"
+def _item(location: Callable[[int], str], at: int, image_id: int, field: str, row: int) -> str:
+    return f"{location(at)} (image {image_id}), {field}[{row}]"

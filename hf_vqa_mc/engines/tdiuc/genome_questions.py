@@ -2,7 +2,7 @@
 
 import re
 
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.answers import ANSWERS, COLORS, colors_in, single_color
 from hf_vqa_mc.engines.tdiuc.coco_questions import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.genome_files import GenomeImage, GenomeObject
@@ -30,7 +30,7 @@ def ask_genome(image: GenomeImage, settings: TdiucSettings, made: Made) -> None:
 
 
 def _ask_colors(image: GenomeImage, objects: list[GenomeObject], settings: TdiucSettings, made: Made) -> None:
-    rng = Chance(settings.seed, "tdiuc", COLOR, str(image.image_id))
+    rng = SeededRng(settings.seed, "tdiuc", COLOR, str(image.image_id))
     for one in objects:
         if not any(colors_in(attribute) for attribute in one.attributes):
             continue

@@ -121,7 +121,7 @@ def import_genome(folder: Folder, ids: dict[int, int], images: Images, made: Mad
         nested = records.nested("qas")
         pairs = zip(nested.texts("question"), nested.texts("answer"), strict=True)
         for at, (image_id, rows) in enumerate(zip(records.whole_numbers("id"), records.lists("qas"), strict=True)):
-            written = written_id(image_id, ids, images, records.place(at))
+            written = written_id(image_id, ids, images, records.location(at))
             for question, answer in islice(pairs, len(rows)):
                 _import(written, question, tidy_answer(answer), GENOME_WORDS, "genome_imported", made)
 
@@ -146,12 +146,12 @@ def _import_vqa_subset(
             if question_id in asked:
                 raise records.unexpected(at, "question_id", "one that is not listed before", question_id)
             asked[question_id] = (image_id, question)
-            images.add(image_id, "coco", subset, questions.place)
-    for question_id, place, answers in _answers(annotations):
+            images.add(image_id, "coco", subset, questions.location)
+    for question_id, location, answers in _answers(annotations):
         if question_id not in asked:
             raise InputError(
-                f"{place}: question_id {question_id} is not in {questions.place}, or annotated twice; give files of "
-                "the same release"
+                f"{location}: question_id {question_id} is not in {questions.location}, or annotated twice; use "
+                "files of the same release"
             )
         image_id, question = asked.pop(question_id)
         counts = Counter(map(tidy_answer, answers)).most_common(2)
@@ -172,7 +172,7 @@ def _answers(file: PublishedFile) -> Iterator[tuple[str, str, list[str]]]:
         for at, (question_id, answers) in enumerate(rows):
             if not answers:
                 raise records.unexpected(at, "answers", "one answer or more", answers)
-            yield question_id, records.place(at), list(islice(texts, len(answers)))
+            yield question_id, records.location(at), list(islice(texts, len(answers)))
 
 
 def _import(image_id: int, question: str, answer: str, longest: int, origin: Origin, made: Made) -> None:
@@ -239,7 +239,7 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
     meanings = {name: name for name in QUESTION_TYPES}
     for records in read_records(file, "annotations"):
         answers = [one[0] if one else {} for one in records.lists("answers")]
-        first = Records(answers, lambda at, place=records.place: f"{place(at)}.answers[0]").filled_texts("answer")  # type: ignore[misc]
+        first = Records(answers, partial(_first_answer, records)).filled_texts("answer")
         rows = zip(
             records.ids("question_id"),
             records.whole_numbers("image_id"),
@@ -249,18 +249,22 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
         )
         for at, (question_id, image_id, kind, answer) in enumerate(rows):
             if kind in HAND_ANNOTATED:
-                wanted[question_id] = (image_id, kind, tidy_answer(answer), records.place(at))
+                wanted[question_id] = (image_id, kind, tidy_answer(answer), records.location(at))
             else:
                 made.left_out[f"annotated: {kind}, which is not annotated by hand"] += 1
     for records in read_records(folder.find(questions_name(subset)), "questions"):
         for question_id, question in zip(records.ids("question_id"), records.filled_texts("question"), strict=True):
             if question_id in wanted:
-                image_id, kind, answer, place = wanted.pop(question_id)
-                images.add(image_id, "uploaded", subset if image_id <= LARGEST else None, place)
+                image_id, kind, answer, location = wanted.pop(question_id)
+                images.add(image_id, "uploaded", subset if image_id <= LARGEST else None, location)
                 made.ask(image_id, tidy_question(question), answer, kind, "annotated")
     if wanted:
-        question_id, (_, _, _, place) = next(iter(wanted.items()))
+        question_id, (_, _, _, location) = next(iter(wanted.items()))
         raise InputError(
-            f"{place}: question_id {question_id} is not in {questions_name(subset)} "
+            f"{location}: question_id {question_id} is not in {questions_name(subset)} "
             f"({len(wanted):,} are not); give files of the same release"
         )
+
+
+def _first_answer(records: Records, at: int) -> str:
+    return f"{records.location(at)}.answers[0]"

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Set
 from itertools import accumulate
 
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.objects import objects_asked_of, related
 from hf_vqa_mc.engines.tdiuc.question import NO, ORIGINS, YES, Images, Question
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, COUNTING, PRESENCE
@@ -76,7 +76,7 @@ def _without_mode(questions: list[Question], seed: int, left_out: Counter[str]) 
         for at, one in enumerate(questions)
         if one.question_type == COUNTING and one.answer == mode and one.origin == "coco_generated"
     ]
-    dropped = set(Chance(seed, "tdiuc", "mode", COUNTING).shuffled(made)[: most - second])
+    dropped = set(SeededRng(seed, "tdiuc", "mode", COUNTING).shuffled(made)[: most - second])
     left_out[f"{COUNTING}: {mode!r} would be more frequent than any other answer"] += len(dropped)
     return [one for at, one in enumerate(questions) if at not in dropped]
 
@@ -96,7 +96,7 @@ def _balanced(questions: list[Question], images: Images, seed: int, left_out: Co
         answer, larger = (YES, of_yes) if len(of_yes) > len(of_no) else (NO, of_no)
         excess = abs(len(of_yes) - len(of_no))
         if excess:
-            order = Chance(seed, "tdiuc", "balance", subset).shuffled(larger)
+            order = SeededRng(seed, "tdiuc", "balance", subset).shuffled(larger)
             order.sort(key=lambda at: questions[at].origin == "coco_generated")
             dropped.update(order[:excess])
             left_out[f"{PRESENCE}: more {answer} than the other in {subset}"] += excess
@@ -126,7 +126,7 @@ class AbsurdQuestions:
         """How many texts."""
         return self._ends[-1] if self._ends else 0
 
-    def for_image(self, provable: frozenset[str], asked: Set[str], how_many: int, rng: Chance) -> list[str]:
+    def for_image(self, provable: frozenset[str], asked: Set[str], how_many: int, rng: SeededRng) -> list[str]:
         """Questions that are absurd for an image, drawn uniformly from all that are; fewer only if there are no more.
 
         ``provable``: objects that the image's annotation proves absent; ``asked``: its own questions in lower case.

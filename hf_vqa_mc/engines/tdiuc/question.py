@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Literal, NamedTuple
 
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.tdiuc_types import SENTIMENT, UTILITY
 from hf_vqa_mc.sources.generated import BY_HASH
@@ -59,8 +59,8 @@ class Images:
         self._told: dict[int, str] = {}
         self._clusters: dict[int, str] = {}
 
-    def add(self, image_id: int, cluster: str, subset: str | None, place: str) -> None:
-        """Add an image of a cluster ("coco", "genome" or "uploaded"); ``subset``: where a file (``place``) gives it.
+    def add(self, image_id: int, cluster: str, subset: str | None, location: str) -> None:
+        """Add an image of a cluster: "coco", "genome" or "uploaded"; subset: as the file ``location`` gives it.
 
         Raises:
             InputError: another file puts it into the other subset.
@@ -69,7 +69,7 @@ class Images:
             self._clusters[image_id] = cluster
         if subset is not None and self._told.setdefault(image_id, subset) != subset:
             raise InputError(
-                f"{place}: image {image_id} is of {subset} here and of {self._told[image_id]} in another file; "
+                f"{location}: image {image_id} is of {subset} here and of {self._told[image_id]} in another file; "
                 "give files that agree"
             )
 
@@ -77,7 +77,7 @@ class Images:
         """Train2014 or val2014: as a file told, else 70 in 100 to train, by the seed and the image's id."""
         told = self._told.get(image_id)
         if told is None:
-            rng = Chance(self._seed, "tdiuc", "split", str(image_id))
+            rng = SeededRng(self._seed, "tdiuc", "split", str(image_id))
             return "train2014" if rng.happens(TRAIN_SHARE) else "val2014"
         return told
 

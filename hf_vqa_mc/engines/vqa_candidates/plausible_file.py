@@ -35,10 +35,10 @@ def read_plausible(path: Path) -> dict[str, list[str]]:
     if start not in readers:
         raise InputError(f"plausible answers {path}: expected {_EXPECTED}, found {shown(start)}")
     answers: dict[str, list[str]] = {}
-    for place, question_id, given in readers[start](path):
+    for location, question_id, given in readers[start](path):
         if question_id in answers:
-            raise InputError(f"{place}: question_id {question_id!r} occurs twice in {path}; leave one")
-        answers[question_id] = _checked(given, place)
+            raise InputError(f"{location}: question_id {question_id!r} occurs twice in {path}; leave one")
+        answers[question_id] = _checked(given, location)
     if not answers:
         raise InputError(f"plausible answers {path}: no question at all; expected {_EXPECTED}")
     return answers
@@ -54,36 +54,36 @@ def _of_list(path: Path) -> Iterator[tuple[str, str, Any]]:
     position = 0
     for batch in list_items(path):
         for record in batch:
-            place = f"{path}, record {position}"
+            location = f"{path}, record {position}"
             position += 1
             if not isinstance(record, dict) or not {"question_id", "answers"} <= record.keys():
-                raise InputError(f"{place}: expected an object with question_id and answers, found {shown(record)}")
+                raise InputError(f"{location}: expected an object with question_id and answers, found {shown(record)}")
             question_id = record["question_id"]
             if type(question_id) not in (int, str) or question_id == "":
                 raise InputError(
-                    f"{place}, field 'question_id': expected text or a whole number, found {shown(question_id)}"
+                    f"{location}, field 'question_id': expected text or a whole number, found {shown(question_id)}"
                 )
-            yield place, str(question_id), record["answers"]
+            yield location, str(question_id), record["answers"]
 
 
-def _checked(given: object, place: str) -> list[str]:
+def _checked(given: object, location: str) -> list[str]:
     if not isinstance(given, list):
-        raise InputError(f"{place}, field 'answers': expected a list of text, found {shown(given)}")
+        raise InputError(f"{location}, field 'answers': expected a list of text, found {shown(given)}")
     texts: list[str] = []
     for answer in given:
         text = answer.get("answer") if isinstance(answer, dict) else answer
         if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{place}, field 'answers': expected text that is not empty, found {shown(text)}")
+            raise InputError(f"{location}, field 'answers': expected text that is not empty, found {shown(text)}")
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise InputError(f"{place}, field 'answers': expected Unicode text, found {shown(text)}") from None
+            raise InputError(f"{location}, field 'answers': expected Unicode text, found {shown(text)}") from None
         text = text.strip()
         if any(unicodedata.category(character) in _BREAKS for character in text):
-            raise InputError(f"{place}, field 'answers': expected one line of text, found {shown(text)}")
+            raise InputError(f"{location}, field 'answers': expected one line of text, found {shown(text)}")
         if len(text) > LONGEST_ANSWER:
             raise InputError(
-                f"{place}, field 'answers': expected {LONGEST_ANSWER} characters at most, found {len(text):,}: "
+                f"{location}, field 'answers': expected {LONGEST_ANSWER} characters at most, found {len(text):,}: "
                 f"{shown(text)}"
             )
         texts.append(text)

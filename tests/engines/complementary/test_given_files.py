@@ -81,7 +81,7 @@ def test_answers_that_cannot_be_used_are_named_with_their_line(tmp_path, lines, 
         ({**INSTANCES, "annotations": [{"category_id": 7}]}, r"annotations\[0\], field 'image_id'"),
         (
             {**INSTANCES, "annotations": [{"image_id": 1, "category_id": 7}, {"image_id": 3, "category_id": 7}]},
-            r"annotations\[1\], field 'image_id': expected one of the 2 listed images, found 3; the file is cut",
+            r"annotations\[1\], field 'image_id': expected one of the 2 listed images, found 3: the file is cut",
         ),
         ({**INSTANCES, "categories": [{"id": 7}]}, r"categories\[0\], field 'name'"),
         ({**INSTANCES, "images": ["x"]}, r"images\[0\]: expected a json object"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology, RelationName
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph, SceneObject
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 
 def _noun(name: str, *parents: str, kind: str = "", plural_form: str = "", **more: bool) -> Noun:
@@ -152,7 +152,7 @@ KITCHEN = graph_of(
 class HandmadeDecoys:
     """Decoys that are right by the graph: other values of a type, and names that nothing in the image could have."""
 
-    def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: Chance) -> str | None:
+    def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: SeededRng) -> str | None:
         """As ``distractors.Distractors``."""
         if object_id == "scene":
             return None
@@ -163,7 +163,7 @@ class HandmadeDecoys:
         return chance.pick(others) if own and others else None
 
     def absent(
-        self, graph: SceneGraph, chance: Chance, near: str | None = None, category: str | None = None
+        self, graph: SceneGraph, chance: SeededRng, near: str | None = None, category: str | None = None
     ) -> str | None:
         """As ``distractors.Distractors``."""
         names = [
@@ -173,11 +173,11 @@ class HandmadeDecoys:
         ]
         return chance.pick(names) if names else None
 
-    def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, chance: Chance) -> str | None:
+    def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, chance: SeededRng) -> str | None:
         """As ``distractors.Distractors``."""
         return self.absent(graph, chance)
 
-    def sibling(self, name: str, category: str, chance: Chance, graph: SceneGraph | None = None) -> str | None:
+    def sibling(self, name: str, category: str, chance: SeededRng, graph: SceneGraph | None = None) -> str | None:
         """As ``distractors.Distractors``."""
         names = [
             other
@@ -186,7 +186,7 @@ class HandmadeDecoys:
         ]
         return chance.pick(names) if names else None
 
-    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: Chance) -> str | None:
+    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: SeededRng) -> str | None:
         """As ``distractors.Distractors``."""
         excluded = sorted(ONTOLOGY.relations[relation].excludes)
         return chance.pick(excluded) if excluded else None
@@ -195,22 +195,22 @@ class HandmadeDecoys:
 class LyingDecoys(HandmadeDecoys):
     """Decoys that are so."""
 
-    def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: Chance) -> str | None:
+    def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: SeededRng) -> str | None:
         """A value that the object has."""
         own = () if object_id == "scene" else graph.objects[object_id].values.get(kind, ())
         return own[0] if own else None
 
     def absent(
-        self, graph: SceneGraph, chance: Chance, near: str | None = None, category: str | None = None
+        self, graph: SceneGraph, chance: SeededRng, near: str | None = None, category: str | None = None
     ) -> str | None:
         """A name of something that is there."""
         return next(iter(graph.objects.values())).name
 
-    def sibling(self, name: str, category: str, chance: Chance, graph: SceneGraph | None = None) -> str | None:
+    def sibling(self, name: str, category: str, chance: SeededRng, graph: SceneGraph | None = None) -> str | None:
         """The name itself."""
         return name
 
-    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: Chance) -> str | None:
+    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: SeededRng) -> str | None:
         """The relation itself."""
         return relation
 

@@ -11,7 +11,7 @@ from hf_vqa_mc.engines.gqa.program import sentence
 from hf_vqa_mc.engines.gqa.references import Fact, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, graph_of, graphs, thing
 
 
@@ -26,7 +26,7 @@ def texts(found: list[Reference]) -> set[str]:
 def picked(graph: SceneGraph, key: str, hidden: set[Fact] = frozenset(), **options: float) -> list[Reference]:  # type: ignore[assignment]
     """What is picked with many seeds."""
     by = references(graph, **options)
-    found = (by.pick(key, Chance(seed, "test"), hidden) for seed in range(300))
+    found = (by.pick(key, SeededRng(seed, "test"), hidden) for seed in range(300))
     return [reference for reference in found if reference is not None]
 
 
@@ -98,7 +98,7 @@ def test_nobody_speaks_of_one_ear_or_of_a_thing() -> None:
 def test_every_reference_finds_its_object_and_no_other_that_it_might_mean(graph: SceneGraph, seed: int) -> None:
     by = references(graph)
     for key in graph.objects:
-        reference = by.pick(key, Chance(seed, key))
+        reference = by.pick(key, SeededRng(seed, key))
         if reference is not None:
             found = Executor(graph, ONTOLOGY).find(reference.program)
             assert found is not None and found.certain == found.possible == (key,)
@@ -110,7 +110,7 @@ def test_every_reference_finds_its_object_and_no_other_that_it_might_mean(graph:
 def test_no_reference_speaks_of_an_object_twice(graph: SceneGraph, seed: int) -> None:
     by = references(graph, indirect=1.0)
     for key in graph.objects:
-        reference = by.pick(key, Chance(seed, key))
+        reference = by.pick(key, SeededRng(seed, key))
         if reference is not None:
             spoken_of = [object_id for _, object_id in reference.words if object_id]
             assert len(spoken_of) == len(set(spoken_of))

@@ -17,7 +17,7 @@ from hf_vqa_mc.engines.gqa.relation_names import RelationTable
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 OWN = own_ontology()
 RELATIONS = RelationTable()
@@ -155,8 +155,8 @@ def test_what_is_kept_for_one_image_is_forgotten_at_the_next() -> None:
     other = _graph(("dog", (0, 0, 90, 90), ["brown"]), ("clock", (200, 0, 40, 40), ["red"]))
     both = Distractors.learn([one, other], OWN)
     for graph, absent in ((one, "clock"), (other, "ball"), (one, "clock")):
-        assert both.absent(graph, Chance(0), near="0") == absent
+        assert both.absent(graph, SeededRng(0), near="0") == absent
         assert both.certainly_absent(graph, absent) and not both.certainly_absent(graph, "dog")
     third = _graph(("dog", (0, 0, 90, 90), []), ("kite", (200, 0, 40, 40), []))
     both.see(third)
-    assert {both.absent(one, Chance(seed), near="0") for seed in range(20)} == {"clock", "kite"}
+    assert {both.absent(one, SeededRng(seed), near="0") for seed in range(20)} == {"clock", "kite"}

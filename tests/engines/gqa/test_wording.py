@@ -16,7 +16,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     stands_behind,
     with_article,
 )
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from tests.engines.gqa.question_worlds import ONTOLOGY
 
 
@@ -76,7 +76,7 @@ def test_a_category_without_number_is_counted_in_pieces() -> None:
 
 
 def test_values_stand_before_or_behind_their_noun_by_what_they_are() -> None:
-    chance = Chance(0, "test")
+    chance = SeededRng(0, "test")
     apple = called(ONTOLOGY, "apples")
     assert stands_before(ONTOLOGY, "color", "red") == "red"
     assert stands_before(ONTOLOGY, "material", "wood") == "wooden"
@@ -107,7 +107,7 @@ def test_a_pattern_has_all_forms_of_its_phrases() -> None:
     phrases = {"WHAT": ("What", "Which"), "THINK": ("", "do you think")}
     made = Pattern("{WHAT} color {THINK} is {the}, {a} or {b}?", phrases)
     slots = {"the": "the hat", "a": "red", "b": "blue"}
-    assert {sentence(made.fill(Chance(seed, "test"), slots), "?").text for seed in range(200)} == {
+    assert {sentence(made.fill(SeededRng(seed, "test"), slots), "?").text for seed in range(200)} == {
         "What color is the hat, red or blue?",
         "Which color is the hat, red or blue?",
         "What color do you think is the hat, red or blue?",
@@ -118,4 +118,4 @@ def test_a_pattern_has_all_forms_of_its_phrases() -> None:
 @pytest.mark.parametrize("text", ["Is {the}?", "Is {THE}?"])
 def test_a_slot_or_phrase_that_is_not_given_is_an_error(text: str) -> None:
     with pytest.raises(KeyError, match=r"(?i)the"):
-        Pattern(text, {}).fill(Chance(0, "test"), {})
+        Pattern(text, {}).fill(SeededRng(0, "test"), {})

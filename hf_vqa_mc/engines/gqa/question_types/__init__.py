@@ -20,7 +20,7 @@ from hf_vqa_mc.engines.gqa.question_types import (
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.listing import Listing
 from hf_vqa_mc.scoring.gqa_types import CHOOSE, COMPARE, LOGICAL, QUERY, VERIFY
 
@@ -34,7 +34,7 @@ class QuestionType(NamedTuple):
     structural: str
     semantic: str  # as GQA's files spell it; they have attr for what compares, Table 3 has object
     most: int  # questions about one image; GQA has 200 about one (22,669,678 of 113,018 images, Sect. 4.1)
-    ask: Callable[[Asking, Chance], Iterator[Draft]]
+    ask: Callable[[Asking, SeededRng], Iterator[Draft]]
 
 
 QUESTION_TYPES = Listing(
@@ -92,7 +92,7 @@ def questions_about(
 
 
 def _asked(kind: QuestionType, asking: Asking, texts: set[str]) -> Iterator[Question]:
-    rng = Chance(asking.seed, asking.graph.image_id, kind.name)
+    rng = SeededRng(asking.seed, asking.graph.image_id, kind.name)
     programs: set[Program] = set()
     for draft in kind.ask(asking, rng):
         question = asking.question(kind.name, draft, rng)

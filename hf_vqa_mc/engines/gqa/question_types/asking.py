@@ -25,7 +25,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     called,
     predicate,
 )
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
 _WORDS = re.compile(r"[a-z0-9'-]+")
@@ -175,16 +175,16 @@ class Asking:
         attribute = self.ontology.attributes.get(value)
         return attribute is not None and not attribute.before_only
 
-    def absent(self, rng: Chance, near: str) -> str | None:
+    def absent(self, rng: SeededRng, near: str) -> str | None:
         """The name of something that is not in the image, but often where such an object is."""
         return self.decoys.absent(self.graph, rng, near=near)
 
-    def decoy_value(self, object_id: str, kind: str, rng: Chance) -> str | None:
+    def decoy_value(self, object_id: str, kind: str, rng: SeededRng) -> str | None:
         """A value of a type that an object does not have and that can be said."""
         decoy = self.decoys.attribute(self.graph, object_id, kind, rng)
         return decoy if decoy is not None and self.can_be_said(kind, decoy) else None
 
-    def question(self, row: str, draft: Draft, rng: Chance) -> Question | None:
+    def question(self, row: str, draft: Draft, rng: SeededRng) -> Question | None:
         """The question, if the graph settles it and its text is in order; else the reason is counted."""
         result = self.executor.run(draft.program)
         text = None

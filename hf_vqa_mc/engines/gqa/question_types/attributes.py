@@ -19,7 +19,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     with_article,
     wordings,
 )
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")
 VERIFY, BOTH = wordings("verify attribute"), wordings("logical attribute")["both"]
@@ -30,7 +30,7 @@ OPPOSITE_SIDE = {"left": "right", "right": "left", "top": "bottom", "bottom": "t
 SIDES = (HORIZONTAL, VERTICAL)
 
 
-def _refer(asking: Asking, object_id: str, rng: Chance, *kinds: str) -> Reference | None:
+def _refer(asking: Asking, object_id: str, rng: SeededRng, *kinds: str) -> Reference | None:
     """A reference without the types; positions are not told by what else is to the left or right, either."""
     hidden: set[Fact] = set()
     for kind in kinds:
@@ -62,7 +62,7 @@ def _states(asking: Asking, object_id: str, kind: str, value: str) -> list[Part]
 
 
 def _with_positions(
-    asking: Asking, pairs: list[tuple[str, str, str]], kinds: tuple[str, ...], rng: Chance
+    asking: Asking, pairs: list[tuple[str, str, str]], kinds: tuple[str, ...], rng: SeededRng
 ) -> list[tuple[str, str, str]]:
     """Objects with a type and value each, positions not more than a third, in random order."""
     positions = [
@@ -75,7 +75,7 @@ def _with_positions(
     return rng.shuffled([*pairs, *pairs, *pairs, *rng.shuffled(positions)[: max(4, len(pairs) // 3)]])
 
 
-def query(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """What color is the apple?"""
     pairs = [
         (key, kind, value)
@@ -102,7 +102,7 @@ def query(asking: Asking, rng: Chance) -> Iterator[Draft]:
             )
 
 
-def verify(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def verify(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is the apple red?"""
     for key, kind, value in _values_and_positions(asking, rng):
         asked = value if rng.happens(0.5) else _other_value(asking, key, kind, value, rng)
@@ -127,7 +127,7 @@ def verify(asking: Asking, rng: Chance) -> Iterator[Draft]:
         )
 
 
-def _verify_wordings(asking: Asking, kind: str, value: str, reference: Reference, rng: Chance) -> tuple[str, str]:
+def _verify_wordings(asking: Asking, kind: str, value: str, reference: Reference, rng: SeededRng) -> tuple[str, str]:
     if kind in SIDES:
         return "positionVerify", kind
     if kind == MATERIAL:
@@ -142,7 +142,7 @@ def _verify_wordings(asking: Asking, kind: str, value: str, reference: Reference
     return "verifyAttr", "color" if kind == "color" else "any"
 
 
-def logical(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def logical(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is the apple red and shiny?"""
     items = [(key, pairs) for key in asking.objects if (pairs := _exclusive_pairs(asking, key))]
     for key, pairs in rng.shuffled([*items, *items, *items]):
@@ -183,7 +183,9 @@ def _exclusive_pairs(asking: Asking, key: str) -> list[tuple[str, str]]:
     ]
 
 
-def _two_values(asking: Asking, key: str, pairs: list[tuple[str, str]], rng: Chance) -> list[tuple[str, str]] | None:
+def _two_values(
+    asking: Asking, key: str, pairs: list[tuple[str, str]], rng: SeededRng
+) -> list[tuple[str, str]] | None:
     if len(pairs) < 2:
         return None
     chosen = rng.shuffled(pairs)[:2]
@@ -210,7 +212,7 @@ def _what_it_is(asking: Asking, key: str, chosen: list[tuple[str, str]], answers
     return [*asking.the(key), (f"{asking.said(key).be} {one_text} {word} {other_text}", "")]
 
 
-def choose(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is the apple green or red?"""
     for key, kind, value in _values_and_positions(asking, rng):
         decoy = _other_value(asking, key, kind, value, rng)
@@ -238,10 +240,10 @@ def choose(asking: Asking, rng: Chance) -> Iterator[Draft]:
         )
 
 
-def _values_and_positions(asking: Asking, rng: Chance) -> list[tuple[str, str, str]]:
+def _values_and_positions(asking: Asking, rng: SeededRng) -> list[tuple[str, str, str]]:
     pairs = [(key, kind, value) for key in asking.objects for kind, value in _exclusive_pairs(asking, key)]
     return _with_positions(asking, pairs, SIDES, rng)
 
 
-def _other_value(asking: Asking, key: str, kind: str, value: str, rng: Chance) -> str | None:
+def _other_value(asking: Asking, key: str, kind: str, value: str, rng: SeededRng) -> str | None:
     return OPPOSITE_SIDE[value] if kind in SIDES else asking.decoy_value(key, kind, rng)

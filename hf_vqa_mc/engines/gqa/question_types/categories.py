@@ -6,12 +6,12 @@ from hf_vqa_mc.engines.gqa.program import Part, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, kind_of
 from hf_vqa_mc.engines.gqa.references import NAMED, Reference
 from hf_vqa_mc.engines.gqa.wording import PEOPLE, POSITIONS, Phrase, called, wordings
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 QUERY, CHOOSE = wordings("query category"), wordings("choose category")
 
 
-def query(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """What kind of fruit is on the left? Who is playing?"""
     for category, reference in _references(asking, rng):
         name, filtered = asking.name(reference.object_id), reference.program[1:]
@@ -40,7 +40,7 @@ def query(asking: Asking, rng: Chance) -> Iterator[Draft]:
         )
 
 
-def _references(asking: Asking, rng: Chance) -> list[tuple[str, Reference]]:
+def _references(asking: Asking, rng: SeededRng) -> list[tuple[str, Reference]]:
     """Clear references by category, without the name, in random order; people only by what sets them apart."""
     return rng.shuffled(
         (category, reference)
@@ -83,7 +83,7 @@ def _full(asking: Asking, reference: Reference, detailed: str) -> list[Part]:
     return [("The", ""), (reference.said.text, key), (reference.said.be, ""), *asking.a(key)]
 
 
-def choose(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """What kind of fruit is it, an apple or a banana?"""
     for category, reference in _references(asking, rng):
         name = asking.name(reference.object_id)

@@ -9,7 +9,7 @@ from hf_vqa_mc.engines.gqa.program import Part, joined, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, several, spelled, wordings
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
 TWO = {"same": wordings("same"), "different": wordings("different")}
@@ -21,7 +21,7 @@ LARGER = 2.0  # How many times as much of the image the larger of two things mus
 COMMON = ("color", MATERIAL, "shape", "size", "pattern")  # Types that two things can have in common.
 
 
-def _pairs(asking: Asking, rng: Chance) -> list[tuple[str, str]]:
+def _pairs(asking: Asking, rng: SeededRng) -> list[tuple[str, str]]:
     keys = rng.shuffled(
         key for key in asking.objects if not asking.isa(key, BODY_PART) and asking.references.has_sides(key)
     )
@@ -38,7 +38,7 @@ def _kinds_of_both(asking: Asking, one: str, other: str) -> set[str]:
 
 
 def _refer_to_both(
-    asking: Asking, one: str, other: str, kinds: Sequence[str], rng: Chance
+    asking: Asking, one: str, other: str, kinds: Sequence[str], rng: SeededRng
 ) -> tuple[Reference, Reference] | None:
     """Clear references to both, that state neither of the types nor of each other."""
     if asking.kind(one) == asking.kind(other):
@@ -54,13 +54,13 @@ def _refer_to_both(
     return first, second
 
 
-def _refer(asking: Asking, key: str, hidden: set[Fact], rng: Chance) -> Reference | None:
+def _refer(asking: Asking, key: str, hidden: set[Fact], rng: SeededRng) -> Reference | None:
     """A short reference where there is one: two long ones in one question are hard to read."""
     short = asking.references.pick(key, rng, hidden, 0) if rng.happens(0.75) else None
     return short or asking.references.pick(key, rng, hidden, 1)
 
 
-def compare(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def compare(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Who is taller, the boy or the girl?"""
     for more, (kind, high, low) in rng.shuffled(COMPARATIVES.items()):
         winners, losers = (
@@ -105,7 +105,7 @@ def _names(asking: Asking, one: str, other: str) -> str:
     return "_".join(sorted((asking.name(one), asking.name(other))))
 
 
-def common(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def common(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """What is common to the shirt and the flower?"""
     for one, other in _pairs(asking, rng):
         both = _refer_to_both(asking, one, other, COMMON, rng)
@@ -128,7 +128,7 @@ def common(asking: Asking, rng: Chance) -> Iterator[Draft]:
         )
 
 
-def _two(operation: str, asking: Asking, rng: Chance) -> Iterator[Draft]:
+def _two(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Do the shirt and the flower have the same color? Are the table and the chair made of different materials?"""
     for one, other in _pairs(asking, rng):
         kinds = [
@@ -168,7 +168,7 @@ def _both_values(asking: Asking, one: str, other: str, kind: str) -> list[Part]:
     return [*first, *asking.the(other), (f"{asking.said(other).be} {other_value}", "")]
 
 
-def _all(operation: str, asking: Asking, rng: Chance) -> Iterator[Draft]:
+def _all(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Are all the people there the same gender? Are the animals in the image of different types?"""
     groups = {(asking.kind(key), kind) for key in asking.objects for kind in ("color", MATERIAL)}
     groups |= {(PEOPLE, "gender")}

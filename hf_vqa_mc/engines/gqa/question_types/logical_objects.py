@@ -7,13 +7,13 @@ from hf_vqa_mc.engines.gqa.program import Part, Program, joined, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
 from hf_vqa_mc.engines.gqa.question_types.objects import PLACES, cannot_be_missing, is_a, there_is
 from hf_vqa_mc.engines.gqa.wording import Phrase, one, several, spelled, stands_before, with_article, wordings
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 WORDINGS = {"or": wordings("exist or")["any"], "and": wordings("exist and")["any"]}
 Filters = tuple[tuple[str, str] | None, tuple[str, str] | None]  # Type and value of the first thing and of the second.
 
 
-def either(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def either(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Do you see either an apple or a banana there?"""
     for key in rng.shuffled(asking.objects):
         here, absent = asking.name(key), asking.absent(rng, key)
@@ -27,7 +27,7 @@ def either(asking: Asking, rng: Chance) -> Iterator[Draft]:
         yield from _two(asking, (here, absent), "or", key, rng)
 
 
-def both(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def both(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Do you see both green apples and bananas there?"""
     for key in rng.shuffled(asking.objects):
         other: str | None = asking.name(rng.pick(asking.objects))
@@ -37,7 +37,7 @@ def both(asking: Asking, rng: Chance) -> Iterator[Draft]:
             yield from _two(asking, (other, asking.name(key)), "and", key, rng)
 
 
-def _two(asking: Asking, names: tuple[str, str], word: str, key: str, rng: Chance) -> Iterator[Draft]:
+def _two(asking: Asking, names: tuple[str, str], word: str, key: str, rng: SeededRng) -> Iterator[Draft]:
     """Two things, the second or both with one value of the object ``key`` at times."""
     first, second = names
     nouns = [asking.ontology.nouns[name] for name in names]
@@ -85,7 +85,7 @@ def _two(asking: Asking, names: tuple[str, str], word: str, key: str, rng: Chanc
     )
 
 
-def _filters(asking: Asking, key: str, names: tuple[str, str], word: str, rng: Chance) -> Filters:
+def _filters(asking: Asking, key: str, names: tuple[str, str], word: str, rng: SeededRng) -> Filters:
     pairs = [
         (kind, value)
         for kind, value in asking.value_kinds(key)

@@ -27,7 +27,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     with_article,
     wordings,
 )
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 WORN = {"wearing", "worn by", "dressed in"}
 PLACES = ("place", "room")
@@ -38,7 +38,7 @@ _SCENERY = MENTIONS.background | MENTIONS.scenery
 class _Form:
     """What is looked for: one, several or some of it, with words before and behind."""
 
-    def __init__(self, asking: Asking, name: str, rng: Chance, before: str = "") -> None:
+    def __init__(self, asking: Asking, name: str, rng: SeededRng, before: str = "") -> None:
         single, many = one(asking.ontology, name), several(asking.ontology, name)
         before = f"{before} " if before else ""
         is_one = single is not None and (asking.is_any(name, *PLACES) or rng.happens(0.5))
@@ -51,7 +51,7 @@ class _Form:
         return variants[self.variant]
 
 
-def exist(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def exist(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is there an apple in the picture? Is there one that is red, or that is not?"""
     for key in rng.shuffled([*asking.objects, *asking.objects, *asking.objects]):
         way = rng.below(4)
@@ -65,7 +65,7 @@ def exist(asking: Asking, rng: Chance) -> Iterator[Draft]:
             yield from _there_with(asking, key, way == 3 and rng.happens(0.4), rng)
 
 
-def _there(asking: Asking, name: str, rng: Chance) -> Iterator[Draft]:
+def _there(asking: Asking, name: str, rng: SeededRng) -> Iterator[Draft]:
     noun, there = asking.ontology.nouns[name], asking.is_there(name)
     if there is None or noun.vague or cannot_be_missing(asking, name):
         return
@@ -99,7 +99,7 @@ def is_a(said: Said, text: str, key: str) -> list[Part]:
     return [(f"{said.be} {article}", ""), (text, key)]
 
 
-def _there_with(asking: Asking, key: str, negated: bool, rng: Chance) -> Iterator[Draft]:
+def _there_with(asking: Asking, key: str, negated: bool, rng: SeededRng) -> Iterator[Draft]:
     pairs = [pair for pair in asking.value_kinds(key) if pair[0] in asking.ontology.exclusive]
     name = asking.name(key)
     if not pairs or cannot_be_missing(asking, name):
@@ -145,7 +145,7 @@ def _without(asking: Asking, name: str, kind: str, value: str, negated: bool) ->
     return [(f"there {said.be}", ""), *asking.a(key), (f"but {it} {asking.predicate(kind, own)}", "")]
 
 
-def exist_relation(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def exist_relation(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is there an apple on the black table?"""
     for subject, relation, target in triples(asking, rng):
         way = rng.below(4)
@@ -193,12 +193,12 @@ def _near(asking: Asking, subject: str, relation: str, target: str, detailed: st
     return [(f"{yes} , there {said.be}", ""), *asking.a(subject), (relation, ""), *asking.the(target)]
 
 
-def depth_of_relations(rng: Chance) -> int | None:
+def depth_of_relations(rng: SeededRng) -> int | None:
     """Modifiers in references of questions that have a relation anyway: mostly one."""
     return 1 if rng.happens(0.75) else None
 
 
-def nobody_at(asking: Asking, object_id: str, relation: str, side: str, rng: Chance) -> str | None:
+def nobody_at(asking: Asking, object_id: str, relation: str, side: str, rng: SeededRng) -> str | None:
     """The name of something that would suit the other end of a relation but is not in the image."""
     if relation in (LEFT, RIGHT):
         absent = asking.absent(rng, object_id)
@@ -206,7 +206,7 @@ def nobody_at(asking: Asking, object_id: str, relation: str, side: str, rng: Cha
     return asking.decoys.related(asking.graph, object_id, relation, side, rng)
 
 
-def other_relation(asking: Asking, subject: str, relation: str, target: str, rng: Chance) -> str | None:
+def other_relation(asking: Asking, subject: str, relation: str, target: str, rng: SeededRng) -> str | None:
     """A relation that does not hold instead of one that does, if people might mix them up."""
     if relation in WORN:
         return None
@@ -219,7 +219,7 @@ def other_relation(asking: Asking, subject: str, relation: str, target: str, rng
     return other
 
 
-def triples(asking: Asking, rng: Chance) -> list[tuple[str, str, str]]:
+def triples(asking: Asking, rng: SeededRng) -> list[tuple[str, str, str]]:
     """Subject, relation and object of what people would mention, in random order; left and right less often."""
     told, sides = [], []
     askable = set(asking.objects)

@@ -10,7 +10,7 @@ from hf_vqa_mc.engines.gqa.question_types.objects import WORN, depth_of_relation
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
 from hf_vqa_mc.engines.gqa.wording import LIVING, MENTIONS, PEOPLE, as_category, called, relation_form, wordings
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 QUERY = wordings("query relation")
 VERIFY = wordings("verify relation")["any"]
@@ -18,7 +18,7 @@ CHOOSE, CHOOSE_OBJECT = wordings("choose relation"), wordings("choose object")
 ENDS = {"s": "subject", "o": "object"}  # Sides of a relation, as programs have them, with what is asked for.
 
 
-def query(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Who is wearing the hat? What is the small girl wearing? What kind of furniture is behind the man?"""
     for subject, relation, target in triples(asking, rng):
         side = rng.pick(("s", "s", "o"))
@@ -52,7 +52,7 @@ def query(asking: Asking, rng: Chance) -> Iterator[Draft]:
         )
 
 
-def _asked_as(asking: Asking, key: str, rng: Chance) -> str | None:
+def _asked_as(asking: Asking, key: str, rng: SeededRng) -> str | None:
     """As what something is asked for: who, what, or what kind of furniture."""
     if asking.isa(key, PEOPLE):
         return PEOPLE if asking.name(key) != PEOPLE else None
@@ -68,7 +68,7 @@ def _is_odd(asking: Asking, reference: Reference, relation: str, side: str, want
     return category == ANYTHING and form == "verb" and asking.isa(wanted, *LIVING)
 
 
-def _refer(asking: Asking, given: str, other: str, rng: Chance, sides: bool = False) -> Reference | None:
+def _refer(asking: Asking, given: str, other: str, rng: SeededRng, sides: bool = False) -> Reference | None:
     """A reference to one end of a relation that states nothing of the other end."""
     hidden: set[Fact] = {(other,), (given, other), (other, given)}
     if sides:
@@ -87,7 +87,7 @@ def _states(asking: Asking, subject: str, relation: str, target: str) -> list[Pa
     return [*asking.the(subject), (f"{asking.said(subject).be} {relation}", ""), *asking.the(target)]
 
 
-def verify(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def verify(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is she wearing a blue dress?"""
     for subject, relation, target in triples(asking, rng):
         way = rng.below(4)
@@ -128,7 +128,7 @@ def _some(asking: Asking, name: str, relation: str) -> str:
     return said.some
 
 
-def choose(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is the cat to the left or to the right of the flower?"""
     for subject, relation, target in triples(asking, rng):
         other = other_relation(asking, subject, relation, target, rng)
@@ -162,7 +162,7 @@ def choose(asking: Asking, rng: Chance) -> Iterator[Draft]:
         )
 
 
-def choose_object(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def choose_object(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """What is the boy eating, an apple or a slice of pizza?"""
     for subject, relation, target in triples(asking, rng):
         side = rng.pick(("s", "o"))

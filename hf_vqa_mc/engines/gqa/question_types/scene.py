@@ -7,7 +7,7 @@ from hf_vqa_mc.engines.gqa.program import Part, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
 from hf_vqa_mc.engines.gqa.scene_graph import SCENE
 from hf_vqa_mc.engines.gqa.wording import Said, called, spelled, wordings
-from hf_vqa_mc.engines.rng import Chance
+from hf_vqa_mc.engines.rng import SeededRng
 
 WEATHER, LOCATION, PLACE = "weather", "location", "place"
 LOCATIONS = ("indoors", "outdoors")
@@ -28,7 +28,7 @@ def _full(asking: Asking, kind: str, value: str) -> list[Part]:
     return [(f"it is {said_of(asking, kind, value)[0]}", "")]
 
 
-def query(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """How is the weather? Where it is, indoors or outdoors, is only chosen and verified."""
     for kind, value in sorted(asking.graph.scene.items()):
         if kind in (WEATHER, PLACE):
@@ -36,7 +36,7 @@ def query(asking: Asking, rng: Chance) -> Iterator[Draft]:
             yield Draft(kind, program, value, QUERY[kind], {}, full, f"02q-{kind}", kind)
 
 
-def verify(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def verify(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is it cloudy?"""
     for kind, value in rng.shuffled(sorted(asking.graph.scene.items())):
         asked = value if rng.happens(0.5) else _other_than(asking, kind, value, rng)
@@ -54,7 +54,7 @@ def verify(asking: Asking, rng: Chance) -> Iterator[Draft]:
         )
 
 
-def choose(asking: Asking, rng: Chance) -> Iterator[Draft]:
+def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is it sunny or cloudy?"""
     for kind, value in rng.shuffled(sorted(asking.graph.scene.items())):
         other = _other_than(asking, kind, value, rng)
@@ -67,7 +67,7 @@ def choose(asking: Asking, rng: Chance) -> Iterator[Draft]:
         yield Draft(f"{kind}Choose", program, value, CHOOSE[kind], slots, full, f"02c-{kind}", kind)
 
 
-def _other_than(asking: Asking, kind: str, value: str, rng: Chance) -> str | None:
+def _other_than(asking: Asking, kind: str, value: str, rng: SeededRng) -> str | None:
     """A value that nobody would take for the right one."""
     nouns = asking.ontology.nouns
     decoy = asking.decoys.attribute(asking.graph, SCENE, kind, rng)
