@@ -1,15 +1,28 @@
-"""``README.md`` of a dataset folder: the YAML that ``datasets`` and the Hub read, and the page that people read."""
+"""``README.md`` of a dataset folder: YAML metadata for ``datasets`` and the Hub, then the page of `card_text`."""
 
 import bisect
+import hashlib
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.dataset.card_open_ended import is_open
-from hf_vqa_mc.dataset.card_text import card_text, has_choices, title
+from hf_vqa_mc.dataset.card_text import card_text, choice_configs, title
 from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
-from hf_vqa_mc.dataset.inventory import IMAGES, Inventory, configs_of
+from hf_vqa_mc.dataset.inventory import (
+    IMAGES,
+    INVENTORY,
+    PREVIEW,
+    Inventory,
+    configs_of,
+    inventory_text,
+    is_open,
+    read_inventory,
+)
+from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.atomic_file import write_bytes
+from hf_vqa_mc.io.atomic_folder import locked
 from hf_vqa_mc.sources.source import OPEN_SPLITS
 
 CARD = "README.md"
@@ -17,30 +30,59 @@ HUB_LICENCES = {
     "apache-2.0", "bsd-3-clause", "cc0-1.0", "cc-by-2.0", "cc-by-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0",
     "cc-by-sa-3.0", "cc-by-sa-4.0", "mit", "pddl",
 }  # fmt: skip
-"""Those of the Hub's names for licences that sources of ours may have; the Hub refuses unknown ones."""
+"""The Hub's licence identifiers that sources may have; the Hub rejects unknown ones."""
 
 _SIZES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000]
 _SIZE_NAMES = ["n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M"]
 
 
-def write_card(folder: Path, inventory: Inventory) -> None:
-    """Write the card of a folder that holds what the inventory says."""
-    (folder / CARD).write_text(card(inventory), "utf-8")
-
-
 def card(inventory: Inventory) -> str:
     """The whole card."""
-    return f"---\n{card_yaml(inventory)}\n---\n\n{card_text(inventory)}"
+    return f"---\n{_card_yaml(inventory)}\n---\n\n{card_text(inventory)}"
 
 
-def card_yaml(inventory: Inventory) -> str:
-    """The card's metadata: configs and their features, splits and files, in the form ``datasets`` gives them."""
+def put_picture(folder: Path, config: str, picture: bytes) -> Path:
+    """Add a preview picture to a built folder and show it on the card.
+
+    A later build of the config's source removes the picture, as its questions are outdated; builds of other sources
+    keep it.
+
+    Args:
+        folder: output of a build.
+        config: whose questions the picture shows.
+        picture: content of the PNG file.
+
+    Returns:
+        Path of the picture.
+
+    Raises:
+        InputError: the folder was not written by a build, or has no such config.
+        OSError: it cannot be written.
+    """
+    path = Path(os.path.realpath(folder))
+    with locked(path):  # against a build that replaces the folder
+        inventory = read_inventory(path)
+        if inventory is None:
+            raise InputError(
+                f"{folder}: vqa-mc build did not write this folder (it has no {INVENTORY} of vqa-mc build)"
+            )
+        if config not in configs_of(inventory):
+            raise unknown_name(f"config of {folder}", config, configs_of(inventory))
+        inventory = {**inventory, "preview": {"config": config}}
+        write_bytes(path / PREVIEW, picture)  # first: the card must not link to a missing picture
+        write_bytes(path / INVENTORY, inventory_text(inventory).encode())
+        write_bytes(path / CARD, card(inventory).encode())
+    return path / PREVIEW
+
+
+def _card_yaml(inventory: Inventory) -> str:
+    """The card's metadata: configs with features, splits and files, in the form that ``datasets`` writes."""
     from datasets.info import DatasetInfosDict
     from datasets.utils.metadata import MetadataConfigs
     from huggingface_hub import DatasetCardData
 
     configs = configs_of(inventory)
-    choices = ["multiple-choice"] if has_choices(inventory) else []
+    choices = ["multiple-choice"] if choice_configs(configs) else []
     data = DatasetCardData(
         language=["en"],
         license=_licences(entry["about"]["licence"] for entry in inventory["sources"].values()),
@@ -57,7 +99,7 @@ def card_yaml(inventory: Inventory) -> str:
 
 
 def dataset_info(name: str, config: dict[str, Any]) -> Any:  # noqa: ANN401  datasets is imported late
-    """A ``datasets.DatasetInfo`` for the card."""
+    """The ``datasets.DatasetInfo`` of a config."""
     from datasets import DatasetInfo, Features, SplitInfo
     from datasets.splits import SplitDict
 
@@ -80,21 +122,16 @@ def dataset_info(name: str, config: dict[str, Any]) -> Any:  # noqa: ANN401  dat
 
 
 def _loading(name: str, config: dict[str, Any], default: str) -> dict[str, Any]:
-    """How ``load_dataset`` reads a config.
+    """The ``configs`` entry of a config, with a hash of its content in the description.
 
-    It keeps what it read under a hash of this, in which the files' own content does not count; without the content's
-    hash in the description a rebuilt folder of equal size would be answered from the cache of the old one.
+    ``load_dataset`` caches by a hash of this entry, without the content of the files; with the content's hash in it, a
+    rebuilt folder of equal size is not answered from the cache of the old one.
     """
-    content = _content_hash(config["files"])
+    hashes = "\n".join(f"{file} {sha256}" for file, sha256 in sorted(config["files"].items()))
+    content = hashlib.sha256(hashes.encode()).hexdigest()
     files = [{"split": split, "path": f"{name}/{split}-*"} for split, _ in _ordered(config["splits"])]
     loading: dict[str, Any] = {"data_files": files, "description": f"{name}, content {content}"}
     return {**loading, "default": True} if name == default else loading
-
-
-def _content_hash(files: dict[str, str]) -> str:
-    import hashlib
-
-    return hashlib.sha256("\n".join(f"{name} {sha256}" for name, sha256 in sorted(files.items())).encode()).hexdigest()
 
 
 def _ordered(splits: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -107,6 +144,6 @@ def _licences(names: Iterable[str]) -> list[str] | str:
 
 
 def _size(configs: dict[str, Any]) -> str:
-    """The Hub's name for how large the largest config is."""
+    """The Hub's size category of the largest config."""
     rows = max(sum(split["rows"] for split in config["splits"].values()) for config in configs.values())
     return _SIZE_NAMES[bisect.bisect_right(_SIZES, rows)]

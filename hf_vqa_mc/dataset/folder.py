@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.card import CARD, write_card
+from hf_vqa_mc.dataset.card import CARD, card
 from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
 from hf_vqa_mc.dataset.image_files import ImageFiles
 from hf_vqa_mc.dataset.inventory import (
@@ -152,7 +152,7 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
                 outdated = {PREVIEW} if pictured(before) and not pictured(inventory) else set()
                 carry_over(old, place.tree, leave_out={CARD, INVENTORY, *outdated, *(gone - kept)})
             write_inventory(place.tree, inventory)
-            write_card(place.tree, inventory)
+            (place.tree / CARD).write_text(card(inventory), "utf-8")
 
         place.publish(complete)
     return inventory

@@ -104,6 +104,11 @@ def configs_of(inventory: Inventory) -> dict[str, dict[str, Any]]:
     return dict(sorted(found.items()))
 
 
+def is_open(config: dict[str, Any]) -> bool:
+    """Whether a config is open-ended: questions without choices."""
+    return "open_ended" in config
+
+
 def _default(inventory: Inventory, before: str | None, source: str) -> str:
     """The config that ``load_dataset`` takes where none is named: as before, else the source's preferred one.
 

@@ -184,7 +184,7 @@ def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]"
     """Put the picture on the card; returns a message."""
     from dataclasses import replace
 
-    from hf_vqa_mc.dataset.card_picture import put_picture
+    from hf_vqa_mc.dataset.card import put_picture
     from hf_vqa_mc.report.preview_picture import preview_picture
 
     try:

@@ -1,4 +1,4 @@
-"""The dataset card: what machines read of it and what people do."""
+"""The dataset card: metadata and page."""
 
 import hypothesis.strategies as st
 import pytest
@@ -9,8 +9,7 @@ from datasets.utils.metadata import MetadataConfigs
 from huggingface_hub import DatasetCard
 from hypothesis import given
 
-from hf_vqa_mc.dataset.card_statistics import statistics_text
-from hf_vqa_mc.dataset.card_text import example_text
+from hf_vqa_mc.dataset.card_text import card_text, example_text
 from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.folder import write_folder
 from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, statistics
@@ -30,6 +29,22 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def card(folder):
     return DatasetCard.load(folder / "README.md")
+
+
+def page(configs):
+    """The page of a source with these statistics."""
+    example = {"question": "?", "image_id": "1", "split": "test", "choices": [], "choice_kinds": [],
+               "choice_fallback": [], "label": 0}  # fmt: skip
+    entry = {"about": ABOUT, "made_with": MADE_WITH, "configs": {}}
+    for name, config in configs.items():
+        variant = name.removeprefix("made_")
+        entry["configs"][name] = {
+            "variant": variant,
+            "splits": {},
+            "embedded_images": False,
+            "example": example,
+        } | config
+    return card_text({"default": next(iter(configs)), "sources": {"made": entry}})
 
 
 def test_datasets_reads_its_metadata(card):
@@ -59,8 +74,8 @@ def test_the_hub_knows_its_licence_task_and_size(card):
     assert card.data.size_categories == ["n<1K"]
 
 
-def test_the_page_tells_what_it_is_and_how_it_was_made(card):
-    for told in [
+def test_the_page_describes_content_and_creation(card):
+    for expected in [
         "| `made_iou_qou` (default) | 40 |  | 20 | 7 | 26.6% | 14.3% |",
         'load_dataset("vqa_mc", "made_iou_qou")',
         "hf_vqa_mc 0.1.0, 60 questions, generated decoys. Similar questions by the word vectors *glove.txt*",
@@ -74,25 +89,25 @@ def test_the_page_tells_what_it_is_and_how_it_was_made(card):
         "`vqa-mc build other --images DIR` adds them",
         "(**target**)",
     ]:
-        assert told in card.text, told
+        assert expected in card.text, expected
 
 
-def test_a_set_of_mostly_fall_backs_is_said_to_measure_them():
+def test_a_set_of_mostly_fallbacks_gets_a_warning():
     configs = {"made_iou": {"statistics": statistics("iou", {"test": 100})}}
-    text = statistics_text(configs)
+    text = page(configs)
     assert "**IoU**: of 300 decoys, 240 (80.0%) are fall-backs" in text
     assert "too few candidates: 240" in text
     assert "**So what is measured with these IoU decoys alone is mostly the fall-back.**" in text
     configs["made_iou"]["statistics"]["fallbacks"]["iou"]["fallback"] = 30
-    assert "measured with" not in statistics_text(configs)
+    assert "measured with" not in page(configs)
 
 
-def test_a_set_that_differs_beside_another_is_told_of_twice():
+def test_a_set_that_differs_in_a_combined_config_is_listed_twice():
     configs = {f"made_{name}": {"statistics": statistics(name, {"test": 100})} for name in ("iou_qou", "iou", "qou")}
-    assert " in `made_iou_qou`" not in statistics_text(configs)
+    assert " in `made_iou_qou`" not in page(configs)
     configs["made_iou_qou"]["statistics"]["fallbacks"]["qou"]["fallback"] = 150
     configs["made_iou_qou"]["statistics"]["turned_away"]["qou"] = {"same_text": 9, "repeats_other_set": 8}
-    text = statistics_text(configs)
+    text = page(configs)
     assert "**QoU**: there is a decoy of this kind in each of the 300 places." in text
     assert "**QoU in `made_iou_qou`**: of 300 decoys, 150 (50.0%) are fall-backs" in text
     assert "measured with these QoU decoys alone is mostly the fall-back" in text
@@ -100,12 +115,12 @@ def test_a_set_that_differs_beside_another_is_told_of_twice():
     assert "| already a decoy of the other set | 0 | 0 | 8 |" in text
 
 
-def test_the_statistics_are_told_in_sentences():
+def test_the_statistics_are_described_in_sentences():
     figures = statistics("iou_qou", {"train": 90, "test": 10})
     figures["choices_per_row"]["test"] = {"7": 8, "6": 2}
     figures["fallbacks"]["qou"] |= {"fallback": 5, "missing": 2}
-    text = statistics_text({"made_iou_qou": {"statistics": figures}})
-    for told in [
+    text = page({"made_iou_qou": {"statistics": figures}})
+    for expected in [
         "`made_iou_qou`: 2 rows have fewer than 7 choices (2 with 6, 98 with 7).",
         "2 are missing altogether.",
         "| one contains the other | 3 | 3 |",
@@ -113,17 +128,11 @@ def test_the_statistics_are_told_in_sentences():
         "| `made_iou_qou` | 12 | 5.0 | 14.5 | 15.0 | 1 |",
         "WordNet knows a word of 98.0% of the correct answers (98 of 100)",
     ]:
-        assert told in text, told
-
-
-def test_every_variant_has_its_line(folder):
-    from hf_vqa_mc.dataset.card_text import VARIANTS
-
-    assert set(VARIANTS) == set(VARIANTS)
+        assert expected in text, expected
 
 
 @given(question=st.text(min_size=1), choice=st.text(min_size=1))
-def test_no_text_of_a_dataset_breaks_the_page(question, choice):
+def test_special_characters_of_a_dataset_are_escaped(question, choice):
     example = {
         "question": question,
         "image_id": "1",
@@ -139,7 +148,7 @@ def test_no_text_of_a_dataset_breaks_the_page(question, choice):
     assert lines[2].endswith("(iou, fall-back)")
 
 
-def test_yaml_survives_titles_with_signs_in_them(tmp_path):
+def test_yaml_survives_special_characters_in_titles(tmp_path):
     about = {**ABOUT, "title": "a: 'b' # \"c\" --- é"}
     write_folder(tmp_path / "vqa_mc", "made", made_variants("iou"), about=about, made_with=MADE_WITH)
     text = (tmp_path / "vqa_mc" / "README.md").read_text("utf-8")

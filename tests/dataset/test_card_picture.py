@@ -1,4 +1,4 @@
-"""The picture on a dataset's card: put there, kept by builds of other sources, dropped by its own source's."""
+"""The picture on a dataset's card: added, kept by builds of other sources, removed by builds of its own source."""
 
 import json
 import warnings
@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.dataset.card_picture import put_picture
+from hf_vqa_mc.dataset.card import put_picture
 from hf_vqa_mc.errors import InputError
 from tests.dataset import raw_files
 from tests.sources import fixtures
@@ -23,11 +23,11 @@ def folder(tmp_path):
     return tmp_path / "vqa_mc"
 
 
-def build(place, source):
+def build(folder, source):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         variants = ["iou"] if source == "cocoqa" else ["orig"]
-        vm.build(source, data_dir=place / source, output=place / "vqa_mc", variants=variants)
+        vm.build(source, data_dir=folder / source, output=folder / "vqa_mc", variants=variants)
 
 
 def test_the_card_shows_the_picture_and_the_rows_stay_as_they_are(folder, tmp_path):
@@ -43,14 +43,14 @@ def test_the_card_shows_the_picture_and_the_rows_stay_as_they_are(folder, tmp_pa
     assert sorted(path.name for path in folder.parent.iterdir()) == ["cache", "cocoqa", "vqa_mc"]
 
 
-def test_putting_it_there_twice_gives_the_same_bytes(folder):
+def test_adding_it_twice_gives_the_same_bytes(folder):
     put_picture(folder, "cocoqa_iou", PICTURE)
     once = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     put_picture(folder, "cocoqa_iou", PICTURE)
     assert once == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_build_of_the_same_source_takes_it_away(folder, tmp_path):
+def test_a_build_of_the_same_source_removes_it(folder, tmp_path):
     fresh = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     put_picture(folder, "cocoqa_iou", PICTURE)
     build(tmp_path, "cocoqa")
@@ -66,14 +66,14 @@ def test_a_build_of_another_source_keeps_it(folder, tmp_path):
     assert json.loads((folder / "statistics.json").read_text("utf-8"))["preview"] == {"config": "cocoqa_iou"}
 
 
-def test_a_picture_that_somebody_else_put_there_is_left_alone(folder, tmp_path):
+def test_a_picture_from_elsewhere_is_kept(folder, tmp_path):
     (folder / "preview.png").write_bytes(b"mine")
     build(tmp_path, "cocoqa")
     assert (folder / "preview.png").read_bytes() == b"mine"
     assert "preview.png" not in (folder / "README.md").read_text("utf-8")
 
 
-def test_an_unknown_config_and_a_folder_of_others_are_refused(folder, tmp_path):
+def test_an_unknown_config_and_a_foreign_folder_are_rejected(folder, tmp_path):
     with pytest.raises(InputError, match="did you mean 'cocoqa_iou'"):
         put_picture(folder, "cocoqa_io", PICTURE)
     (tmp_path / "other").mkdir()
