@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import list_items
+from hf_vqa_mc.io.json_stream import items_of_lists, list_items
 from hf_vqa_mc.io.packed import File
 
 LARGEST = 999_999_999_999
@@ -28,15 +28,31 @@ def read_records(file: File, key: str | None = None, others: dict[str, Any] | No
     Raises:
         InputError: as ``list_items``; also where there is no record at all.
     """
-    first, location = 0, str(file) if isinstance(file, Path) else file.location
+    first, location = 0, _name(file)
     for rows in list_items(file, key, others):
-        yield Records(rows, _places(f"{location}, {key or 'record'}", first))
+        yield Records(rows, _locations(f"{location}, {key or 'record'}", first))
         first += len(rows)
     if not first:
         raise InputError(f"{location}: expected records in the list{f' {key!r}' if key else ''}, found none")
 
 
-def _places(name: str, first: int) -> Callable[[int], str]:
+def read_lists(file: File, keys: Sequence[str]) -> Iterator[tuple[str, "Records"]]:
+    """Iterate over (field, records) of several lists of a JSON file's object, some thousand records at a time.
+
+    Raises:
+        InputError: as ``items_of_lists``.
+    """
+    done = dict.fromkeys(keys, 0)
+    for field, rows in items_of_lists(file, keys):
+        yield field, Records(rows, _locations(f"{_name(file)}, {field}", done[field]))
+        done[field] += len(rows)
+
+
+def _name(file: File) -> str:
+    return str(file) if isinstance(file, Path) else file.location
+
+
+def _locations(name: str, first: int) -> Callable[[int], str]:
     return lambda position: f"{name}[{first + position}]"
 
 

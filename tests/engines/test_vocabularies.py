@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hf_vqa_mc import engines
-from hf_vqa_mc.engines.complementary import named_objects
+from hf_vqa_mc.engines.complementary import premise
 from hf_vqa_mc.engines.gqa import (
     cleaning,
     edges,
@@ -30,7 +30,7 @@ from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 
 FOLDER = Path(engines.__file__).parent
 SCHEMAS: dict[str, type] = {
-    "complementary/words": named_objects.Words,
+    "complementary/words": premise.Words,
     "gqa/cleaning": cleaning.NameWords,
     "gqa/edges": edges.EdgeRules,
     "gqa/kinds": ontology.Kinds,

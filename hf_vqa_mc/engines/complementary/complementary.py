@@ -1,11 +1,11 @@
-"""Candidates for complementary images, from top to bottom: near images, ranked by how likely the answer differs.
+"""Candidates for complementary images: near images, ranked by how likely the answer differs.
 
 Goyal et al. 2017, Sect. 3: workers saw a question's 24 nearest images and picked one that the question makes sense
-for and whose answer differs. Nobody picks here: every candidate comes with an estimate, the likeliest first, but those
-last on which something is absent that the question takes for granted.
+for and whose answer differs. Here every candidate has an estimated probability instead; candidates that lack an object
+that the question takes for granted come last.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.candidates import starts
-from hf_vqa_mc.engines.complementary.likelihood import Asked, answer_differs
+from hf_vqa_mc.engines.complementary.likelihood import answer_differs
 from hf_vqa_mc.engines.complementary.nearest import Nearest, check_features, nearest_images
 from hf_vqa_mc.engines.complementary.premise import FAILS, PREMISES, Known, Premises
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.schema import check_triplets
 from hf_vqa_mc.text.normalisation import comparable
 
 N_CANDIDATES = 24
-"""Nearest images that a worker chose from (Goyal et al. 2017, Sect. 3)."""
+"""Nearest images shown to a worker (Goyal et al. 2017, Sect. 3)."""
 
 COMPLEMENTARY = pa.schema(
     [
@@ -30,16 +31,15 @@ COMPLEMENTARY = pa.schema(
         ("split", pa.string()),
         ("question", pa.string()),
         ("answer", pa.string()),
-        ("candidates", pa.list_(pa.string())),  # image ids, the best first; premise "fails" last
+        ("candidates", pa.list_(pa.string())),  # image ids, best first; premise "fails" last
         ("distances", pa.list_(pa.float64())),  # Euclidean, between the features
-        ("differs", pa.list_(pa.float64())),  # probability in [0, 1] that the answer is another there
-        ("evidence", pa.list_(pa.float64())),  # how much that rests on, see `likelihood`; NaN for a model's word
-        ("premise", pa.list_(pa.string())),  # what the question takes for granted is there, or not: PREMISES
+        ("differs", pa.list_(pa.float64())),  # probability in [0, 1] that the answer differs
+        ("evidence", pa.list_(pa.float64())),  # of the estimate, see `likelihood`; NaN where a model's answer is used
+        ("premise", pa.list_(pa.string())),  # whether the question's premise holds: one of PREMISES
     ]
 )
-"""A row a question."""
+"""One row per question."""
 
-Progress = Callable[[str, int, int], None]
 Given = Mapping[tuple[str, str], Mapping[str, float]]
 
 
@@ -51,27 +51,26 @@ def complementary(
     k: int = N_CANDIDATES,
     known: Known | None = None,
     given: Given | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> tuple[pa.Table, dict[str, Any]]:
-    """Ranks the images nearest to each question's image by how likely the answer differs there.
+    """Rank the images nearest to each question's image by how likely the question's answer differs there.
 
-    Candidates on which the premise is known to fail come last, whatever the estimate; ties are in the order of
-    nearness. ``premise`` is one of PREMISES: the objects that the question takes for granted are all known to be on
-    the candidate (holds), one is known to be absent (fails), neither is known (unknown), or the question takes nothing
-    for granted, as "is there a dog?" does (none).
+    Candidates whose premise is known to fail come last, whatever the estimate; ties are in the order of nearness.
+    ``premise`` is one of PREMISES: the objects that the question takes for granted are all known to be on the
+    candidate (holds), one is known to be absent (fails), neither is known (unknown), or the question takes nothing for
+    granted, like "is there a dog?" (none).
 
     Args:
-        features: float32 (images, dim), finite; may be mapped from a file.
-        image_ids: of the features, each once; candidates are all of them.
+        features: float32 (images, dim), finite; may be memory-mapped.
+        image_ids: unique ids of the features' images, which are all candidates.
         triplets: a table ``schema.TRIPLETS``; questions on images without features are left out and counted.
-        k: candidates a question; fewer where there are not so many other images.
+        k: candidates per question; limited by the number of other images.
         known: captions and annotated instances of the images.
-        given: (question_id, image_id) to the probability of each answer, by a model; taken instead of our estimate
-            where there is one.
-        progress: told (step, done, total).
+        given: (question_id, image_id) to the probability of each answer, by a model; replaces the estimate.
+        progress: called with (step, done, total).
 
     Returns:
-        A table ``COMPLEMENTARY``, in the order of the triplets; and what was done, ready for JSON.
+        A table ``COMPLEMENTARY``, in the order of the triplets; and statistics for JSON.
 
     Raises:
         InputError: features and ids do not match or are not finite, no question is about an image with features,
@@ -81,22 +80,22 @@ def complementary(
     """
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise InputError(f"k is {k!r}; expected a whole number of candidates, at least 1")
-    tell = progress or (lambda step, done, total: None)
     check_features(features, image_ids)
     table, images = _with_features(check_triplets(triplets, "triplets"), image_ids)
     questions, answers = table["question"].to_pylist(), table["target"].to_pylist()
-    asked = Asked.of(questions, answers, images, len(image_ids))
-    near = nearest_images(features, k, lambda done: tell("nearest images", done, len(image_ids)))
+    near = nearest_images(features, k, lambda done: progress("nearest images", done, len(image_ids)))
     candidates = near.images[images]
-    differs, evidence = answer_differs(asked, np.arange(len(images)), candidates, near)
+    differs, evidence = answer_differs(questions, answers, images, candidates, near)
     n_given = _take_given(given or {}, table, image_ids, candidates, differs, evidence)
-    premises = _premises(
-        Premises(image_ids, questions, answers, images.tolist(), known or Known()), questions, candidates, tell
-    )
-    order = np.lexsort(
-        (np.broadcast_to(np.arange(candidates.shape[1]), candidates.shape), -differs, premises == FAILS)
-    )
-    ranked = [np.take_along_axis(part, order, axis=1) for part in (candidates, differs, evidence, premises)]
+    premises = Premises(image_ids, questions, answers, images.tolist(), known or Known())
+    judged = np.zeros(candidates.shape, np.int8)
+    for row, (question, row_images) in enumerate(zip(questions, candidates.tolist(), strict=True)):
+        judged[row] = premises.judge(question, row_images)
+        if not row % 4096:
+            progress("premises", row, len(questions))
+    progress("premises", len(questions), len(questions))
+    order = np.lexsort((np.broadcast_to(np.arange(candidates.shape[1]), candidates.shape), -differs, judged == FAILS))
+    ranked = [np.take_along_axis(part, order, axis=1) for part in (candidates, differs, evidence, judged)]
     distances = np.take_along_axis(near.distances[images], order, axis=1)
     found = _as_table(table, image_ids, ranked, distances)
     left_out = triplets.num_rows - table.num_rows
@@ -104,9 +103,9 @@ def complementary(
 
 
 def _with_features(triplets: pa.Table, image_ids: Sequence[str]) -> tuple[pa.Table, NDArray[np.int32]]:
-    """The questions on images with features, and the places of these."""
-    place = {image_id: number for number, image_id in enumerate(image_ids)}
-    images = np.array([place.get(image_id, -1) for image_id in triplets["image_id"].to_pylist()], np.int32)
+    """The questions on images with features, and the indices of their images."""
+    index = {image_id: number for number, image_id in enumerate(image_ids)}
+    images = np.array([index.get(image_id, -1) for image_id in triplets["image_id"].to_pylist()], np.int32)
     if not (images >= 0).any():
         mine, others = triplets["image_id"][0].as_py(), f", such as {image_ids[0]!r}" if image_ids else ""
         raise InputError(
@@ -124,13 +123,13 @@ def _take_given(
     differs: NDArray[np.float64],
     evidence: NDArray[np.float64],
 ) -> int:
-    """Puts a model's word in the place of the estimate; how often."""
+    """Replace estimates by a model's probabilities, in place; return how many."""
     taken = 0
     if given:
         columns = table["question_id"].to_pylist(), map(comparable, table["target"].to_pylist()), candidates.tolist()
-        for row, (question_id, answer, places) in enumerate(zip(*columns, strict=True)):
-            for at, place in enumerate(places):
-                if (answers := given.get((question_id, image_ids[place]))) is not None:
+        for row, (question_id, answer, images) in enumerate(zip(*columns, strict=True)):
+            for at, image in enumerate(images):
+                if (answers := given.get((question_id, image_ids[image]))) is not None:
                     same = sum(share for text, share in answers.items() if comparable(text) == answer)
                     differs[row, at], evidence[row, at] = 1.0 - min(same, 1.0), np.nan
                     taken += 1
@@ -142,20 +141,6 @@ def _take_given(
     return taken
 
 
-def _premises(
-    premises: Premises, questions: list[str], candidates: NDArray[np.int32], progress: Progress
-) -> NDArray[np.int8]:
-    """Whether what each question takes for granted is on its candidates: places in PREMISES."""
-    found = np.zeros(candidates.shape, np.int8)
-    for row, (question, places) in enumerate(zip(questions, candidates.tolist(), strict=True)):
-        premise = premises.of(question)
-        found[row] = [premise.on(place) for place in places]
-        if not row % 4096:
-            progress("premises", row, len(questions))
-    progress("premises", len(questions), len(questions))
-    return found
-
-
 def _as_table(
     table: pa.Table, image_ids: Sequence[str], ranked: list[NDArray[Any]], distances: NDArray[np.float64]
 ) -> pa.Table:
@@ -163,9 +148,9 @@ def _as_table(
     names = pa.array(image_ids, pa.string()).take(pa.array(candidates.ravel()))
     lists = [names, distances.ravel(), differs.ravel(), evidence.ravel()]
     offsets = pa.array(starts([candidates.shape[1]] * len(candidates)).astype(np.int32))
-    told = pa.array(PREMISES, pa.string()).take(pa.array(premises.ravel()))
+    premise_names = pa.array(PREMISES, pa.string()).take(pa.array(premises.ravel()))
     columns = [table[name] for name in ("question_id", "image_id", "split", "question", "target")]
-    columns += [pa.ListArray.from_arrays(offsets, pa.array(values)) for values in (*lists, told)]
+    columns += [pa.ListArray.from_arrays(offsets, pa.array(values)) for values in (*lists, premise_names)]
     return pa.Table.from_arrays(columns, schema=COMPLEMENTARY)
 
 

@@ -1,22 +1,21 @@
-"""How likely an answer differs on another image, from the questions that the dataset asks there and nearby.
+"""Probability that a question's answer differs on another image, estimated from the dataset's own questions.
 
 Of a question q with answer a, and a candidate image c:
 
     P(a on c) = (sum of w(e) over the questions e whose answer is a + P(a | q)) / (sum of w(e) + 1)
 
-over the questions e on c and on the images nearest to c, q itself left out. A question counts by
+over the questions e on c and on the images nearest to c, except q itself. The weight of a question is
 
     w(e) = cosine(words of q, words of e) ** SHARPNESS * exp(-(distance(c, image of e) / reach of c) ** 2)
 
 on the images nearest to c, and ON_IMAGE * cosine ** SHARPNESS on c itself, if the cosine is LEAST_COSINE or more, else
-by 0; the reach of c is its mean distance to its nearest images. P(a | q) is how often other questions with the same
-words have that answer, smoothed by how often those with the same first two words have, that by how often all have:
+0; the reach of c is its mean distance to its nearest images. P(a | q) is how often other questions with the same words
+have that answer, smoothed by how often those with the same first two words have it, and that by how often all have it:
 each as one more question. The answer differs with 1 - P(a on c).
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,98 +27,73 @@ from hf_vqa_mc.engines.complementary.nearest import Nearest
 from hf_vqa_mc.text.normalisation import comparable, words
 
 SHARPNESS = 8.0
-"""Two questions of five words that differ in one (cosine 0.8) count 0.17; ours."""
+"""Two questions of five words that differ in one (cosine 0.8) have weight 0.17; ours."""
 ON_IMAGE = 10.0
-"""The same question on the candidate itself, whose answer is known there, outweighs what is asked nearby; ours."""
+"""The same question on the candidate itself, whose answer is known, outweighs questions on images nearby; ours."""
 LEAST_COSINE = 0.5
-"""Questions less alike share words such as "what is the" only; ours."""
+"""Less similar questions share only words such as "what is the"; ours."""
 _OPENING = 2
-"""Words of a question that tell its kind, for answers to questions that are not asked elsewhere; ours."""
-_QUESTIONS_AT_A_GO = 1024
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """The questions of a dataset."""
-
-    bags: WordBags
-    answers: NDArray[np.int32]
-    """(questions,): the key of each answer; those that count as the same share one"""
-    images: NDArray[np.int32]
-    """(questions,): the place of each one's image"""
-    of_image: NDArray[np.int64]
-    """the questions of all images, one image after the other"""
-    image_starts: NDArray[np.int64]
-    """(images + 1,)"""
-    priors: NDArray[np.float64]
-    """(questions,): P(a | q) of each one's own answer, in [0, 1]"""
-
-    @classmethod
-    def of(cls, questions: Sequence[str], answers: Sequence[str], images: NDArray[np.int32], n_images: int) -> "Asked":
-        """Makes them ready; images: the place of each question's image."""
-        bags = WordBags.group(questions)
-        numbers: dict[str, int] = {}
-        keys = np.array([numbers.setdefault(comparable(text), len(numbers)) for text in answers], np.int32)
-        return cls(
-            bags=bags,
-            answers=keys,
-            images=images,
-            of_image=np.argsort(images, kind="stable"),
-            image_starts=starts(np.bincount(images, minlength=n_images)),
-            priors=_priors(questions, bags, keys),
-        )
-
-
-def _priors(questions: Sequence[str], bags: WordBags, answers: NDArray[np.int32]) -> NDArray[np.float64]:
-    numbers: dict[tuple[str, ...], int] = {}
-    openings = [numbers.setdefault(tuple(words(text)[:_OPENING]), len(numbers)) for text in questions]
-    alone = np.arange(len(answers)) + bags.size  # questions without words have none like them
-    same_words = np.where(bags.of_question >= 0, bags.of_question, alone)
-    shares = np.zeros(len(answers))
-    for groups in (np.zeros(len(answers), np.int64), np.array(openings), same_words):
-        given = Counter(zip(groups.tolist(), answers.tolist(), strict=True))
-        sizes = Counter(groups.tolist())
-        same = np.array([given[pair] for pair in zip(groups.tolist(), answers.tolist(), strict=True)]) - 1
-        others = np.array([sizes[group] for group in groups.tolist()]) - 1
-        shares = (same + shares) / (others + 1)
-    return shares
+"""First words that define a question's kind, for answers to questions that occur once; ours."""
+_QUESTIONS_PER_TASK = 1024
 
 
 def answer_differs(
-    asked: Asked, rows: NDArray[np.int64], candidates: NDArray[np.int32], near: Nearest
+    questions: Sequence[str],
+    answers: Sequence[str],
+    images: NDArray[np.int32],
+    candidates: NDArray[np.int32],
+    near: Nearest,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How likely the answers of some questions differ on other images; see the top of this file.
+    """Estimate how likely the answers of questions differ on other images; the formula is in the module docstring.
 
     Args:
-        asked: all questions.
-        rows: some of them.
-        candidates: int32 (rows, any number), places of images.
+        questions: the texts of all questions.
+        answers: their answers; those with the same comparable text are equal.
+        images: int32 (questions,), the index of each question's image.
+        candidates: int32 (questions, candidates), indices of images.
         near: the nearest images of all images.
 
     Returns:
-        The probability that the answer differs, float64 (rows, candidates) in [0, 1]; and on how much that rests, the
-        sum of w, from 0.
+        The probability that the answer differs, float64 (questions, candidates) in [0, 1]; and the evidence for it,
+        the sum of w, from 0.
     """
+    bags = WordBags.group(questions)
+    numbers: dict[str, int] = {}
+    keys = np.array([numbers.setdefault(comparable(text), len(numbers)) for text in answers], np.int32)
     differs, evidence = np.empty(candidates.shape), np.empty(candidates.shape)
     reach = near.distances.mean(axis=1) if near.distances.shape[1] else np.zeros(len(near.distances))
-    bags = asked.bags
     over_ranges(
         _estimate,
-        len(rows),
-        _QUESTIONS_AT_A_GO,
-        rows,
+        len(questions),
+        _QUESTIONS_PER_TASK,
         candidates,
         near,
         reach,
-        asked.answers,
-        asked.of_image,
-        asked.image_starts,
-        asked.priors,
+        keys,
+        np.argsort(images, kind="stable"),
+        starts(np.bincount(images, minlength=len(near.images))),
+        _priors(questions, bags, keys),
         (bags.of_question, bags.words, bags.word_starts, bags.squares),
         differs,
         evidence,
     )
     return differs, evidence
+
+
+def _priors(questions: Sequence[str], bags: WordBags, answers: NDArray[np.int32]) -> NDArray[np.float64]:
+    """P(a | q) of each question's own answer, float64 (questions,) in [0, 1]."""
+    numbers: dict[tuple[str, ...], int] = {}
+    openings = [numbers.setdefault(tuple(words(text)[:_OPENING]), len(numbers)) for text in questions]
+    alone = np.arange(len(answers)) + bags.size  # a question without words is a group of its own
+    same_words = np.where(bags.of_question >= 0, bags.of_question, alone)
+    shares = np.zeros(len(answers))
+    for groups in ([0] * len(answers), openings, same_words.tolist()):
+        pairs = list(zip(groups, answers.tolist(), strict=True))
+        of_pair, of_group = Counter(pairs), Counter(groups)
+        same = np.array([of_pair[pair] for pair in pairs]) - 1
+        others = np.array([of_group[group] for group in groups]) - 1
+        shares = (same + shares) / (others + 1)
+    return shares
 
 
 @njit(cache=True)
@@ -130,7 +104,7 @@ def _cosine(
     word_starts: NDArray[np.int64],
     squares: NDArray[np.int64],
 ) -> float:
-    """Of the word counts of two bags, whose words stand sorted."""
+    """Cosine of the word counts of two bags, whose words are sorted."""
     if one < 0 or other < 0:
         return 0.0
     if one == other:
@@ -156,7 +130,6 @@ def _cosine(
 def _estimate(
     first: int,
     last: int,
-    rows: NDArray[np.int64],
     candidates: NDArray[np.int32],
     near: Nearest,
     reach: NDArray[np.float64],
@@ -168,11 +141,11 @@ def _estimate(
     differs: NDArray[np.float64],
     evidence: NDArray[np.float64],
 ) -> None:
+    """Fill in the rows of some questions; image i has the questions of_image[image_starts[i]:image_starts[i + 1]]."""
     bag_of, words_of, word_starts, squares = bags
-    for row in range(first, last):
-        question = rows[row]
-        for place in range(candidates.shape[1]):
-            candidate = candidates[row, place]
+    for question in range(first, last):
+        for column in range(candidates.shape[1]):
+            candidate = candidates[question, column]
             total, same = 0.0, 0.0
             for step in range(-1, near.images.shape[1]):
                 image, nearness = candidate, ON_IMAGE
@@ -190,5 +163,5 @@ def _estimate(
                     total += weight
                     if answers[other] == answers[question]:
                         same += weight
-            differs[row, place] = min(max(1.0 - (same + priors[question]) / (total + 1.0), 0.0), 1.0)
-            evidence[row, place] = total
+            differs[question, column] = min(max(1.0 - (same + priors[question]) / (total + 1.0), 0.0), 1.0)
+            evidence[question, column] = total

@@ -1,5 +1,6 @@
-"""The nearest images by their features, exactly: a product of matrices says who may be near, float64 who is."""
+"""Exact nearest images by their features: a float32 matrix product selects candidates, float64 decides."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -10,52 +11,46 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.errors import InputError
 
 _QUERIES, _IMAGES = 1024, 4096
-"""Sizes of the blocks; what is in memory besides the features depends on them, not on the number of images."""
+"""Block sizes; memory besides the features depends on them, not on the number of images."""
 _ROUNDING = 2.0**-24
-"""Of a float32 (Higham 2002, Sect. 3.1: a product of n pairs is off by n times this, at most, and a little)."""
+"""Unit roundoff of float32 (Higham 2002, Sect. 3.1: the error of a dot product of n pairs is about n times this)."""
 
 
 class Nearest(NamedTuple):
-    """The k images nearest to each, nearest first; ties in the order of the images."""
+    """The k images nearest to each image, nearest first; ties in the order of the images."""
 
     images: NDArray[np.int32]  # (images, k)
     distances: NDArray[np.float64]  # (images, k): Euclidean
 
 
 def check_features(features: NDArray[np.float32], image_ids: Sequence[str]) -> None:
-    """Nothing, if there is a vector of finite numbers for each image, and each image once.
-
-    Raises:
-        InputError: names the image.
-    """
+    """Raise InputError unless there is one finite vector per image and each image occurs once."""
     if features.ndim != 2:
         raise InputError(
-            f"features have the shape {features.shape}, expected (images, numbers): one vector an image, as "
-            "vqa-mc features makes them without --grid"
+            f"features have the shape {features.shape}, expected (images, dimensions): one vector per image, "
+            "as vqa-mc features writes without --grid"
         )
     if len(features) != len(image_ids):
         raise InputError(f"features of {len(features):,} images for {len(image_ids):,} image ids; expected one each")
-    seen: set[str] = set()
-    for image_id in image_ids:
-        if image_id in seen:
-            raise InputError(f"image_id {image_id!r} has features twice; leave one")
-        seen.add(image_id)
+    if len(set(image_ids)) < len(image_ids):
+        repeated = Counter(image_ids).most_common(1)[0][0]
+        raise InputError(f"image_id {repeated!r} has features twice; leave one")
     for start in range(0, len(features), _IMAGES):
         broken = np.flatnonzero(~np.isfinite(features[start : start + _IMAGES]).all(axis=1))
         if len(broken):
             raise InputError(
-                f"the features of the image with image_id {image_ids[start + broken[0]]!r} hold numbers that are not "
-                "finite (NaN or infinity); run vqa-mc features again"
+                f"the features of the image with image_id {image_ids[start + broken[0]]!r} are not finite (NaN "
+                "or infinity); run vqa-mc features again"
             )
 
 
 def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[int], None] | None = None) -> Nearest:
-    """The k nearest other images of every image by the distance of their features (Goyal et al. 2017, Sect. 3).
+    """Find the k other images nearest to each image by Euclidean distance of features (Goyal et al. 2017, Sect. 3).
 
     Args:
-        features: float32 (images, dim), finite; may be mapped from a file.
-        k: how many; fewer where there are not so many other images.
-        progress: told how many images are done.
+        features: float32 (images, dim), finite; may be memory-mapped.
+        k: number of neighbours; limited by the number of other images.
+        progress: called with the number of finished images.
     """
     n, k = len(features), min(k, max(len(features) - 1, 0))
     found = Nearest(np.full((n, k), -1, np.int32), np.full((n, k), np.inf))
@@ -79,14 +74,10 @@ def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[in
 
 
 def _centre_and_scale(features: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
-    """The mean of all vectors, and what makes the largest number 1: products then lose little and never overflow."""
-    total = np.zeros(features.shape[1])
-    largest = 0.0
-    for start in range(0, len(features), _IMAGES):
-        total += features[start : start + _IMAGES].sum(axis=0, dtype=np.float64)
-    centre = total / len(features)
-    for start in range(0, len(features), _IMAGES):
-        largest = max(largest, float(np.abs(features[start : start + _IMAGES] - centre).max(initial=0.0)))
+    """The mean vector, and the factor that scales the largest value to 1, against cancellation and overflow."""
+    blocks = [features[start : start + _IMAGES] for start in range(0, len(features), _IMAGES)]
+    centre = np.sum([block.sum(axis=0, dtype=np.float64) for block in blocks], axis=0) / len(features)
+    largest = max(float(np.abs(block - centre).max(initial=0.0)) for block in blocks)
     return centre, 1.0 / largest if largest else 1.0
 
 
@@ -111,7 +102,7 @@ def _merge(
     images: NDArray[np.int32],
     squares: NDArray[np.float64],
 ) -> None:
-    """Puts those images of a block that are near enough into the lists of some queries."""
+    """Insert the images of a block that are near enough into the sorted lists of some queries."""
     last = images.shape[1] - 1
     query_lengths, block_lengths = np.sqrt(query_squares), np.sqrt(block_squares)
     for i in range(len(queries)):
@@ -129,9 +120,9 @@ def _merge(
                 square += difference * difference
             if not square < squares[i, last]:
                 continue
-            place = last
-            while place > 0 and square < squares[i, place - 1]:
-                squares[i, place], images[i, place] = squares[i, place - 1], images[i, place - 1]
-                place -= 1
-            squares[i, place], images[i, place] = square, first_image + j
+            at = last
+            while at > 0 and square < squares[i, at - 1]:
+                squares[i, at], images[i, at] = squares[i, at - 1], images[i, at - 1]
+                at -= 1
+            squares[i, at], images[i, at] = square, first_image + j
             bound = squares[i, last] * scale * scale

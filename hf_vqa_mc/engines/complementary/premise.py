@@ -1,33 +1,51 @@
-"""What a question takes for granted, and whether it is known to be on an image (Goyal et al. 2017, Sect. 3).
+"""Premises of questions: which objects a question takes for granted, and whether an image is known to show them.
 
-The paper's workers saw that "what is the woman doing?" needs a woman. Here the objects that a question takes for
-granted are looked for among what is known of an image: what its captions, its annotated instances, its other questions
-and their answers name. Only annotated instances can say that an object is absent, and only of their own categories.
+Goyal et al. 2017, Sect. 3: workers saw that "what is the woman doing?" needs a woman. Here the objects are looked up
+in what is known of an image: its captions, its annotated instances, its other questions and their answers. Only
+annotated instances can prove that an object is absent, and only objects of their own categories.
 
-A question that is not answered by yes or no takes all objects that it names for granted. One that is takes those that
-it speaks of as known ("the clock", "this man", "he"), and asks about the others: "is there a big tree behind the
-clock?" needs a clock and no tree, "is there a tree?" and "is this a kitchen?" need nothing but an image.
+A question that is not answered by yes or no presupposes all objects that it names. A yes/no question presupposes those
+that it refers to as known ("the clock", "this man", "he") and asks about the others: "is there a big tree behind the
+clock?" needs a clock and no tree; "is there a tree?" and "is this a kitchen?" need nothing but an image.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
-from hf_vqa_mc.engines.complementary.named_objects import (
-    FUNCTION_WORDS,
-    WORDS,
-    Named,
-    kinds_of,
-    named_in,
-    objects_in,
-)
+from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
+from hf_vqa_mc.text.wordnet import load_wordnet
 
 UNKNOWN, HOLDS, FAILS, NONE = 0, 1, 2, 3
 PREMISES = ("unknown", "holds", "fails", "none")
-"""Names of the numbers above; none: nothing is taken for granted, so the question makes sense of any image."""
+"""Names of the numbers above; none: nothing is presupposed, so the question fits any image."""
 
+
+@dataclass(frozen=True)
+class Words:
+    """The schema of ``words.yaml``, which describes its keys."""
+
+    persons: dict[str, str]
+    people: frozenset[str]
+    function_words: frozenset[str]
+    picture: frozenset[str]
+    seldom_objects: frozenset[str]
+    often_objects: frozenset[str]
+    yes_or_no: frozenset[str]
+    articles: frozenset[str]
+    known: frozenset[str]
+    quantities: frozenset[str]
+    no: frozenset[str]
+
+
+WORDS = vocabulary("complementary/words", Words)
+_NOT_OBJECTS = WORDS.function_words | frozenset(SMALL_NUMBERS)
+_PERSONS = dict.fromkeys(WORDS.people, "person") | WORDS.persons
+_ROOTS = ("object", "matter", "thing")
+"""Nouns whose kinds are visible: things and places; sky, water and food; parts of a body and waters."""
 _ASKS_WHETHER = frozenset(
     [
         *product(("is", "are", "was", "were"), ("there",)),
@@ -35,31 +53,31 @@ _ASKS_WHETHER = frozenset(
         *product(("does", "do"), ("this", "the"), ("picture", "photo", "image", "scene"), ("show", "have", "contain")),
     ]
 )
-"""Openings of questions whether the object named next is there."""
+"""Openings of questions whether the object named next is shown."""
 _ASKS_WHAT = frozenset(product(("is", "are", "was", "were"), ("this", "that", "it", "these", "those")))
-"""Openings of questions whether what is shown is of a kind, where an article comes next or the kind comes last."""
+"""Openings of questions whether what is shown is of a kind, if an article comes next or the kind comes last."""
 _BEFORE_A_NOUN = WORDS.known | WORDS.articles | WORDS.quantities | frozenset(SMALL_NUMBERS)
 
 
 @dataclass
 class Known:
-    """What is known of images, by image_id; words stand in their base forms."""
+    """What is known of images, by image_id."""
 
     captions: dict[str, list[str]] = field(default_factory=dict)
     """the captions of each image"""
     instances: dict[str, set[str]] = field(default_factory=dict)
-    """the categories of the objects annotated on each image, all that are there of `categories`"""
+    """the categories of the objects annotated on each image: all that it shows of ``categories``"""
     categories: frozenset[str] = frozenset()
 
 
 class Premises:
-    """Decides whether what questions take for granted holds on images.
+    """Decides whether the premises of questions hold on images.
 
     Args:
         image_ids: all images.
         questions: all questions.
         answers: of the questions.
-        images: the place of each question's image in ``image_ids``.
+        images: the index of each question's image in ``image_ids``.
         known: what else is known of the images.
     """
 
@@ -71,41 +89,35 @@ class Premises:
         images: Iterable[int],
         known: Known,
     ) -> None:
-        self._named: list[set[str]] = [set() for _ in image_ids]
+        self._present: list[set[str]] = [set() for _ in image_ids]
         for question, answer, image in zip(questions, answers, images, strict=True):
-            self._named[image] |= _told(question, answer)
+            self._present[image] |= _with_kinds(_asserted(question, answer))
         self._absent: list[frozenset[str]] = []
-        for place, image_id in enumerate(image_ids):
+        for present, image_id in zip(self._present, image_ids, strict=True):
             for caption in known.captions.get(image_id, ()):
-                self._named[place].update(kind for noun in objects_in(caption) for kind in kinds_of(noun))
-            there = known.instances.get(image_id)
-            self._named[place].update(kind for name in there or () for kind in kinds_of(_category(name)))
-            absent = known.categories - there if there is not None else frozenset()
-            self._absent.append(frozenset(_category(name) for name in absent))
+                present |= _with_kinds(objects_in(caption))
+            shown = known.instances.get(image_id)
+            present |= _with_kinds(map(_category, shown or ()))
+            absent = known.categories - shown if shown is not None else ()
+            self._absent.append(frozenset(map(_category, absent)))
 
-    def of(self, question: str) -> "Premise":
-        """What a question takes for granted."""
-        return Premise(self._named, self._absent, taken_for_granted(question))
+    def judge(self, question: str, images: Iterable[int]) -> list[int]:
+        """Whether the objects that a question takes for granted are known to be on images.
 
-
-@dataclass(frozen=True)
-class Premise:
-    """The objects that a question takes for granted; None if it takes nothing for granted."""
-
-    _named: list[set[str]]
-    _absent: list[frozenset[str]]
-    objects: Sequence[str] | None
-
-    def on(self, image: int) -> int:
-        """Whether all objects are known to be on the image at this place, or one to be absent.
+        Args:
+            question: the question.
+            images: indices of images.
 
         Returns:
-            HOLDS, FAILS or UNKNOWN; NONE, on any image, where nothing is taken for granted.
+            For each image HOLDS if all objects are known to be there, FAILS if one is known to be absent, UNKNOWN; or
+            NONE where nothing is taken for granted.
         """
-        if self.objects is None:
-            return NONE
-        missing = [noun for noun in self.objects if noun not in self._named[image]]
-        if self.objects and not missing:
+        objects = taken_for_granted(question)
+        return [NONE if objects is None else self._judge_objects(objects, image) for image in images]
+
+    def _judge_objects(self, objects: Sequence[str], image: int) -> int:
+        missing = [noun for noun in objects if noun not in self._present[image]]
+        if objects and not missing:
             return HOLDS
         absent = self._absent[image]
         return FAILS if absent and any(absent & kinds_of(noun) for noun in missing) else UNKNOWN
@@ -113,11 +125,10 @@ class Premise:
 
 @lru_cache(maxsize=1 << 16)
 def taken_for_granted(question: str) -> tuple[str, ...] | None:
-    """The objects without which a question makes no sense, in their base forms; None if it needs but an image.
+    """The objects that a question presupposes, as base forms; None if it presupposes nothing.
 
-    None is for questions whether something is there. Of a question that names no object, such as "is it raining?", it
-    is not known what it takes for granted: there is nothing to look for. Nor is it of "is this a dog or a cat?", which
-    takes for granted that one of them is there.
+    None is for questions whether something is shown. The result is empty for questions that name no object, such as
+    "is it raining?", and for "is this a dog or a cat?", which presupposes that one of them is shown.
 
     >>> taken_for_granted("Is there a big tree behind the clock?")
     ('clock',)
@@ -127,66 +138,156 @@ def taken_for_granted(question: str) -> tuple[str, ...] | None:
     ('tree',)
     """
     spoken = words(question)
-    named = named_in(spoken)
+    named = _named_in(spoken)
     if not spoken or spoken[0].removesuffix("n't").removesuffix("n’t") not in WORDS.yes_or_no:
         return tuple(dict.fromkeys(one.noun for one in named))
     spoken[0] = spoken[0].removesuffix("n't").removesuffix("n’t")
     asked = next((one for one in named[:1] if _is_asked_about(one, spoken)), None)
-    known: list[Named] = []
-    for place, one in enumerate(named):
-        if one is not asked and _is_known(one, spoken, named[:place], known):
+    known: list[_Named] = []
+    for position, one in enumerate(named):
+        if one is not asked and _is_known(one, spoken, named[:position], known):
             known.append(one)
     if not known and (_opening(spoken) or (named and "or" not in spoken)):
         return None
     return tuple(dict.fromkeys(one.noun for one in known))
 
 
+@lru_cache(maxsize=1 << 16)
+def objects_in(text: str) -> tuple[str, ...]:
+    """The objects that a text names, as base forms: nouns whose most frequent sense is something visible.
+
+    >>> objects_in("What color are the women's umbrellas?")
+    ('woman', 'umbrella')
+    >>> objects_in("What time is it?")
+    ()
+    """
+    return tuple(dict.fromkeys(one.noun for one in _named_in(words(text))))
+
+
+@lru_cache(maxsize=1 << 16)
+def kinds_of(noun: str) -> frozenset[str]:
+    """The nouns for what a noun (a base form) is a kind of, by their most frequent sense; includes the noun itself.
+
+    >>> {"puppy", "dog", "animal"} <= kinds_of("puppy"), "puppy" in kinds_of("dog")
+    (True, False)
+    """
+    senses = load_wordnet().nouns.senses(noun)
+    above = [ancestor for ancestor in _ancestors(senses[0]) if _is_object(ancestor)] if senses else []
+    return frozenset([noun, *(name for ancestor in above for name in _first_sense_names().get(ancestor, ()))])
+
+
+class _Named(NamedTuple):
+    """An object that a text names."""
+
+    noun: str  # in its base form
+    start: int  # index of its first word
+    end: int  # after its last word
+
+
+def _named_in(spoken: Sequence[str]) -> list[_Named]:
+    """The objects that words name, with repetitions."""
+    found: list[_Named] = []
+    for position, word in enumerate(spoken):
+        if found and found[-1].end > position:
+            continue
+        pair = "_".join(spoken[position : position + 2])
+        if position + 1 < len(spoken) and word not in _NOT_OBJECTS and (noun := _object(pair)):
+            found.append(_Named(noun, position, position + 2))
+            continue
+        form = _PERSONS.get(word, word)
+        if form not in _NOT_OBJECTS and form not in WORDS.picture and (noun := _object(form)):
+            found.append(_Named(noun, position, position + 1))
+    return found
+
+
 def _opening(spoken: Sequence[str]) -> int:
-    """Words of the opening that asks whether something is there, 0 if there is none."""
+    """Number of words of the opening that asks whether something is shown, 0 if there is none."""
     return next((size for size in (2, 3, 4) if tuple(spoken[:size]) in _ASKS_WHETHER), 0)
 
 
-def _is_asked_about(one: Named, spoken: Sequence[str]) -> bool:
-    """Whether it is asked if this object, the first that is named, is there or is what is shown."""
+def _is_asked_about(one: _Named, spoken: Sequence[str]) -> bool:
+    """Whether the question asks if this object, the first that it names, is shown or is what is shown."""
     opening = _opening(spoken)
     is_kind = tuple(spoken[:2]) in _ASKS_WHAT and (spoken[2] in WORDS.articles or one.end == len(spoken))
     if not opening and not is_kind:
         return False
     between = spoken[opening or len(("is", "this")) : one.start]
-    return not any(word in FUNCTION_WORDS and word not in _BEFORE_A_NOUN for word in between)
+    return not any(word in _NOT_OBJECTS and word not in _BEFORE_A_NOUN for word in between)
 
 
-def _is_known(one: Named, spoken: Sequence[str], before: Sequence[Named], known: Sequence[Named]) -> bool:
-    """Whether an object is spoken of as known: "he", "the three big trees", "the bus stop", but not "a tree"."""
+def _is_known(one: _Named, spoken: Sequence[str], before: Sequence[_Named], known: Sequence[_Named]) -> bool:
+    """Whether an object is referred to as known: "he", "the three big trees", "the bus stop", but not "a tree"."""
     if spoken[one.start] in WORDS.persons:
         return True
-    place = one.start - 1
+    position = one.start - 1
     if before and before[-1].end == one.start:
         return before[-1] in known
-    while place >= 0 and (spoken[place] not in FUNCTION_WORDS or spoken[place] in SMALL_NUMBERS):
-        if any(other.start <= place < other.end for other in before):  # "the man wearing glasses"
+    while position >= 0 and (spoken[position] not in _NOT_OBJECTS or spoken[position] in SMALL_NUMBERS):
+        if any(other.start <= position < other.end for other in before):  # "the man wearing glasses"
             return False
-        place -= 1
-    return place >= 0 and spoken[place] in WORDS.known
+        position -= 1
+    return position >= 0 and spoken[position] in WORDS.known
 
 
-def _told(question: str, answer: str) -> set[str]:
-    """The objects that a question and its answer say are on the image, and what they are kinds of."""
-    said = words(answer)
+def _asserted(question: str, answer: str) -> list[str]:
+    """The objects that a question and its answer imply to be on the image."""
+    spoken, said = words(question), words(answer)
     if " ".join(said) in WORDS.no or (said and said[0] in WORDS.no):
-        return set()
-    nouns = [*_said_to_be_there(question, said), *objects_in(answer)]
+        return []
+    # "is this a dog or a cat?" names what is not shown
+    chooses = "or" in spoken and spoken[0] in WORDS.yes_or_no and said[:1] != ["yes"]
+    return [*((taken_for_granted(question) or ()) if chooses else objects_in(question)), *objects_in(answer)]
+
+
+def _with_kinds(nouns: Iterable[str]) -> set[str]:
     return {kind for noun in nouns for kind in kinds_of(noun)}
 
 
-def _said_to_be_there(question: str, said: Sequence[str]) -> Sequence[str]:
-    """All objects of a question, but of "is this a dog or a cat?", which names what is not there, what it needs."""
-    spoken = words(question)
-    if "or" in spoken and spoken[0] in WORDS.yes_or_no and said[:1] != ["yes"]:
-        return taken_for_granted(question) or ()
-    return objects_in(question)
-
-
 def _category(name: str) -> str:
-    """A category's name as objects_in writes it: "fire hydrant" is fire_hydrant."""
+    """A category's name as objects_in returns it: "fire hydrant" is fire_hydrant."""
     return "_".join(words(name))
+
+
+@lru_cache(maxsize=1 << 16)
+def _object(form: str) -> str:
+    """The base form of a noun whose most frequent sense is an object, else ""."""
+    nouns = load_wordnet().nouns
+    if form in WORDS.seldom_objects:
+        return ""
+    for base in nouns.base_forms(form)[::-1]:  # "glass" before "glasses"
+        senses = nouns.senses(base)
+        is_object = base in WORDS.often_objects or (senses and _is_object(senses[0]))
+        if is_object and base not in WORDS.seldom_objects:
+            return base
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _first_sense_names() -> dict[int, list[str]]:
+    nouns = load_wordnet().nouns
+    names: dict[int, list[str]] = {}
+    for lemma, index in nouns.lemmas.items():
+        if nouns.starts[index] < nouns.starts[index + 1]:
+            names.setdefault(nouns.synsets[nouns.starts[index]], []).append(lemma)
+    return names
+
+
+@lru_cache(maxsize=1)
+def _roots() -> frozenset[int]:
+    """The senses of _ROOTS directly below WordNet's physical entity."""
+    nouns = load_wordnet().nouns
+    (physical,) = nouns.senses("physical_entity")
+    above = len(_ancestors(physical)) + 1
+    senses = (sense for name in _ROOTS for sense in nouns.senses(name))
+    return frozenset(one for one in senses if physical in _ancestors(one) and len(_ancestors(one)) == above)
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_object(sense: int) -> bool:
+    return not _roots().isdisjoint(_ancestors(sense))
+
+
+def _ancestors(sense: int) -> frozenset[int]:
+    wordnet = load_wordnet()
+    start, end = wordnet.ancestor_starts[sense], wordnet.ancestor_starts[sense + 1]
+    return frozenset(wordnet.ancestors[start:end].tolist())

@@ -6,7 +6,7 @@ from hf_vqa_mc.sources.table import triplet_table
 def asked(*records):
     """Triplets of records (image_id, question, answer)."""
     return triplet_table(
-        question_id=[f"q{place}" for place in range(len(records))],
+        question_id=[f"q{position}" for position in range(len(records))],
         image_id=[record[0] for record in records],
         split=["train"] * len(records),
         question=[record[1] for record in records],

@@ -1,4 +1,4 @@
-"""Candidates for complementary images: which, in which order, and what is said of them."""
+"""Candidates for complementary images: selection, order and statistics."""
 
 import math
 from collections import Counter
@@ -13,7 +13,7 @@ from hf_vqa_mc.text.normalisation import comparable, words
 from tests.engines.complementary.small_dataset import asked
 
 ON_A_LINE = np.arange(6, dtype=np.float32)[:, None]
-IDS = [f"i{place}" for place in range(6)]
+IDS = [f"i{position}" for position in range(6)]
 WEATHER = asked(
     ("i0", "is it raining", "yes"),
     ("i1", "is it raining", "Yes."),
@@ -36,9 +36,9 @@ def literal_probability(triplets, image_ids, features, k, row, candidate):
     reach = sum(distance[other] for other in near) / len(near)
     weight = {candidate: 10.0} | {other: math.exp(-((distance[other] / reach) ** 2)) for other in near}
     same, total = 0.0, 0.0
-    for place, other in enumerate(rows):
+    for position, other in enumerate(rows):
         image = image_ids.index(other["image_id"])
-        if place == row or image not in weight:
+        if position == row or image not in weight:
             continue
         cosine = cosine_of(mine["question"], other["question"])
         if cosine >= 0.5:
@@ -52,8 +52,8 @@ def literal_prior(rows, row):
     for group in (lambda text: 0, lambda text: words(text)[:2], shares_of_words):
         others = [
             other
-            for place, other in enumerate(rows)
-            if place != row and group(other["question"]) == group(mine["question"])
+            for position, other in enumerate(rows)
+            if position != row and group(other["question"]) == group(mine["question"])
         ]
         same = sum(comparable(other["target"]) == comparable(mine["target"]) for other in others)
         share = (same + share) / (len(others) + 1)
@@ -72,19 +72,21 @@ def cosine_of(one, other):
 
 
 def test_probabilities_are_those_of_the_formula_taken_literally():
-    chance = np.random.default_rng(3)
-    ids = [f"i{place}" for place in range(12)]
-    features = chance.normal(size=(12, 3)).astype(np.float32)
+    rng = np.random.default_rng(3)
+    ids = [f"i{position}" for position in range(12)]
+    features = rng.normal(size=(12, 3)).astype(np.float32)
     vocabulary = ["is", "it", "a", "cat", "dog", "red"]
     triplets = asked(
         *(
-            (ids[chance.integers(12)], " ".join(chance.choice(vocabulary, chance.integers(1, 5))), answer)
-            for answer in chance.choice(["yes", "no", "2", "two"], 36)
+            (ids[rng.integers(12)], " ".join(rng.choice(vocabulary, rng.integers(1, 5))), answer)
+            for answer in rng.choice(["yes", "no", "2", "two"], 36)
         )
     )
     found, _ = complementary(features, ids, triplets, k=5)
-    for row, told in enumerate(found.to_pylist()):
-        for image_id, differs, evidence in zip(told["candidates"], told["differs"], told["evidence"], strict=True):
+    for row, figures in enumerate(found.to_pylist()):
+        for image_id, differs, evidence in zip(
+            figures["candidates"], figures["differs"], figures["evidence"], strict=True
+        ):
             literal = literal_probability(triplets, ids, features, 5, row, ids.index(image_id))
             assert (differs, evidence) == pytest.approx(literal, abs=1e-9)
 
@@ -114,19 +116,19 @@ def test_where_nothing_is_known_the_nearest_come_first_and_the_evidence_is_none(
 
 
 def test_probabilities_lie_in_0_to_1_and_columns_are_as_promised():
-    found, told = complementary(ON_A_LINE, IDS, WEATHER)
+    found, figures = complementary(ON_A_LINE, IDS, WEATHER)
     assert found.schema == COMPLEMENTARY
     for row in found.to_pylist():
         assert all(0.0 <= share <= 1.0 for share in row["differs"])
         assert row["image_id"] not in row["candidates"]
         assert {len(row[name]) for name in ("candidates", "distances", "differs", "evidence", "premise")} == {5}
-    assert told["candidates_missing"] == 19 * 4
+    assert figures["candidates_missing"] == 19 * 4
 
 
 def test_questions_on_images_without_features_are_counted():
-    found, told = complementary(ON_A_LINE, IDS, WEATHER)
+    found, figures = complementary(ON_A_LINE, IDS, WEATHER)
     assert found["question_id"].to_pylist() == ["q0", "q1", "q2", "q3"]
-    assert told["left_out"] == {"no features of the image": 1}
+    assert figures["left_out"] == {"no features of the image": 1}
 
 
 def test_features_of_another_datasets_images_are_refused():
@@ -135,13 +137,13 @@ def test_features_of_another_datasets_images_are_refused():
 
 
 def test_an_image_alone_has_no_candidates_and_that_is_counted():
-    found, told = complementary(ON_A_LINE[:1], ["i0"], WEATHER)
+    found, figures = complementary(ON_A_LINE[:1], ["i0"], WEATHER)
     assert found["candidates"].to_pylist() == [[]]
-    assert (told["candidates_per_question"], told["candidates_missing"]) == (0, 24)
-    assert told["first_candidate"]["mean_probability"] is None
+    assert (figures["candidates_per_question"], figures["candidates_missing"]) == (0, 24)
+    assert figures["first_candidate"]["mean_probability"] is None
 
 
-def test_a_models_word_is_taken_instead_of_the_estimate():
+def test_a_models_probability_replaces_the_estimate():
     given = {("q0", "i1"): {"Yes": 0.2, "no": 0.7}, ("q0", "i2"): {"yes": 0.9}}
     row = first_row(k=2, given=given)
     assert row["candidates"] == ["i1", "i2"]
@@ -149,7 +151,7 @@ def test_a_models_word_is_taken_instead_of_the_estimate():
     assert all(math.isnan(evidence) for evidence in row["evidence"])
 
 
-def test_a_models_word_on_no_candidate_is_refused():
+def test_probabilities_for_no_candidate_are_refused():
     with pytest.raises(InputError, match="none of the 1 given answers"):
         first_row(given={("q0", "i0"): {"yes": 1.0}})
 
@@ -165,14 +167,14 @@ def test_candidates_on_which_the_premise_fails_come_last():
     assert row["premise"][-1] == "fails"
 
 
-def test_questions_that_take_nothing_for_granted_are_told_apart():
+def test_questions_without_a_premise_have_premise_none():
     there = asked(("i0", "is there a dog", "yes"), ("i1", "what color is the dog", "blue"))
     known = Known(instances={"i2": {"cat"}}, categories=frozenset(["dog", "cat"]))
-    found, told = complementary(ON_A_LINE, IDS, there, k=3, known=known)
+    found, figures = complementary(ON_A_LINE, IDS, there, k=3, known=known)
     assert found["premise"][0].as_py() == ["none"] * 3
     assert "fails" in found["premise"][1].as_py()
-    assert told["premise"]["none"] == 3
-    assert sum(told["premise"].values()) == 6
+    assert figures["premise"]["none"] == 3
+    assert sum(figures["premise"].values()) == 6
 
 
 @pytest.mark.parametrize("k", [0, -1, True, 2.5])

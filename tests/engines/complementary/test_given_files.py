@@ -1,4 +1,4 @@
-"""Files that tell more of images."""
+"""Captions, instances and model answers are read, and malformed files are refused."""
 
 import json
 import lzma
@@ -35,8 +35,8 @@ def test_real_coco_files_are_read(real_data):
     assert sum(map(len, captions.values())) > len(captions) > 0
 
 
-def test_a_real_cut_file_is_refused(real_data):
-    with pytest.raises(InputError, match="the file is cut"):
+def test_a_real_truncated_file_is_refused(real_data):
+    with pytest.raises(InputError, match="the file is truncated"):
         read_instances([real_data / "coco" / "minyus100__instances_val2014.json.xz"])
 
 
@@ -59,9 +59,9 @@ def test_answers_of_a_model_are_read(tmp_path):
         ("not json", "line 1: not json"),
         ("[]", "line 1: expected a json object"),
         ('{"question_id": 1, "answers": {}}', "line 1, field 'image_id'"),
-        ('{"question_id": 1, "image_id": 2, "answers": ["yes"]}', "line 1, field 'answers': expected answers with"),
-        ('{"question_id": 1, "image_id": 2, "answers": {"yes": 1.5}}', "answer 'yes': expected a number from 0 to 1"),
-        ('{"question_id": 1, "image_id": 2, "answers": {"yes": NaN}}', "answer 'yes': expected a number from 0 to 1"),
+        ('{"question_id": 1, "image_id": 2, "answers": ["yes"]}', "line 1, field 'answers': expected a json object"),
+        ('{"question_id": 1, "image_id": 2, "answers": {"yes": 1.5}}', "of 'yes', found 1.5"),
+        ('{"question_id": 1, "image_id": 2, "answers": {"yes": NaN}}', "of 'yes', found nan"),
         ('{"question_id": 1, "image_id": 2, "answers": {"yes": 0.7, "no": 0.7}}', "add up to 1.4"),
         ('{"question_id": 1, "image_id": 2, "answers": {}}\n' * 2, "line 2: .*occurs twice"),
     ],
@@ -74,14 +74,14 @@ def test_answers_that_cannot_be_used_are_named_with_their_line(tmp_path, lines, 
 @pytest.mark.parametrize(
     ("file", "complaint"),
     [
-        ("[", "not json"),
+        ("[", "expected a json object"),
         ([], "expected a json object"),
-        ({"images": []}, "expected a list 'categories'"),
+        ({"images": []}, "expected a field 'categories'"),
         ({**INSTANCES, "annotations": [{"image_id": 1, "category_id": 9}]}, r"annotations\[0\], field 'category_id'"),
         ({**INSTANCES, "annotations": [{"category_id": 7}]}, r"annotations\[0\], field 'image_id'"),
         (
             {**INSTANCES, "annotations": [{"image_id": 1, "category_id": 7}, {"image_id": 3, "category_id": 7}]},
-            r"annotations\[1\], field 'image_id': expected one of the 2 listed images, found 3: the file is cut",
+            r"annotations\[1\], field 'image_id': expected one of 2 listed images, found 3: the file is trunc",
         ),
         ({**INSTANCES, "categories": [{"id": 7}]}, r"categories\[0\], field 'name'"),
         ({**INSTANCES, "images": ["x"]}, r"images\[0\]: expected a json object"),
@@ -99,7 +99,7 @@ def test_files_with_different_categories_are_refused(tmp_path):
 
 
 def test_a_missing_file_and_a_caption_that_is_no_text_are_named(tmp_path):
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match="No such file"):
         read_captions([tmp_path / "none.json"])
     with pytest.raises(InputError, match=r"annotations\[0\], field 'caption'"):
         read_captions([written(tmp_path, {"annotations": [{"image_id": 1, "caption": 3}]})])

@@ -1,4 +1,4 @@
-"""Nearest images, beside brute force."""
+"""Nearest images equal those of brute force."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,9 @@ from hf_vqa_mc.errors import InputError
 def brute_force(features, k):
     exact = features.astype(np.float64)
     images, distances = [], []
-    for place, one in enumerate(exact):
+    for position, one in enumerate(exact):
         squares = ((exact - one) ** 2).sum(axis=1)
-        order = [other for other in np.argsort(squares, kind="stable").tolist() if other != place][:k]
+        order = [other for other in np.argsort(squares, kind="stable").tolist() if other != position][:k]
         images.append(order)
         distances.append(np.sqrt(squares[order]))
     return np.array(images, np.int32).reshape(len(features), -1), np.array(distances).reshape(len(features), -1)
@@ -37,9 +37,9 @@ def test_the_nearest_images_are_those_of_brute_force_and_ties_are_in_order(featu
 
 @pytest.mark.parametrize(("offset", "scale"), [(0.0, 1.0), (1000.0, 0.01), (0.0, 1e18), (0.0, 1e-18)])
 def test_they_are_exact_where_a_product_of_float32_is_not(offset, scale):
-    chance = np.random.default_rng(0)
-    centres = chance.normal(size=(20, 64))
-    features = centres.repeat(15, axis=0) + chance.normal(size=(300, 64)) * 1e-4
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(20, 64))
+    features = centres.repeat(15, axis=0) + rng.normal(size=(300, 64)) * 1e-4
     check((offset + features * scale).astype(np.float32), 24)
 
 
@@ -66,8 +66,8 @@ def test_an_image_alone_has_no_neighbours():
 @pytest.mark.parametrize(
     ("features", "image_ids", "complaint"),
     [
-        (np.array([[1.0], [np.nan]], np.float32), ["a", "b"], "image_id 'b' hold numbers that are not finite"),
-        (np.array([[np.inf], [1.0]], np.float32), ["a", "b"], "image_id 'a' hold"),
+        (np.array([[1.0], [np.nan]], np.float32), ["a", "b"], "image_id 'b' are not finite"),
+        (np.array([[np.inf], [1.0]], np.float32), ["a", "b"], "image_id 'a' are"),
         (np.ones((2, 1), np.float32), ["a"], "features of 2 images for 1 image ids"),
         (np.ones((2, 1), np.float32), ["a", "a"], "'a' has features twice"),
         (np.ones((2, 4, 3), np.float32), ["a", "b"], "without --grid"),

@@ -1,8 +1,7 @@
-"""What questions take for granted, and where it is known to be."""
+"""Which objects questions take for granted, and whether an image is known to show them."""
 
 import pytest
 
-from hf_vqa_mc.engines.complementary.named_objects import objects_in
 from hf_vqa_mc.engines.complementary.premise import (
     FAILS,
     HOLDS,
@@ -11,6 +10,7 @@ from hf_vqa_mc.engines.complementary.premise import (
     UNKNOWN,
     Known,
     Premises,
+    objects_in,
     taken_for_granted,
 )
 
@@ -31,32 +31,32 @@ from hf_vqa_mc.engines.complementary.premise import (
     ],
 )
 def test_objects_are_found_and_words_that_only_look_like_nouns_are_not(question, objects):
-    assert objects_in(question) == objects
+    assert list(objects_in(question)) == objects
 
 
-def judged(question, told=(), **known):
-    """What is known of question's premise on an image of which others told (question, answer)."""
-    questions, answers = [one for one, _ in told], [answer for _, answer in told]
-    return Premises(["i"], questions, answers, [0] * len(told), Known(**known)).of(question).on(0)
+def judged(question, others=(), **known):
+    """Whether a question's premise holds on an image with other questions (question, answer)."""
+    questions, answers = [one for one, _ in others], [answer for _, answer in others]
+    return Premises(["i"], questions, answers, [0] * len(others), Known(**known)).judge(question, [0])[0]
 
 
-def test_another_question_on_the_image_says_what_is_there():
+def test_another_question_shows_what_is_on_the_image():
     assert judged("what color is the dog", [("is the dog asleep", "yes")]) == HOLDS
     assert judged("what color is the dog", [("what is on the sofa", "a puppy")]) == HOLDS
     assert judged("what color is the puppy", [("what is on the sofa", "a dog")]) == UNKNOWN
 
 
-def test_an_answer_that_denies_says_nothing():
+def test_a_negative_answer_proves_nothing():
     assert judged("what color is the dog", [("is there a dog", "no")]) == UNKNOWN
     assert judged("what color is the dog", [("how many dogs are there", "0")]) == UNKNOWN
 
 
-def test_captions_say_what_is_there():
+def test_captions_show_what_is_on_the_image():
     assert judged("what is the woman holding", captions={"i": ["A lady waits.", "A woman with a dog."]}) == HOLDS
     assert judged("what is the woman holding", captions={"j": ["A woman."]}) == UNKNOWN
 
 
-def test_instances_say_what_is_there_and_what_of_their_categories_is_not():
+def test_instances_show_which_objects_of_their_categories_are_on_the_image():
     known = {"instances": {"i": {"dog", "fire hydrant"}}, "categories": frozenset(["dog", "person", "fire hydrant"])}
     assert judged("what color is the fire hydrant", **known) == HOLDS
     assert judged("what is the animal doing", **known) == HOLDS
@@ -128,9 +128,9 @@ def test_what_is_asked_about_may_be_absent_and_what_is_known_may_not():
 
 
 def test_of_two_things_to_choose_from_only_the_answer_is_there():
-    told = [("is this a dog or a cat", "cat")]
-    assert judged("what color is the cat", told) == HOLDS
-    assert judged("what color is the dog", told) == UNKNOWN
+    others = [("is this a dog or a cat", "cat")]
+    assert judged("what color is the cat", others) == HOLDS
+    assert judged("what color is the dog", others) == UNKNOWN
 
 
 def test_a_question_that_names_no_object_stays_unknown():
