@@ -233,7 +233,7 @@ def _audit(built: BuildResult, folder: Path, seed: int, progress: Progress) -> P
     from hf_vqa_mc.audits.auditing import audit
     from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-    from hf_vqa_mc.dataset.card_picture import put_picture
+    from hf_vqa_mc.dataset.card import put_picture
     from hf_vqa_mc.report.audit_folder import REPORT, write_audit
     from hf_vqa_mc.report.examples import drawn_rows, examples_of
     from hf_vqa_mc.report.preview_picture import preview_picture
