@@ -1,4 +1,4 @@
-"""Possibly correct decoys, by the texts and the annotators' other answers."""
+"""Possibly correct decoys, estimated from texts and annotators' answers."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,14 +19,14 @@ from hf_vqa_mc.text.wordnet import load_wordnet
 from hf_vqa_mc.text.wu_palmer import reading
 
 WUP_THRESHOLD = 0.9
-"""Chao et al. 2018, Sect. 4.1: decoys from here on are rejected."""
+"""Chao et al. 2018, Sect. 4.1: decoys at or above it are rejected."""
 NEAR = 0.8
-"""cosine of the average word vectors"""
+"""Minimum cosine of average word vectors."""
 LEAST_DEPTH = 3
-"""Links from the root to a general word that counts: person is at 3; object, thing and group, at 2, fit anything."""
+"""Minimum WordNet depth of a hypernym: person has 3; object, thing and group have 2 and fit anything."""
 
 _AT_A_TIME = 100_000
-"""words whose vectors are looked up; most of a benchmark's different words may have none"""
+"""Words per lookup of vectors, which limits memory if most words have none."""
 
 SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
     "same after VQA normalisation",
@@ -40,22 +40,22 @@ SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
 def possibly_correct(
     rows: Rows, answers: Sequence[Sequence[str]] | pa.Array, vectors: WordVectors | None
 ) -> dict[str, NDArray[np.bool_]]:
-    """Which decoys are possibly correct for which reason; one may have several, and some correct ones have none.
+    """Find possibly correct decoys by five heuristics; a decoy may have several reasons.
 
-    - The official VQA program treats target and decoy as the same answer.
-    - It treats the decoy as an answer that some annotator gave.
-    - WUP of target and decoy as phrases reaches WUP_THRESHOLD (Chao et al. 2018, eq. 4; two and three do); of
-      long ones the first MOST_WORDS words are compared.
-    - In WordNet one of the two, in any sense, is above the most frequent sense of the other ("dog", "animal").
-    - The cosine of their average word vectors reaches NEAR.
+    - SAME: the official VQA evaluation normalises target and decoy to the same answer.
+    - NAMED: it normalises the decoy to an answer of an annotator.
+    - WUP: the phrase similarity of target and decoy (Chao et al. 2018, eq. 4), of their first MOST_WORDS words, is at
+      least WUP_THRESHOLD (as of two and three).
+    - GENERAL: one of them, in any sense, is a WordNet hypernym of the most frequent sense of the other (dog, animal).
+    - VECTORS: the cosine of their average word vectors is at least NEAR.
 
     Args:
-        rows: the target first.
-        answers: (rows,): annotators' answers, as lists of text, or an Arrow array of such; may be empty.
-        vectors: without them the last reason is not in the result.
+        rows: with the target in column 0.
+        answers: (rows,): annotators' answers, as lists of text or an Arrow array; may be empty.
+        vectors: without them VECTORS is not in the result.
 
     Returns:
-        Reason (of REASONS) to bool (rows, choices); False for targets and where there is no choice.
+        Reason (of REASONS) to mask (rows, choices); False for targets and padding.
     """
     has_target, found = rows.keys[:, 0] != MISSING, {}
     found[SAME], found[NAMED] = _official(rows, answers)
@@ -75,16 +75,16 @@ def possibly_correct(
 
 
 def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Masks of choices that the official program treats as the target, and as some annotator's answer."""
+    """Masks of choices that the official evaluation treats as the target, and as an annotator's answer."""
     given = answers if isinstance(answers, pa.Array) else pa.array(answers, pa.list_(pa.string()))
     of_rows = given.flatten().dictionary_encode()
     choices = pa.array(rows.vocabulary.choices, pa.large_string())
     plain = _normalised(pa.concat_arrays([choices, of_rows.dictionary.cast(pa.large_string())]))
     encoded = plain.dictionary_encode()
     numbers = encoded.indices.to_numpy()
-    nothing = encoded.dictionary.index("").as_py()  # of "the", say; -1 if there is none
+    empty = encoded.dictionary.index("").as_py()  # "the" becomes ""; -1 if there is none
     by_choice = np.where(rows.valid, numbers[rows.texts], MISSING)
-    by_choice[by_choice == nothing] = MISSING
+    by_choice[by_choice == empty] = MISSING
     same = (by_choice == by_choice[:, :1]) & (by_choice != MISSING)
     named = np.zeros(same.shape, np.bool_)
     if len(of_rows):
@@ -94,7 +94,7 @@ def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[
 
 
 def _normalised(texts: pa.Array) -> pa.Array:
-    """Each text as the official program normalises it; most are only lowercased."""
+    """Texts normalised as in the official evaluation; most need only lower case, which Arrow does for all at once."""
     changed = [*ARTICLES, *NUMBERS, *(word for word in CONTRACTIONS if word.isalnum())]
     lower = pc.ascii_lower(texts)
     same = pc.match_substring_regex(lower, "^[a-z0-9]+( [a-z0-9]+)*$")
@@ -116,11 +116,11 @@ def _fill_named(
 
 
 def _words_of_keys(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[np.int64], list[str]]:
-    """The words of the comparable texts that another text may have, too, or a word like it.
+    """The words of the comparable texts that can be similar to a word of another text.
 
     Returns:
-        The word numbers of all texts, one after the other; where each text's start; and the words. Those that are in
-        one text alone and not in WordNet share the number after the last word's.
+        Word numbers of all texts, concatenated; offsets of the texts; and the words. Words that occur once and are not
+        in WordNet share the number len(words).
     """
     worded, n_keys = vocabulary.worded, len(vocabulary.key_texts)
     tokens = worded.tokens[: worded.starts[n_keys]]
@@ -134,7 +134,7 @@ def _words_of_keys(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[n
 
 
 def _may_be_in_wordnet(forms: Iterable[str]) -> list[bool]:
-    """False for most forms without senses, at less cost than looking these up."""
+    """A fast pre-filter: False for most forms without WordNet senses."""
     wordnet = load_wordnet()
     parts = wordnet.nouns, wordnet.adjectives
     known = {form for part in parts for form in (*part.lemmas, *part.exceptions)}
@@ -143,7 +143,7 @@ def _may_be_in_wordnet(forms: Iterable[str]) -> list[bool]:
 
 
 def _scores(words: list[str]) -> WordScores:
-    """Of the words, and of one more that resembles none, not even itself."""
+    """Scores of the words, and of one additional word with similarity 0 to all, even itself."""
     scores = word_scores(words, WUP_THRESHOLD)
     return scores._replace(
         near_starts=np.append(scores.near_starts, scores.near_starts[-1]),
@@ -173,7 +173,7 @@ def _fill_similar(
 
 
 def _general(rows: Rows) -> NDArray[np.bool_]:
-    """Whether of target and choice one is above the other in WordNet."""
+    """Mask (rows, choices): whether target or choice is a WordNet hypernym of the other."""
     wordnet = load_wordnet()
     keys = pa.array(rows.vocabulary.key_texts, pa.large_string())
     forms = texts_of(pc.replace_substring(keys, " ", "_"))
@@ -215,7 +215,7 @@ def _fill_above(
 
 
 def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """The number of each word's vector, MISSING where it has none, and the vectors of those that have one."""
+    """Row of each word in the table of known vectors, MISSING if unknown; and the table."""
     has, parts = [np.zeros(0, np.bool_)], [np.zeros((0, vectors.dim), np.float32)]
     for first in range(0, len(words), _AT_A_TIME):
         found, known = vectors.rows(texts_of(words.slice(first, _AT_A_TIME)))
@@ -250,7 +250,7 @@ def _add_up(
     vectors: NDArray[np.float32],
     total: NDArray[np.float64],
 ) -> float:
-    """Writes the sum of the vectors of a text's words to `total`; gives its length, 0 where no word has a vector."""
+    """Write the sum of a text's word vectors to `total`; return its norm, 0 if no word has a vector."""
     total[:] = 0.0
     for i in range(token_starts[key], token_starts[key + 1]):
         if tokens[i] != MISSING:

@@ -1,4 +1,4 @@
-"""An audit from top to bottom, and its result as programs and the report read it."""
+"""Run an audit, and give its result as JSON."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
 from hf_vqa_mc.audits.findings import Finding, findings
 from hf_vqa_mc.audits.gains import Gain, gains, verdict
+from hf_vqa_mc.audits.predictive_texts import predictive_texts
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.rows import Rows, number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
-from hf_vqa_mc.audits.telling import telling_texts
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.normalisation import words
@@ -24,64 +24,61 @@ from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
 
 FEW_IMAGES = 10
-"""With a smaller effective number of images, intervals are of little use."""
-LEAST_OF_A_TYPE = 30
-"""Rows of a question type that is listed."""
-MOST_TYPES = 40
-LISTED_ROWS = 20
-"""Question ids that a finding lists."""
+"""Below this effective number of images, the audit warns that intervals are wide."""
+MIN_TYPE_ROWS, MAX_TYPES = 30, 40
+"""Question types with fewer rows are not listed; at most so many types are."""
+MAX_QUESTION_IDS = 20
+"""Question ids listed for a finding."""
 CALIBRATION_BINS, BIAS_BINS = 10, 20
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What was found in a benchmark."""
+    """The result of an audit."""
 
     benchmark: Benchmark
     rows: Rows
     """of the audited split"""
     gains: list[Gain]
-    """the largest first"""
+    """largest first"""
     findings: list[Finding]
     ambiguous: dict[str, NDArray[np.bool_]]
-    """reason to (rows, choices), the target first: possibly correct decoys"""
-    telling: dict[str, list[dict[str, Any]]]
+    """reason to mask (rows, choices) of possibly correct decoys; the target is in column 0"""
+    predictive_texts: dict[str, list[dict[str, Any]]]
     not_run: list[NotRun]
 
     @cached_property
     def chances(self) -> NDArray[np.float64] | None:
-        """(rows, choices), the target first: mean P(target) of the probes that see question and choices but no image.
+        """Mean P(target) of the probes with question and choices but no image, (rows, choices); None without any.
 
-        None without such probes.
+        The target is in column 0.
         """
         return mean_chances([gain.shortcut for gain in self.gains], Sees.QUESTION)
 
     @property
     def bias(self) -> NDArray[np.float64] | None:
-        """(rows,): P(target) of the target, of `chances`."""
+        """(rows,): P(target) that `chances` gives the target."""
         return None if self.chances is None else self.chances[:, 0]
 
     @cached_property
     def possibly_correct(self) -> NDArray[np.bool_]:
-        """(rows, choices): decoys that are possibly correct for any reason but similar word vectors.
+        """Mask (rows, choices) of decoys that are possibly correct for any reason except similar word vectors.
 
-        Those are reported separately: white and brown, or three and four, are as similar as synonyms.
+        White and brown, or three and four, have vectors as similar as those of synonyms.
         """
-        found = np.zeros(self.rows.texts.shape, np.bool_)
-        for reason, decoys in self.ambiguous.items():
-            if reason != VECTORS:
-                found |= decoys
+        masks = [decoys for reason, decoys in self.ambiguous.items() if reason != VECTORS]
+        found: NDArray[np.bool_] = np.logical_or.reduce(masks)
         return found
 
     def picked_blind(self, rows: Sequence[int]) -> dict[int, int]:
-        """For some rows, the index of the choice that the probes with question and choices pick."""
+        """Row to the index of the choice that the probes with question and choices pick."""
         if self.chances is None:
             return {}
         best = self.chances[rows].argmax(axis=1)
         return dict(zip(rows, self.rows.positions[rows, best].tolist(), strict=True))
 
     def as_json(self) -> dict[str, Any]:
-        """All figures, for programs and the report; fractions."""
+        """All figures as fractions, as in audit.json."""
         split, chance = self.benchmark.test, float(self.rows.chance.mean())
         images, decoys = set(split.rows["image_id"].to_pylist()) - {""}, int(self.rows.valid[:, 1:].sum())
         return {
@@ -93,8 +90,8 @@ class Audit:
             "images": len(images),
             "choices": np.unique(self.rows.sizes).tolist(),
             "chance": chance,
-            "learnt_from": "train" if self.benchmark.train else f"{FOLDS} folds of {split.name}",
-            "left_out": self.benchmark.left_out,
+            "train_source": "train" if self.benchmark.train else f"{FOLDS} folds of {split.name}",
+            "skipped_splits": self.benchmark.left_out,
             "read_as": self.benchmark.read_as,
             "verdict": verdict(self.gains, chance),
             "caveat": self._caveat(),
@@ -105,43 +102,43 @@ class Audit:
                     "name": one.name,
                     "sentence": one.sentence,
                     "count": one.count,
-                    "of": one.of,
-                    "per": one.per,
-                    "share": one.count / max(one.of, 1),
-                    "question_ids": split.rows["question_id"].take(pa.array(one.rows[:LISTED_ROWS])).to_pylist(),
+                    "total": one.total,
+                    "unit": one.unit,
+                    "share": one.count / max(one.total, 1),
+                    "question_ids": split.rows["question_id"].take(pa.array(one.rows[:MAX_QUESTION_IDS])).to_pylist(),
                 }
                 for one in self.findings
             ],
-            "may_be_right": {
+            "ambiguous_decoys": {
                 "decoys": decoys,
                 "share": float(self.possibly_correct.sum() / max(decoys, 1)),
                 "share_of_rows": float(self.possibly_correct.any(axis=1).mean()),
                 "reasons": {reason: float(found.sum() / max(decoys, 1)) for reason, found in self.ambiguous.items()},
             },
-            "telling": self.telling,
+            "predictive_texts": self.predictive_texts,
             "calibration": [] if self.chances is None else calibration(self.chances),
             "bias": None if self.bias is None else _histogram(self.bias),
             "not_run": [vars(one) for one in self.not_run],
         }
 
     def _caveat(self) -> str:
-        """What limits the figures, "" where nothing does."""
+        """The limits of the figures, "" if there are none."""
         sentences = []
         if self.benchmark.train is None:
             sentences.append(
-                "Without a training split, probes are fitted on the answers of other rows of this split: they show "
-                "what its answers have in common, which helps only a model that has seen such answers."
+                "There is no training split, so probes are fitted on other rows of this split. Only a model that has "
+                "seen such answers can have their gains."
             )
         sizes = np.bincount(self.benchmark.test.clusters)
         images = 1 / float(((sizes / sizes.sum()) ** 2).sum())
         if images < FEW_IMAGES:
             sentences.append(
-                f"Most rows are about few images, effectively {images:.1f}: intervals are wide and of little use."
+                f"The effective number of images is {images:.1f}, so intervals are wide and of little use."
             )
         return " ".join(sentences)
 
     def _per_type(self) -> list[dict[str, Any]]:
-        """The strongest shortcut by what it sees, in each question type."""
+        """For each question type, the gain of the strongest shortcut of each set of inputs."""
         types = self.benchmark.test.rows["question_type"].to_pylist()
         best: dict[Sees, Shortcut] = {}
         for gain in self.gains:
@@ -150,8 +147,8 @@ class Audit:
         names, of_type = np.unique(np.array(types, object).astype(str), return_inverse=True)
         counts = np.bincount(of_type)
         listed = []
-        for number in np.argsort(-counts, kind="stable")[:MOST_TYPES]:
-            if not names[number] or counts[number] < LEAST_OF_A_TYPE:
+        for number in np.argsort(-counts, kind="stable")[:MAX_TYPES]:
+            if not names[number] or counts[number] < MIN_TYPE_ROWS:
                 continue
             some = of_type == number
             chance = self.rows.chance[some]
@@ -166,19 +163,19 @@ class Audit:
 
 
 def mean_chances(shortcuts: Sequence[Shortcut], sees: Sees) -> NDArray[np.float64] | None:
-    """(rows, choices): the mean P(target) of the shortcuts that see this; None if none gives it."""
+    """Mean P(target) of the shortcuts with these inputs, (rows, choices); None if none has probabilities."""
     found = [one.chances for one in shortcuts if one.sees is sees and one.chances is not None]
     return np.mean(found, axis=0) if found else None
 
 
 def calibration(chances: NDArray[np.float64]) -> list[dict[str, float]]:
-    """How often picks of about the same confidence are correct.
+    """Reliability diagram: accuracy of the most probable choice by its probability.
 
     Args:
-        chances: (rows, choices), the target first, 0 where there is no choice.
+        chances: (rows, choices), the target in column 0, padded with 0.
 
     Returns:
-        For each tenth of [0, 1] with rows: the mean confidence as ``said``, the share that is ``right``, and ``rows``.
+        For each non-empty tenth of [0, 1]: mean ``confidence``, ``accuracy``, and number of ``rows``.
     """
     confidence = chances.max(axis=1)
     best = chances >= confidence[:, None] - TIED
@@ -186,8 +183,9 @@ def calibration(chances: NDArray[np.float64]) -> list[dict[str, float]]:
     of_row = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
     rows, sums, rights = (np.bincount(of_row, weights, CALIBRATION_BINS) for weights in (None, confidence, right))
     return [
-        {"said": float(sums[bin_] / rows[bin_]), "right": float(rights[bin_] / rows[bin_]), "rows": int(rows[bin_])}
-        for bin_ in np.flatnonzero(rows)
+        {"confidence": float(total / count), "accuracy": float(hits / count), "rows": int(count)}
+        for count, total, hits in zip(rows, sums, rights, strict=True)
+        if count
     ]
 
 
@@ -203,12 +201,12 @@ def _histogram(bias: NDArray[np.float64]) -> dict[str, Any]:
 def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress: Progress = silent) -> Audit:
     """Find the shortcuts of the audited split.
 
-    Probes are fitted on the training split where there is one, else on the other four of five folds of the audited
-    rows, which share no image with the fold that is evaluated.
+    Probes are fitted on the training split, or without one on four of five folds of the audited rows that share no
+    image with the evaluated fold.
 
     Args:
-        benchmark: as `benchmarks.read_benchmark` gives it.
-        settings: what is trained and measured.
+        benchmark: from `benchmarks.read_benchmark`.
+        settings: which probes are run.
         progress: called with (step, done, total).
 
     Raises:
@@ -235,12 +233,12 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
         gains=gains(shortcuts, rows.chance, split.clusters),
         findings=found,
         ambiguous=ambiguous,
-        telling=telling_texts(rows, clusters=split.clusters),
+        predictive_texts=predictive_texts(rows, clusters=split.clusters),
         not_run=not_run,
     )
 
 
 def _sentences(split: Split) -> Iterator[list[str]]:
-    """The benchmark's own text: each question with its choices."""
+    """The words of each question and its choices, to train word vectors."""
     texts = zip(split.rows["question"].to_pylist(), split.rows["choices"].to_pylist(), strict=True)
     return ([*words(question), *(word for choice in choices for word in words(choice))] for question, choices in texts)

@@ -1,4 +1,4 @@
-"""What is odd about a benchmark's rows without being a way to pick choices: choices, repeated rows, leaks."""
+"""Problems of a benchmark's rows that are no picking strategies: odd choices, duplicate rows, leaks between splits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ _NO_IMAGE = -1
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """Something odd, and where."""
+    """A problem and the rows that have it."""
 
     name: str
-    """such as ``choices that repeat``; unique in an audit"""
+    """such as ``duplicate choices``; unique in an audit"""
     sentence: str
-    """what was found, with figures"""
+    """description with figures"""
     rows: NDArray[np.int64]
-    """the rows concerned, ascending"""
-    of: int
-    """rows, or decoys, that were searched"""
-    per: Literal["rows", "decoys"]
+    """affected rows, ascending"""
+    total: int
+    """number of rows or decoys searched"""
+    unit: Literal["rows", "decoys"]
     count: int
-    """how many of them are concerned"""
+    """number of rows or decoys affected"""
 
 
 def percent(count: float, of: float) -> str:
-    """A share as text, with a digit more where it is small.
+    """A fraction as text in percent.
 
     >>> percent(1, 8), percent(3, 100_000), percent(0, 5)
     ('12.5%', 'under 0.1%', 'none')
@@ -48,12 +48,12 @@ def percent(count: float, of: float) -> str:
 
 
 def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited: str) -> list[Finding]:
-    """What occurs of all that is searched for: odd choices, repeated rows, and leaks to other splits.
+    """Search for odd choices, duplicate rows, and leaks to other splits; findings without rows are left out.
 
     Args:
         splits: all splits of a benchmark that have labels.
-        numbered: the same, numbered together.
-        audited: the name of the audited split.
+        numbered: the same, from one call of `number_rows`.
+        audited: name of the audited split.
     """
     rows = numbered[audited]
     found = [_named_in_question(rows), _repeating(rows), _containing(rows), _never_correct(rows, numbered)]
@@ -65,7 +65,7 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
 
 
 def _of_rows(name: str, sentence: str, where: NDArray[np.int64], rows: Rows) -> Finding:
-    """A finding about rows; ``SHARE`` in the sentence is theirs."""
+    """A finding about rows, whose share replaces SHARE in the sentence."""
     share = percent(len(where), len(rows))
     return Finding(name, sentence.replace("SHARE", share, 1), where, len(rows), "rows", len(where))
 
@@ -76,32 +76,26 @@ def _named_in_question(rows: Rows) -> Finding:
     of_decoys, decoys = int(named[:, 1:].sum()), max(int(rows.valid[:, 1:].sum()), 1)
     if len(where) / len(rows) <= of_decoys / decoys:
         where = where[:0]  # no more often than decoys
-    return _of_rows(
-        "target in the question",
-        "In SHARE of the rows the question contains all words of the target; so it does of "
-        f"{percent(of_decoys, decoys)} of the decoys.",
-        where,
-        rows,
+    sentence = (
+        "In SHARE of the rows the question contains all words of the target, compared with "
+        f"{percent(of_decoys, decoys)} of the decoys."
     )
+    return _of_rows("target in the question", sentence, where, rows)
 
 
 def _repeating(rows: Rows) -> Finding:
     keys = np.sort(rows.keys, axis=1)
     where = np.flatnonzero(((keys[:, 1:] == keys[:, :-1]) & (keys[:, 1:] >= 0)).any(axis=1))
     targets = int(((rows.keys[where, 1:] == rows.keys[where, :1]) & rows.valid[where, 1:]).any(axis=1).sum())
-    of_target = f", in {percent(targets, len(rows))} the target itself" if targets else ""
-    return _of_rows(
-        "choices that repeat",
-        f"In SHARE of the rows two choices differ only in case, punctuation and possessive 's{of_target}.",
-        where,
-        rows,
-    )
+    of_target = f" (in {percent(targets, len(rows))} one of them is the target)" if targets else ""
+    sentence = f"In SHARE of the rows two choices differ only in case, punctuation or possessive 's{of_target}."
+    return _of_rows("duplicate choices", sentence, where, rows)
 
 
 def _containing(rows: Rows) -> Finding:
     where = np.flatnonzero(containing(rows, Letters.of(rows.vocabulary)))
-    sentence = "In SHARE of the rows one choice contains all of another."
-    return _of_rows("choices that contain one another", sentence, where, rows)
+    sentence = "In SHARE of the rows one choice contains another."
+    return _of_rows("overlapping choices", sentence, where, rows)
 
 
 def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
@@ -113,9 +107,9 @@ def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
     never = decoys & ~correct[audited.keys]
     count, of = int(never.sum()), int(decoys.sum())
     return Finding(
-        "decoys that are never right",
-        f"Of the decoys, {percent(count, of)} have a text that is the target of no row; a model that knows the "
-        "targets rejects them unread.",
+        "decoys that are never correct",
+        f"{percent(count, of).capitalize()} of the decoys are the target of no row; a model that has learned the "
+        "targets can exclude them without reading the question.",
         np.flatnonzero(never.any(axis=1)),
         of,
         "decoys",
@@ -124,7 +118,7 @@ def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
 
 
 def _duplicates(split: Split, rows: Rows) -> list[Finding]:
-    """Repeated rows, and the same question and choices on several images; choices are the same in any order."""
+    """Duplicate rows, and the same question and choices (in any order) on several images."""
     (images,) = _images(split)
     texts = _inverse(_questions_and_choices(rows))
     both = _inverse(_pairs(texts, images))
@@ -135,15 +129,15 @@ def _duplicates(split: Split, rows: Rows) -> list[Finding]:
     targets = np.unique(_pairs(texts[where], rows.keys[where, 0]), return_index=True)[1]
     one_target = np.bincount(texts[where][targets], minlength=len(texts)) == 1
     always = percent(int(one_target[texts[where]].sum()), len(where))
-    same = f"; in {always} of these the target is the same on all of them" if len(where) else ""
+    same = f"; in {always} of these the target is the same for all images" if len(where) else ""
     later = np.delete(np.arange(len(both)), np.unique(both, return_index=True)[1])
     return [
         _of_rows(
-            "rows that repeat", "In SHARE of the rows image, question and choices are an earlier row's.", later, rows
+            "duplicate rows", "SHARE of the rows have image, question and choices of an earlier row.", later, rows
         ),
         _of_rows(
             "same question on several images",
-            f"In SHARE of the rows the question has the same choices on another image{same}.",
+            f"In SHARE of the rows another image has the same question and choices{same}.",
             where,
             rows,
         ),
@@ -151,7 +145,7 @@ def _duplicates(split: Split, rows: Rows) -> list[Finding]:
 
 
 def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[Finding]:
-    """Rows whose image, image and question, or question and choices are also in another split."""
+    """Rows whose image, image and question, or question and choices also occur in another split."""
     images, other_images = _images(audited, other)
     has_image, other_has = images != _NO_IMAGE, other_images != _NO_IMAGE
     image_question, other_image_question = _pairs(images, rows.questions), _pairs(other_images, other_rows.questions)
@@ -162,8 +156,8 @@ def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[F
     }
     return [
         _of_rows(
-            f"{what} of {other.name}",
-            f"In SHARE of the rows the {what} {'are' if ' and ' in what else 'is'} also in {other.name}.",
+            f"{what} also in {other.name}",
+            f"In SHARE of the rows, the {what} also occur{'' if ' and ' in what else 's'} in the split {other.name}.",
             np.flatnonzero(where),
             rows,
         )
@@ -172,7 +166,7 @@ def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[F
 
 
 def _images(*splits: Split) -> list[NDArray[np.int64]]:
-    """The number of each row's image, the same in all splits; _NO_IMAGE where there is none."""
+    """Image number of each row, shared by all splits; _NO_IMAGE where there is none."""
     columns = [split.rows["image_id"].combine_chunks() for split in splits]
     names = pa.concat_arrays([column.cast(pa.large_string()) for column in columns]).dictionary_encode()
     numbers = names.indices.to_numpy().astype(np.int64)
@@ -181,7 +175,7 @@ def _images(*splits: Split) -> list[NDArray[np.int64]]:
 
 
 def _pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:
-    """A number for each pair of numbers from -1 to 2**31."""
+    """An int64 code for each pair of integers in [-1, 2**31)."""
     return (one.astype(np.int64) + 1) * 2**32 + other
 
 
@@ -191,17 +185,17 @@ def _inverse(values: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def _questions_and_choices(rows: Rows) -> NDArray[np.uint64]:
-    """64 bits for each row's question and choices in any order; two of a million rows share them once in 10**7."""
-    return _mixed(rows.questions, np.sort(rows.keys, axis=1)[:, ::-1])
+    """A 64-bit hash of each row's question and choices in any order; 1e-7 collisions expected in a million rows."""
+    return _hashes(rows.questions, np.sort(rows.keys, axis=1)[:, ::-1])
 
 
 @njit(cache=True)
-def _mixed(questions: NDArray[np.int32], keys: NDArray[np.int32]) -> NDArray[np.uint64]:
-    mixed = np.empty(len(keys), np.uint64)
+def _hashes(questions: NDArray[np.int32], keys: NDArray[np.int32]) -> NDArray[np.uint64]:
+    hashes = np.empty(len(keys), np.uint64)
     for row in range(len(keys)):
         bits = draw(np.uint64(0), np.uint64(questions[row]), np.uint64(0))
         for column in range(keys.shape[1]):
             if keys[row, column] >= 0:
                 bits = draw(bits, np.uint64(keys[row, column]), np.uint64(column))
-        mixed[row] = bits
-    return mixed
+        hashes[row] = bits
+    return hashes

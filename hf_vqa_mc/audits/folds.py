@@ -1,4 +1,4 @@
-"""Which rows a model is fitted on, and which it is evaluated on: the training split, or folds of the audited rows."""
+"""Training and test rows of the probes: the training split and the audited split, or folds of the audited rows."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,26 +12,26 @@ from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.decoys.rng import text_hashes
 
 SHARED_BY = (20, 5, 2)
-"""Choices that more rows share, such as yes and no, say nothing of a single row."""
+"""Rows with the same choices are put into one fold if at most so many rows share these; tried in order."""
 LARGEST = 0.5
-"""Largest group of connected rows, as a fraction of a fold; else choices shared by fewer rows connect them."""
+"""Maximum size of a group of connected rows, as a fraction of a fold; above it the next of `SHARED_BY` is tried."""
 COUNTED = 10
-"""Rows that are counted at most, as a multiple of those that models are fitted on: counting is fast."""
+"""Maximum number of rows for counts, as a multiple of the rows that models are fitted on: counting is fast."""
 
 
 def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
-    """The fold of each row: rows of one image share one; rows without go by question and choices (`Split.units`).
+    """The fold of each row; rows of one image share a fold, rows without image are grouped by `Split.units`.
 
-    With ``rows``, those that present the same choices share one, too, unless they are many: where a benchmark asks
-    about two images and each choice is right once, one row's answer gives the other's. scikit-learn's GroupKFold
-    balances sizes instead, so that a row's fold would depend on all other rows.
+    With ``rows``, rows with the same few-row set of choices share a fold, too: in a closed answer set one row's answer
+    gives the other's away. The fold is a hash of the group, so it does not depend on other rows, unlike those of
+    scikit-learn's GroupKFold.
 
     Args:
-        split: whose rows.
-        rows: the same, numbered.
+        split: the split of these rows.
+        rows: the numbered rows of the split.
 
     Returns:
-        int8 (rows,), in [0, FOLDS). It depends on nothing but the names and texts of connected rows.
+        int8 (rows,), in [0, FOLDS).
     """
     hashes, image = text_hashes(dict.fromkeys(split.units)), split.clusters
     group = np.arange(len(hashes))
@@ -44,7 +44,7 @@ def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
 
 
 def _choice_sets(rows: Rows) -> NDArray[np.int64]:
-    """(rows,): the number of each row's set of choices."""
+    """(rows,): index of each row's set of choices."""
     draws = np.random.default_rng(0).integers(2**63, size=len(rows.vocabulary.key_texts), dtype=np.uint64)
     sums = np.where(rows.valid, draws[rows.keys], np.uint64(0)).sum(axis=1, dtype=np.uint64)
     numbers: NDArray[np.int64] = np.unique(sums, return_inverse=True)[1]
@@ -52,7 +52,7 @@ def _choice_sets(rows: Rows) -> NDArray[np.int64]:
 
 
 def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: int) -> NDArray[np.int64]:
-    """The group of each image; those whose rows share choices are in one."""
+    """The group of each image; images whose rows share choices are connected."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -70,15 +70,16 @@ def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: i
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows that are evaluated together, and those that a model is fitted on, which share no image with them."""
+    """Training and test rows of one fit; they share no image."""
 
     counted: NDArray[np.int64]
     """rows whose labels are counted"""
     inner: NDArray[np.int64]
-    """(rows counted,): folds that are counted for one another, from 0"""
+    """(counted rows,): folds for cross-fitted counts, from 0"""
     chosen: NDArray[np.int64]
-    """indices of those of ``counted`` that a model is fitted on"""
+    """indices into ``counted`` of the rows that a model is fitted on"""
     test: NDArray[np.int64]
+    """rows that the model is evaluated on"""
 
     @cached_property
     def train(self) -> NDArray[np.int64]:
@@ -89,13 +90,13 @@ class Part:
 def parts_of(
     folds: NDArray[np.integer], train_folds: NDArray[np.integer] | None, most: int, rng: np.random.Generator
 ) -> list[Part]:
-    """What is fitted for which rows; rows are numbered from the first audited one, training rows after them.
+    """The fits of a probe: one with a training split, else one per fold. Training rows are numbered after the audited.
 
     Args:
         folds: (audited rows,).
         train_folds: (training rows,); None without a training split.
-        most: rows to fit a model on, at most.
-        rng: of the samples.
+        most: maximum number of rows to fit a model on.
+        rng: for samples of rows.
     """
     every = np.arange(len(folds))
     if train_folds is not None:

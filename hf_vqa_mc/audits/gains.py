@@ -1,4 +1,4 @@
-"""What each shortcut gains over random guessing, how certain that is, and the verdict on the benchmark."""
+"""The gain of each shortcut over random guessing with its uncertainty, and the verdict on the benchmark."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from scipy import stats
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut
 
 CONFIDENCE = 0.95
-"""Of every interval, two-sided."""
+"""Level of the two-sided intervals."""
 ALARM_LEVEL = (1 - CONFIDENCE) / 2
-"""How often a benchmark without shortcuts may raise an alarm, by any of its probes."""
+"""Familywise error rate of alarms in an audit."""
 SMALLEST_ERROR = 1e-9
-"""A smaller standard error is rounding of sums of equal numbers."""
+"""A smaller standard error is a rounding error and counts as 0."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,13 @@ class Estimate:
     accuracy: float
     """in [0, 1]"""
     gain: float
-    """accuracy less chance"""
+    """accuracy minus chance"""
     low: float
-    """end of the gain's 95% interval; so is ``high``"""
+    """lower end of the gain's 95% interval"""
     high: float
+    """upper end"""
     p: float
-    """one-sided: how often chance alone would give as much, in [0, 1]"""
+    """one-sided p-value against chance"""
 
 
 def estimate(
@@ -38,17 +39,16 @@ def estimate(
 ) -> Estimate:
     """A strategy's accuracy and its gain over chance.
 
-    Rows of one image are right or wrong together, so the standard error is the jackknife's that leaves out one image
-    after the other (Efron and Stein 1981); for images with as many rows each it is `scoring.standard_error`. The
-    interval is the wider of Wilson's (1927), with Student's quantile for the effective number of images (1 / sum of
-    squared shares), and of Clopper and Pearson's (1934), which holds where few hits are expected; both for the
-    effective number of rows with this error. A single image gives next to no certainty.
+    The standard error is the jackknife's over images (Efron and Stein 1981), since rows of one image are not
+    independent; where all images have equally many rows it equals `scoring.standard_error`. The interval is the union
+    of Wilson's (1927), with Student's quantile for the effective number of images (1 / sum of squared shares), and
+    Clopper and Pearson's (1934), which is valid for few expected hits. Both use the effective number of rows.
 
     Args:
         scores: (rows,): how often the strategy picks the target, in [0, 1].
         chance: (rows,): accuracy of random guessing.
-        clusters: (rows,): the number of each row's image, from 0.
-        inflation: of the standard error, where the strategy was fitted on other audited rows.
+        clusters: (rows,): image number of each row, from 0.
+        inflation: factor of the standard error for strategies fitted on other audited rows.
 
     >>> result = estimate(np.ones(50), np.full(50, 0.25), np.arange(50))
     >>> result.gain, round(result.low, 3), result.high
@@ -75,7 +75,7 @@ def estimate(
 def _effective_rows(
     scores: NDArray[np.float64], clusters: NDArray[np.integer], inflation: float
 ) -> tuple[float, float]:
-    """How many independent rows would have the same standard error, and Student's degrees of freedom."""
+    """The number of independent rows with the same standard error, and Student's degrees of freedom."""
     rows, accuracy = len(scores), float(scores.mean())
     sizes = np.bincount(clusters)
     used = sizes > 0
@@ -84,56 +84,56 @@ def _effective_rows(
         return 1.0, 1.0
     images = 1.0 / float(((sizes / rows) ** 2).sum())
     error = inflation * float(np.sqrt((len(sums) - 1) / len(sums) * ((sums / (rows - sizes)) ** 2).sum()))
-    # Where all scores are equal their spread is unknown; then each image counts as one row.
+    # If all scores are equal, the variance cannot be estimated; each image then counts as one row.
     effective = accuracy * (1 - accuracy) / error**2 if error > SMALLEST_ERROR else images / inflation**2
     return max(effective, 1.0), max(images - 1.0, 1.0)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P values that may all be compared to one level (Holm 1979).
+    """P-values adjusted for multiple comparisons (Holm 1979).
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
     from statsmodels.stats.multitest import multipletests
 
-    return [] if not len(p_values) else [float(p) for p in multipletests(p_values, method="holm")[1]]
+    return [float(p) for p in multipletests(p_values, method="holm")[1]] if p_values else []
 
 
 @dataclass(frozen=True)
 class Gain:
-    """A shortcut and what it gains over chance."""
+    """A shortcut and its gain over chance."""
 
     shortcut: Shortcut
     estimate: Estimate
     p_holm: float
-    """one-sided, corrected for all shortcuts of the audit; 1 where everything is seen, which is no shortcut"""
+    """one-sided, adjusted for all shortcuts of the audit; 1 for a probe with all inputs, which is no shortcut"""
 
     @property
     def alarm(self) -> bool:
-        """Whether it beats chance; in a benchmark without shortcuts one does so in at most 2.5% of audits."""
+        """Whether it significantly beats chance; without shortcuts at most 2.5% of audits have any alarm."""
         return self.p_holm < ALARM_LEVEL
 
     @property
     def sentence(self) -> str:
-        """The result in words."""
+        """The result as a sentence."""
         found = self.estimate
-        text = f"A strategy that {self.shortcut.sentence} is right in {100 * found.accuracy:.1f}% of the rows"
+        text = f"A strategy that {self.shortcut.sentence} is correct in {100 * found.accuracy:.1f}% of the rows"
         interval = f"95% interval {_signed(found.low)} to {_signed(found.high)}"
         points = f"{abs(100 * found.gain):.1f} points {'above' if found.gain >= 0 else 'below'} chance ({interval})"
         if not self.shortcut.sees.is_shortcut or self.alarm:
             return f"{text}, {points}."
         if found.high < 0:
-            misled = "other rows' answers mislead" if self.shortcut.folds else "leaving that choice out helps"
-            return f"{text}, {points}: {misled}."
-        return f"{text}; that is not reliably more than chance ({interval})."
+            why = "other rows' answers are misleading" if self.shortcut.folds else "excluding that choice helps"
+            return f"{text}, {points}: {why}."
+        return f"{text}; that is not significantly above chance ({interval})."
 
     def as_json(self) -> dict[str, Any]:
-        """For programs and the report; fractions."""
+        """All figures as fractions."""
         return {
             "name": self.shortcut.name,
-            "knows": self.shortcut.sees.value,
-            "probe": self.shortcut.trained,
+            "inputs": self.shortcut.sees.value,
+            "trained": self.shortcut.trained,
             **vars(self.estimate),
             "p_holm": self.p_holm,
             "alarm": self.alarm,
@@ -142,12 +142,12 @@ class Gain:
 
 
 def gains(shortcuts: Sequence[Shortcut], chance: NDArray[np.float64], clusters: NDArray[np.integer]) -> list[Gain]:
-    """What each shortcut gains, the largest first.
+    """Estimate the gains of all shortcuts of an audit, largest first.
 
     Args:
         shortcuts: of one audit.
-        chance: (rows,) accuracy of random guessing.
-        clusters: (rows,): the number of each row's image.
+        chance: (rows,): accuracy of random guessing.
+        clusters: (rows,): image number of each row.
     """
     found = [estimate(one.scores, chance, clusters, one.inflation) for one in shortcuts]
     tested = [index for index, one in enumerate(shortcuts) if one.sees.is_shortcut]
@@ -157,35 +157,35 @@ def gains(shortcuts: Sequence[Shortcut], chance: NDArray[np.float64], clusters: 
 
 
 def verdict(found: Sequence[Gain], chance: float) -> str:
-    """The benchmark in two or three sentences.
+    """The conclusion about a benchmark in two or three sentences.
 
     Args:
-        found: the largest gain first.
+        found: largest gain first.
         chance: mean accuracy of random guessing, in [0, 1].
     """
     tested = [one for one in found if one.shortcut.sees.is_shortcut]
     alarms = [one for one in tested if one.alarm]
     if not alarms:
         return (
-            f"None of {len(tested)} shortcuts reliably beats chance ({100 * chance:.1f}%). "
-            "That is no proof that there is none: only those listed here were tried."
+            f"None of the {len(tested)} tested shortcuts is significantly above chance ({100 * chance:.1f}%). "
+            "Other shortcuts may exist."
         )
     sentences = [
-        f"{len(alarms)} of {len(tested)} shortcuts beat chance, which is {100 * chance:.1f}%; a sound benchmark would "
-        "raise any such alarm in at most one of 40 audits."
+        f"{len(alarms)} of {len(tested)} shortcuts are significantly above chance ({100 * chance:.1f}%); for a "
+        "benchmark without shortcuts, at most one of 40 audits would find any."
     ]
     for sees in Sees:
         best = next((one for one in alarms if one.shortcut.sees is sees), None)
         if best is not None:
             sentences.append(
-                f"{sees.without.capitalize()}, {100 * best.estimate.accuracy:.1f}% of the rows are answered "
+                f"{sees.without.capitalize()}, {100 * best.estimate.accuracy:.1f}% of the rows are answered correctly "
                 f"({best.shortcut.name}, {_signed(best.estimate.gain)} points)."
             )
     return " ".join(sentences)
 
 
 def exceeding(found: Sequence[Gain], most: float) -> list[Gain]:
-    """The shortcuts whose whole interval lies above a gain of ``most``, a fraction of the rows."""
+    """The shortcuts whose whole interval is above a gain of ``most``, a fraction of the rows."""
     return [one for one in found if one.shortcut.sees.is_shortcut and one.alarm and one.estimate.low > most]
 
 

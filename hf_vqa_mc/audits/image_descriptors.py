@@ -1,4 +1,4 @@
-"""Downscaled pixel values and a colour histogram of each image, without any model: enough to find similar ones."""
+"""Image descriptors without any model: downscaled pixel values and a colour histogram."""
 
 import io
 import os
@@ -20,10 +20,10 @@ from hf_vqa_mc.extraction.pictures import known_formats
 from hf_vqa_mc.io.progress import Progress, silent
 
 SIDE, LEVELS = 8, 4
-"""Pixels on a side of the downscaled image, and steps of each colour in the histogram."""
+"""Side of the downscaled image in pixels, and histogram bins per colour channel."""
 DIMENSIONS = 3 * SIDE**2 + LEVELS**3
 MOST_PIXELS = 50_000_000
-"""Larger images are not read: decoded they would take 150 MB and more."""
+"""Larger images are not read; this many pixels take 150 MB."""
 AT_ONCE = 256
 
 Vectors = NDArray[np.float32]
@@ -32,15 +32,15 @@ Vectors = NDArray[np.float32]
 def image_vectors(
     splits: Sequence[Split], features: Path | None, progress: Progress = silent
 ) -> tuple[Vectors | None, list[NotRun]]:
-    """Vectors of the images of splits, and why some or all are missing.
+    """Image vectors of the rows of splits, and which images are missing for which reason.
 
     Args:
         splits: of a benchmark.
-        features: folder of ``vqa-mc features``; by default downscaled pixel values.
+        features: folder of ``vqa-mc features``; by default `image_descriptors` are computed.
         progress: called with (step, done, total).
 
     Returns:
-        float32 (rows of all splits, dimensions), None where a split has no readable images; and what is missing.
+        float32 (rows of all splits, dimensions), or None if a split has no readable images; and the missing images.
 
     Raises:
         InputError: the features cannot be used.
@@ -57,8 +57,8 @@ def image_vectors(
             return None, [NotRun("probes that see images", reason)]
         vectors.append(found.vectors)
         if found.broken + found.left_out:
-            why = f"{found.broken:,} could not be read, {found.left_out:,} were more than are read"
-            missing.append(NotRun(f"some images of {split.name}", why))
+            reason = f"{found.broken:,} could not be read, {found.left_out:,} were not sampled"
+            missing.append(NotRun(f"some images of {split.name}", reason))
     return np.concatenate(vectors), missing
 
 
@@ -67,7 +67,7 @@ def _stored_vectors(splits: Sequence[Split], folder: Path) -> Vectors:
 
     made = ImageFeatures.open(folder)
     if made.kind.grid is not None:
-        raise InputError(f"--features {folder}: probes take one vector an image; make them without --grid")
+        raise InputError(f"--features {folder}: expected one vector per image; run vqa-mc features without --grid")
     return np.concatenate([made.take(split.rows["image_id"].to_pylist()) for split in splits])
 
 
@@ -75,13 +75,13 @@ class Described(NamedTuple):
     """Descriptors of a split's images."""
 
     vectors: Vectors
-    """(rows, DIMENSIONS): rows with the same image have the same, rows whose image was not read the mean of all"""
+    """(rows, DIMENSIONS): the descriptor of the row's image, or the mean of all if that was not read"""
     images: int
-    """that were read"""
+    """number of images read"""
     broken: int
-    """that could not be read, or are too large"""
+    """number of unreadable or too large images"""
     left_out: int
-    """beyond those that are read at most"""
+    """number of images that were not sampled"""
 
 
 def image_descriptors(split: Split, progress: Progress = silent, most: int = 20_000) -> Described | None:
@@ -90,10 +90,10 @@ def image_descriptors(split: Split, progress: Progress = silent, most: int = 20_
     Args:
         split: of a benchmark.
         progress: called with (step, done, total).
-        most: images that are read at most, chosen by the hash of their ids.
+        most: maximum number of images, sampled by a hash of their ids.
 
     Returns:
-        None where the split has no images here.
+        None if the split's images are not available.
     """
     if split.images is None:
         return None
@@ -104,7 +104,7 @@ def image_descriptors(split: Split, progress: Progress = silent, most: int = 20_
     found = np.full((len(numbers), DIMENSIONS), np.nan, np.float32)
     images = split.images
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PIL warns of odd files that it reads well
+        warnings.simplefilter("ignore")  # PIL warns about unusual files that it reads
         for first in range(0, len(chosen), AT_ONCE):
             block = chosen[first : first + AT_ONCE]
             described = pool.map(lambda row: _described(images, int(row)), rows[block])
@@ -119,7 +119,7 @@ def image_descriptors(split: Split, progress: Progress = silent, most: int = 20_
 
 
 def _described(images: Images, row: int) -> NDArray[np.float32] | None:
-    """Descriptor of a row's image; None where there is none, or none that can be read."""
+    """Descriptor of a row's image; None if it is missing or unreadable."""
     try:
         content = images.read(row)
         if content is None:

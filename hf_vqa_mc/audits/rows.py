@@ -1,4 +1,4 @@
-"""The rows of any multiple-choice dataset with texts as numbers, so that counting compares no texts."""
+"""The rows of any multiple-choice dataset with texts as integers, for fast counting."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -15,38 +15,38 @@ from hf_vqa_mc.schema import checked_rows
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 
 NO_BEGINNING = -1
-"""Marks questions with fewer words."""
+"""Padding for questions with fewer words."""
 MOST_WORDS = 40
-"""Longest beginning of a question, so that one endless question does not make all others long."""
+"""Maximum length of a question's beginning, which limits memory if one question is very long."""
 
 
 class Worded(NamedTuple):
-    """The words of the comparable texts and, after them, of the questions."""
+    """The words of the comparable texts and then of the questions."""
 
     tokens: NDArray[np.int32]
-    """the word numbers of all texts, one after the other"""
+    """word numbers of all texts, concatenated"""
     starts: NDArray[np.int64]
-    """(keys + questions + 1,): where each text's begin"""
+    """(keys + questions + 1,): offsets of the texts in ``tokens``"""
     words: pa.Array
-    """large_string"""
+    """large_string: the distinct words"""
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """All distinct texts of the splits that were numbered together; a text's number is its index."""
+    """All distinct texts of the splits of a dataset; a text's number is its index."""
 
     choices: list[str]
-    """as written"""
+    """as published"""
     keys: NDArray[np.int32]
-    """(choices,): the number of the comparable text, the same for choices that count as the same text"""
+    """(choices,): number of the comparable text, shared by choices that count as the same text"""
     key_texts: list[str]
     """(keys,): the comparable texts"""
     questions: list[str]
-    """as written"""
+    """as published"""
 
     @cached_property
     def worded(self) -> Worded:
-        """Every comparable text and every question in words."""
+        """The words of all comparable texts and questions."""
         keys = pa.array(self.key_texts, pa.large_string())
         questions, has_words = comparable_texts(self.questions)
         texts = pa.concat_arrays([keys, questions])
@@ -54,36 +54,36 @@ class Vocabulary:
 
     @cached_property
     def beginnings(self) -> NDArray[np.int32]:
-        """(questions, most words): the number of each question's first word, its first two words and so on.
+        """(questions, words): number of each question's first word, first two words and so on, up to MOST_WORDS.
 
-        NO_BEGINNING where a question has fewer words, and after its first MOST_WORDS.
+        NO_BEGINNING where a question has fewer words.
         """
         numbers, starts = self.worded.tokens, self.worded.starts[len(self.key_texts) :]
         lengths = np.minimum(np.diff(starts), MOST_WORDS)
         padded = np.full((len(lengths), max(int(lengths.max()), 1)), NO_BEGINNING, np.int32)
         so_far, n_found = np.zeros(len(lengths), np.int64), 0
-        for place in range(int(lengths.max())):
-            longer = np.flatnonzero(lengths > place)
-            pairs = so_far[longer] * (len(numbers) + 1) + numbers[starts[longer] + place]
-            different, found = np.unique(pairs, return_inverse=True)
-            padded[longer, place] = found + n_found
+        for position in range(int(lengths.max())):
+            longer = np.flatnonzero(lengths > position)
+            pairs = so_far[longer] * (len(numbers) + 1) + numbers[starts[longer] + position]
+            distinct, found = np.unique(pairs, return_inverse=True)
+            padded[longer, position] = found + n_found
             so_far[longer] = found
-            n_found += len(different)
+            n_found += len(distinct)
         return padded
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a split, the target first; code that uses them must not exploit that index."""
+    """The rows of a split with the target in column 0, which probes must not exploit."""
 
     texts: NDArray[np.int32]
-    """(rows, choices): the number of each choice in ``vocabulary.choices``, MISSING where there is none"""
+    """(rows, choices): index of each choice in ``vocabulary.choices``, padded with MISSING"""
     positions: NDArray[np.int32]
-    """(rows, choices): each choice's index in the dataset's own order, MISSING where there is none"""
+    """(rows, choices): index of each choice in the published order, padded with MISSING"""
     questions: NDArray[np.int32]
-    """(rows,): the number of each question in ``vocabulary.questions``"""
+    """(rows,): index of each question in ``vocabulary.questions``"""
     vocabulary: Vocabulary
-    """of all splits that were numbered together"""
+    """shared by all splits of the dataset"""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -91,13 +91,13 @@ class Rows:
 
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
-        """(rows, choices): mask of the choices."""
+        """(rows, choices): mask of the choices that are no padding."""
         valid: NDArray[np.bool_] = self.texts != MISSING
         return valid
 
     @cached_property
     def keys(self) -> NDArray[np.int32]:
-        """(rows, choices): the number of each choice's comparable text, MISSING where there is none."""
+        """(rows, choices): number of each choice's comparable text, padded with MISSING."""
         return np.where(self.valid, self.vocabulary.keys[self.texts], MISSING).astype(np.int32)
 
     @cached_property
@@ -113,18 +113,18 @@ class Rows:
         return chance
 
     def beginning(self, length: int) -> NDArray[np.int32]:
-        """The number of each row's first words, int32 (rows,); NO_BEGINNING where there are fewer than ``length``."""
+        """Number of each row's first ``length`` words, int32 (rows,); NO_BEGINNING where there are fewer."""
         numbers: NDArray[np.int32] = self.vocabulary.beginnings[self.questions, length - 1]
         return numbers
 
     def take(self, rows: "NDArray[np.integer] | NDArray[np.bool_] | slice") -> Self:
-        """Some of the rows, with the same vocabulary."""
+        """A selection of the rows, with the same vocabulary."""
         arrays = [one.name for one in fields(self) if one.name != "vocabulary"]
         taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in arrays}
         return replace(self, **taken)
 
     def followed_by(self, other: Self) -> Self:
-        """These rows and then others that were numbered together with them."""
+        """These rows followed by others with the same vocabulary."""
         choices = max(self.texts.shape[1], other.texts.shape[1])
 
         def joined(name: str) -> NDArray[Any]:
@@ -139,25 +139,25 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class ShuffledRows(Rows):
-    """Rows whose choices were shuffled, so that what is computed from ``texts`` cannot know which is the target."""
+    """Rows with shuffled choices, so that features of ``texts`` cannot leak the target."""
 
     target: NDArray[np.int64]
-    """(rows,): the column of each row's target; only fitting may look at it"""
+    """(rows,): column of each row's target; only for fitting"""
     came_from: NDArray[np.int64]
-    """(rows, choices): the column of `Rows` that each choice came from"""
+    """(rows, choices): original column of each choice in `Rows`"""
 
     @cached_property
     def is_target(self) -> NDArray[np.bool_]:
-        """(rows, choices): mask of the targets; only fitting may look at it."""
+        """(rows, choices): mask of the targets; only for fitting."""
         is_target: NDArray[np.bool_] = np.arange(self.texts.shape[1]) == self.target[:, None]
         return is_target
 
     def target_first(self, values: NDArray[np.float64], choices: int) -> NDArray[np.float64]:
-        """Values of the choices (rows, choices) in the order of `Rows`, 0 where there is no choice.
+        """Values (rows, choices) in the order of `Rows`, padded with 0.
 
         Args:
             values: in the shuffled order.
-            choices: columns of the `Rows`; further ones are cut off.
+            choices: number of columns of the `Rows`.
         """
         back = np.zeros(self.texts.shape)
         np.put_along_axis(back, self.came_from, np.where(self.valid, values, 0.0), axis=1)
@@ -168,9 +168,9 @@ def shuffle(rows: Rows, choices: int, rng: np.random.Generator) -> ShuffledRows:
     """Shuffle the choices of each row.
 
     Args:
-        rows: the target first.
-        choices: columns of the result; at least as many as the rows have.
-        rng: of the order.
+        rows: with the target in column 0.
+        choices: number of columns of the result; at least as many as the rows have.
+        rng: for the order.
     """
     spare = ((0, 0), (0, choices - rows.texts.shape[1]))
     texts, own = (np.pad(array, spare, constant_values=MISSING) for array in (rows.texts, rows.positions))
@@ -180,15 +180,14 @@ def shuffle(rows: Rows, choices: int, rng: np.random.Generator) -> ShuffledRows:
 
 
 def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
-    """Number the texts of a dataset's splits.
+    """Replace the texts of a dataset's splits by integers.
 
     Args:
-        splits: split name to rows with the columns ``question`` (text), ``choices`` (lists of text) and ``label`` (the
-            index of the correct choice); any others are ignored.
+        splits: split name to rows with the columns ``question`` (string), ``choices`` (list of string) and ``label``
+            (index of the target); other columns are ignored.
 
     Raises:
-        InputError: a column is missing or of another type, a row has no choices, or its label is not one of them;
-            names split, row and column.
+        InputError: a column is missing or of another type, a row has no choices, or its label is out of range.
     """
     tables = {name: checked_rows(table, name) for name, table in splits.items()}
     choices, of_choices = _numbers([pc.list_flatten(table["choices"]) for table in tables.values()])
@@ -204,7 +203,7 @@ def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
 
 
 def _target_first(table: pa.Table, flat: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Text numbers and positions of the choices."""
+    """Text indices and positions of the choices, the target moved to column 0."""
     lengths = pc.list_value_length(table["choices"]).to_numpy()
     valid = np.arange(int(lengths.max())) < lengths[:, None]
     texts = np.full(valid.shape, MISSING, np.int32)
@@ -219,7 +218,7 @@ def _target_first(table: pa.Table, flat: NDArray[np.int32]) -> tuple[NDArray[np.
 
 
 def _numbers(columns: list[pa.ChunkedArray]) -> tuple[pa.Array, list[NDArray[np.int32]]]:
-    """The distinct texts of several columns, and each column as their numbers."""
+    """The distinct texts of several columns, and each column as indices into them."""
     parts = [column.cast(pa.large_string()).combine_chunks() for column in columns]
     encoded = pa.concat_arrays(parts).dictionary_encode()
     ends = np.cumsum([len(part) for part in parts])

@@ -10,41 +10,43 @@ PROBES = "Probes"
 
 @settings
 class ProbeSettings:
-    """What an audit trains and measures.
+    """Settings of the probes of an audit.
 
     Raises:
         InputError: a value is out of range; names the option.
     """
 
     probes: bool = option(
-        "Train probes (logistic regression, random forest); else only count.", default=True, panel=PROBES
+        "Train probes (logistic regression, random forest) in addition to heuristics and counts.",
+        default=True,
+        panel=PROBES,
     )
     probe_rows: int = option(
-        "Rows used to train each probe, at most.", default=20_000, check=AT_LEAST_ONE, panel=PROBES
+        "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=PROBES
     )
     time_limit: float = option(
-        "Seconds after which no further probe starts training.", default=600.0, check=POSITIVE, panel=PROBES
+        "Time limit in seconds; no probe starts training after it.", default=600.0, check=POSITIVE, panel=PROBES
     )
     word_vectors: str | None = option(
-        "Word2vec, GloVe or .kv file, gensim-data name, or corpus: to find decoys that are similar to the target, and "
-        "for --mlps.",
+        "Word vectors to find decoys similar to the target, and for --mlps: word2vec, GloVe or .kv file, gensim-data "
+        "name, or corpus.",
         default=None,
         panel=PROBES,
     )
-    mlps: bool = option("Also train the papers' MLPs, which takes minutes.", default=False, panel=PROBES)
+    mlps: bool = option("Also train the papers' MLPs (takes minutes).", default=False, panel=PROBES)
     features: Path | None = option(
-        "Folder of vqa-mc features for the probes that see images; by default downscaled pixel values.",
+        "Folder of image features from vqa-mc features; by default downscaled pixel values.",
         default=None,
         panel=PROBES,
     )
     language_model: str | None = option(
-        "Causal language model (folder or Hub name) that answers without the image.", default=None, panel=PROBES
+        "Causal language model (folder or Hub name) used as a text-only probe.", default=None, panel=PROBES
     )
     seed: int = option("Random seed.", default=0, check=SEED, panel=PROBES)
 
     def __post_init__(self) -> None:
         check_options(self)
         if self.features is not None and not (self.probes or self.mlps):
-            raise InputError(f"--features {self.features} is for probes; leave out --features or --no-probes")
+            raise InputError(f"--features {self.features} is used only by probes; remove --features or --no-probes")
         if self.mlps and self.word_vectors is None:
             raise InputError("--mlps needs word vectors: add --word-vectors FILE, a gensim-data name, or corpus")

@@ -1,4 +1,4 @@
-"""What a probe sees, and how often its picks are right: a shortcut, or the reason why it was not run."""
+"""The inputs of a probe, and the result of running it: a shortcut, or the reason why it was not run."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,22 +9,22 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.rows import Rows
 
 FOLDS = 5
-"""Folds of the audited rows, none of which shares an image with another; each is evaluated by models of the others."""
+"""Folds of the audited rows for cross-validation; they share no images."""
 TIED = 1e-9
-"""Values that differ by less are equal: sums in another order differ in their last digits."""
+"""Scores that differ by less are ties: the order of summation changes the last digits."""
 
 
 class Sees(StrEnum):
-    """What a probe sees of a question, in the order of reports; a probe that sees everything is no shortcut."""
+    """The inputs of a probe, in the order of reports; a probe with all inputs is no shortcut."""
 
     label: str
-    """as tables and names of trained probes have it"""
+    """in tables and in names of trained probes"""
     without: str
-    """what the probe lacks, in words; "" if nothing"""
+    """the missing inputs in words; "" if none"""
     sentence: str
     """continues "A strategy that ..." """
     colour: str
-    """of charts"""
+    """in charts"""
 
     CHOICES = ("choices", "choices alone", "without the image and the question", "sees the choices alone", "#b3372f")
     QUESTION = (
@@ -38,7 +38,7 @@ class Sees(StrEnum):
     EVERYTHING = ("everything", "image, question and choices", "", "sees image, question and choices", "#6b7480")
 
     def __new__(cls, value: str, label: str, without: str, sentence: str, colour: str) -> "Sees":
-        """A text with the attributes of a declaration."""
+        """A string with the attributes of a declaration."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.label, member.without, member.sentence, member.colour = label, without, sentence, colour
@@ -46,17 +46,17 @@ class Sees(StrEnum):
 
     @property
     def question(self) -> bool:
-        """Whether the question is seen."""
+        """Whether the probe sees the question."""
         return self in (Sees.QUESTION, Sees.EVERYTHING)
 
     @property
     def image(self) -> bool:
-        """Whether the image is seen."""
+        """Whether the probe sees the image."""
         return self in (Sees.IMAGE, Sees.EVERYTHING)
 
     @property
     def is_shortcut(self) -> bool:
-        """Whether something is unseen, so that no gain over chance is legitimate."""
+        """Whether an input is missing, so that a gain over chance is a shortcut."""
         return self is not Sees.EVERYTHING
 
 
@@ -70,20 +70,20 @@ class Shortcut:
     sentence: str
     """continues "A strategy that ...": ``picks the longest choice``"""
     scores: NDArray[np.float64]
-    """(rows,) in [0, 1]: how often the target is picked; tied choices share the pick"""
+    """(rows,): probability in [0, 1] that the target is picked; ties are broken at random"""
     folds: int = 0
-    """folds of the audited rows that it was fitted on in turn; 0 where it was fitted on none of them"""
+    """number of cross-validation folds of the audited rows; 0 if it was not fitted on audited rows"""
     trained: bool = False
-    """a fitted model or a language model, not a count"""
+    """whether it is a fitted model or a language model, not a count"""
     chances: NDArray[np.float64] | None = None
-    """(rows, choices): P(target) of each choice, the target first, 1 in total for a row; None where unknown"""
+    """(rows, choices): P(target) of each choice, the target in column 0; None where unknown"""
 
     @property
     def inflation(self) -> float:
-        """Factor of the standard error: models of different folds were fitted on rows in common.
+        """Factor of the standard error, since the training sets of different folds overlap.
 
         Nadeau and Bengio 2003, Inference for the Generalization Error, eq. 9: the variance of a mean over K folds is
-        multiplied by 1 + K * (evaluated / fitted) = 1 + K / (K - 1).
+        multiplied by 1 + K * (test rows / training rows) = 1 + K / (K - 1).
         """
         return float(np.sqrt(1 + self.folds / (self.folds - 1))) if self.folds > 1 else 1.0
 
@@ -93,14 +93,14 @@ class NotRun:
     """A requested probe that was not run."""
 
     name: str
-    why: str
+    reason: str
 
 
 def picked(values: NDArray[np.float64], rows: Rows) -> NDArray[np.float64]:
-    """How often a strategy that picks the highest value picks the target: (rows,) in [0, 1]; ties share the pick.
+    """The probability in [0, 1] that picking the highest value, ties broken at random, picks the target: (rows,).
 
     Args:
-        values: (rows, choices), the target first.
+        values: (rows, choices), the target in column 0.
         rows: the audited rows.
     """
     valid = np.where(rows.valid, values, -np.inf)

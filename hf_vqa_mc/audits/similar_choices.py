@@ -1,4 +1,4 @@
-"""Similarity of a row's choices to one another and to their question, by letters and by words."""
+"""Similarity of a row's choices to each other and to the question, by characters and words."""
 
 from typing import NamedTuple
 
@@ -10,17 +10,17 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 
 MOST_LETTERS = 400
-"""of a choice that are compared with others"""
+"""Characters of a choice that are compared."""
 MOST_WORDS = 400
-"""of a choice and of a question that are compared"""
+"""Words of a choice and of a question that are compared."""
 LIKE = 1_000_000
-"""the similarity of a text with itself; a whole number, so that sums tie exactly in whichever order they are made"""
+"""Similarity of a text to itself; integers, so that sums tie exactly in any order."""
 
 _SPACE, _HYPHEN, _APOSTROPHES = 32, 45, (39, 0x2019)
 
 
 class Letters(NamedTuple):
-    """The comparable texts as Unicode numbers, one after the other."""
+    """The comparable texts as code points, concatenated."""
 
     codes: NDArray[np.unsignedinteger]
     starts: NDArray[np.int64]
@@ -28,7 +28,7 @@ class Letters(NamedTuple):
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> "Letters":
-        """Of each comparable text the first MOST_LETTERS."""
+        """The first MOST_LETTERS characters of each comparable text."""
         short = [text[:MOST_LETTERS] for text in vocabulary.key_texts]
         joined = "".join(short)
         codes = (
@@ -40,13 +40,10 @@ class Letters(NamedTuple):
 
 
 def likeness(rows: Rows, letters: Letters) -> NDArray[np.float64]:
-    """How similar each choice is to the others of its row, all together.
-
-    Two texts are as similar as their sets of three letters in a row (a space before and after each text) are:
-    those in common / those of either (Jaccard).
+    """Similarity of each choice to the other choices of its row: Jaccard index of character trigrams.
 
     Returns:
-        float64 (rows, choices): the sum over the row's other choices, whole numbers, LIKE for each that is the same.
+        float64 (rows, choices): the sum over the other choices, integers in units of 1 / LIKE.
     """
     sums = np.zeros(rows.keys.shape)
     trigrams = np.empty((rows.keys.shape[1], MOST_LETTERS), np.uint64)
@@ -55,10 +52,7 @@ def likeness(rows: Rows, letters: Letters) -> NDArray[np.float64]:
 
 
 def words_in_question(rows: Rows) -> NDArray[np.float64]:
-    """The share of each choice's words that occur in its question, float64 (rows, choices) in [0, 1].
-
-    0 where a choice has no words.
-    """
+    """Fraction of each choice's words that occur in the question, float64 (rows, choices); 0 without words."""
     worded = rows.vocabulary.worded
     shares = np.zeros(rows.keys.shape)
     questions = rows.questions.astype(np.int64) + len(rows.vocabulary.key_texts)
@@ -67,10 +61,10 @@ def words_in_question(rows: Rows) -> NDArray[np.float64]:
 
 
 def containing(rows: Rows, letters: Letters) -> NDArray[np.bool_]:
-    """Whether some choice of a row contains another, bool (rows,).
+    """Whether a choice of a row contains another, bool (rows,).
 
-    Its words one after the other ("red", "red and white"), or all of it but for spaces, hyphens and apostrophes ("pony
-    tail", "ponytail"); not letters within a word ("no", "snow"). Choices of the same comparable text do not count.
+    Either as whole words ("red", "red and white"), or as the same text except spaces, hyphens and apostrophes ("pony
+    tail", "ponytail"). Choices with the same comparable text do not count.
     """
     found = np.zeros(len(rows), np.bool_)
     _find_containing(rows.keys, letters, found)
@@ -100,7 +94,7 @@ def _add_likeness(
 
 @njit(cache=True)
 def _fill_trigrams(key: int, letters: Letters, trigrams: NDArray[np.uint64]) -> int:
-    """Writes a text's different sets of three letters, ascending; gives how many there are."""
+    """Write a text's distinct character trigrams, ascending; return their number."""
     first, last = letters.starts[key], letters.starts[key + 1]
     n = 0
     for i in range(first, last):
@@ -108,7 +102,7 @@ def _fill_trigrams(key: int, letters: Letters, trigrams: NDArray[np.uint64]) -> 
         after = np.uint64(letters.codes[i + 1]) if i + 1 < last else np.uint64(_SPACE)
         trigram = (before << np.uint64(42)) | (np.uint64(letters.codes[i]) << np.uint64(21)) | after
         at = n
-        if n >= 32:  # for more a library's sort is quicker
+        if n >= 32:  # above this size sort() is faster than insertion
             trigrams[n] = trigram
         else:
             while at > 0 and trigrams[at - 1] > trigram:
@@ -118,12 +112,12 @@ def _fill_trigrams(key: int, letters: Letters, trigrams: NDArray[np.uint64]) -> 
         n += 1
     if n > 32:
         trigrams[:n].sort()
-    different = 0
+    distinct = 0
     for i in range(n):
-        if different == 0 or trigrams[different - 1] != trigrams[i]:
-            trigrams[different] = trigrams[i]
-            different += 1
-    return different
+        if distinct == 0 or trigrams[distinct - 1] != trigrams[i]:
+            trigrams[distinct] = trigrams[i]
+            distinct += 1
+    return distinct
 
 
 @njit(cache=True)
@@ -149,14 +143,14 @@ def _fill_shares(
     shares: NDArray[np.float64],
 ) -> None:
     for row in range(len(keys)):
-        asked = tokens[text_starts[questions[row]] : text_starts[questions[row] + 1]][:MOST_WORDS]
+        in_question = tokens[text_starts[questions[row]] : text_starts[questions[row] + 1]][:MOST_WORDS]
         for column in range(keys.shape[1]):
             if keys[row, column] == MISSING:
                 continue
             words = tokens[text_starts[keys[row, column]] : text_starts[keys[row, column] + 1]][:MOST_WORDS]
             found = 0
             for word in words:
-                for other in asked:
+                for other in in_question:
                     if word == other:
                         found += 1
                         break
@@ -180,7 +174,7 @@ def _find_containing(keys: NDArray[np.int32], letters: Letters, found: NDArray[n
 
 @njit(cache=True)
 def _has_words_of(text: NDArray[np.unsignedinteger], part: NDArray[np.unsignedinteger]) -> bool:
-    """Whether the part occurs in the text between spaces or its ends."""
+    """Whether the part occurs in the text as whole words."""
     for start in range(len(text) - len(part) + 1 if len(part) else 0):
         if start and text[start - 1] != _SPACE:
             continue

@@ -1,4 +1,4 @@
-"""The files of an audit: a report for people, all figures for programs, and scores of every row."""
+"""The files of an audit: the report, all figures as JSON, and the scores of each row."""
 
 import io
 import json
@@ -19,15 +19,15 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
 
-MOST_LETTERS = 255
-"""Bytes of a file's name."""
+MOST_BYTES = 255
+"""Maximum length of a file name."""
 AUDITS = Path("vqa_mc_audit")
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
 OF_EACH = 20
-"""Example rows that are shown for one reason."""
-GIVEN_AWAY = "biased: question and choices give the target away"
+"""Maximum number of example rows per reason."""
+BIASED = "high bias: question and choices predict the target"
 AMBIGUOUS = "a decoy is possibly correct"
-AT_RANDOM = "drawn at random"
+AT_RANDOM = "random sample"
 
 
 def folder_name(dataset: str, config: str | None, split: str | None) -> str:
@@ -37,33 +37,33 @@ def folder_name(dataset: str, config: str | None, split: str | None) -> str:
     ('vqa_mc-cocoqa_iou', 'mine-dev')
     """
     path = Path(dataset)
-    is_local = path.exists() or path.suffix  # others are names on the Hub
+    is_local = path.exists() or path.suffix  # otherwise it is a name on the Hub
     local = path.resolve().name.split(".")[0] if is_local else dataset
     return file_name("-".join(part for part in (local or dataset, config, split) if part))
 
 
 def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) -> None:
-    """Raise InputError unless an audit can be written to a folder: it is new, empty, or an earlier audit's.
+    """Raise InputError unless the folder is new, empty, or the output of an earlier audit.
 
     Args:
-        folder: to write.
-        option: that names it, for the message.
-        data: files and folders that are read or written otherwise; none may lie in it, nor it in them.
+        folder: output folder.
+        option: its option, for the message.
+        data: other input and output paths; none may be inside the folder, nor the folder inside one of them.
     """
-    place = Path(os.path.realpath(folder))
-    if place.is_symlink() or len(os.fsencode(place.name)) > MOST_LETTERS:
-        raise InputError(f"{option} {folder} leads nowhere; name a folder")
-    check_folder(place.parent if folder.parent.name == AUDITS.name else place, option)  # that one is made, too
+    target = Path(os.path.realpath(folder))
+    if target.is_symlink() or len(os.fsencode(target.name)) > MOST_BYTES:
+        raise InputError(f"{option} {folder} is a broken link or too long a name; name a folder")
+    check_folder(target.parent if folder.parent.name == AUDITS.name else target, option)  # AUDITS is created, too
     for one in (Path(os.path.realpath(path)) for path in data if Path(path).exists()):
-        inside = one.is_dir() and place.is_relative_to(one)
-        if inside or one.is_relative_to(place):
+        inside = one.is_dir() and target.is_relative_to(one)
+        if inside or one.is_relative_to(target):
             raise InputError(f"{option} {folder} would change {one}; name another folder")
-    if place.is_dir() and any(place.iterdir()) and not _is_audit(place):
-        raise InputError(f"{option} {folder} holds other files than an audit's; name a folder of its own")
+    if target.is_dir() and any(target.iterdir()) and not _is_audit(target):
+        raise InputError(f"{option} {folder} contains files that are not from an audit; name another folder")
 
 
 def _is_audit(folder: Path) -> bool:
-    """Whether `write_audit` wrote all of it."""
+    """Whether `write_audit` wrote all files of the folder."""
     paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
     names = (REPORT, FIGURES, ROWS)
     if any(path.name not in names or not path.is_file() or path.is_symlink() for path in paths):
@@ -81,12 +81,12 @@ def write_audit(folder: Path, done: Audit, after: Audit | None = None, progress:
 
     Args:
         folder: created if missing.
-        done: the audit; of the published benchmark, where there is another.
-        after: of the remedied benchmark.
+        done: the audit, or the audit before the remedy.
+        after: the audit after the remedy.
         progress: called with (step, done, total).
 
     Returns:
-        The files: report.html, audit.json, rows.parquet (of the later audit).
+        The files: report.html, audit.json, rows.parquet (of ``after`` if given).
 
     Raises:
         OSError: they cannot be written.
@@ -111,15 +111,12 @@ def write_audit(folder: Path, done: Audit, after: Audit | None = None, progress:
 
 
 def _shown_rows(done: Audit) -> dict[int, str]:
-    """Rows worth a look, and why: they are biased, have possibly correct decoys, or were drawn at random."""
+    """Example rows with the reason: high bias, a possibly correct decoy, or a random sample."""
     hashes = text_hashes(done.benchmark.test.rows["question_id"].to_pylist())
-    by_chance = np.argsort(order_keys(purpose_hash(0, "examples"), 0, hashes), kind="stable")
-    notes = {
-        AMBIGUOUS: by_chance[np.isin(by_chance, np.flatnonzero(done.possibly_correct.any(axis=1)))],
-        AT_RANDOM: by_chance,
-    }
+    shuffled = np.argsort(order_keys(purpose_hash(0, "examples"), 0, hashes), kind="stable")
+    notes = {AMBIGUOUS: shuffled[done.possibly_correct[shuffled].any(axis=1)], AT_RANDOM: shuffled}
     if done.bias is not None:
-        notes = {GIVEN_AWAY: by_chance[np.argsort(-done.bias[by_chance], kind="stable")], **notes}
+        notes = {BIASED: shuffled[np.argsort(-done.bias[shuffled], kind="stable")], **notes}
     found: dict[int, str] = {}
     for note, rows in notes.items():
         found |= dict.fromkeys([row for row in rows[: 2 * OF_EACH].tolist() if row not in found][:OF_EACH], note)
@@ -127,18 +124,18 @@ def _shown_rows(done: Audit) -> dict[int, str]:
 
 
 def _examples(done: Audit, notes: Mapping[int, str]) -> list[Example]:
-    """Rows with the picks of the blind probes."""
+    """Example rows with the picks of the probes that see no image."""
     split, rows = done.benchmark.test, list(notes)
     bias = {} if done.bias is None else {row: float(done.bias[row]) for row in rows}
     return examples_of(split, rows, picked=done.picked_blind(rows), bias=bias, notes=notes)
 
 
 def _row_scores(done: Audit) -> bytes:
-    """A parquet file: each row's id, bias, number of possibly correct decoys, and the score of each shortcut."""
+    """A Parquet file: id, bias, number of possibly correct decoys, and score of each shortcut, for each row."""
     columns: dict[str, pa.Array] = {"question_id": done.benchmark.test.rows["question_id"].combine_chunks()}
     if done.bias is not None:
         columns["bias"] = pa.array(done.bias, pa.float32())
-    columns["decoys_maybe_right"] = pa.array(done.possibly_correct.sum(axis=1), pa.int16())
+    columns["ambiguous_decoys"] = pa.array(done.possibly_correct.sum(axis=1), pa.int16())
     for gain in sorted(done.gains, key=lambda one: one.shortcut.name):
         columns[gain.shortcut.name] = pa.array(gain.shortcut.scores, pa.float32())
     content = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Questions of a benchmark as pages show them, and what a model picks."""
+"""Example questions of a benchmark for the pages, and a model's picks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,55 +18,55 @@ from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
 
 CHOICE, TYPE, ORIGIN = 160, 60, 160
-"""Characters shown of a choice, of a question's type and of a choice's origin."""
-STAND_IN = "fall-back"
-"""The origin of a choice that replaces a decoy that could not be found, as in a remedy's ``choice_origins``."""
+"""Maximum number of characters of a choice, of a question type and of a choice's origin."""
+FALLBACK = "fall-back"
+"""The origin of a fallback for a decoy that could not be found, in the column ``choice_origins`` of a remedy."""
 UNREADABLE = b"unreadable"
-"""Content of an image that should exist but cannot be read."""
+"""Replaces the content of an image that cannot be read."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A question with its choices, and what was made of it; any text may be hostile."""
+    """A question with its choices and results; all texts are untrusted."""
 
     question_id: str
     question: str
     question_type: str
-    """"" where the benchmark has none"""
+    """may be "" """
     choices: list[str]
     label: int
     """index of the target in ``choices``"""
     kinds: list[str]
-    """of each choice, names of `decoys.CHOICE_KINDS`; empty where the benchmark has none"""
+    """of each choice, names of `decoys.CHOICE_KINDS`; empty if unknown"""
     origins: list[str]
-    """of each choice, such as the question that it answers, or ``STAND_IN``; "" or an empty list if unknown"""
+    """of each choice, such as the question that it answers, or ``FALLBACK``; "" or an empty list if unknown"""
     picked: int | None
     """index of the choice that a model or a probe picks"""
     bias: float | None
     """P(target) by the probes that see no image, in [0, 1]"""
     image: bytes | None
-    """an image file of any format, also a broken one"""
+    """content of an image file, possibly broken"""
     note: str
-    """why it is shown, "" where there is no reason; examples may be chosen by it"""
+    """the reason why it is shown, a filter of the report; may be "" """
 
     def kind(self, index: int) -> str:
-        """Which set a choice is of: a key of `kind_legends`; fallbacks are of none but their own."""
+        """The group of a choice: a key of `kind_legends`."""
         if index == self.label:
             return "target"
-        return "stand-in" if self._origin(index) == STAND_IN else self._kind(index)
+        return "fallback" if self._origin(index) == FALLBACK else self._kind(index)
 
     def origin(self, index: int) -> str:
-        """A choice's origin, "" where it is unknown or its set implies it."""
+        """A choice's origin, "" if it is unknown or follows from the group."""
         origin, kind = self._origin(index), self._kind(index)
         if index == self.label:
-            return "" if origin in ("target", STAND_IN) else origin
-        if origin != STAND_IN or not kind:
-            return "stand-in" if origin == STAND_IN else origin
+            return "" if origin in ("target", FALLBACK) else origin
+        if origin != FALLBACK or not kind:
+            return "fallback" if origin == FALLBACK else origin
         label = CHOICE_KINDS[kind].label
-        return f"stand-in for {'an' if label[0] in 'AEIOaeio' else 'a'} {label} decoy"
+        return f"fallback for {'an' if label[0] in 'AEIOaeio' else 'a'} {label} decoy"
 
     def choice(self, index: int) -> dict[str, Any]:
-        """A choice as templates and scripts take it."""
+        """A choice as values for templates and scripts."""
         return {
             "letter": letter(index),
             "text": plain(self.choices[index], CHOICE),
@@ -77,7 +77,7 @@ class Example:
         }
 
     def by_kind(self) -> list[tuple[str, list[int]]]:
-        """The indices of the choices, set by set, in the order of `kind_legends`."""
+        """The indices of the choices by group, in the order of `kind_legends`."""
         sets: dict[str, list[int]] = {kind: [] for kind in kind_legends()}
         for index in range(len(self.choices)):
             sets[self.kind(index)].append(index)
@@ -92,14 +92,14 @@ class Example:
 
 
 def kind_legends() -> dict[str, str]:
-    """Sets of choices in the order of the paper's Figure 2 (decoys first), and their headings."""
+    """The headings of the groups of choices, in the order of the paper's Figure 2 (decoys first)."""
     legends = {name: ": ".join(filter(None, [kind.legend, kind.fits])) for name, kind in CHOICE_KINDS.items()}
     target = legends.pop(TARGET.name)
-    return {**legends, "": "decoys", "stand-in": "stand-ins: no such decoy was found", TARGET.name: target}
+    return {**legends, "": "decoys", "fallback": "fallbacks: no such decoy was found", TARGET.name: target}
 
 
 def letter(index: int) -> str:
-    """What a page calls a choice.
+    """The letter of a choice on a page.
 
     >>> letter(0), letter(25), letter(26)
     ('A', 'Z', '27')
@@ -108,7 +108,7 @@ def letter(index: int) -> str:
 
 
 def drawn_rows(split: Split, number: int, seed: int) -> list[int]:
-    """Rows drawn at random, each once, in their order; all where there are no more."""
+    """A random sample of rows without replacement, ascending."""
     return sorted(map(int, np.random.default_rng(seed).permutation(split.rows.num_rows)[:number]))
 
 
@@ -120,14 +120,14 @@ def examples_of(
     bias: Mapping[int, float] | None = None,
     notes: Mapping[int, str] | None = None,
 ) -> list[Example]:
-    """Rows of a split as examples; an image that cannot be read is shown as such.
+    """Rows of a split as examples; unreadable images are marked as such.
 
     Args:
-        split: of a benchmark; columns ``choice_origins`` and ``choice_fallback`` describe its choices.
-        rows: their numbers.
-        picked: of some rows, the index of the choice that a model or a probe picks.
-        bias: of some rows, P(target) by the probes that see no image, in [0, 1].
-        notes: of some rows, why they are shown.
+        split: of a benchmark; its columns ``choice_origins`` and ``choice_fallback`` are used if present.
+        rows: row indices.
+        picked: row to the index of the choice that a model or a probe picks.
+        bias: row to P(target) by the probes that see no image, in [0, 1].
+        notes: row to the reason why it is shown.
     """
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
     return [
@@ -149,14 +149,14 @@ def examples_of(
 
 
 def picks_of(split: Split, predictions: Path) -> dict[int, int]:
-    """The index of the choice that a model picks, for every row; of choices with the same text the target's.
+    """Row to the index of the choice that a model picks; of several choices with the same text the target.
 
     Args:
         split: of a benchmark.
-        predictions: a file as `vqa-mc score` takes it, with an answer to each of the split's questions.
+        predictions: file in a format of `vqa-mc score`, with an answer to each question of the split.
 
     Raises:
-        InputError: it cannot be read, lacks questions, or has answers that are none of the choices.
+        InputError: it cannot be read, questions are missing, or an answer is not among the choices.
     """
     ids, choices, labels = (split.rows[name].to_pylist() for name in ("question_id", "choices", "label"))
     annotations = Annotations(MULTIPLE_CHOICE, split.place, ids, choices=choices, labels=labels)
@@ -177,17 +177,17 @@ def _index(answer: Answer, choices: list[str], label: int) -> int:
 
 
 def _origins(split: Split, row: int, n_choices: int) -> list[str]:
-    """The origins of a row's choices, and which are fallbacks; empty if unknown."""
+    """The origins of a row's choices; empty if unknown."""
     origins, fallback = (_cells(split, name, row, n_choices) for name in ("choice_origins", "choice_fallback"))
     texts = [
-        STAND_IN if replaced is True else text if isinstance(text, str) else ""
+        FALLBACK if replaced is True else text if isinstance(text, str) else ""
         for text, replaced in zip(origins, fallback, strict=True)
     ]
     return texts if any(texts) else []
 
 
 def _cells(split: Split, column: str, row: int, n_choices: int) -> list[object]:
-    """What a column has for each choice of a row; None where it has no list of that length."""
+    """A column's value for each choice of a row; None unless it has a list of that length."""
     found = split.original[column][row].as_py() if column in split.original.column_names else None
     return found if isinstance(found, list) and len(found) == n_choices else [None] * n_choices
 

@@ -1,7 +1,6 @@
 """The plots of a report: gains of shortcuts, overall and by question type, calibration and bias.
 
-Marks are placed in percent of the width, so that the inline SVG of the templates fits any screen; charts of matplotlib
-have a fixed size, are larger, and have no title for each mark.
+Positions are in percent of the width, so that the inline SVG of the templates fits any screen.
 """
 
 import math
@@ -13,40 +12,40 @@ from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.report.plain_text import plain
 
 SHOWN_SHORTCUTS = 12
-"""Rows of the plot at first sight; alarms are never folded away."""
+"""Rows of the plot that are not collapsed; alarms never are."""
 SHOWN_TYPES = 12
-"""Question types at first sight."""
+"""Question types that are not collapsed."""
 TYPE_SHORTCUTS = 3
 """Columns of the plot by question type."""
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
-"""Between two marks of a scale of gains."""
-MARKS = 6
-"""At most, on a scale."""
+"""Possible distances between two ticks."""
+TICKS = 6
+"""Maximum number of ticks of a scale of gains."""
 SQUARE = 300.0
-"""Units of the calibration's plot, from its own left and lower edge."""
+"""Side of the calibration plot in SVG units."""
 DOTS = (3.0, 10.0)
-"""Radius of a dot that stands for next to no rows, and of one that stands for all."""
+"""Minimum and maximum radius of a dot."""
 
 
 Sides = Mapping[str, Mapping[str, Any]]
-"""``before``: an audit's JSON; ``after``: that of the remedied benchmark where there is one."""
+"""``before``: an audit's JSON; ``after``: that of the remedied benchmark if there is one."""
 
 
 def matched(sides: Sides, section: str, key: str = "name") -> dict[str, dict[str, Any]]:
-    """The rows of a section by name: side to the row that it has, None where it has none."""
+    """The rows of a section by name, each as side to row; None if a side does not have it."""
     by_side = {side: {row[key]: row for row in audit.get(section) or ()} for side, audit in sides.items()}
     names = dict.fromkeys(name for rows in by_side.values() for name in rows)
     return {name: {side: rows.get(name) for side, rows in by_side.items()} for name in names}
 
 
 def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: Sees | None = None) -> Mapping[str, Any] | None:
-    """The shortcut that gains most of those that see this, or of all; what sees everything is no shortcut."""
-    rows = [row for row in shortcuts if (row["knows"] == sees if sees else row["knows"] != Sees.EVERYTHING)]
+    """The shortcut with the largest gain, of those with these inputs or of all; None if there is none."""
+    rows = [row for row in shortcuts if (row["inputs"] == sees if sees else row["inputs"] != Sees.EVERYTHING)]
     return max(rows, key=lambda row: row["gain"], default=None)
 
 
 def tiles(sides: Sides) -> list[dict[str, Any]]:
-    """The best shortcut by what it sees: what the paper's tables compare."""
+    """The strongest shortcut of each set of inputs."""
     found = []
     for sees in Sees:
         cells = [
@@ -55,12 +54,12 @@ def tiles(sides: Sides) -> list[dict[str, Any]]:
             if (best := strongest(audit.get("shortcuts") or (), sees))
         ]
         if cells:
-            found.append({"knows": sees.value, "name": sees.label, "cells": cells})
+            found.append({"inputs": sees.value, "name": sees.label, "cells": cells})
     return found
 
 
 def chart(sides: Sides) -> dict[str, Any] | None:
-    """The plot of all shortcuts: rows in the order of their gain before, those that appear only after behind them."""
+    """The plot of all shortcuts, in the order of their gain before; those that are only in ``after`` come last."""
     found = matched(sides, "shortcuts")
     if not found:
         return None
@@ -73,27 +72,27 @@ def chart(sides: Sides) -> dict[str, Any] | None:
         lines.append(
             {
                 "name": plain(name, 120),
-                "knows": Sees[first["knows"].upper()].label,
-                "probe": first["probe"],
-                "everything": first["knows"] == Sees.EVERYTHING,
+                "inputs": Sees[first["inputs"].upper()].label,
+                "trained": first["trained"],
+                "everything": first["inputs"] == Sees.EVERYTHING,
                 "cells": [{"side": side, "bar": drawn} for side, drawn in bars.items()],
-                "told": " ".join(plain(sentence, 500) for sentence in sentences),
+                "title": " ".join(plain(sentence, 500) for sentence in sentences),
                 "alarm": any(drawn and drawn["alarm"] for drawn in bars.values()),
             }
         )
     shown = max(SHOWN_SHORTCUTS, 1 + max((index for index, line in enumerate(lines) if line["alarm"]), default=0))
     everything = any(line["everything"] for line in lines)
-    return {**_folded(lines, shown), "marks": scale.marks, "zero": scale.at(0.0), "everything": everything}
+    return {**_collapsed(lines, shown), "ticks": scale.ticks, "zero": scale.at(0.0), "everything": everything}
 
 
-def _folded(lines: list[dict[str, Any]], shown: int) -> dict[str, Any]:
-    """Lines at first sight and those folded away, unless these are one or two."""
+def _collapsed(lines: list[dict[str, Any]], shown: int) -> dict[str, Any]:
+    """Lines that are shown and the rest, which is collapsed if it has three or more."""
     shown = len(lines) if len(lines) - shown <= 2 else shown
     return {"shown": lines[:shown], "rest": lines[shown:]}
 
 
 def per_type(sides: Sides) -> dict[str, Any] | None:
-    """The gains of the strongest shortcuts by question type, types with most rows first."""
+    """The gains of the strongest shortcuts by question type, largest types first."""
     types = matched(sides, "per_type", "type")
     rows = [row for of_type in types.values() for row in of_type.values() if row]
     columns = _type_columns(sides, {name for row in rows for name in row["shortcuts"]})
@@ -113,106 +112,136 @@ def per_type(sides: Sides) -> dict[str, Any] | None:
         )
     order = sorted(range(len(lines)), key=lambda index: (-lines[index]["rows"], list(types)[index]))
     lines = [lines[index] for index in order]
-    return {"columns": [plain(name, 80) for name in columns], "zero": scale.at(0.0), **_folded(lines, SHOWN_TYPES)}
+    return {"columns": [plain(name, 80) for name in columns], "zero": scale.at(0.0), **_collapsed(lines, SHOWN_TYPES)}
 
 
 def _type_columns(sides: Sides, given: set[str]) -> list[str]:
-    """The strongest shortcut of each kind of knowledge, then the others by their gain."""
+    """The strongest shortcut of each set of inputs, then the others by gain."""
     ranked = sorted(sides["before"].get("shortcuts") or (), key=lambda row: -row["gain"])
-    ranked = [row for row in ranked if row["name"] in given and row["knows"] != Sees.EVERYTHING]
-    firsts = {row["knows"]: row["name"] for row in reversed(ranked)}
-    chosen = [row["name"] for row in ranked if firsts[row["knows"]] == row["name"]]
+    ranked = [row for row in ranked if row["name"] in given and row["inputs"] != Sees.EVERYTHING]
+    firsts = {row["inputs"]: row["name"] for row in reversed(ranked)}
+    chosen = [row["name"] for row in ranked if firsts[row["inputs"]] == row["name"]]
     chosen += [row["name"] for row in ranked if row["name"] not in chosen]
     return (chosen or sorted(given))[:TYPE_SHORTCUTS]
 
 
 def calibration(sides: Sides) -> list[dict[str, Any]]:
-    """The dots of each side: how confident the probes' picks are against how often these are right.
-
-    ``off`` is the mean absolute difference of the two over all picks.
-    """
+    """The dots of each side's reliability diagram; ``error`` is the expected calibration error (ECE)."""
     found = []
     for side, audit in sides.items():
         bins = [row for row in audit.get("calibration") or () if row["rows"]]
         rows = sum(row["rows"] for row in bins)
         dots = [
             {
-                "x": f"{SQUARE * row['said']:.1f}",
-                "y": f"{SQUARE * (1 - row['right']):.1f}",
+                "x": f"{SQUARE * row['confidence']:.1f}",
+                "y": f"{SQUARE * (1 - row['accuracy']):.1f}",
                 "radius": f"{DOTS[0] + (DOTS[1] - DOTS[0]) * math.sqrt(row['rows'] / rows):.1f}",
-                "told": f"{row['rows']:,} picks with confidence {row['said']:.0%}: {row['right']:.0%} are right",
+                "title": f"{row['rows']:,} questions: confidence {row['confidence']:.0%}, "
+                f"accuracy {row['accuracy']:.0%}",
             }
             for row in bins
         ]
         if dots:
-            off = sum(row["rows"] * abs(row["said"] - row["right"]) for row in bins) / rows
-            found.append({"side": side, "dots": dots, "off": off})
+            error = sum(row["rows"] * abs(row["confidence"] - row["accuracy"]) for row in bins) / rows
+            found.append({"side": side, "dots": dots, "error": error})
     return found
 
 
-def histogram(sides: Sides) -> list[dict[str, Any]]:
-    """How many questions have which bias score, and its mean; each side's bars are shares of its own rows."""
+def histogram(sides: Sides) -> dict[str, Any] | None:
+    """The histogram of bias scores, as shares of each side's rows, with the ticks of its y axis."""
     given = [(side, audit) for side, audit in sides.items() if audit.get("bias")]
-    shares = {side: [row["rows"] / audit["rows"] for row in audit["bias"]["histogram"]] for side, audit in given}
-    fullest = max((share for of_side in shares.values() for share in of_side), default=0.0)
+    if not given:
+        return None
+    largest = max(row["rows"] / audit["rows"] for _, audit in given for row in audit["bias"]["histogram"])
+    step = next((step for step in STEPS if largest / step <= TICKS - 1), STEPS[-1])
+    top = step * max(math.ceil(largest / step - 1e-9), 1)
     found = []
     for number, (side, audit) in enumerate(given):
         bars = []
-        for row, share in zip(audit["bias"]["histogram"], shares[side], strict=True):
-            size = row["to"] - row["from"]
+        for row in filter(lambda row: row["rows"], audit["bias"]["histogram"]):
+            size, share = row["to"] - row["from"], row["rows"] / audit["rows"]
             width = size * 0.88 / len(given)
             bars.append(
                 {
                     "x": _width(row["from"] + size * 0.06 + number * width),
                     "width": _width(width),
-                    "y": _width(1 - share / fullest),
-                    "height": _width(share / fullest),
-                    "told": f"{row['rows']:,} questions between {row['from']:.0%} and {row['to']:.0%}",
+                    "y": _width(1 - share / top),
+                    "height": _width(share / top),
+                    "title": f"{row['rows']:,} questions ({share:.1%}) with a bias of {row['from']:.0%} to "
+                    f"{row['to']:.0%}",
                 }
             )
         found.append({"side": side, "mean": audit["bias"]["mean"], "chance": audit["chance"], "bars": bars})
-    return found
+    ticks = [{"y": 1 - index * step / top, "share": index * step} for index in range(round(top / step) + 1)]
+    return {"sides": found, "ticks": ticks}
+
+
+def ambiguous_decoys(sides: Sides) -> dict[str, Any] | None:
+    """The shares of possibly correct decoys by reason, with bars on a scale from 0 to ``top``."""
+    given = {side: audit["ambiguous_decoys"] for side, audit in sides.items() if audit.get("ambiguous_decoys")}
+    if not given:
+        return None
+    reasons = dict.fromkeys(reason for found in given.values() for reason in found["reasons"])
+    shares = {reason: [found["reasons"].get(reason) for found in given.values()] for reason in reasons}
+    largest = max((share or 0.0 for of_reason in shares.values() for share in of_reason), default=0.0)
+    top = next((top for top in (0.05, 0.1, 0.25, 0.5) if largest <= top), 1.0)
+    return {
+        "sides": [{"side": side, "share": found["share"], "decoys": found["decoys"]} for side, found in given.items()],
+        "top": top,
+        "reasons": [
+            {
+                "name": plain(reason, 100),
+                "cells": [
+                    {"side": side, "share": share, "width": _width((share or 0.0) / top)}
+                    for side, share in zip(given, of_reason, strict=True)
+                ],
+            }
+            for reason, of_reason in shares.items()
+            if any(of_reason)
+        ],
+        "zero": [plain(reason, 100) for reason, of_reason in shares.items() if not any(of_reason)],
+    }
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Gains over chance from left to right."""
+    """A horizontal scale of gains."""
 
     low: float
     high: float
     step: float
 
     def at(self, gain: float) -> str:
-        """Position of a gain in percent of the width, clipped to the scale."""
+        """Position of a gain in percent of the width, clipped."""
         return _width((min(max(gain, self.low), self.high) - self.low) / (self.high - self.low))
 
     @property
-    def marks(self) -> list[dict[str, Any]]:
-        """The scale's marks, with chance among them."""
+    def ticks(self) -> list[dict[str, Any]]:
+        """The ticks of the scale; 0 is one of them."""
         first, last = math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9)
         return [{"gain": step * self.step, "x": self.at(step * self.step)} for step in range(first, last + 1)]
 
 
 def scale_of(rows: Iterable[Mapping[str, Any]]) -> Scale:
-    """A scale that includes the gains of these rows, their intervals and chance."""
+    """A scale that includes 0, the gains of these rows and their intervals."""
     gains = [row[key] for row in rows for key in ("gain", "low", "high")]
     low, high = min([0.0, *gains]), max([0.01, *gains])
-    step = next((step for step in STEPS if (high - low) / step <= MARKS), STEPS[-1])
-    room = 0.04 * (high - low)
-    return Scale(low - room, high + room, step)
+    step = next((step for step in STEPS if (high - low) / step <= TICKS), STEPS[-1])
+    margin = 0.04 * (high - low)
+    return Scale(low - margin, high + margin, step)
 
 
 def bar(row: Mapping[str, Any] | None, scale: Scale) -> dict[str, Any] | None:
-    """A bar from chance to a gain, with its interval; None where there is no such figure.
+    """A bar from 0 to a gain, with its interval; None without a row.
 
     Args:
-        row: with ``gain``, ``low`` and ``high``; those of all rows have ``alarm`` and ``knows`` too.
-        scale: that it stands on.
+        row: with ``gain``, ``low`` and ``high``; shortcuts also have ``alarm`` and ``inputs``.
+        scale: of the plot.
     """
     if row is None:
         return None
     start, end = (scale.at(one) for one in sorted((0.0, row["gain"])))
-    everything = row.get("knows") == Sees.EVERYTHING  # no shortcut, so no alarm either
+    everything = row.get("inputs") == Sees.EVERYTHING  # no shortcut, so no alarm either
     return {
         "x": start,
         "width": f"{float(end[:-1]) - float(start[:-1]):.2f}%",

@@ -1,4 +1,4 @@
-"""Pages in one file: they load nothing from elsewhere, and run no script but their own."""
+"""Self-contained HTML pages: they load nothing and run only their own script."""
 
 import base64
 import hashlib
@@ -15,29 +15,29 @@ from hf_vqa_mc.report.thumbnails import picture_values
 
 TEMPLATES = Path(__file__).parent / "templates"
 PREVIEW_SIDE, SIDE, SMALL_SIDE = 480, 400, 240
-"""Pixels of the longer side of an image: of a preview; of complementary images the question's and a candidate's."""
+"""Longer side in pixels: images of a preview, of a question with complementary images, and of a candidate."""
 SHOWN = 6
-"""Candidates of a question with complementary images."""
+"""Maximum number of candidates shown per question."""
 PREMISES = {
-    "holds": "what the question needs is there",
-    "fails": "what the question needs is not there",
+    "holds": "premise of the question holds",
+    "fails": "premise of the question fails",
     "unknown": "",
-    "none": "nothing is taken for granted",
+    "none": "question without premise",
 }
 """Note on a candidate, by the names of `engines.complementary`."""
 
 
 def rendered(template: str, values: dict[str, Any], script: str | None = None, data: object = None) -> str:
-    """A page's HTML; the same values give the same text.
+    """Render a page; deterministic.
 
-    Its Content-Security-Policy lets browsers load nothing but ``data:`` images, and run and apply nothing but the
-    script and the style whose checksums it names: text of a dataset stays text.
+    Its Content-Security-Policy allows only ``data:`` images, and only the script and the style with the given
+    checksums, so that text of a dataset is never executed.
 
     Args:
-        template: its name in ``templates``.
+        template: file name in ``templates``.
         values: of the template.
-        script: the name in ``templates`` of the page's own script.
-        data: for that script, any JSON value.
+        script: file name in ``templates`` of the page's script.
+        data: JSON value for the script.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -67,14 +67,14 @@ def rendered(template: str, values: dict[str, Any], script: str | None = None, d
 
 
 def as_data(value: object) -> str:
-    """A JSON value as it may stand in a ``<script>`` element: nothing in it can end the element or open another."""
+    """A JSON value escaped for a ``<script>`` element."""
     from jinja2.utils import htmlsafe_json_dumps
 
     return htmlsafe_json_dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def _kind_styles() -> str:
-    """Colours of the choice kinds: on light pages and paper, and on dark screens."""
+    """CSS colours of the choice kinds in light and dark mode."""
     light, dark, rules = "", "", ""
     for name, kind in CHOICE_KINDS.items():
         light += f" --kind-{name}: {kind.colour};"
@@ -94,21 +94,20 @@ def _checksum(text: str) -> str:
 
 
 def preview_html(title: str, examples: Sequence[Example]) -> str:
-    """Sample questions as a page: image, question and choices by kind, as in Figure 2 of Chao et al. (2018).
+    """Example questions as a page: image, question and choices by kind, as in Figure 2 of Chao et al. (2018).
 
-    Choices are grouped by kind, decoys first and the target last, each with the letter of its index in the row; a
-    model's pick is marked by a tick if correct, by a cross if not.
+    A model's pick is marked by a tick if correct, else by a cross.
 
     Args:
-        title: what the questions are from.
-        examples: some dozens, as each brings its image along.
+        title: name of the dataset.
+        examples: some dozens, since images are embedded.
     """
     facts = [{"name": "questions", "text": count(len(examples))}]
     picks = [example for example in examples if example.picked is not None]
     if picks:
         right = sum(example.picked == example.label for example in picks)
         share = percent(right / len(picks), 0)
-        facts.append({"name": "the model’s picks", "text": f"{right:,} of {len(picks):,} right ({share})"})
+        facts.append({"name": "model accuracy", "text": f"{share} ({right:,} of {len(picks):,})"})
     values = {"title": plain(title, 200), "facts": facts, "cards": [_preview_card(one) for one in examples]}
     return rendered("preview.html.jinja", values)
 
@@ -130,13 +129,13 @@ def _preview_card(example: Example) -> dict[str, Any]:
 def write_complementary_images(
     path: Path, title: str, rows: Sequence[Mapping[str, Any]], image: Callable[[str], bytes | None]
 ) -> None:
-    """Write a page of questions with images that look alike but may call for another answer.
+    """Write a page of questions with similar images that may have another answer.
 
     Args:
-        path: of the html file; replaced atomically.
-        title: what the questions are from.
-        rows: of a table ``engines.complementary.COMPLEMENTARY``; some dozens, as each brings its images along.
-        image: gives an image's file by its image_id, None where there is none.
+        path: HTML file; replaced atomically.
+        title: name of the dataset.
+        rows: of a table ``engines.complementary.COMPLEMENTARY``; some dozens, since images are embedded.
+        image: image_id to the content of the image file, None if it is missing.
     """
     cards = [_complementary_card(row, image) for row in rows]
     values = {"title": plain(title, 200), "count": count(len(rows)), "cards": cards}

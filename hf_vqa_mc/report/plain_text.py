@@ -1,4 +1,4 @@
-"""Text of a dataset as a page may show it: no control characters, no endless cells; figures as people write them."""
+"""Text of a dataset sanitised for a page, and formatted figures."""
 
 import re
 from collections.abc import Mapping
@@ -6,20 +6,19 @@ from pathlib import PurePath
 from typing import Any
 
 LONGEST = 400
-"""Characters of a cell that are shown."""
+"""Maximum number of characters of a text."""
 
-# Controls but for tab and line ends, marks that turn the direction of what follows, halves of UTF-16 pairs, and
-# code points that stand for no character.
+# Control characters except white space, bidirectional overrides and isolates, surrogates, and non-characters.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _SPACE = re.compile(r"\s+")
 
 
 def plain(text: object, most: int = LONGEST) -> str:
-    r"""Text that can stand in a page: on one line, cut where it is endless.
+    r"""Text on one line without control characters, truncated.
 
     Args:
-        text: from a dataset; None is "".
-        most: characters that are kept.
+        text: from a dataset; None gives "".
+        most: maximum number of characters.
 
     >>> plain("a cat\n on it"), plain("x" * 5000, most=3)
     ('a cat on it', 'xxx… (5,000 characters)')
@@ -31,7 +30,7 @@ def plain(text: object, most: int = LONGEST) -> str:
 
 
 def shown_name(dataset: str) -> str:
-    """What a page calls a dataset: of a path from the root only the end, as the rest is about somebody's machine.
+    """The name of a dataset on a page: of an absolute path the last part, for privacy.
 
     >>> shown_name("/home/me/vqa_mc"), shown_name("vqa_mc"), shown_name("NAMESPACE/vqa_mc")
     ('vqa_mc', 'vqa_mc', 'NAMESPACE/vqa_mc')
@@ -41,7 +40,7 @@ def shown_name(dataset: str) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share in [0, 1] as text; a dash where there is none.
+    """A fraction as text in percent; a dash for None.
 
     >>> percent(0.2534), percent(None), percent(1.0)
     ('25.3%', '\u2013', '100.0%')
@@ -50,7 +49,7 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def points(gain: float | None) -> str:
-    """A difference of shares in percentage points, with its sign.
+    """A difference of fractions in percentage points, with its sign; a dash for None.
 
     >>> points(0.273), points(-0.0123), points(0.0001)
     ('+27.3', '\u22121.2', '0.0')
@@ -62,12 +61,12 @@ def points(gain: float | None) -> str:
 
 
 def interval(row: Mapping[str, Any]) -> str:
-    """A gain's interval in percentage points, "" where there is none."""
+    """A gain's interval in percentage points, "" if it has none."""
     if row.get("low") is None or row.get("high") is None:
         return ""
     return f"{points(row['low'])} to {points(row['high'])}"
 
 
 def count(number: float | None) -> str:
-    """A number of things, with thousands told apart."""
+    """An integer with thousands separators; a dash for None."""
     return "\u2013" if number is None else f"{number:,.0f}"

@@ -1,4 +1,4 @@
-"""A few questions as one picture, for dataset cards, which show no page of ours."""
+"""Example questions as one picture, for dataset cards."""
 
 import io
 import textwrap
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 4
-"""Questions side by side; more would be too small to read on a card."""
+"""Maximum number of questions; more would be too small to read."""
 WIDTH, PICTURE, LINE = 3.0, 2.25, 0.19
-"""Inches of a question's width, of its image's height and of a line of text."""
-SIGNS = 34
-"""Characters of a line at that width; DejaVu Sans is as wide as any."""
+"""Width of a question, height of its image and height of a line of text, in inches."""
+LINE_CHARACTERS = 34
+"""Characters per line of DejaVu Sans."""
 LINES = 3
-"""Of a question or a choice, at most."""
+"""Maximum number of lines of a question or a choice."""
 MOST_CHOICES = 18
-"""Of a set; VQA's own decoys are 17."""
+"""Maximum number of choices of a group; VQA has 17 decoys of its own."""
 DOTS_PER_INCH = 150
 INK, SOFT, RIGHT, WRONG = "#1e252e", "#5c6673", "#2f7d4f", "#b3372f"
 Line = tuple[str, str, str, float]
-"""Text, colour, weight, and how far it is set in, in inches."""
+"""Text, colour, weight, and indent in inches."""
 
 
 def preview_picture(examples: Sequence[Example]) -> bytes:
     """Draw questions side by side: image, question and choices by kind, as in the paper's Figure 2.
 
     Args:
-        examples: one to four; of more the first four are drawn. A model's pick has a tick or a cross.
+        examples: the first four are drawn. A model's pick is marked by a tick or a cross.
 
     Returns:
-        A PNG file; the same questions give the same bytes.
+        A PNG file; deterministic.
 
     Raises:
-        InputError: there is no question.
+        InputError: there are no examples.
         MissingExtra: matplotlib is not installed.
     """
     try:
@@ -49,7 +49,7 @@ def preview_picture(examples: Sequence[Example]) -> bytes:
     except ImportError:
         raise MissingExtra("matplotlib", "report") from None
     if not examples:
-        raise InputError("there is no question to draw; name a split with rows")
+        raise InputError("no questions to draw; expected a split with rows")
     shown = list(examples[:MOST])
     texts = [_lines(example) for example in shown]
     text_height = LINE * (max(map(len, texts)) + 1)
@@ -70,10 +70,10 @@ def preview_picture(examples: Sequence[Example]) -> bytes:
 
 
 def _lines(example: Example) -> list[Line]:
-    lines: list[Line] = [(text, INK, "bold", 0.0) for text in _wrapped(example.question, SIGNS - 3)]
+    lines: list[Line] = [(text, INK, "bold", 0.0) for text in _wrapped(example.question, LINE_CHARACTERS - 3)]
     for kind, indices in example.by_kind():
         lines.append(("", SOFT, "normal", 0.0))
-        heading, colour = "stand-ins: no such decoy found" if kind else "decoys", SOFT
+        heading, colour = "fallbacks: no such decoy found" if kind else "decoys", SOFT
         if kind in CHOICE_KINDS:
             heading, colour = CHOICE_KINDS[kind].legend, CHOICE_KINDS[kind].colour
         more = f" (of {len(indices):,})" if len(indices) > MOST_CHOICES else ""
@@ -83,15 +83,15 @@ def _lines(example: Example) -> list[Line]:
             if index == example.picked:
                 mark, colour = ("  \u2713", RIGHT) if kind == "target" else ("  \u2717", WRONG)
             shown = example.choices[index] or "\u2013"
-            shown += f" ({example.origin(index).removeprefix('stand-in ')})" if kind == "stand-in" else ""
-            first, *others = _wrapped(shown, SIGNS - 4)
+            shown += f" ({example.origin(index).removeprefix('fallback ')})" if kind == "fallback" else ""
+            first, *others = _wrapped(shown, LINE_CHARACTERS - 4)
             lines.append((f"{letter(index)}  {first}{mark}", colour, weight, 0.06))
             lines += [(f"    {text}", colour, weight, 0.06) for text in others]
     return lines
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines with a mark for each character that the font lacks, of which matplotlib would warn."""
+    """Wrapped lines; characters missing in the font, about which matplotlib would warn, are replaced."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     known = get_font(findfont(FontProperties(family="DejaVu Sans", weight="bold"))).get_charmap()

@@ -1,4 +1,4 @@
-"""The audit's report: one html file that a browser opens from the disk, before and after a remedy side by side."""
+"""The report of an audit, or of the audits before and after a remedy: one self-contained HTML file."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
@@ -6,15 +6,26 @@ from typing import Any
 
 from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
-from hf_vqa_mc.report.figures import SQUARE, Sides, calibration, chart, histogram, matched, per_type, strongest, tiles
+from hf_vqa_mc.report.figures import (
+    SQUARE,
+    Sides,
+    ambiguous_decoys,
+    calibration,
+    chart,
+    histogram,
+    matched,
+    per_type,
+    strongest,
+    tiles,
+)
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import count, plain, shown_name
 from hf_vqa_mc.report.thumbnails import picture_values
 
-TELLING_SHOWN = 10
-"""Words at first sight, of those that say "right" and of those that say "wrong"."""
+TEXTS_SHOWN = 10
+"""Rows of a table of predictive texts that are not collapsed."""
 TEXT = 80
-"""Characters of a word or a choice."""
+"""Maximum number of characters of a word or a choice."""
 
 
 def report_html(
@@ -23,16 +34,16 @@ def report_html(
     after: Mapping[str, Any] | None = None,
     after_examples: Sequence[Example] = (),
 ) -> str:
-    """The report of an audit, or of one before and one after a remedy.
+    """The report of an audit, or of the audits before and after a remedy.
 
-    The page holds all it needs: it loads nothing from elsewhere and runs no script but its own, whatever text the
-    benchmark brings. Sections without figures are left out. The same figures give the same text.
+    The page is self-contained and runs only its own script, even if texts of the benchmark are malicious. Sections
+    without figures are omitted. The result is deterministic.
 
     Args:
-        before: what `vqa-mc audit --json` gives.
-        examples: questions to page through; some dozens, as each brings its image along.
-        after: the same of the remedied benchmark.
-        after_examples: questions of the remedied benchmark.
+        before: the output of `vqa-mc audit --json`.
+        examples: example questions with their images; some dozens, since images are embedded.
+        after: the same for the remedied benchmark.
+        after_examples: example questions of the remedied benchmark.
     """
     sides = {"before": before} | ({} if after is None else {"after": after})
     shown = _gallery(examples, after_examples)
@@ -62,8 +73,8 @@ def report_values(sides: Sides) -> dict[str, Any]:
         "chart": chart(sides),
         "types": per_type(sides),
         "findings": _findings(sides),
-        "doubtful": _ambiguous_decoys(sides),
-        "telling": _telling(sides),
+        "ambiguous": ambiguous_decoys(sides),
+        "predictive_texts": _predictive_texts(sides),
         "calibration": calibration(sides),
         "histogram": histogram(sides),
         "square": SQUARE,
@@ -72,13 +83,13 @@ def report_values(sides: Sides) -> dict[str, Any]:
 
 
 def _headline(side: str, found: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The accuracy of the strongest shortcut, and what it lacks."""
+    """The accuracy of the strongest shortcut, and its missing inputs."""
     best = strongest(found.get("shortcuts") or ())
     if best is None:
         return None
-    without, chance = Sees[best["knows"].upper()].without, found["chance"]
+    without, chance = Sees[best["inputs"].upper()].without, found["chance"]
     if found["images"] == 0:
-        without = "without the question" if best["knows"] == Sees.CHOICES else "by a shortcut"
+        without = "without the question" if best["inputs"] == Sees.CHOICES else "by a shortcut"
     return {
         "side": side,
         "name": plain(best["name"], 120),
@@ -96,15 +107,15 @@ def _headline(side: str, found: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _facts(sides: Sides) -> list[dict[str, str]]:
-    """What was audited, in a line of figures; both values where a remedy changed them."""
+    """Key figures of the audited benchmark; both values if a remedy changed them."""
     texts_of: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "questions": lambda found: count(found.get("rows")),
         "images": lambda found: count(found["images"]) if found.get("images") else "none",
-        "choices each": lambda found: " to ".join(
+        "choices per question": lambda found: " to ".join(
             dict.fromkeys(str(end(found["choices"])) for end in (min, max) if found.get("choices"))
         ),
         "chance": lambda found: f"{100 * found['chance']:.1f}%" if "chance" in found else "",
-        "learnt from": lambda found: plain(found.get("learnt_from"), 60),
+        "probes trained on": lambda found: plain(found.get("train_source"), 60),
     }
     facts = []
     for name, text_of in texts_of.items():
@@ -115,12 +126,16 @@ def _facts(sides: Sides) -> list[dict[str, str]]:
 
 
 def _findings(sides: Sides) -> list[dict[str, Any]]:
-    """The findings, a row each, before and after."""
+    """One row per finding, with the figures before and after."""
     lines = []
     for name, rows in matched(sides, "findings").items():
         first = next(filter(None, rows.values()))
         cells = [
-            row and {"share": row["share"], "told": f"{count(row['count'])} of {count(row['of'])} {plain(row['per'])}"}
+            row
+            and {
+                "share": row["share"],
+                "count": f"{count(row['count'])} of {count(row['total'])} {plain(row['unit'])}",
+            }
             for row in rows.values()
         ]
         lines.append(
@@ -135,58 +150,33 @@ def _findings(sides: Sides) -> list[dict[str, Any]]:
     return lines
 
 
-def _ambiguous_decoys(sides: Sides) -> dict[str, Any] | None:
-    """How many decoys are possibly correct, and why."""
-    given = {side: audit["may_be_right"] for side, audit in sides.items() if audit.get("may_be_right")}
-    if not given:
-        return None
-    reasons = dict.fromkeys(reason for found in given.values() for reason in found["reasons"])
-    largest = max((share for found in given.values() for share in found["reasons"].values()), default=0) or 1
-    return {
-        "sides": [
-            {"side": side, "share": found["share"], "decoys": count(found["decoys"])} for side, found in given.items()
-        ],
-        "reasons": [
-            {
-                "name": plain(reason, 100),
-                "cells": [
-                    {"side": side, "share": share, "width": f"{100 * (share or 0) / largest:.2f}%"}
-                    for side, found in given.items()
-                    for share in [found["reasons"].get(reason)]
-                ],
-            }
-            for reason in reasons
-        ],
-    }
-
-
-def _telling(sides: Sides) -> list[dict[str, Any]]:
-    """The words and choices that give most away; choices are left out where they are the same as the words."""
+def _predictive_texts(sides: Sides) -> list[dict[str, Any]]:
+    """The tables of predictive words and choices; choices are omitted if they are the same as the words."""
     found = []
     for side, audit in sides.items():
-        given = audit.get("telling") or {"words": (), "choices": ()}
+        given = audit.get("predictive_texts") or {"words": (), "choices": ()}
         words = {row["text"] for row in given["words"]}
-        for what, title in (("words", "words"), ("choices", "whole choices")):
+        for what in ("words", "choices"):
             rows = given[what]
             if rows and not (what == "choices" and {row["text"] for row in rows} == words):
-                lists = [
-                    {"says": says, "shown": told[:TELLING_SHOWN], "rest": told[TELLING_SHOWN:]}
-                    for says, sign in (("right", 1), ("wrong", -1))
-                    if (told := _of_direction(rows, sign))
+                tables = [
+                    {"predicts": predicts, "shown": texts[:TEXTS_SHOWN], "rest": texts[TEXTS_SHOWN:]}
+                    for predicts, sign in (("target", 1), ("decoy", -1))
+                    if (texts := _of_direction(rows, sign))
                 ]
-                found.append({"side": side, "what": title, "lists": lists})
+                found.append({"side": side, "what": what, "tables": tables})
     return found
 
 
 def _of_direction(rows: Sequence[Mapping[str, Any]], sign: int) -> list[dict[str, Any]]:
-    """Texts of one direction, the most significant first, with how often they are right and would be by chance."""
+    """Texts that predict the target (sign 1) or a decoy (-1), most significant first."""
     chosen = sorted((row for row in rows if sign * row["z"] > 0), key=lambda row: -sign * row["z"])
     return [
         {
             "text": plain(row["text"], TEXT) or "(no text)",
-            "offered": row["offered"],
-            "right": row["target"] / row["offered"],
-            "expected": row["expected"] / row["offered"],
+            "presented": row["presented"],
+            "correct": row["target"] / row["presented"],
+            "expected": row["expected"] / row["presented"],
             "z": f"{row['z']:+.1f}".replace("-", "\u2212"),
         }
         for row in chosen
@@ -194,17 +184,17 @@ def _of_direction(rows: Sequence[Mapping[str, Any]], sign: int) -> list[dict[str
 
 
 def _not_run(sides: Sides) -> list[dict[str, str]]:
-    """Probes and splits that were left out, and why; each once."""
+    """Probes that were not run and splits that were skipped, with the reasons; each once."""
     reasons: dict[tuple[str, str], None] = {}
     for audit in sides.values():
-        probes = [(plain(row["name"], 120), row["why"]) for row in audit.get("not_run") or ()]
-        splits = [(f"split {plain(name, 60)}", why) for name, why in (audit.get("left_out") or {}).items()]
-        reasons |= {(name, plain(why, 400)): None for name, why in probes + splits}
-    return [{"name": name, "why": why} for name, why in reasons]
+        probes = [(plain(row["name"], 120), row["reason"]) for row in audit.get("not_run") or ()]
+        splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
+        reasons |= {(name, plain(reason, 400)): None for name, reason in probes + splits}
+    return [{"name": name, "reason": reason} for name, reason in reasons]
 
 
 def _gallery(examples: Sequence[Example], after: Sequence[Example]) -> dict[str, Any]:
-    """The questions for the report's script; one in both, by id and text, once, with its choices before and after."""
+    """The questions for the report's script; a question of both sides (same id and text) is one entry."""
     later = {(example.question_id, example.question): example for example in after}
     pairs = [(example, later.pop((example.question_id, example.question), None)) for example in examples]
     shown = [_card(one) | {"before": _choices(one), "after": other and _choices(other)} for one, other in pairs]
@@ -225,6 +215,6 @@ def _card(example: Example) -> dict[str, Any]:
 def _choices(example: Example) -> dict[str, Any]:
     return {
         "bias": round(example.bias, 4) if example.bias is not None and isfinite(example.bias) else None,
-        "outcome": "" if example.picked is None else "right" if example.picked == example.label else "wrong",
+        "outcome": "" if example.picked is None else "correct" if example.picked == example.label else "wrong",
         "choices": [example.choice(index) for index in range(len(example.choices))],
     }

@@ -1,4 +1,4 @@
-"""Images as a page may show them: decoded, downscaled and encoded anew, so that nothing of the file itself remains."""
+"""Images for a page: decoded, downscaled and encoded again, so that no metadata or malformed data remains."""
 
 import base64
 import io
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 LONGEST_SIDE = 320
 """Pixels."""
 MOST_PIXELS = 64_000_000
-"""Of an image that is decoded; others could fill the memory."""
+"""Larger images are not decoded, which limits memory."""
 BROKEN, HUGE = "the image cannot be read", "the image is too large to be shown"
 
 
 def picture_values(content: bytes | None, longest: int = LONGEST_SIDE, absent: str = "") -> dict[str, Any]:
-    """An image as templates take it; the same file gives the same values.
+    """An image as values for templates; deterministic.
 
     Args:
-        content: an image file of any kind, intact or broken; None where there is none.
-        longest: pixels of the longer side.
-        absent: the note where there is no image.
+        content: image file, possibly broken; None without an image.
+        longest: longer side in pixels.
+        absent: the note if there is no image.
 
     Returns:
-        ``image`` (a JPEG as a ``data:`` address, "" where it cannot be shown), its ``width`` and ``height``, and
-        ``missing``, the reason why there is none.
+        ``image`` (a JPEG as a ``data:`` URL, "" if it cannot be shown), its ``width`` and ``height``, and ``missing``,
+        the reason why there is none.
     """
     picture = small_image(content, longest) if content else absent
     if isinstance(picture, str):
@@ -39,12 +39,12 @@ def picture_values(content: bytes | None, longest: int = LONGEST_SIDE, absent: s
 
 
 def small_image(content: bytes, longest: int) -> "Image | str":
-    """An image file as a small RGB picture, upright, on white; or why it cannot be shown."""
+    """An image file as a small upright RGB picture on white; or the reason why it cannot be shown."""
     from PIL import Image, ImageOps
 
     known = known_formats()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PIL warns of odd files that it reads well
+        warnings.simplefilter("ignore")  # PIL warns about unusual files that it reads
         try:
             with Image.open(io.BytesIO(content), formats=known) as image:
                 if image.width * image.height > MOST_PIXELS:

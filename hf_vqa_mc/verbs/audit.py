@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.gains import Gain
 
 FAILED = 3
-"""Exit code where a shortcut gains more than ``fail_above``."""
+"""Exit code if a shortcut exceeds ``fail_above``."""
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:
@@ -33,10 +33,10 @@ def default_folder(given: Mapping[str, Any]) -> Path:
 
 @settings
 class AuditSettings(ProbeSettings, BenchmarkOptions):
-    """Find the shortcuts that solve a multiple-choice benchmark: without the image, the question, or both.
+    """Find the shortcuts that solve a multiple-choice benchmark without the image, the question, or both.
 
-    Heuristics (the longest choice, the first, the most frequent answer ...) and trained probes are compared with
-    random guessing. They are fitted on the training split; without one, on other folds of the same rows.
+    Heuristics (longest choice, first choice, most frequent answer ...) and trained probes are compared with random
+    guessing. Probes are fitted on the training split, or by cross-validation if there is none.
 
     Raises:
         InputError: an option is out of range; names it.
@@ -49,8 +49,8 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
         cli_default=default_folder,
     )
     fail_above: float | None = option(
-        "Exit with code 3 if a shortcut gains more than this fraction of the rows over random guessing, such as 0.05: "
-        "if its whole 95% interval lies above.",
+        "Exit with code 3 if the 95% interval of a shortcut's gain over random guessing is above this fraction, such "
+        "as 0.05.",
         default=None,
         check=("a fraction of the rows from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
         panel="Running",
@@ -74,7 +74,7 @@ class AuditResult(Result):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """3 where a shortcut exceeds ``fail_above``."""
+        """3 if a shortcut exceeds ``fail_above``."""
         return FAILED if self.exceeding else 0
 
     def report(self) -> "Iterator[RenderableType]":
@@ -84,14 +84,14 @@ class AuditResult(Result):
         yield shortcut_table([self.audit])
         yield TABLE_NOTE
         if figures["read_as"]:
-            yield f"read: {figures['read_as']}"
+            yield f"columns: {figures['read_as']}"
         lines = [
             figures["verdict"],
             figures["caveat"],
             *(finding["sentence"] for finding in figures["findings"]),
             ambiguity(figures),
-            *(f"Not run: {one['name']} ({one['why']})." for one in figures["not_run"]),
-            *(f"Split {name} was left out: {why}" for name, why in self.audit.benchmark.left_out.items()),
+            *(f"Not run: {one['name']} ({one['reason']})." for one in figures["not_run"]),
+            *(f"Split {name} was skipped: {reason}" for name, reason in figures["skipped_splits"].items()),
         ]
         for line in filter(None, lines):
             yield f"\n{line}"
@@ -158,12 +158,13 @@ audit = verb(
 )
 
 TABLE_NOTE = (
-    "Percent of rows, points; ! beats random guessing after Holm's correction; what sees everything is no shortcut."
+    "Accuracy in percent, gain in percentage points. !: significantly above chance (Holm's correction). A probe with "
+    "all inputs is no shortcut."
 )
 
 
 def shortcut_table(audits: "list[Audit]") -> "Table":
-    """One row per shortcut: accuracy and gain; before and after a remedy where there are two audits."""
+    """One row per shortcut: accuracy and gain; before and after a remedy if there are two audits."""
     from rich.table import Table
     from rich.text import Text
 
@@ -182,7 +183,7 @@ def shortcut_table(audits: "list[Audit]") -> "Table":
 
 
 def _html_row(gain: "Gain", widest: float) -> str:
-    """A row of a notebook's table: the bar is full for a gain that beats random guessing, pale otherwise."""
+    """A row of a notebook's table; the bar is pale unless the gain is significant."""
     name, sees = escape(gain.shortcut.name), gain.shortcut.sees
     width, opacity = 180 * max(gain.estimate.gain, 0.0) / widest, 1 if gain.alarm else 0.35
     bar = f"height:10px;width:{width:.0f}px;background:{sees.colour};opacity:{opacity}"
@@ -195,7 +196,7 @@ def _html_row(gain: "Gain", widest: float) -> str:
 
 
 def _cells(gain: "Gain | None", short: bool) -> list[str]:
-    """The figures of a shortcut; empty where it was not run."""
+    """The figures of a shortcut; empty if it was not run."""
     if gain is None:
         return [""] * (2 if short else 3)
     found = gain.estimate
@@ -207,7 +208,7 @@ def ambiguity(figures: Mapping[str, Any]) -> str:
     """The share of possibly correct decoys, in a sentence."""
     from hf_vqa_mc.audits.findings import percent
 
-    found = figures["may_be_right"]
+    found = figures["ambiguous_decoys"]
     reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
     listed = f" ({', '.join(reasons)})" if reasons else ""
     if not found["share"]:

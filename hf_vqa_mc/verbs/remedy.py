@@ -158,7 +158,7 @@ class RemedyResult(Result):
 
         columns = ["accuracy", "gain", "low", "high", "alarm"]
         tables = {
-            moment: pd.DataFrame([gain.as_json() for gain in audit.gains]).set_index(["name", "knows"])[columns]
+            moment: pd.DataFrame([gain.as_json() for gain in audit.gains]).set_index(["name", "inputs"])[columns]
             for moment, audit in (("before", self.before), ("after", self.after))
         }
         joined = pd.concat([table.add_suffix(f"_{moment}") for moment, table in tables.items()], axis=1)

@@ -14,7 +14,7 @@ from hf_vqa_mc.benchmarks.benchmark import ROWS
 RULES = {
     "position": "choice A",
     "length": "longest choice",
-    "frequency": "most offered choice",
+    "frequency": "most frequent choice",
     "question overlap": "most words of the question",
     "image cue": None,
     "question cue": None,

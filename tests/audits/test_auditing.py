@@ -28,16 +28,16 @@ def test_figures_are_json_that_every_program_reads():
     assert [one["gain"] for one in told["shortcuts"]] == sorted(
         (one["gain"] for one in told["shortcuts"]), reverse=True
     )
-    assert {one["knows"] for one in told["shortcuts"]} == {"choices", "question"}
-    assert told["may_be_right"]["decoys"] == 1500
+    assert {one["inputs"] for one in told["shortcuts"]} == {"choices", "question"}
+    assert told["ambiguous_decoys"]["decoys"] == 1500
     assert sum(one["rows"] for one in told["calibration"]) == 500
 
 
 def test_rules_that_count_learn_from_train_where_there_is_one():
     (asked, *_), (train, *_) = (planted("frequency", 0.8, 300, seed) for seed in (0, 1))
     alone, taught = audit(benchmark(asked), QUICK), audit(benchmark(asked, train), QUICK)
-    assert alone.as_json()["learnt_from"] == "5 folds of test"
-    assert taught.as_json()["learnt_from"] == "train"
+    assert alone.as_json()["train_source"] == "5 folds of test"
+    assert taught.as_json()["train_source"] == "train"
     folds = {gain.shortcut.name: gain.shortcut.folds for gain in taught.gains}
     assert set(folds.values()) == {0}
     assert {gain.shortcut.folds for gain in alone.gains} == {0, 5}

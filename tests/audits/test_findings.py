@@ -34,7 +34,7 @@ def found(**splits):
 def test_a_target_in_the_question_is_told_beside_the_decoys():
     asked = table(("i", "Is the red cat big?", ["cat", "dog", "big"]), ("j", "Why?", ["x", "y"]))
     finding = found(test=asked)["target in the question"]
-    assert (finding.count, finding.of, finding.rows.tolist()) == (1, 2, [0])
+    assert (finding.count, finding.total, finding.rows.tolist()) == (1, 2, [0])
     assert "50.0% of the rows" in finding.sentence
     assert "33.3% of the decoys" in finding.sentence
 
@@ -48,9 +48,9 @@ def test_choices_that_repeat_or_contain_one_another_are_told_apart():
         ("e", "?", ["", "!", "世界"]),
     )
     named = found(test=asked)
-    assert named["choices that repeat"].rows.tolist() == [0]
-    assert "the target itself" in named["choices that repeat"].sentence
-    assert named["choices that contain one another"].rows.tolist() == [1, 2]
+    assert named["duplicate choices"].rows.tolist() == [0]
+    assert "one of them is the target" in named["duplicate choices"].sentence
+    assert named["overlapping choices"].rows.tolist() == [1, 2]
 
 
 def test_decoys_that_are_the_target_of_no_row_of_any_split_are_counted():
@@ -58,15 +58,15 @@ def test_decoys_that_are_the_target_of_no_row_of_any_split_are_counted():
         "test": table(("a", "?", ["cat", "dog", "owl"]), ("b", "?", ["dog", "cat"])),
         "train": table(("c", "?", ["Owl", "bat"])),
     }
-    assert "decoys that are never right" not in found(**splits)
-    finding = found(test=splits["test"])["decoys that are never right"]
-    assert (finding.per, finding.count, finding.of, finding.rows.tolist()) == ("decoys", 1, 3, [0])
+    assert "decoys that are never correct" not in found(**splits)
+    finding = found(test=splits["test"])["decoys that are never correct"]
+    assert (finding.unit, finding.count, finding.total, finding.rows.tolist()) == ("decoys", 1, 3, [0])
 
 
 def test_rows_that_repeat_do_so_in_any_order_of_the_choices():
     asked = table(("a", "q", ["x", "y"]), ("a", "q", ["y", "x"]), ("b", "q", ["x", "y"]), ("a", "r", ["x", "y"]))
     named = found(test=asked)
-    assert named["rows that repeat"].rows.tolist() == [1]
+    assert named["duplicate rows"].rows.tolist() == [1]
     assert named["same question on several images"].rows.tolist() == [0, 1, 2]
     assert "in none of these the target is the same" in named["same question on several images"].sentence
 
@@ -74,7 +74,7 @@ def test_rows_that_repeat_do_so_in_any_order_of_the_choices():
 def test_without_images_question_and_choices_make_a_row():
     asked = table(("", "q", ["x", "y"]), ("", "q", ["x", "y"]), ("", "q", ["x", "z"]))
     named = found(test=asked)
-    assert named["rows that repeat"].rows.tolist() == [1]
+    assert named["duplicate rows"].rows.tolist() == [1]
     assert "same question on several images" not in named
 
 
@@ -82,9 +82,9 @@ def test_what_other_splits_give_away_is_named_by_split():
     asked = table(("a", "q", ["x", "y"]), ("b", "q", ["z", "y"]), ("", "r", ["x", "y"]), ("c", "s", ["x", "y"]))
     train = table(("a", "q", ["v", "w"]), ("b", "t", ["x", "y"]), ("", "r", ["y", "x"]))
     named = found(test=asked, train=train)
-    assert named["image of train"].rows.tolist() == [0, 1]
-    assert named["image and question of train"].rows.tolist() == [0]
-    assert named["question and choices of train"].rows.tolist() == [2]
+    assert named["image also in train"].rows.tolist() == [0, 1]
+    assert named["image and question also in train"].rows.tolist() == [0]
+    assert named["question and choices also in train"].rows.tolist() == [2]
     assert not any("test" in name for name in named)
 
 

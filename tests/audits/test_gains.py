@@ -121,26 +121,25 @@ def test_exceeding_goes_by_the_end_of_the_interval():
 
 
 @pytest.mark.parametrize(
-    ("right", "said"),
+    ("right", "sentence"),
     [
-        (400, "is right in 40.0% of the rows, 15.0 points above chance (95% interval +11."),
-        (250, "is right in 25.0% of the rows; that is not reliably more than chance (95% interval -2."),
-        (100, "is right in 10.0% of the rows, 15.0 points below chance (95% interval -16."),
+        (400, "is correct in 40.0% of the rows, 15.0 points above chance (95% interval +11."),
+        (250, "is correct in 25.0% of the rows; that is not significantly above chance (95% interval -2."),
+        (100, "is correct in 10.0% of the rows, 15.0 points below chance (95% interval -16."),
     ],
 )
-def test_sentences_say_what_was_found(right, said):
-    assert said in found(shortcut("x", right))[0].sentence
+def test_sentences_describe_the_gain(right, sentence):
+    assert sentence in found(shortcut("x", right))[0].sentence
 
 
-def test_the_verdict_names_the_strongest_of_each_kind_of_knowledge():
-    said = verdict(found(shortcut("long", 400), shortcut("longer", 450), shortcut("asked", 600, "question")), 0.25)
-    assert "3 of 3 shortcuts beat chance, which is 25.0%" in said
-    assert "Without the image, 60.0% of the rows are answered (asked, +35.0 points)." in said
-    assert "45.0% of the rows are answered (longer" in said
-    assert "(long," not in said
-    assert "Without the question, " not in said
-    none = verdict(found(shortcut("x", 250)), 0.25)
-    assert "None of 1 shortcuts reliably beats chance (25.0%). That is no proof" in none
+def test_the_verdict_names_the_strongest_shortcut_of_each_set_of_inputs():
+    text = verdict(found(shortcut("long", 400), shortcut("longer", 450), shortcut("both", 600, "question")), 0.25)
+    assert "3 of 3 shortcuts are significantly above chance (25.0%)" in text
+    assert "Without the image, 60.0% of the rows are answered correctly (both, +35.0 points)." in text
+    assert "45.0% of the rows are answered correctly (longer" in text
+    assert "(long," not in text
+    assert "Without the question, " not in text
+    assert "None of the 1 tested shortcuts is significantly" in verdict(found(shortcut("x", 250)), 0.25)
 
 
 @pytest.mark.slow

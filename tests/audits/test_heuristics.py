@@ -49,8 +49,8 @@ def test_length_is_counted_in_characters_and_ties_are_shared():
 
 def test_the_most_offered_choice_reads_the_same_but_for_case():
     scores = picked(("?", ["Red", "blue"], 0), ("?", ["red.", "green"], 0), ("?", ["RED", "black"], 1))
-    assert scores["most offered choice"] == [1, 1, 0]
-    assert scores["least offered choice"] == [0, 0, 1]
+    assert scores["most frequent choice"] == [1, 1, 0]
+    assert scores["least frequent choice"] == [0, 0, 1]
 
 
 def test_the_odd_one_out_is_spelt_unlike_the_others():

@@ -91,7 +91,7 @@ def test_questions_longer_than_the_model_reads_are_cut_in_front(model_folder):
 def test_when_the_time_is_over_that_is_told(model_folder):
     found, not_run = ran(some_rows(model_folder, time_limit=1e-9), LANGUAGE_MODELS)
     assert not found
-    assert all("time" in one.why for one in not_run)
+    assert all("time" in one.reason for one in not_run)
 
 
 def test_a_model_that_is_not_there_is_named_in_one_sentence(tmp_path, monkeypatch):

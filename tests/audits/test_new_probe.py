@@ -68,13 +68,13 @@ def test_it_is_audited_shown_and_fails_above_a_limit(probes, benchmark, tmp_path
     table = result.to_pandas().set_index("name")
     assert table.loc[FITTED, "accuracy"] > 0.85
     assert table.loc[COUNTED, "accuracy"] > 0.85
-    assert table.loc[FITTED, "probe"]
-    assert (table.loc[COUNTED, "knows"], table.loc[FITTED, "knows"]) == ("question", "choices")
+    assert table.loc[FITTED, "trained"]
+    assert (table.loc[COUNTED, "inputs"], table.loc[FITTED, "inputs"]) == ("question", "choices")
     assert FITTED in repr(result)
     assert FITTED in result._repr_html_()
     page = (tmp_path / "found" / "report.html").read_text("utf-8")
     assert FITTED in page
-    assert "A strategy that prefers answers with an a is right in" in page
+    assert "A strategy that prefers answers with an a is correct in" in page
     assert "Without the image and the question, " in result.to_dict()["verdict"]
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["audit", str(benchmark), "--no-probes", "--fail-above", "0.3"])

@@ -139,7 +139,7 @@ def test_what_there_was_no_time_for_is_told():
     assert found == {}
     assert len(not_run) == 4
     assert not_run[0].name == "logistic regression: choices alone"
-    assert not_run[0].why == "no time was left after 0 of its 5 trainings"
+    assert not_run[0].reason == "the time limit was reached after 0 of 5 folds"
 
 
 texts = st.text(st.sampled_from("ab 2.<\0é'"), max_size=6)

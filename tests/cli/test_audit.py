@@ -50,7 +50,7 @@ def test_people_get_a_table_and_sentences(run, tmp_path):
     result = run("audit", lines(tmp_path / "b.jsonl", "length", 0.5), "--no-probes", "--output", tmp_path / "there")
     assert result.exit_code == 0, result.output
     assert "longest choice" in result.stdout
-    assert "shortcuts beat chance" in " ".join(result.stdout.split())
+    assert "significantly above chance" in " ".join(result.stdout.split())
     assert f"wrote {tmp_path / 'there' / 'report.html'}" in result.stdout
 
 
@@ -76,7 +76,7 @@ def test_an_audit_never_replaces_what_it_reads(run, tmp_path):
         assert refused.exit_code == 2
         assert "name another folder" in refused.stderr
     (folder / "rows.jsonl").unlink()
-    assert "other files than an audit's" in run("audit", "b.jsonl", "--no-probes", "--output", folder).stderr
+    assert "not from an audit" in run("audit", "b.jsonl", "--no-probes", "--output", folder).stderr
     assert (folder / "audit.json").read_text("utf-8") == "{}"
     (tmp_path / "nowhere").symlink_to(tmp_path / "nothing" / "here")
     nowhere = run("audit", "b.jsonl", "--no-probes", "--output", "nowhere")
@@ -90,10 +90,10 @@ def test_probes_are_held_to_their_time_and_what_was_not_run_is_told(run, tmp_pat
     result = run("audit", lines(tmp_path / "b.jsonl"), "--time-limit", "1e-9", "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
-    assert not any(one["probe"] for one in told["shortcuts"])
-    why = {one["name"]: one["why"] for one in told["not_run"]}
+    assert not any(one["trained"] for one in told["shortcuts"])
+    why = {one["name"]: one["reason"] for one in told["not_run"]}
     assert "name the folder that holds them with --images" in why["probes that see images"]
-    assert "no time was left" in why["logistic regression: choices alone"]
+    assert "the time limit was reached" in why["logistic regression: choices alone"]
 
 
 def test_probes_find_what_no_rule_looks_for(run, tmp_path):
@@ -103,7 +103,7 @@ def test_probes_find_what_no_rule_looks_for(run, tmp_path):
     assert shortcuts["logistic regression: question and choices"]["alarm"]
     assert not shortcuts["longest choice"]["alarm"]
     told = json.loads(result.stdout)
-    assert told["learnt_from"] == "5 folds of test"
+    assert told["train_source"] == "5 folds of test"
     assert 0 < told["bias"]["mean"] < 1
     assert sum(one["rows"] for one in told["bias"]["histogram"]) == 400
 
@@ -120,7 +120,7 @@ def test_probes_find_what_no_rule_looks_for(run, tmp_path):
         (["--output", "."], "would change"),
         (["--split", "dev"], "dev"),
         (["--seed", "-1"], "--seed -1: expected 0 or more"),
-        (["--features", "here"], "--features here is for probes"),
+        (["--features", "here"], "--features here is used only by probes"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

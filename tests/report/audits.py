@@ -16,7 +16,7 @@ SHORTCUTS = [
     ("logistic regression: everything", "everything", "follows a logistic regression", 0.241, True),
     ("logistic regression: choices alone", "choices", "follows a logistic regression on the choices", 0.183, True),
     ("random forest: image and choices", "image", "follows a random forest that sees the image", 0.151, True),
-    ("most offered choice", "choices", "picks the text most often offered", 0.094, False),
+    ("most frequent choice", "choices", "picks the text most often offered", 0.094, False),
     ("longest choice", "choices", "always picks the longest choice", 0.042, False),
     ("most words of the question", "question", "picks the choice with most words of the question", 0.021, False),
     ("choice A", "choices", "always picks choice A", 0.006, False),
@@ -36,7 +36,7 @@ def shortcut(
     sentence = f"One who {picks} is right {chance + gain:.1%} of the time, {100 * gain:+.1f} points over chance."
     ends = {"low": gain - half, "high": gain + half, "p": 0.0 if alarm else 0.4, "p_holm": 0.0 if alarm else 1.0}
     figures = {"accuracy": chance + gain, "gain": gain, **ends, "alarm": alarm, "sentence": sentence}
-    return {"name": name, "knows": knows, "probe": probe, **figures}
+    return {"name": name, "inputs": knows, "trained": probe, **figures}
 
 
 def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_orig") -> dict[str, Any]:
@@ -72,7 +72,7 @@ def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_ori
         "images": 20513,
         "choices": [round(1 / chance)],
         "chance": chance,
-        "learnt_from": "train",
+        "train_source": "train",
         "verdict": f"Shortcuts solve {chance + 0.331 * strength:.1%} of this benchmark; one who guesses, {chance:.1%}."
         " The strongest counts which answers are right after which questions; it never looks at an image.",
         "shortcuts": found,
@@ -82,12 +82,12 @@ def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_ori
             finding("never correct", "Decoys that are no question's target.", int(52000 * strength), 116844, "decoys"),
             finding("hidden duplicates", "Same image, question and choices as another row.", 0, 38948, "rows"),
         ],
-        "may_be_right": {
+        "ambiguous_decoys": {
             "decoys": 116844,
             "share": 0.021 + 0.01 * (1 - strength),
             "reasons": {"same after VQA normalisation": 0.002, "WordNet similarity 0.9 or more": 0.017},
         },
-        "telling": {
+        "predictive_texts": {
             "words": [
                 telling("two", 900, 1500, 375),
                 telling("white", 700, 1300, 325),
@@ -98,25 +98,25 @@ def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_ori
             "choices": [telling("a man", 210, 400, 100), telling("purple", 5, 300, 75)],
         },
         "calibration": [
-            {"said": 0.05 + step / 10, "right": min(1.0, 0.03 + step / 10 * 1.02), "rows": 300 * (10 - step)}
+            {"confidence": 0.05 + step / 10, "accuracy": min(1.0, 0.03 + step / 10 * 1.02), "rows": 300 * (10 - step)}
             for step in range(2, 10)
         ],
         "bias": {"mean": chance + 0.3 * strength, "histogram": histogram},
-        "not_run": [{"name": "language model", "why": "no model was named; add --language-model NAME"}],
+        "not_run": [{"name": "language model", "reason": "no model was named; add --language-model NAME"}],
     }
 
 
 def finding(name: str, sentence: str, number: int, of: int, per: str) -> dict[str, Any]:
     ids = [f"{name}-{place}" for place in range(min(number, 20))]
     return {
-        "name": name, "sentence": sentence, "count": number, "of": of, "per": per, "share": number / of,
+        "name": name, "sentence": sentence, "count": number, "total": of, "unit": per, "share": number / of,
         "question_ids": ids,
     }  # fmt: skip
 
 
 def telling(text: str, target: int, offered: int, expected: int) -> dict[str, Any]:
     return {
-        "text": text, "target": target, "offered": offered, "expected": expected,
+        "text": text, "target": target, "presented": offered, "expected": expected,
         "z": (target - expected) / (0.75 * expected) ** 0.5,
     }  # fmt: skip
 

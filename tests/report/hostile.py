@@ -25,7 +25,7 @@ TEXTS = [
 def spoilt(value: Any, number: int = 0) -> Any:
     """The same json with every text made hostile, names of fields and what a program reads excepted."""
     if isinstance(value, dict):
-        kept = ("knows", "per")
+        kept = ("inputs", "unit")
         return {key: one if key in kept else _spoilt_value(key, one, number + place)
                 for place, (key, one) in enumerate(value.items())}  # fmt: skip
     if isinstance(value, list):

@@ -51,15 +51,15 @@ def page(tmp_path_factory):
 
 def test_each_premise_is_said_in_words_that_are_true_of_it(tmp_path):
     for premise, told in (
-        ("holds", "what the question needs is there"),
-        ("fails", "what the question needs is not there"),
-        ("none", "nothing is taken for granted"),
+        ("holds", "premise of the question holds"),
+        ("fails", "premise of the question fails"),
+        ("none", "question without premise"),
         ("unknown", None),
     ):
         row = {**ROW, "candidates": ["i1"], "differs": [0.5], "premise": [premise]}
         write_complementary_images(tmp_path / "page.html", "", [row], image)
         text = Elements((tmp_path / "page.html").read_text("utf-8")).text
-        assert f"50% another answer {told + ' ' if told else ''}image i1" in text
+        assert f"50% different answer {told + ' ' if told else ''}image i1" in text
 
 
 def test_hostile_text_stays_text(tmp_path):

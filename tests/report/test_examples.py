@@ -7,7 +7,7 @@ import pytest
 
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.report.examples import STAND_IN, UNREADABLE, drawn_rows, examples_of, picks_of
+from hf_vqa_mc.report.examples import FALLBACK, UNREADABLE, drawn_rows, examples_of, picks_of
 from hf_vqa_mc.report.thumbnails import BROKEN, picture_values
 
 CHOICES = ["Red", "blue", "blue", "green"]
@@ -69,15 +69,15 @@ def told(**columns):
 
 def test_choices_that_stand_in_for_decoys_that_were_not_found_are_called_so():
     ours = told(choice_fallback=[[False, True, False, True], [False] * 4, None])
-    assert [one.origins for one in examples_of(ours, [0, 1, 2])] == [["", STAND_IN, "", STAND_IN], [], []]
+    assert [one.origins for one in examples_of(ours, [0, 1, 2])] == [["", FALLBACK, "", FALLBACK], [], []]
 
 
 def test_where_choices_are_from_is_read_from_a_remedied_benchmark():
     origins = [["asked of another", "fall-back", "target", None], ["too few"], None]
     found = examples_of(told(choice_origins=origins), [0, 1, 2])
-    assert [one.origins for one in found] == [["asked of another", STAND_IN, "target", ""], [], []]
-    assert [found[0].kind(place) for place in range(4)] == ["", "stand-in", "target", ""]
-    assert [found[0].origin(place) for place in range(4)] == ["asked of another", "stand-in", "", ""]
+    assert [one.origins for one in found] == [["asked of another", FALLBACK, "target", ""], [], []]
+    assert [found[0].kind(place) for place in range(4)] == ["", "fallback", "target", ""]
+    assert [found[0].origin(place) for place in range(4)] == ["asked of another", "fallback", "", ""]
 
 
 def test_origins_that_are_no_list_of_choices_are_no_origins():

@@ -60,7 +60,7 @@ def test_what_is_read_first_is_the_shortcut_and_its_gain(opened):
     bottom = browser.run("return document.querySelector('.hero .by').getBoundingClientRect().bottom")
     assert bottom < 700  # without scrolling
     assert "58.1%" in browser.text(".hero")
-    assert "+33.1 points over chance" in browser.text(".hero")
+    assert "+33.1 points above chance" in browser.text(".hero")
 
 
 @pytest.mark.slow
@@ -99,13 +99,13 @@ def test_questions_can_be_chosen_by_type_reason_outcome_and_text(opened):
     browser.click("#by-outcome option[value=wrong]")
     wrong = sum(one.picked not in (None, one.label) for one in audits.examples(14))
     assert browser.text(WHERE).endswith(f"of {wrong}")
-    assert browser.count(".mark.right") == 0
+    assert browser.count(".mark.correct") == 0
     browser.click("#by-outcome option:first-child")
     browser.type("#by-text input", "umbrella")
     assert browser.text(WHERE) == "1 to 3 of 3"
     browser.type("#by-text input", " that is not there")
     assert browser.text(WHERE) == "0 of 0"
-    assert "No question is like that" in browser.text("#cards")
+    assert "No matching questions" in browser.text("#cards")
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_the_most_biased_questions_can_be_put_first(opened):
 @pytest.mark.slow
 def test_before_and_after_stand_in_one_card(opened):
     browser = opened("two")
-    assert browser.count("#cards .card:first-child .asked > div") == 2
+    assert browser.count("#cards .card:first-child .sides > div") == 2
     told = browser.run("return [...document.querySelectorAll('#kinds span')].map((one) => one.textContent)")
     assert told == ["IoU decoys: they fit the image", "QoU decoys: they fit the question"]
 

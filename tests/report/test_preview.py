@@ -33,20 +33,20 @@ def test_without_kinds_there_are_decoys_and_the_target():
     assert replace(EXAMPLE, kinds=[]).by_kind() == [("", [0, 2, 3]), ("target", [1])]
 
 
-STAND_INS = replace(EXAMPLE, origins=["fall-back", "fall-back", "", "fall-back"])
+FALLBACKS = replace(EXAMPLE, origins=["fall-back", "fall-back", "", "fall-back"])
 
 
-def test_stand_ins_stand_under_no_heading_that_says_how_decoys_fit():
-    assert STAND_INS.by_kind() == [("iou", [2]), ("stand-in", [0, 3]), ("target", [1])]
-    text = Elements(page([STAND_INS])).text
+def test_fallbacks_have_a_heading_of_their_own():
+    assert FALLBACKS.by_kind() == [("iou", [2]), ("fallback", [0, 3]), ("target", [1])]
+    text = Elements(page([FALLBACKS])).text
     assert "QoU decoys" not in text
-    told = "A a stand-in for a QoU decoy D d stand-in for an IoU decoy correct answer B b"
-    assert f"IoU decoys: they fit the image C c ✗ model’s pick stand-ins: no such decoy was found {told}" in text
+    told = "A a fallback for a QoU decoy D d fallback for an IoU decoy correct answer B b"
+    assert f"IoU decoys: they fit the image C c ✗ model’s pick fallbacks: no such decoy was found {told}" in text
 
 
-def test_stand_ins_are_marked_in_the_picture():
-    told = [text for text, *_ in _lines(STAND_INS)]
-    assert told[told.index("stand-ins: no such decoy found") + 1 :][:2] == [
+def test_fallbacks_are_marked_in_the_picture():
+    told = [text for text, *_ in _lines(FALLBACKS)]
+    assert told[told.index("fallbacks: no such decoy found") + 1 :][:2] == [
         "A  a (for a QoU decoy)",
         "D  d (for an IoU decoy)",
     ]
@@ -56,7 +56,7 @@ def test_the_page_shows_sets_by_their_names_and_marks_the_pick():
     text = Elements(page([EXAMPLE])).text
     assert "Why? IoU decoys: they fit the image C c ✗ model’s pick D d QoU decoys: they fit the question A a" in text
     assert "correct answer B b" in text
-    assert "the model’s picks 0 of 1 right (0%)" in text
+    assert "model accuracy 0% (0 of 1)" in text
 
 
 def test_without_picks_no_model_is_spoken_of():

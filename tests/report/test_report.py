@@ -57,14 +57,14 @@ def data_of(page):
 def test_the_first_thing_it_says_is_the_strongest_shortcut_and_its_gain():
     page = Elements(report_html(audits.audit(), []))
     start = page.text.index("58.1%")
-    assert "answered right without the image : +33.1 points over chance (25.0%)" in page.text[start:]
-    assert page.text.index("question and answer prior", start) < page.text.index("Every shortcut")
+    assert "answered correctly without the image : +33.1 points above chance (25.0%)" in page.text[start:]
+    assert page.text.index("question and answer prior", start) < page.text.index("Gain of each shortcut")
 
 
 def test_one_who_sees_everything_takes_no_shortcut():
     audit = audits.audit()
     for row in audit["shortcuts"]:
-        row["knows"] = "everything" if row["gain"] > 0.2 else row["knows"]
+        row["inputs"] = "everything" if row["gain"] > 0.2 else row["inputs"]
     assert strongest(audit["shortcuts"])["name"] == "logistic regression: choices alone"
     assert not any(line["alarm"] for line in report_values({"before": audit})["chart"]["shown"] if line["everything"])
 
@@ -76,31 +76,50 @@ def test_bars_of_those_who_see_everything_have_a_colour_and_a_legend_of_their_ow
     for arguments, sides in (((audits.audit(), []), 1), ((audits.audit(), [], audits.audit(0.05, 1 / 7), []), 2)):
         page = Elements(report_html(*arguments))
         assert everything(page) == 2 * sides  # a bar and its mark in the legend
-        assert page.text.count("sees everything, no shortcut") == sides
+        assert page.text.count("all inputs (no shortcut)") == sides
     audit = audits.audit()
-    audit["shortcuts"] = [row for row in audit["shortcuts"] if row["knows"] != "everything"]
+    audit["shortcuts"] = [row for row in audit["shortcuts"] if row["inputs"] != "everything"]
     page = Elements(report_html(audit, []))
     assert everything(page) == 0
-    assert "sees everything, no shortcut" not in page.text
+    assert "all inputs (no shortcut)" not in page.text
 
 
-def test_an_interval_above_chance_without_a_mark_is_explained():
-    assert (
-        "(Holm), so an interval that lies above chance may be unmarked"
-        in Elements(report_html(audits.audit(), [])).text
-    )
+def test_the_correction_for_multiple_tests_is_explained():
+    text = Elements(report_html(audits.audit(), [])).text
+    assert "corrected for the number of shortcuts tested (Holm)" in text
 
 
-def test_how_far_the_bias_score_is_off_is_said():
+def test_the_calibration_error_is_reported():
     before, after = audits.audit(), audits.audit(0.1)
     before["calibration"] = [
-        {"said": 0.5, "right": 0.6, "rows": 100},
-        {"said": 0.9, "right": 0.89, "rows": 300},
+        {"confidence": 0.5, "accuracy": 0.6, "rows": 100},
+        {"confidence": 0.9, "accuracy": 0.89, "rows": 300},
     ]
-    after["calibration"] = [{"said": 0.4, "right": 0.36, "rows": 10}]
-    assert "It is off by 3.2 points on average. On the line" in Elements(report_html(before, [])).text
-    told = "It is off by 3.2 points on average before, by 4.0 points on average after. On the line"
-    assert told in Elements(report_html(before, [], after, [])).text
+    after["calibration"] = [{"confidence": 0.4, "accuracy": 0.36, "rows": 10}]
+    assert "Expected calibration error: 3.2 points. On the" in Elements(report_html(before, [])).text
+    both = "Expected calibration error: before 3.2 points, after 4.0 points. On the"
+    assert both in Elements(report_html(before, [], after, [])).text
+
+
+def test_the_histogram_has_a_y_axis_and_no_empty_bars():
+    audit = audits.audit()
+    audit["bias"]["histogram"][3]["rows"] = 0
+    found = report_values({"before": audit})["histogram"]
+    assert len(found["sides"][0]["bars"]) == len(audit["bias"]["histogram"]) - 1
+    assert found["ticks"][0] == {"y": 1.0, "share": 0.0}
+    assert found["ticks"][-1]["y"] == pytest.approx(0.0)
+    assert found["ticks"][-1]["share"] >= max(row["rows"] for row in audit["bias"]["histogram"]) / audit["rows"]
+
+
+def test_bars_of_ambiguous_decoys_are_on_a_scale_and_reasons_without_decoys_have_none():
+    audit = audits.audit()
+    audit["ambiguous_decoys"]["reasons"] = {"some": 0.02, "none": 0.0}
+    found = report_values({"before": audit})["ambiguous"]
+    assert found["top"] == 0.05
+    assert [(one["name"], one["cells"][0]["width"]) for one in found["reasons"]] == [("some", "40.00%")]
+    text = Elements(report_html(audit, [])).text
+    assert "Full bars are 5% of the decoys" in text
+    assert "No decoys for: none" in text
 
 
 def test_how_columns_were_read_and_what_to_beware_of_are_said_once():
@@ -121,16 +140,16 @@ def test_stand_ins_are_called_so_among_the_questions():
     choices = told["examples"][0]["after"]["choices"]
     assert [(one["kind"], one["origin"]) for one in choices[:3]] == [
         ("target", ""),
-        ("stand-in", "stand-in for an IoU decoy"),
+        ("fallback", "fallback for an IoU decoy"),
         ("iou", "published"),
     ]
-    assert told["kinds"]["stand-in"] == "stand-ins: no such decoy was found"
+    assert told["kinds"]["fallback"] == "fallbacks: no such decoy was found"
 
 
 def test_a_benchmark_without_shortcuts_is_said_to_have_none():
     page = Elements(report_html(audits.audit(strength=0.0), []))
-    assert "no shortcut was found that reliably beats it" in page.text
-    assert "answered right" not in page.text
+    assert "no shortcut is significantly above chance" in page.text
+    assert "answered correctly" not in page.text
 
 
 def test_a_benchmark_without_images_is_not_blamed_for_not_looking_at_them():
@@ -141,14 +160,13 @@ def test_a_benchmark_without_images_is_not_blamed_for_not_looking_at_them():
 
 def test_before_and_after_stand_side_by_side():
     page = Elements(report_html(audits.audit(), [], audits.audit(0.05, 1 / 7), []))
-    assert "choices each 4 → 7" in page.text
+    assert "choices per question 4 → 7" in page.text
     assert "chance 25.0% → 14.3%" in page.text
     for side in ("before", "after"):
         bars = [one for _, one in page.found if one.get("class", "").startswith(f"bar {side}")]
         assert len(bars) > len(audits.SHORTCUTS)
         assert f"{side} the remedy" in page.text
-    assert "Decoys that may be right before · 116,844 decoys" not in page.text  # the share comes first
-    assert "2.1% before" in page.text
+    assert "Ambiguous decoys 2.1% before · of 116,844 decoys" in page.text
 
 
 def test_a_shortcut_that_was_asked_on_one_side_only_is_shown_all_the_same():
@@ -156,22 +174,22 @@ def test_a_shortcut_that_was_asked_on_one_side_only_is_shown_all_the_same():
     after["shortcuts"] = [row for row in after["shortcuts"] if row["name"] != "longest choice"]
     before["shortcuts"] = [row for row in before["shortcuts"] if row["name"] != "odd one out"]
     text = Elements(report_html(before, [], after, [])).text
-    assert "not asked after" in text
-    assert "not asked before" in text
+    assert "not run after" in text
+    assert "not run before" in text
     assert "odd one out" in text
 
 
 @pytest.mark.parametrize(
     ("key", "title"),
     [
-        ("shortcuts", "Every shortcut against chance"),
-        ("per_type", "On which questions"),
-        ("findings", "What else stands out"),
-        ("may_be_right", "Decoys that may be right"),
-        ("telling", "What gives the answer away"),
-        ("calibration", "Is the bias score to be trusted?"),
-        ("bias", "Questions by their bias"),
-        ("not_run", "What was not run"),
+        ("shortcuts", "Gain of each shortcut over chance"),
+        ("per_type", "Gain by question type"),
+        ("findings", "Other findings"),
+        ("ambiguous_decoys", "Ambiguous decoys"),
+        ("predictive_texts", "Words and choices that predict"),
+        ("calibration", "Calibration of the probes"),
+        ("bias", "Distribution of bias"),
+        ("not_run", "Not run"),
         ("verdict", "Shortcuts solve"),
     ],
 )
@@ -197,19 +215,19 @@ def test_rules_near_chance_are_folded_away_but_alarms_never():
     assert len(chart["shown"]) + len(chart["rest"]) == 36
     assert len(chart["shown"]) == 12
     assert not any(line["alarm"] for line in chart["rest"])
-    audit["shortcuts"].append(audits.shortcut("late", "choices", "knows", 0.2, False, 0.25, 0.01))
+    audit["shortcuts"].append(audits.shortcut("late", "choices", "inputs", 0.2, False, 0.25, 0.01))
     assert any(line["name"] == "late" for line in report_values({"before": audit})["chart"]["shown"])
 
 
 def test_where_choices_are_words_they_are_told_once():
     audit = audits.audit()
-    assert "Whole choices that say" in Elements(report_html(audit, [])).text
-    audit["telling"]["choices"] = audit["telling"]["words"]
-    assert "Whole choices that say" not in Elements(report_html(audit, [])).text
+    assert "Choices that predict" in Elements(report_html(audit, [])).text
+    audit["predictive_texts"]["choices"] = audit["predictive_texts"]["words"]
+    assert "Choices that predict" not in Elements(report_html(audit, [])).text
 
 
 def test_splits_that_were_left_out_are_told():
-    text = Elements(report_html({**audits.audit(), "left_out": {"hidden": "its labels are hidden"}}, [])).text
+    text = Elements(report_html({**audits.audit(), "skipped_splits": {"hidden": "its labels are hidden"}}, [])).text
     assert "split hidden : its labels are hidden" in text
 
 

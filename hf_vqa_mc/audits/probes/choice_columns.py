@@ -1,4 +1,4 @@
-"""What can be measured of a choice without any label: by itself, against the others, against the question."""
+"""Features of the choices that need no labels: of each choice, relative to the others, and to the question."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -11,11 +11,11 @@ from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 
 READ = 400
-"""Characters of a text that are read beyond its length, so that no huge cell holds up an audit."""
+"""Characters of a text that are read; limits the time for huge cells."""
 AT_ONCE = 20_000
 """Rows whose texts are compared at a time."""
 POSITIONS = 10
-"""Positions with a column each; further ones share one."""
+"""Positions with a column each; later positions share one."""
 _NUMBERS = frozenset((*SMALL_NUMBERS, "many", "several", "dozen", "hundred", "thousand"))
 _ABOVE = ("of the above", "of these", "of them", "both ", "all of", "none of", "neither")
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -24,28 +24,28 @@ _YES_NO_VERBS = frozenset(
 )
 
 Columns = dict[str, NDArray[np.float32]]
-"""Name to a value of each choice, (choices,), in the order of ``ShuffledRows.valid.nonzero()``."""
+"""Feature name to values (choices,), in the order of ``ShuffledRows.valid.nonzero()``."""
 
 
 def own_columns(rows: ShuffledRows, placed: bool) -> Columns:
-    """Columns of the choices alone and of their positions.
+    """Features of the choices alone and of their positions.
 
     Args:
-        rows: all rows of an audit; how often a text is presented is counted in them.
-        placed: whether the benchmark has an order of choices; else there are no columns of positions.
+        rows: all rows of an audit, in which the frequency of each text is counted.
+        placed: whether the order of choices is the benchmark's own; otherwise there are no features of positions.
     """
     valid = rows.valid
     used, number = np.unique(rows.texts[valid], return_inverse=True)
     texts = [rows.vocabulary.choices[text] for text in used]
     columns = {name: values[number] for name, values in _of_texts(texts).items()}
-    offered = np.bincount(rows.keys[valid])
+    presented = np.bincount(rows.keys[valid])
     shared = {
         "trigrams shared": _shared_with_others(_trigrams(texts), number, rows),
         "words shared": _shared_with_others(word_matrix(words(text[:READ]) for text in texts)[0], number, rows),
     }
-    columns["offered"] = np.log(offered[rows.keys[valid]]).astype(np.float32)
+    columns["presented"] = np.log(presented[rows.keys[valid]]).astype(np.float32)
     columns |= {name: values.astype(np.float32) for name, values in shared.items()}
-    for name in ("characters", "words", "offered", *shared):
+    for name in ("characters", "words", "presented", *shared):
         columns |= compared(name, columns[name], rows)
     if placed:
         columns |= _of_positions(rows)
@@ -53,13 +53,13 @@ def own_columns(rows: ShuffledRows, placed: bool) -> Columns:
 
 
 def question_columns(rows: ShuffledRows) -> Columns:
-    """Columns of question and choice together."""
+    """Features of question and choice together."""
     valid = rows.valid
     row = valid.nonzero()[0]
     used, number = np.unique(rows.texts[valid], return_inverse=True)
-    asked, question = np.unique(rows.questions, return_inverse=True)
+    question_texts, question = np.unique(rows.questions, return_inverse=True)
     choice_words = [words(rows.vocabulary.choices[text][:READ]) for text in used]
-    question_words = [words(rows.vocabulary.questions[text][:READ]) for text in asked]
+    question_words = [words(rows.vocabulary.questions[text][:READ]) for text in question_texts]
     both, _ = word_matrix([*choice_words, *question_words])
     of_choices, of_questions = both[: len(used)], both[len(used) :]
     common = np.empty(len(number), np.float32)
@@ -77,11 +77,11 @@ def question_columns(rows: ShuffledRows) -> Columns:
 
 
 def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Columns:
-    """How a column compares to its values at the row's other choices.
+    """A feature relative to the row's other choices.
 
     Returns:
-        Its rank (0 the lowest, 1 the highest; ties have the mean), whether it is the highest and whether it is the
-        lowest; several highest or lowest share the 1.
+        Its rank in [0, 1] (ties have the mean rank), and indicators of the highest and of the lowest value, divided by
+        the number of ties.
     """
     valid = rows.valid
     values = np.full(valid.shape, np.nan)
@@ -101,7 +101,7 @@ def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Colu
 
 
 def word_matrix(texts: Iterable[Sequence[str]]) -> tuple[Any, list[str]]:
-    """Which words each text has: sparse float32 (texts, distinct words) of 0 and 1, and the distinct words."""
+    """Binary bag of words: sparse float32 (texts, distinct words), and the distinct words."""
     from scipy import sparse
 
     columns: dict[str, int] = {}
@@ -116,7 +116,7 @@ def word_matrix(texts: Iterable[Sequence[str]]) -> tuple[Any, list[str]]:
 
 
 def _of_texts(texts: Sequence[str]) -> Columns:
-    """Columns of a text by itself."""
+    """Features of single texts."""
     return _stacked([_of_text(text) for text in texts])
 
 
@@ -142,7 +142,7 @@ def _of_text(text: str) -> dict[str, float]:
 
 
 def _of_question(question: Sequence[str]) -> dict[str, float]:
-    """What a question asks for."""
+    """Features of a question from its words."""
     return {
         "words asked": np.log1p(len(question)),
         "asks how many": "how" in question and "many" in question[question.index("how") + 1 :][:1],
@@ -167,7 +167,7 @@ def _of_positions(rows: ShuffledRows) -> Columns:
 
 
 def _trigrams(texts: Sequence[str]) -> Any:  # noqa: ANN401  a sparse matrix
-    """Which runs of three characters each text has, (texts, hashes) of 0 and 1."""
+    """Binary matrix of hashed character trigrams: sparse float32 (texts, hashes)."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
     short = [text[:READ] for text in texts]
@@ -180,7 +180,7 @@ def _trigrams(texts: Sequence[str]) -> Any:  # noqa: ANN401  a sparse matrix
 
 
 def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRows) -> NDArray[np.float64]:  # noqa: ANN401
-    """The share of a choice's features that another choice of the row has, the mean over the others: (choices,)."""
+    """Fraction of a choice's features that another choice of the row has, averaged over the others: (choices,)."""
     from scipy import sparse
 
     row = rows.valid.nonzero()[0]
@@ -196,7 +196,7 @@ def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRo
 
 
 def _blocks(row: NDArray[np.int64]) -> list[slice]:
-    """The choices of so many rows at a time."""
+    """Slices of the choices of at most AT_ONCE rows."""
     if not len(row):
         return []
     bounds = np.searchsorted(row, np.arange(0, int(row[-1]) + 1 + AT_ONCE, AT_ONCE))

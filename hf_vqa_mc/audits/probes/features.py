@@ -1,4 +1,4 @@
-"""The columns of small models by what they see, with counts that leave out the row that is evaluated."""
+"""Feature matrices of the small models by their inputs, with cross-fitted counts of labels."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ from hf_vqa_mc.dataset.prior_rule import NEVER_SEEN
 from hf_vqa_mc.decoys.candidates import MISSING
 
 NOWHERE = -1
-"""The context of a row that has none, such as the first five words of a question of four."""
+"""Marks rows without a context, such as the first five words of a question of four."""
 
 Contexts = NDArray[np.integer]
-"""(rows,): the number of the context that each row is counted in, NOWHERE where it has none"""
+"""(rows,): number of the context in which each row is counted, or NOWHERE"""
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Of the choices of the training rows, and of the test rows: (choices,) each"""
+"""values (choices,) of the training rows and of the test rows"""
 
 
 @dataclass(frozen=True, eq=False)
 class CrossFittedCounts:
-    """Counts of the training rows; each of these sees only the counts of the other folds.
+    """Counts of labels in the training rows; features of a training row use only the other folds.
 
-    Else a probe would learn to trust a number that contains the row's own label.
+    Without cross-fitting, the features of training rows would contain the row's own label.
     """
 
     train: ShuffledRows
@@ -37,17 +37,17 @@ class CrossFittedCounts:
     """(training rows,): fold of each, from 0"""
     test: ShuffledRows
     least: int = 0
-    """A choice whose text was presented less often counts as unseen.
+    """Minimum frequency of a text; counts of rarer texts are 0.
 
-    Where a benchmark's decoys are targets of its other rows, a rare text that was not yet correct is the target: only
-    a model that was shown the other rows' answers knows it. A frequent text's counts hardly change by one row.
+    If decoys are targets of other rows, a rare text that was never correct in the training rows must be the target.
+    This leak exists only for a model trained on the answers of the same split.
     """
 
     def ladder(self, levels: Sequence[tuple[Contexts, Contexts]]) -> Iterator[Pair]:
-        """P(correct | choice) by eq. 2, then step by step among rows with the same context.
+        """P(correct | choice) by eq. 2, then smoothed estimates within narrower and narrower contexts.
 
-        Each step adds to its own counts what the step before gave, with the weight of one row, as
-        `priors.question_answer_prior` does.
+        Each level has the estimate of the level above as a prior with the weight of one row, as in
+        `priors.question_answer_prior`.
 
         Args:
             levels: contexts of the training and of the test rows, from the widest to the narrowest.
@@ -69,7 +69,7 @@ class CrossFittedCounts:
             yield _log_odds(likelihood[0]), _log_odds(likelihood[1])
 
     def evidence(self) -> Pair:
-        """How often each choice's text was seen, as a logarithm."""
+        """log(1 + frequency of each choice's text)."""
         (_, train), (_, test) = self._overall
         return np.log1p(train * self._frequent[0]), np.log1p(test * self._frequent[1])
 
@@ -80,12 +80,12 @@ class CrossFittedCounts:
 
     @cached_property
     def _frequent(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Masks of the choices whose text is presented often enough."""
+        """Masks of the choices whose text is frequent enough."""
         (_, train), (_, test) = self._overall
         return train >= self.least, test >= self.least
 
     def _counts(self, train: Contexts, test: Contexts) -> tuple[Pair, Pair]:
-        """For the choices of the training, then of the test rows: how often correct and presented in the context."""
+        """(correct, presented) counts in the context, for the choices of the training and of the test rows."""
         codes, wanted = _codes(self.train, train), _codes(self.test, test)
         known, code = np.unique(codes, return_inverse=True)
         n_folds = int(self.folds.max()) + 1
@@ -102,34 +102,34 @@ class CrossFittedCounts:
 
 
 def _codes(rows: ShuffledRows, contexts: Contexts) -> NDArray[np.int64]:
-    """A number of each choice in its context, negative where it has none: (choices,)."""
+    """An integer for each pair of context and choice text, negative without a context: (choices,)."""
     row = rows.valid.nonzero()[0]
     keys, context = rows.keys[rows.valid], contexts[row].astype(np.int64)
     return np.where(context == NOWHERE, MISSING, context * len(rows.vocabulary.key_texts) + keys)
 
 
 def _log_odds(likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bounded, as one row more or less changes little where there are many."""
+    """Log odds of probabilities clipped to [0.02, 0.98]."""
     bounded = np.clip(likelihood, 0.02, 0.98)
     odds: NDArray[np.float64] = np.log(bounded / (1 - bounded))
     return odds
 
 
 FIRST_WORDS = 8
-"""Of a question, by which choices are counted one after the other; then by the whole question."""
+"""Lengths of the question's beginnings that are contexts; the last context is the whole question."""
 SEEN_IN = 2
-"""A sparse column counts if it differs from 0 at so many of the training rows' choices."""
+"""Minimum number of non-zero training values of a sparse column."""
 
 
 class Features:
-    """The columns of all rows of an audit; those that need no labels are computed once.
+    """Features of all rows of an audit; those that need no labels are computed once.
 
     Args:
         rows: audited and training rows.
         placed: whether the order of the choices is the benchmark's own.
-        vectors: of the images, float32 (rows, dimensions); called when images are seen.
-        seed: of the images' clusters.
-        least: a text that is presented less often counts as unseen.
+        vectors: returns image vectors float32 (rows, dimensions); called if a probe sees images.
+        seed: for the clusters of images.
+        least: see `CrossFittedCounts.least`.
     """
 
     def __init__(
@@ -145,12 +145,12 @@ class Features:
         self._starts = np.cumsum(rows.sizes) - rows.sizes
 
     def of(self, sees: Sees, part: Part, *, sparse: bool) -> tuple[Any, Any]:
-        """The columns of a part's training and test rows.
+        """Features of a part's training and test rows.
 
         Args:
-            sees: what the probe sees.
-            part: which rows these are.
-            sparse: with the words' columns; all are then scaled for a linear model.
+            sees: inputs of the probe.
+            part: the rows.
+            sparse: add sparse features of words, and scale all for a linear model.
 
         Returns:
             Two arrays float32 (choices, columns), or sparse matrices.
@@ -161,7 +161,7 @@ class Features:
         for rows, of_rows in zip((part.train, part.test), counted, strict=True):
             choices = self._choices(rows)
             dense = np.column_stack([*(column[choices] for column in plain.values()), *of_rows.values()])
-            # Sums of the same numbers in another order differ in their last digits; trees would split there.
+            # The order of summation changes the last digits, at which trees would split.
             both.append(np.round(dense.astype(np.float64), 6).astype(np.float32))
         return self._with_words(sees, both, part) if sparse else (both[0], both[1])
 
@@ -172,7 +172,7 @@ class Features:
         row = of_rows.valid.nonzero()[0]
         means = np.column_stack([np.bincount(row, column) for column in dense[0].T]) / of_rows.sizes[:, None]
         spread = np.sqrt(np.mean((dense[0] - means[row]) ** 2, axis=0))
-        kept = spread > 1e-6  # what all choices of a row share says nothing to a linear model
+        kept = spread > 1e-6  # features shared by all choices of a row cancel out in the linear model
         if sees not in self._crosses:
             image = self._image if sees.image else None
             self._crosses[sees] = TextCrosses(self._rows, sees.question, self._placed, image)
@@ -185,7 +185,7 @@ class Features:
         return train, test
 
     def _choices(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers of the choices of some rows."""
+        """Indices of the choices of some rows."""
         sizes = self._rows.sizes[rows]
         within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         numbers: NDArray[np.int64] = np.repeat(self._starts[rows], sizes) + within
@@ -207,7 +207,7 @@ class Features:
         return image_groups(vectors, self._seed)
 
     def _counted(self, sees: Sees, part: Part) -> tuple[Columns, Columns]:
-        """What is counted from labels, of the training and of the test rows."""
+        """Features counted from labels, of the training and of the test rows."""
         test, train = self._rows.take(part.test), self._rows.take(part.train)
         counts = CrossFittedCounts(self._rows.take(part.counted), part.inner, test, self._least)
         kept = np.repeat(np.isin(np.arange(len(part.counted)), part.chosen), counts.train.sizes)
@@ -226,7 +226,7 @@ class Features:
         return found
 
     def _contexts(self, sees: Sees) -> dict[str, list[Contexts]]:
-        """What the choices of all rows are counted by, from the widest to the narrowest."""
+        """Contexts of all rows for counting choices, from the widest to the narrowest."""
         if sees is Sees.CHOICES:
             return {"choice": []}
         beginnings = self._rows.vocabulary.beginnings[:, :FIRST_WORDS]
@@ -238,6 +238,6 @@ class Features:
 
 
 def _joint(one: Contexts, other: Contexts) -> Contexts:
-    """The context in which both are the same."""
+    """The intersection of two contexts."""
     both = one.astype(np.int64) * (int(other.max(initial=0)) + 1) + other
     return np.where((one == NOWHERE) | (other == NOWHERE), NOWHERE, both)

@@ -1,4 +1,4 @@
-"""A text-only language model as a probe: which answer is likely, whatever the image shows."""
+"""A text-only language model as a probe."""
 
 import time
 from collections.abc import Sequence
@@ -12,31 +12,30 @@ from hf_vqa_mc.errors import InputError
 
 BATCH_SIZE = 32
 READ = 2000
-"""Characters of a text that are read, at most."""
+"""Maximum number of characters read of a text."""
 LONGEST = 512
-"""Tokens of a prompt, at most; of more the first are cut off."""
+"""Maximum number of tokens; longer prompts are truncated from the left."""
 COST = 30
 
 
 def predict(
     context: Context, with_question: bool, device: str | None = None, batch_size: int = BATCH_SIZE
 ) -> Prediction:
-    """Pick the choice that a causal language model finds most likely, per character.
+    """Pick the choice with the highest log-likelihood per character under a causal language model.
 
-    A choice's score is its log-likelihood after ``Question: ... Answer:``, or after ``Answer:`` alone, divided by its
-    characters, so that long choices are not at a disadvantage (lm-eval's ``acc_norm``, which divides by bytes). The
-    model is not trained on any row here.
+    The prompt is ``Question: ... Answer:``, or ``Answer:`` alone. As lm-eval's ``acc_norm``, which divides by bytes.
+    The model is not trained on the benchmark.
 
     Args:
         context: its settings name the model: on the Hub, or a folder, with safetensors weights.
-        with_question: whether the model is given the question.
+        with_question: whether the prompt has the question.
         device: by default the GPU if there is one.
-        batch_size: choices at a time.
+        batch_size: choices per batch.
 
     Raises:
-        InputError: there is no such model, or it is no causal language model.
+        InputError: there is no such causal language model.
         ConnectionError: the Hub cannot be reached, and the model is not in the cache.
-        Skipped: the time is over.
+        Skipped: the time limit is exceeded.
     """
     rows, name = context.rows, context.settings.language_model or ""
     context.progress(f"loading {name}", 0, 1)
@@ -53,7 +52,7 @@ def predict(
     found = np.empty(len(encoded))
     for first in range(0, len(order), batch_size):
         if time.monotonic() > context.deadline:
-            raise Skipped("the time was over before it had read all rows")
+            raise Skipped("the time limit was reached before all rows were scored")
         block = order[first : first + batch_size]
         found[block] = _log_likelihoods(model, [encoded[index] for index in block])
         context.progress("language model", min(first + batch_size, len(order)), len(order))
@@ -63,7 +62,7 @@ def predict(
 
 
 def _tokens(tokenizer: Any, model: Any, prompt: str, choice: str) -> tuple[list[int], int]:  # noqa: ANN401
-    """All tokens, and how many of them are the choice's."""
+    """All tokens, and the number of the choice's tokens."""
     longest = min(getattr(model.config, "max_position_embeddings", None) or LONGEST, LONGEST)
     before = tokenizer(prompt, add_special_tokens=False)["input_ids"]
     start = [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
@@ -72,7 +71,7 @@ def _tokens(tokenizer: Any, model: Any, prompt: str, choice: str) -> tuple[list[
 
 
 def _log_likelihoods(model: Any, encoded: Sequence[tuple[list[int], int]]) -> list[float]:  # noqa: ANN401
-    """Of each choice after its prompt; shorter ones are padded at the end, which no earlier token attends to."""
+    """Log-likelihood of each choice after its prompt; padding on the right is causal-masked."""
     import torch
     from torch.nn.utils.rnn import pad_sequence
 

@@ -26,13 +26,13 @@ RECIPE: dict[str, Any] = {
 }
 """As in ``vqa-mc quickstart``."""
 VALIDATED = 10
-"""One of so many images is held out to choose the best epoch."""
+"""One in so many images is held out to choose the best epoch."""
 COLUMNS = ("question_id", "image_id", "question", "choices", "label", "question_type")
 COST = 20
 
 
 def _log_odds(context: Context, model: str, part: Part, with_image: bool) -> NDArray[np.float64]:
-    """Train a model on a part's rows; scores of its test rows in the shuffled order, (rows, choices)."""
+    """Train a model on a part's rows; return the scores of its test rows in the shuffled order, (rows, choices)."""
     first = 0 if context.train is None else len(context.rows)
     train = _table(context.train or context.split, "train").take(part.train - first)
     test = _table(context.split, "test").take(part.test)
@@ -53,7 +53,7 @@ def _log_odds(context: Context, model: str, part: Part, with_image: bool) -> NDA
 
 
 def _table(split: Split, side: str) -> pa.Table:
-    """Rows with ids of their own; image ids are numbers of the split's clusters and unique to the side."""
+    """Rows with unique ids; image ids are the side and the cluster number."""
     table = split.rows.select(COLUMNS)
     images = pa.array([f"{side}-{number}" for number in split.clusters.tolist()], pa.string())
     ids = pa.array([str(number) for number in range(len(table))], pa.string())
@@ -61,7 +61,7 @@ def _table(split: Split, side: str) -> pa.Table:
 
 
 def _write_dataset(folder: Path, train: pa.Table, test: pa.Table) -> None:
-    """A dataset of three splits."""
+    """Write a dataset with the splits train, validation and test."""
     folder.mkdir(parents=True)
     held_out = text_hashes(train["image_id"].to_pylist()) % np.uint64(VALIDATED) == 0
     if held_out.all() or not held_out.any():
@@ -72,7 +72,7 @@ def _write_dataset(folder: Path, train: pa.Table, test: pa.Table) -> None:
 
 
 def _write_features(store: Path, vectors: dict[str, NDArray[np.float32]]) -> Path:
-    """The vectors of images, as ``vqa-mc features`` writes them."""
+    """Write image vectors in the format of ``vqa-mc features``."""
     from hf_vqa_mc.extraction.backbones import FeatureKind
     from hf_vqa_mc.extraction.image_features import write_index
     from hf_vqa_mc.extraction.store import FeatureStore
@@ -88,7 +88,7 @@ def _write_features(store: Path, vectors: dict[str, NDArray[np.float32]]) -> Pat
 
 
 def _trained_logits(folder: Path, model: str, features: Path | None, context: Context) -> NDArray[np.float64]:
-    """Scores of the test rows' choices, (rows, choices), in the dataset's order."""
+    """Scores of the test rows' choices, (rows, choices), in the published order."""
     import torch
 
     from hf_vqa_mc.training.evaluation import predict
@@ -108,7 +108,7 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
         **RECIPE,
     )
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # such small models gain nothing from more, and slow other programs down
+    torch.set_num_threads(1)  # more threads are no faster for such small models
     try:
         trained = train(settings)
     finally:
@@ -120,7 +120,7 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
 
 @contextlib.contextmanager
 def _datasets_cache_in(folder: Path) -> Iterator[None]:
-    """Cache of ``datasets`` for the temporary datasets, deleted with them."""
+    """Move the cache of ``datasets`` to a temporary folder."""
     from datasets import config
 
     kept = config.HF_DATASETS_CACHE

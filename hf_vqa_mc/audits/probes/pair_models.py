@@ -1,4 +1,4 @@
-"""Two small models that learn which of two choices of a row is the target, once for each set of things they see."""
+"""Logistic regression and random forest probes, one of each for each set of inputs."""
 
 import os
 import warnings
@@ -15,33 +15,33 @@ from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import Sees
 
 TREES, LEAF, SHARE = 200, 8, 0.7
-"""Of a forest: trees, the fewest choices of a leaf, and the fraction of the choices that each tree is fitted on."""
+"""Random forest: n_estimators, min_samples_leaf, and fraction of the choices that each tree is fitted on."""
 STRENGTH = 0.5
-"""Inverse of the linear model's L2 penalty; 0.1 has 1 point less on held-out rows of COCO-QA, 2 takes much longer."""
+"""Logistic regression: C; on held-out rows of COCO-QA 0.1 is 1 point worse, 2 takes much longer."""
 STEPS = 100
-"""Of its optimiser at most; more gain nothing."""
+"""Logistic regression: max_iter."""
 MOST_FITTED = 200_000
-"""Choices that a tree is fitted on at most."""
+"""Maximum number of choices that a tree is fitted on."""
 AT_ONCE = 20_000
-"""Choices that a forest predicts at a time."""
+"""Choices that the forest predicts at a time."""
 COST = 10
 
 Odds = NDArray[np.float64]
 
 
 def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  sparse matrices
-    """A conditional logit, fitted by pairs: P(target, not decoy) = sigmoid(weights · (target - decoy)).
+    """A pairwise conditional logit: P(target, not decoy) = sigmoid(weights · (target - decoy)).
 
-    What all choices of a row share cancels out. Each row has the same weight.
+    Features shared by all choices of a row cancel out. All rows have the same weight.
 
     Args:
-        train: (choices, columns).
-        rows: whose choices they are.
-        test: (other choices, columns).
-        seed: unused: there is no randomness.
+        train: (training choices, columns).
+        rows: the training rows.
+        test: (test choices, columns).
+        seed: unused, the fit is deterministic.
 
     Returns:
-        Log odds of the other choices.
+        Log odds of the test choices.
     """
     from scipy import sparse
     from sklearn.exceptions import ConvergenceWarning
@@ -49,7 +49,7 @@ def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) ->
 
     number = np.cumsum(rows.valid.ravel()).reshape(rows.valid.shape) - 1
     row, column = (rows.valid & ~rows.is_target).nonzero()
-    if len(row) < 2:  # the model needs both outcomes
+    if len(row) < 2:  # the model needs both classes
         return np.zeros(test.shape[0])
     difference = sparse.csr_matrix(train[number[row, rows.target[row]]] - train[number[row, column]])
     sign = np.where(np.arange(len(row)) % 2, 1, -1)
@@ -63,7 +63,7 @@ def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) ->
 
 
 def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  arrays
-    """Classify each choice by itself and by how it compares to the row's others; as `logistic_regression`."""
+    """Classify each choice by its features; arguments and result as of `logistic_regression`."""
     from sklearn.ensemble import RandomForestClassifier
 
     forest = RandomForestClassifier(
@@ -79,7 +79,7 @@ def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:
         return np.zeros(len(test))
 
     def mean(columns: NDArray[np.float32]) -> NDArray[np.float64]:
-        # scikit-learn's own predict_proba adds the trees as threads end, and its last digits go by that.
+        # scikit-learn's predict_proba sums the trees in the order in which threads end, which is not deterministic.
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             found = pool.map(lambda tree: tree.predict_proba(columns, check_input=False)[:, 1], forest)
             total: NDArray[np.float64] = sum(found, np.zeros(len(columns)))
@@ -99,7 +99,7 @@ def _probe(name: str, model: Model, sees: Sees, sparse: bool) -> Probe:
         def fit(part: Part) -> NDArray[np.float64]:
             from threadpoolctl import threadpool_limits
 
-            with threadpool_limits(1):  # such small products gain nothing from more, and slow other programs down
+            with threadpool_limits(1):  # more threads are no faster for such small products
                 train, test = context.features.of(sees, part, sparse=sparse)
                 valid = context.shuffled.valid[part.test]
                 odds = np.zeros(valid.shape)

@@ -1,7 +1,6 @@
-"""Two probes that count which choices were correct elsewhere, and look at no image.
+"""Two probes that count how often choices are correct in the training split, or without one in the other folds.
 
-Both return for every row how often they pick the target, in [0, 1] (choices that tie share the pick), so that a mean
-over any of the rows is an accuracy. What is counted is a training split or, where there is none, all other folds.
+Both return for each row the probability in [0, 1] of picking the target (ties are broken at random).
 """
 
 from collections.abc import Callable
@@ -18,13 +17,11 @@ Scores = NDArray[np.float64]
 
 
 def answer_prior(train: Rows, rows: Rows) -> Scores:
-    """Pick the choice that is most often correct for how often it is presented.
-
-    Chao et al. 2018, eq. 2; what their MLP-A learns.
+    """Pick the choice that is most often correct relative to how often it is presented (Chao et al. 2018, eq. 2).
 
     Args:
         train: rows to count.
-        rows: rows to answer, numbered together with them.
+        rows: rows to answer, with the same vocabulary.
 
     Returns:
         float64 (rows,).
@@ -33,20 +30,18 @@ def answer_prior(train: Rows, rows: Rows) -> Scores:
 
 
 def question_answer_prior(train: Rows, rows: Rows) -> Scores:
-    """Pick by eq. 2 counted among the training questions that begin as this one does.
+    """Pick by eq. 2 counted among training questions with the same beginning.
 
-    First among all of them, which is eq. 2 itself, then among those with the same first word, the same first two and
-    so on to the whole question (to its first `MOST_WORDS`). Each step adds to its own counts what the step before
-    gave, with the weight of one row; so a choice that was never presented under the longer beginning keeps its value
-    of the shorter one::
+    P_0 is eq. 2 over all questions; P_n counts only questions with the same first n words (up to `MOST_WORDS`), with
+    P_n-1 as a prior of the weight of one row::
 
         P_n(correct | C) = (#(C target) + P_n-1(correct | C)) / (#(C target) + #(C decoy) / K + 1)
 
-    The definition is ours; on COCO-QA it comes within 3 points of the paper's trained MLP-QA (Table 8).
+    The definition is ours; on COCO-QA it is within 3 points of the paper's trained MLP-QA (Table 8).
 
     Args:
         train: rows to count.
-        rows: rows to answer, numbered together with them.
+        rows: rows to answer, with the same vocabulary.
 
     Returns:
         float64 (rows,).
@@ -60,25 +55,25 @@ def question_answer_prior(train: Rows, rows: Rows) -> Scores:
 
 
 def answer_prior_of_other_folds(rows: Rows, folds: NDArray[np.int8]) -> Scores:
-    """`answer_prior` where each fold (rows,) is answered by counts of all others."""
+    """Cross-validated `answer_prior`; ``folds`` is (rows,)."""
     return target_picked(_of_other_folds(rows, folds)[0], rows.keys)
 
 
 def question_answer_prior_of_other_folds(rows: Rows, folds: NDArray[np.int8]) -> Scores:
-    """`question_answer_prior` where each fold (rows,) is answered by counts of all others, in one pass."""
+    """Cross-validated `question_answer_prior`, in one pass; ``folds`` is (rows,)."""
     likelihood, decoys = _of_other_folds(rows, folds)
     _count_beginnings(rows, folds, likelihood, decoys)
     return target_picked(likelihood, rows.keys)
 
 
 def _likelihood(train: Rows, rows: Rows) -> Scores:
-    """P(correct | C) of every choice, (rows, choices)."""
+    """P(correct | C) of each choice, (rows, choices)."""
     rule = PriorRule.learn(train.keys, len(train.vocabulary.key_texts), decoys_per_row(train.keys))
     return rule.likelihood[rows.keys]
 
 
 def _of_other_folds(rows: Rows, folds: NDArray[np.int8]) -> tuple[Scores, NDArray[np.int64]]:
-    """P(correct | C) of every choice (rows, choices) and K (rows,), as counted in the other folds."""
+    """P(correct | C) of each choice (rows, choices) and K (rows,), counted in the other folds."""
     likelihood, decoys = np.full(rows.keys.shape, NEVER_SEEN), np.ones(len(rows), np.int64)
     for fold in np.unique(folds):
         test = folds == fold
@@ -89,9 +84,9 @@ def _of_other_folds(rows: Rows, folds: NDArray[np.int8]) -> tuple[Scores, NDArra
 
 
 def _count_beginnings(rows: Rows, sides: NDArray[np.int8], likelihood: Scores, decoys: NDArray[np.int64]) -> None:
-    """Bring P_0 (rows, choices) to P_n in place; each row's counts are those of all sides but its own.
+    """Update P_0 (rows, choices) to P_n in place; a row's counts exclude its own side.
 
-    A choice that occurs under a beginning only once keeps its value from there on: no other row counts.
+    A choice that occurs once under a beginning keeps its value, since no other row counts.
     """
     n_keys, n_sides = len(rows.vocabulary.key_texts), int(sides.max()) + 1
     row, column = np.nonzero(rows.valid)
@@ -135,14 +130,14 @@ PRIORS = (
     _prior(
         "answer prior (eq. 2)",
         Sees.CHOICES,
-        "picks the choice that is most often correct elsewhere, for how often it is presented",
+        "picks the choice that is most often correct in other rows, relative to how often it is presented",
         answer_prior,
         answer_prior_of_other_folds,
     ),
     _prior(
         "question and answer prior",
         Sees.QUESTION,
-        "picks the choice that is most often correct for other questions that begin alike",
+        "picks the choice that is most often correct for other questions with the same beginning",
         question_answer_prior,
         question_answer_prior_of_other_folds,
     ),

@@ -1,4 +1,4 @@
-"""What a probe declares, what it may look at, and how probes are run: in order of cost, until the time is over."""
+"""The declaration of a probe, its context, and the loop that runs probes in order of cost within the time limit."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.probes.features import Features
 
 LEAST_COUNTED = 20
-"""Without a training split, texts that other rows present less often are unseen: see `CrossFittedCounts.least`."""
+"""Without a training split, minimum frequency of a text: see `CrossFittedCounts.least`."""
 
 Values = NDArray[np.float64]
 
 
 class Prediction(NamedTuple):
-    """What a probe picks in each row."""
+    """The picks of a probe; fields as of `Shortcut`."""
 
     scores: Values
-    """(rows,) in [0, 1]: how often the target is picked"""
+    """(rows,): probability in [0, 1] that the target is picked"""
     chances: Values | None = None
-    """(rows, choices): P(target) of each choice, the target first; None where unknown"""
+    """(rows, choices): P(target) of each choice, the target in column 0; None where unknown"""
     folds: int = 0
-    """folds of the audited rows that it was fitted on"""
+    """number of cross-validation folds of the audited rows"""
 
 
 class Skipped(Exception):
@@ -44,36 +44,34 @@ class Skipped(Exception):
 
 @dataclass(frozen=True)
 class Probe:
-    """A strategy that should not work: one declaration, from which table, report and verdict are made.
-
-    ``PROBES.add(Probe(...))`` adds one to every audit.
-    """
+    """The declaration of a strategy; ``PROBES.add(Probe(...))`` adds one to every audit."""
 
     name: str
     """unique; settings in braces are filled in: ``language model {language_model}``"""
     sees: Sees
+    """its inputs"""
     sentence: str
     """continues "A strategy that ...": ``picks the longest choice``"""
     run: "Callable[[Context], Prediction | None]"
-    """None if it never prefers a choice to another, so that there is nothing to report"""
+    """returns None if all choices tie in all rows, so that there is nothing to report"""
     trained: bool = False
-    """a fitted model or a language model, not a count"""
+    """whether it is a fitted model or a language model, not a count"""
     cost: int = 0
-    """probes of lower cost are run first"""
+    """probes with a lower cost run first"""
     setting: str | None = None
-    """field of `ProbeSettings` that switches it on; None if it is always run"""
+    """field of `ProbeSettings` that enables it; None if it always runs"""
 
 
 @dataclass(eq=False)
 class Context:
-    """The audited rows and everything that probes may be fitted on."""
+    """The audited rows, and the data that probes are fitted on."""
 
     split: Split
     rows: Rows
-    """of ``split``, the target first"""
+    """of ``split``, the target in column 0"""
     train: Split | None = None
     train_rows: Rows | None = None
-    """of ``train``, numbered together with ``rows``"""
+    """of ``train``, with the same vocabulary as ``rows``"""
     settings: ProbeSettings = ProbeSettings()  # noqa: RUF009  it is frozen
     progress: Progress = silent
 
@@ -86,7 +84,7 @@ class Context:
 
     @property
     def n_folds(self) -> int:
-        """Folds of the audited rows that models are fitted on: 0 with a training split."""
+        """Number of cross-validation folds; 0 with a training split."""
         return FOLDS if self.train_rows is None else 0
 
     @cached_property
@@ -101,7 +99,7 @@ class Context:
 
     @cached_property
     def deadline(self) -> float:
-        """Of `time.monotonic`; the time starts with the first probe."""
+        """Value of `time.monotonic` at the time limit, which starts with the first probe."""
         return time.monotonic() + self.settings.time_limit
 
     @cached_property
@@ -122,48 +120,48 @@ class Context:
 
     @property
     def shuffled(self) -> ShuffledRows:
-        """The audited rows, then the training rows, with the choices shuffled."""
+        """The audited rows followed by the training rows, with shuffled choices."""
         return self._shuffled_and_parts[0]
 
     @property
     def parts(self) -> list[Part]:
-        """Which rows are fitted for which; numbers of ``shuffled``."""
+        """Training and test rows of each fit, as indices into ``shuffled``."""
         return self._shuffled_and_parts[1]
 
     @cached_property
     def features(self) -> "Features":
-        """Columns for small models; those without labels are computed once."""
+        """Features for small models."""
         from hf_vqa_mc.audits.probes.features import Features
 
         least = LEAST_COUNTED if self.train_rows is None else 0
         return Features(self.shuffled, self.split.placed, lambda: self.images[0], self.settings.seed, least)
 
     def pick(self, values: NDArray[Any]) -> Prediction:
-        """The prediction of a strategy that picks the highest of (rows, choices), the target first; ties share it."""
+        """Pick the highest value of each row; values are (rows, choices), the target in column 0."""
         return Prediction(picked(values, self.rows))
 
     def prefer(self, values: NDArray[Any]) -> Prediction | None:
-        """As `pick`; None where no row has a choice with a higher value than another."""
+        """As `pick`; None if all choices tie in all rows."""
         valid = self.rows.valid
         highest, lowest = np.where(valid, values, -np.inf).max(axis=1), np.where(valid, values, np.inf).min(axis=1)
         return self.pick(values) if (highest > lowest).any() else None
 
     def cross_fit(self, fit: Callable[[Part], Values]) -> Prediction:
-        """Fit a model for each part and evaluate it on rows that it was not fitted on.
+        """Fit a model for each part and evaluate it on the part's test rows.
 
         Args:
-            fit: log odds of being the target for the choices of ``shuffled.take(part.test)``, (rows, choices), by a
-                model fitted on ``shuffled.take(part.train)``; any value where there is no choice.
+            fit: fits a model on ``shuffled.take(part.train)`` and returns log odds (rows, choices) for
+                ``shuffled.take(part.test)``; padding may have any value.
 
         Raises:
-            Skipped: there is nothing to fit it on, or the time is over.
+            Skipped: there are too few images, or the time limit is exceeded.
         """
         if not self.parts:
-            raise Skipped("there is no training split, and the rows are on too few images to fit on some of them")
+            raise Skipped("there is no training split, and too few images for cross-validation")
         odds = np.full(self.shuffled.texts.shape, -np.inf)
         for index, part in enumerate(self.parts):
             if time.monotonic() > self.deadline:
-                raise Skipped(f"no time was left after {index} of its {len(self.parts)} trainings")
+                raise Skipped(f"the time limit was reached after {index} of {len(self.parts)} folds")
             odds[part.test] = fit(part)
         odds = np.where(self.shuffled.valid, odds, -np.inf)[: len(self.rows)]
         shares = np.exp(odds - odds.max(axis=1, keepdims=True))
@@ -174,11 +172,10 @@ class Context:
 
 
 def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut], list[NotRun]]:
-    """Run the probes that the settings switch on, the cheapest first.
+    """Run the probes that the settings enable, in order of cost.
 
     Returns:
-        The shortcuts, and what was not run: probes for which no time was left, or that see images where there are
-        none.
+        The shortcuts, and the probes that were not run.
 
     Raises:
         InputError: word vectors, features or the language model cannot be used.
@@ -188,7 +185,7 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
     wanted.sort(key=lambda one: one.cost)
     found: list[Shortcut] = []
     not_run: list[NotRun] = []
-    context.deadline  # noqa: B018  starts the time
+    context.deadline  # noqa: B018  starts the time limit
     if any(one.sees.image for one in wanted):
         vectors, not_run = context.images
         not_run = list(not_run)

@@ -1,4 +1,4 @@
-"""Words of a choice, alone and crossed with the question and the image, as sparse columns: for the linear probe."""
+"""Sparse features of the linear probe: words of a choice, alone and crossed with the question and the image."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,37 +12,39 @@ from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.text.normalisation import words
 
 COLUMNS = 1 << 18
-"""Hashed columns of the crosses; of 100,000 distinct ones a third shares its column with another."""
+"""Size of the hash table; of 100,000 distinct crosses a third collide."""
 CHOICE_WORDS, QUESTION_WORDS = 8, 24
-"""Words of each text that are crossed."""
+"""Maximum number of words of each text."""
 NONE = -1
 CLUSTERS = (8, 64)
-"""How many groups images are clustered into, roughly and finely."""
+"""Numbers of coarse and of fine image clusters."""
 ROWS_A_CLUSTER = 20
+"""Minimum number of rows per cluster."""
 DIRECTIONS = 16
+"""Number of principal components."""
 FITTED_ON = 20_000
-"""Rows that clusters and directions are fitted on at most."""
+"""Maximum number of rows that clusters and components are fitted on."""
 
-Signs = NDArray[np.int64]
-"""(things, most): numbers of the signs of each, NONE where it has fewer"""
+Tokens = NDArray[np.int64]
+"""(items, tokens): token numbers of each item, padded with NONE"""
 
 
 @dataclass(frozen=True, eq=False)
 class ImageGroups:
-    """Groups of similar images, to be crossed with a choice's words."""
+    """Clusters and principal components of images."""
 
-    clusters: Signs
-    """(rows, granularities): the number of the image's cluster, NONE where there is no image"""
+    clusters: Tokens
+    """(rows, granularities): cluster number of the image, NONE without an image"""
     directions: NDArray[np.float32]
-    """(rows, directions): coordinates along the main directions, about 1 in size; 0 where there is no image"""
+    """(rows, DIRECTIONS): principal components with unit variance, 0 without an image"""
 
 
 def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
-    """Clusters of images and their main directions, found without labels.
+    """Cluster images and compute principal components.
 
     Args:
         vectors: float32 (rows, dimensions); NaN in rows without an image.
-        seed: of the clusters' initial centres.
+        seed: random seed.
     """
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.decomposition import PCA
@@ -70,61 +72,63 @@ def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
 
 
 class TextCrosses:
-    """Makes the sparse columns of any of the rows.
+    """Computes the sparse features of selected rows.
 
     Args:
         rows: all rows of an audit.
-        with_question: cross the words with those of the question.
-        placed: also cross with the choice's position.
-        image: cross them with the image.
+        with_question: cross words with those of the question.
+        placed: also cross question and image with the position of the choice.
+        image: cross words with the image.
     """
 
     def __init__(self, rows: ShuffledRows, with_question: bool, placed: bool, image: ImageGroups | None) -> None:
         numbers: dict[str, int] = {}
         valid = rows.valid
         self._rows, self._placed, self._image = rows, placed, image
-        self._texts, self._choices = _signs(rows.vocabulary.choices, rows.texts[valid], CHOICE_WORDS, numbers)
-        self._asked, self._questions = (
-            _signs(rows.vocabulary.questions, rows.questions, QUESTION_WORDS, numbers)
+        self._texts, self._choices = _tokens(rows.vocabulary.choices, rows.texts[valid], CHOICE_WORDS, numbers)
+        self._question_texts, self._questions = (
+            _tokens(rows.vocabulary.questions, rows.questions, QUESTION_WORDS, numbers)
             if with_question
             else (np.empty(0, np.int64), np.empty((0, 0), np.int64))
         )
 
-    def matrix(self, rows: NDArray[np.integer]) -> Any:  # noqa: ANN401  a sparse matrix
-        """The columns of the choices of these rows, one after the other: float32 (choices, COLUMNS)."""
+    def matrix(self, rows: NDArray[np.integer]) -> Any:  # noqa: ANN401  sparse
+        """Features of the choices of these rows: sparse float32 (choices, COLUMNS)."""
         from scipy import sparse
 
         some = self._rows.take(rows)
         row = some.valid.nonzero()[0]
-        offered = _with_key(self._choices[np.searchsorted(self._texts, some.texts[some.valid])], some)
-        parts = [_crosses(offered, 1)]
-        if len(self._asked):
-            question = self._questions[np.searchsorted(self._asked, some.questions)]
-            parts.append(_crosses(offered, 2, question[row]))
+        choice = _with_key(self._choices[np.searchsorted(self._texts, some.texts[some.valid])], some)
+        parts = [_crosses(choice, 1)]
+        if len(self._question_texts):
+            question = self._questions[np.searchsorted(self._question_texts, some.questions)]
+            parts.append(_crosses(choice, 2, question[row]))
             first = np.where(question[:, :1] == NONE, 0, question[:, :1])
             parts += self._with_position(first[row], some, 3)
         if self._image is not None:
             clusters = self._image.clusters[rows][row]
-            parts.append(_crosses(offered, 4, clusters))
+            parts.append(_crosses(choice, 4, clusters))
             parts += self._with_position(clusters, some, 5)
             directions = self._image.directions[rows][row]
             names = np.broadcast_to(np.arange(directions.shape[1]), directions.shape)
-            parts.append(_crosses(offered, 6, names, directions))
+            parts.append(_crosses(choice, 6, names, directions))
             parts += self._with_position(names, some, 7, directions)
         return sparse.csr_matrix(sum(parts[1:], parts[0]))
 
     def _with_position(
-        self, signs: Signs, some: ShuffledRows, purpose: int, values: NDArray[np.float32] | None = None
+        self, tokens: Tokens, some: ShuffledRows, purpose: int, values: NDArray[np.float32] | None = None
     ) -> list[Any]:
-        """Crosses that give the target's position, whatever its text."""
+        """Crosses with the position of the choice, independent of its text."""
         if not self._placed:
             return []
         position = np.minimum(some.positions[some.valid], POSITIONS)[:, None].astype(np.int64)
-        return [_crosses(position, purpose, signs, values)]
+        return [_crosses(position, purpose, tokens, values)]
 
 
-def _crosses(own: Signs, purpose: int, others: Signs | None = None, values: NDArray[np.float32] | None = None) -> Any:  # noqa: ANN401  a sparse matrix
-    """Each sign of a choice with each of its row, for each purpose in other columns; ``values`` are 1 unless given."""
+def _crosses(
+    own: Tokens, purpose: int, others: Tokens | None = None, values: NDArray[np.float32] | None = None
+) -> Any:  # noqa: ANN401  sparse
+    """Cross the tokens of each choice with those of its row; ``purpose`` salts the hash, ``values`` default to 1."""
     from scipy import sparse
 
     others = np.zeros((len(own), 1), np.int64) if others is None else others
@@ -137,35 +141,37 @@ def _crosses(own: Signs, purpose: int, others: Signs | None = None, values: NDAr
             weights.append(np.ones(len(cell)) if values is None else values[cell, index])
     cell, column = np.concatenate(cells), np.concatenate(columns)
     weight = np.concatenate(weights).astype(np.float32)
-    # Long texts have many crosses; together they weigh as much as those of a short one.
+    # Normalise by the number of crosses, so that long and short texts have the same weight.
     weight /= np.sqrt(np.bincount(cell, minlength=len(own)).astype(np.float32))[cell]
     return sparse.csr_matrix((weight, (cell, column)), shape=(len(own), COLUMNS))
 
 
-def _signs(texts: Sequence[str], used: NDArray[np.int32], most: int, numbers: dict[str, int]) -> tuple[Signs, Signs]:
-    """The texts that are used, ascending, and the words of each: (texts, most)."""
+def _tokens(
+    texts: Sequence[str], used: NDArray[np.int32], most: int, numbers: dict[str, int]
+) -> tuple[Tokens, Tokens]:
+    """The distinct text numbers, ascending, and the words of each text: (texts, most)."""
     distinct = np.unique(used)
-    signs = np.full((len(distinct), most), NONE, np.int64)
+    tokens = np.full((len(distinct), most), NONE, np.int64)
     for index, text in enumerate(distinct):
         found = dict.fromkeys(words(texts[text][:READ]))
         known = [numbers.setdefault(word, len(numbers)) for word in list(found)[:most]]
-        signs[index, : len(known)] = known
-    return distinct.astype(np.int64), signs
+        tokens[index, : len(known)] = known
+    return distinct.astype(np.int64), tokens
 
 
-def _with_key(signs: Signs, some: ShuffledRows) -> Signs:
-    """The words of each choice and, where it has several, the whole of it as one more."""
+def _with_key(tokens: Tokens, some: ShuffledRows) -> Tokens:
+    """The words of each choice, and the whole text as one more token unless it is a single word."""
     whole = some.keys[some.valid].astype(np.int64) + (1 << 40)  # words have lower numbers
-    several = signs[:, 1] != NONE
-    wordless = signs[:, 0] == NONE
-    return np.column_stack([signs, np.where(several | wordless, whole, NONE)])
+    several = tokens[:, 1] != NONE
+    wordless = tokens[:, 0] == NONE
+    return np.column_stack([tokens, np.where(several | wordless, whole, NONE)])
 
 
-def _column(own: Signs, other: Signs, purpose: int) -> Signs:
-    """A column for each pair of numbers, the same on every machine: multiply and shift (Dietzfelbinger 1996)."""
+def _column(own: Tokens, other: Tokens, purpose: int) -> Tokens:
+    """A column for each pair of tokens: multiply-shift hashing (Dietzfelbinger 1996), the same on every machine."""
     mixed = own.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= (other.astype(np.uint64) + np.uint64(purpose << 48)) * np.uint64(0xC2B2AE3D27D4EB4F)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    column: Signs = (mixed >> np.uint64(64 - 18)).astype(np.int64)
+    column: Tokens = (mixed >> np.uint64(64 - 18)).astype(np.int64)
     return column

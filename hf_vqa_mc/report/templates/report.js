@@ -22,7 +22,7 @@
     made.dir = "auto";
     return made;
   };
-  const sidesOf = (example) => [["before", example.before], ["after", example.after]].filter(([, asked]) => asked);
+  const sidesOf = (example) => [["before", example.before], ["after", example.after]].filter(([, one]) => one);
 
   const choice = (one) => {
     const line = element("li", `${one.target ? "target " : ""}kind-${one.kind || "none"}`);
@@ -33,7 +33,7 @@
     line.append(text);
     if (one.kind && data.kinds[one.kind]) line.title = data.kinds[one.kind];
     if (one.picked) {
-      const mark = element("span", `mark ${one.target ? "right" : "wrong"}`, one.target ? "✓ pick" : "✗ pick");
+      const mark = element("span", `mark ${one.target ? "correct" : "wrong"}`, one.target ? "✓ pick" : "✗ pick");
       line.append(mark);
     }
     return line;
@@ -41,7 +41,7 @@
 
   const bias = (value) => {
     const box = element("div", "bias");
-    box.append(element("span", "", `bias: the right answer is given ${Math.round(100 * value)}%`));
+    box.append(element("span", "", `bias: ${Math.round(100 * value)}%`));
     const plot = drawn("svg", { "aria-hidden": "true" });
     plot.append(drawn("rect", { class: "track", width: "100%", height: 6, rx: 3 }));
     plot.append(drawn("rect", { class: "fill", width: `${100 * Math.min(Math.max(value, 0), 1)}%`, height: 6, rx: 3 }));
@@ -49,7 +49,7 @@
     return box;
   };
 
-  const asked = ([side, one]) => {
+  const choices = ([side, one]) => {
     const box = element("div", side);
     if (data.sides > 1) box.append(element("p", `small side ${side}`, side));
     const list = element("ul", "choices");
@@ -77,12 +77,12 @@
     }
     const body = element("div", "body");
     body.append(isolated("question", example.question));
-    const sides = element("div", "asked");
-    sides.append(...sidesOf(example).map(asked));
+    const sides = element("div", "sides");
+    sides.append(...sidesOf(example).map(choices));
     body.append(sides);
     const about = element("p", "about");
-    [example.note, example.type, example.id].filter(Boolean).forEach((text, place) => {
-      if (place) about.append(" · ");
+    [example.note, example.type, example.id].filter(Boolean).forEach((text, index) => {
+      if (index) about.append(" · ");
       about.append(isolated("", text));
     });
     body.append(about);
@@ -110,7 +110,7 @@
     state.page = Math.min(Math.max(state.page, 0), pages - 1);
     const first = state.page * perPage;
     const shown = found.slice(first, first + perPage);
-    const none = element("p", "none", "No question is like that.");
+    const none = element("p", "none", "No matching questions.");
     byId("cards").replaceChildren(...(shown.length ? shown.map(card) : [none]));
     byId("where").textContent = shown.length ? `${first + 1} to ${first + shown.length} of ${found.length}` : "0 of 0";
     byId("back").disabled = state.page === 0;
@@ -132,14 +132,14 @@
     });
     return select;
   };
-  const different = (values) => [...new Set(values)].filter(Boolean).sort().map((value) => [value, value]);
+  const distinct = (values) => [...new Set(values)].filter(Boolean).sort().map((value) => [value, value]);
   const first = (example) => sidesOf(example)[0][1];
-  control("note", different(data.examples.map((example) => example.note)));
-  control("type", different(data.examples.map((example) => example.type)));
-  control("outcome", different(data.examples.map((example) => first(example).outcome)));
+  control("note", distinct(data.examples.map((example) => example.note)));
+  control("type", distinct(data.examples.map((example) => example.type)));
+  control("outcome", distinct(data.examples.map((example) => first(example).outcome)));
   const biased = data.examples.some((example) => first(example).bias !== null);
   const order = control("order", biased ? [["high", "most biased first"], ["low", "least biased first"]] : []);
-  order.options[0].textContent = "as chosen";
+  order.options[0].textContent = "default";
   byId("by-text").hidden = data.examples.length <= perPage;
   byId("by-text").querySelector("input").addEventListener("input", (event) => {
     Object.assign(state, { text: event.target.value, page: 0 });

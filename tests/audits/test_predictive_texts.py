@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.auditing import calibration, mean_chances
+from hf_vqa_mc.audits.predictive_texts import predictive_texts
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut
-from hf_vqa_mc.audits.telling import telling_texts
 from tests.audits.planted import planted
 
 
@@ -28,29 +28,29 @@ def with_words(n_rows):
 
 
 def test_words_that_say_right_and_words_that_say_wrong_are_told():
-    told = {one["text"]: one for one in telling_texts(with_words(80))["words"]}
-    assert {text: one["says"] for text, one in told.items()} == {
-        "certainly": "right",
-        "never": "wrong",
-        "perhaps": "wrong",
+    told = {one["text"]: one for one in predictive_texts(with_words(80))["words"]}
+    assert {text: one["predicts"] for text, one in told.items()} == {
+        "certainly": "target",
+        "never": "decoy",
+        "perhaps": "decoy",
     }
     right = told["certainly"]
-    assert (right["target"], right["offered"], right["expected"]) == (60, 80, 20.0)
+    assert (right["target"], right["presented"], right["expected"]) == (60, 80, 20.0)
     assert right["z"] == pytest.approx(40 / np.sqrt(80 * 0.25 * 0.75), rel=0.01)
 
 
 def test_choices_count_as_the_same_whatever_their_case_and_all_rows_with_one_choice_tell_nothing():
     choices = [["Yes.", "no"], ["No", "yes"], ["sure"]] * 30
-    found = telling_texts(rows_of(choices, [0, 1, 0] * 30))
-    assert {one["text"]: (one["target"], one["offered"]) for one in found["choices"]} == {
+    found = predictive_texts(rows_of(choices, [0, 1, 0] * 30))
+    assert {one["text"]: (one["target"], one["presented"]) for one in found["choices"]} == {
         "yes": (60, 60),
         "no": (0, 60),
     }
 
 
 def test_few_offers_and_few_images_tell_nothing():
-    assert telling_texts(with_words(12)) == {"words": [], "choices": []}
-    one_image = telling_texts(with_words(80), clusters=np.zeros(80, np.int64))
+    assert predictive_texts(with_words(12)) == {"words": [], "choices": []}
+    one_image = predictive_texts(with_words(80), clusters=np.zeros(80, np.int64))
     assert one_image["words"] == []
 
 
@@ -58,7 +58,7 @@ def test_where_nothing_is_planted_hardly_anything_is_told():
     told = 0
     for seed in range(20):
         table, _, _ = planted("none", 0.0, 600, seed)
-        found = telling_texts(number_rows({"test": table})["test"])
+        found = predictive_texts(number_rows({"test": table})["test"])
         told += bool(found["words"] or found["choices"])
     assert told <= 2
 
@@ -66,7 +66,7 @@ def test_where_nothing_is_planted_hardly_anything_is_told():
 def test_what_is_told_is_bounded():
     table, _, _ = planted("question cue", 1.0, 900, 0)
     rows = number_rows({"test": table})["test"]
-    assert len(telling_texts(rows, most=2)["choices"]) <= 2
+    assert len(predictive_texts(rows, most=2)["choices"]) <= 2
 
 
 def shortcut(sees, chances):
@@ -87,6 +87,6 @@ def test_calibration_holds_what_was_said_against_what_is_right():
     chances = np.array([[0.95, 0.05, 0.0], [0.05, 0.93, 0.02], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
     found = calibration(chances)
     assert [one["rows"] for one in found] == [1, 3]
-    assert found[0] == {"said": 0.5, "right": 0.5, "rows": 1}
-    assert found[1]["right"] == pytest.approx(2 / 3)
-    assert found[1]["said"] == pytest.approx((0.95 + 0.93 + 1) / 3)
+    assert found[0] == {"confidence": 0.5, "accuracy": 0.5, "rows": 1}
+    assert found[1]["accuracy"] == pytest.approx(2 / 3)
+    assert found[1]["confidence"] == pytest.approx((0.95 + 0.93 + 1) / 3)
