@@ -16,7 +16,7 @@ from hf_vqa_mc.scoring.tdiuc import TAIL_BELOW
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, PRESENCE, QUESTION_TYPES
 from hf_vqa_mc.sources import answer_counts
 from hf_vqa_mc.sources.files import Files, RemoteFile
-from hf_vqa_mc.sources.generated import tells_subsets
+from hf_vqa_mc.sources.generated import has_true_subsets
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
 from hf_vqa_mc.sources.table import in_split_order, lists_of, pieces, read_annotated, triplet_table
 from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS, annotations_name, id_columns, questions_name
@@ -86,7 +86,7 @@ def has_triplets(files: Files) -> bool:
 
 
 def _splits(files: Files, not_read: dict[str, str]) -> tuple[str, ...]:
-    return tuple(SUBSETS[subset] for subset in subsets_there(files, not_read))
+    return tuple(SUBSETS[subset] for subset in available_subsets(files, not_read))
 
 
 def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
@@ -142,7 +142,7 @@ def read_splits(files: Files) -> dict[str, pa.Table]:
     """
     if files in _kept:
         return _kept[files]
-    found = {SUBSETS[subset]: _read_subset(files, subset) for subset in subsets_there(files, {})}
+    found = {SUBSETS[subset]: _read_subset(files, subset) for subset in available_subsets(files, {})}
     if not found:
         files.find(questions_name("train2014"))
     ids = [table["question_id"] for table in found.values()]
@@ -169,7 +169,7 @@ def _check_other_images(files: Files, found: dict[str, pa.Table]) -> None:
         )
 
 
-def subsets_there(files: Files, not_read: dict[str, str]) -> list[str]:
+def available_subsets(files: Files, not_read: dict[str, str]) -> list[str]:
     """The subsets that the files hold; files without any question (as of vqa-mc generate) are noted as not read."""
     there = [subset for subset in SUBSETS if files.has(questions_name(subset))]
     empty = [subset for subset in there if _holds_none(files, subset)]
@@ -189,7 +189,7 @@ def _holds_none(files: Files, subset: str) -> bool:
 def _read_subset(files: Files, subset: str) -> pa.Table:
     questions, annotations = files.find(questions_name(subset)), files.find(annotations_name(subset))
     rows = read_annotated(questions, annotations, _question_columns, _annotation_columns)
-    release = f"COCO_{subset}_" if questions.member or tells_subsets(questions.path.parent) else ""
+    release = f"COCO_{subset}_" if questions.member or has_true_subsets(questions.path.parent) else ""
     names = [  # since 2017 COCO's own bear no subset
         f"{image_id - GENOME_OFFSET}.jpg" if image_id >= GENOME_OFFSET else f"{release}{image_id:012d}.jpg"
         for image_id in rows["image_id"].to_pylist()

@@ -1,4 +1,4 @@
-"""Answers and questions in one spelling: colors, numbers as words, punctuation; words in ``data/answers.yaml``."""
+"""Normalisation of answers and questions: colors, numbers as words, punctuation; words in ``data/answers.yaml``."""
 
 import re
 from dataclasses import dataclass
@@ -26,8 +26,10 @@ class Answers:
 
 
 ANSWERS = vocabulary("tdiuc/answers", Answers)
-COLORS = {color: color for color in ANSWERS.colors} | ANSWERS.color_spellings  # to the spelling that is answered
-COUNTABLE = ANSWERS.numbers[1:17]  # Answers of counting, one to sixteen: "Importing Questions".
+COLORS = {
+    color: color for color in ANSWERS.colors
+} | ANSWERS.color_spellings  # spelling to the color's name in answers
+COUNTABLE = ANSWERS.numbers[1:17]  # answers of counting, one to sixteen: "Importing Questions"
 
 _DIGITS = re.compile(r"(?<![\w.,:/$%-])[0-9]{1,6}(?![\w%/$-]|[.,:][0-9])")
 _TRAILING = " .,;:!?"
@@ -46,7 +48,7 @@ def tidy_answer(answer: str) -> str:
 
 
 def tidy_question(question: str) -> str:
-    """One space between words, a capital first, one question mark at the end; the words stay.
+    """Single spaces, a capital first letter and one question mark; the words are unchanged.
 
     >>> tidy_question("whAt color  is the cow ??")
     'What color is the cow?'
@@ -57,7 +59,7 @@ def tidy_question(question: str) -> str:
 
 
 def in_words(number: int) -> str:
-    """A number from 0 to 999,999.
+    """A number from 0 to 999,999 in words.
 
     >>> [in_words(one) for one in (2, 45, 100, 2016)]
     ['two', 'forty-five', 'one hundred', 'two thousand sixteen']

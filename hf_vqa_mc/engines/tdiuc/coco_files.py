@@ -5,7 +5,6 @@ import re
 import zipfile
 from array import array
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -14,13 +13,12 @@ import numpy as np
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS
 from hf_vqa_mc.engines.tdiuc.question import Images, subset_in
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.io.json_stream import items_of_lists
-from hf_vqa_mc.io.records import Records
+from hf_vqa_mc.io.records import Records, read_lists
 from hf_vqa_mc.sources.files import PublishedFile, check_members, member_names
 
 NAMES = tuple(COCO_OBJECTS)
-_OF_A_RELEASE = re.compile(r"^COCO_(train|val|test)20\d\d_")
 _NUMBERS = {name: number for number, name in enumerate(NAMES)}
+_RELEASE = re.compile(r"^COCO_(train|val|test)20\d\d_")
 
 
 class Instance(NamedTuple):
@@ -41,17 +39,17 @@ class CocoImage(NamedTuple):
     image_id: int
     width: int
     height: int
-    annotated: frozenset[str]  # names of objects that would be annotated if they were there
+    annotated: frozenset[str]  # names of objects that would be annotated if the image showed them
     instances: list[Instance]
 
     @property
     def present(self) -> frozenset[str]:
-        """What is there, of any size."""
+        """The names of all objects, of any size."""
         return frozenset(one.name for one in self.instances)
 
 
 class CocoAnnotations:
-    """What all files together say, in columns: 860,000 objects take some fifty bytes each."""
+    """The annotations of all files in columns: each of 860,000 objects takes about fifty bytes."""
 
     def __init__(self, images: Images) -> None:
         self.left_out: dict[str, int] = {
@@ -66,43 +64,42 @@ class CocoAnnotations:
         self._boxes = array("d")  # area, left, top, width, height
 
     def __len__(self) -> int:
-        """How many images."""
+        """The number of images."""
         return len(self._sizes)
 
     def read(self, file: PublishedFile) -> None:
-        """Adds a file's images and objects; what another file held already is counted.
+        """Add a file's images and objects; count those that another file listed before.
 
         Raises:
-            InputError: the file is not as COCO's are, or is cut, or has another photograph under another file's id.
+            InputError: the file is not as COCO's are, is truncated, or has another photograph under another file's id.
         """
         part = _FilePart(file)
         names = part.category_names()
         annotated = frozenset(names.values())
         for image_id, (width, height, name) in part.images.items():
             known = self._sizes.get(image_id)
-            other_name, other_place = self._photographs.setdefault(image_id, (name, file.location))
+            other_name, other_file = self._photographs.setdefault(image_id, (name, file.location))
             self.left_out["images listed in another file too"] += known is not None
             if known is not None and known[:2] != (width, height):
                 raise InputError(
                     f"{file.location}: image {image_id} is {width} x {height} pixels here and {known[0]} x {known[1]} "
-                    f"in {other_place}; an id must be of one photograph in all files: give files of the same images"
+                    f"in {other_file}; an id must be of one photograph in all files: give files of the same images"
                 )
             if _photograph(name) != _photograph(other_name):
                 raise InputError(
                     f"{file.location}: image {image_id} is {shown(name)} here and {shown(other_name)} in "
-                    f"{other_place}; an id must be of one photograph in all files: renumber the images of one of them"
+                    f"{other_file}; an id must be of one photograph in all files: renumber the images of one of them"
                 )
-            subset = subset_in(name)
             self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
-            self._images.add(image_id, "coco", subset or subset_in(file.name), file.location)
+            self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
         part.check_complete()
-        categories = np.array([_NUMBERS[names[one]] for one in part.categories_of], np.int64)
-        numbers = np.column_stack([part.ids, part.image_ids, categories, part.crowds])
-        self._numbers.extend(numbers.astype(np.int64).ravel().tolist())
+        categories = [_NUMBERS[names[one]] for one in part.category_ids]
+        numbers = np.column_stack([part.ids, part.image_ids, categories, part.crowds]).astype(np.int64)
+        self._numbers.frombytes(numbers.tobytes())
         self._boxes.extend(part.boxes)
 
     def __iter__(self) -> Iterator[CocoImage]:
-        """The images in the order of their ids, objects in the order of theirs; without those that have none."""
+        """The images with objects in the order of their ids, their objects in the order of theirs."""
         numbers = np.frombuffer(self._numbers, np.int64).reshape(-1, 4)
         boxes = np.frombuffer(self._boxes, np.float64).reshape(-1, 5)
         order = np.lexsort((numbers[:, 0], numbers[:, 1]))
@@ -118,12 +115,8 @@ class CocoAnnotations:
         for image_id, start, end in zip(ids.tolist(), starts.tolist(), ends.tolist(), strict=True):
             if start < end:
                 rows = order[start:end]
-                instances = [
-                    Instance(NAMES[name], area, left, top, width, height, bool(crowd))
-                    for (name, crowd), (area, left, top, width, height) in zip(
-                        numbers[rows, 2:].tolist(), boxes[rows].tolist(), strict=True
-                    )
-                ]
+                pairs = zip(numbers[rows, 2:].tolist(), boxes[rows].tolist(), strict=True)
+                instances = [Instance._make((NAMES[name], *box, bool(crowd))) for (name, crowd), box in pairs]
                 yield CocoImage(image_id, *self._sizes[image_id], instances)
 
     def _check_same(self, numbers: Any, boxes: Any, order: Any, again: Any) -> None:  # noqa: ANN401  arrays
@@ -133,30 +126,28 @@ class CocoAnnotations:
         if differ.any():
             found = numbers[ones[np.argmax(differ)]]
             raise InputError(
-                f"COCO annotation {found[0]} of image {found[1]} differs between two files or is there twice in one; "
+                f"COCO annotation {found[0]} of image {found[1]} differs between two files or occurs twice in one; "
                 "give files of the same release"
             )
 
 
 class _FilePart:
+    """The columns of one file."""
+
     def __init__(self, file: PublishedFile) -> None:
         self.file = file
         self.images: dict[int, tuple[int, int, str]] = {}
         """width, height and the last part of the file name"""
-        self.ids = array("q")
-        self.image_ids = array("q")
-        self.categories_of = array("q")
-        self.crowds = array("q")
+        self.ids, self.image_ids, self.category_ids, self.crowds = (array("q") for _ in range(4))
         self.boxes = array("d")
-        self._categories: list[Any] = []
-        readers = {"images": self._read_images, "annotations": self._read_annotations}
-        done = dict.fromkeys(readers, 0)
-        for field, rows in items_of_lists(file, (*readers, "categories")):
-            if field in readers:
-                readers[field](Records(rows, partial(_place, f"{file.location}, {field}", done[field])))
-                done[field] += len(rows)
-            else:
-                self._categories += rows
+        self._categories: list[Records] = []
+        readers = {
+            "images": self._read_images,
+            "annotations": self._read_annotations,
+            "categories": self._categories.append,
+        }
+        for field, records in read_lists(file, tuple(readers)):
+            readers[field](records)
 
     def _read_images(self, records: Records) -> None:
         ids, names = records.whole_numbers("id"), records.filled_texts("file_name")
@@ -171,7 +162,7 @@ class _FilePart:
     def _read_annotations(self, records: Records) -> None:
         self.ids.extend(records.whole_numbers("id"))
         self.image_ids.extend(records.whole_numbers("image_id"))
-        self.categories_of.extend(records.whole_numbers("category_id"))
+        self.category_ids.extend(records.whole_numbers("category_id"))
         crowds = records.column("iscrowd")
         areas, boxes = records.column("area"), records.lists("bbox", 4)
         for at, (area, box, crowd) in enumerate(zip(areas, boxes, crowds, strict=True)):
@@ -185,59 +176,51 @@ class _FilePart:
         self.crowds.extend(crowds)
 
     def category_names(self) -> dict[int, str]:
-        """What each category id means.
+        """The name of each category id.
 
         Raises:
             InputError: a category is none of COCO's 80, or an annotation is of a category that is not listed.
         """
-        if not self._categories:
-            raise InputError(
-                f"{self.file.location}: field 'categories': expected a list of categories, found none in it"
-            )
-        records = Records(self._categories, lambda at: f"{self.file.location}, categories[{at}]")
         names: dict[int, str] = {}
-        for at, (one, name) in enumerate(zip(records.whole_numbers("id"), records.texts("name"), strict=True)):
-            if name not in COCO_OBJECTS:
-                raise InputError(f"{self.file.location}: {unknown_name('category', name, COCO_OBJECTS)}")
-            if one in names or name in names.values():
-                raise records.unexpected(at, "id", "a category that is not listed before", one)
-            names[one] = name
-        for at, one in enumerate(self.categories_of):
-            if one not in names:
-                raise InputError(
-                    f"{self.file.location}, annotations[{at}], field 'category_id': {one} is not in the list "
-                    "'categories'"
-                )
+        for records in self._categories:
+            for at, (one, name) in enumerate(zip(records.whole_numbers("id"), records.texts("name"), strict=True)):
+                if name not in COCO_OBJECTS:
+                    raise InputError(f"{self.file.location}: {unknown_name('category', name, COCO_OBJECTS)}")
+                if one in names or name in names.values():
+                    raise records.unexpected(at, "id", "a category that is not listed before", one)
+                names[one] = name
+        if not names:
+            raise InputError(f"{self.file.location}: field 'categories': expected a list of categories, found none")
+        unknown = next((at for at, one in enumerate(self.category_ids) if one not in names), None)
+        if unknown is not None:
+            raise InputError(
+                f"{self.file.location}, annotations[{unknown}], field 'category_id': {self.category_ids[unknown]} is "
+                "not in the list 'categories'"
+            )
         return names
 
     def check_complete(self) -> None:
-        """Nothing, if all annotated images are listed: in a cut file absence proves nothing.
-
-        Raises:
-            InputError: names the first annotation of an image that is not listed.
-        """
-        strange = [at for at, image_id in enumerate(self.image_ids) if image_id not in self.images]
-        if strange:
+        """Raise InputError unless all annotated images are listed: in a truncated file absence proves nothing."""
+        unlisted = [at for at, image_id in enumerate(self.image_ids) if image_id not in self.images]
+        if unlisted:
             raise InputError(
-                f"{self.file.location}, annotations[{strange[0]}], field 'image_id': image "
-                f"{self.image_ids[strange[0]]} is not in the list 'images' ({len(strange):,} of "
-                f"{len(self.image_ids):,} annotations): the file is cut, and what it "
-                "does not annotate may still be there; give the whole file"
+                f"{self.file.location}, annotations[{unlisted[0]}], field 'image_id': image "
+                f"{self.image_ids[unlisted[0]]} is not in the list 'images' ({len(unlisted):,} of "
+                f"{len(self.image_ids):,} annotations): the file is cut, so objects that it does not annotate may "
+                "still be on the images; give the whole file"
             )
 
 
 def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
-    """The instance files named: plain, .gz or .xz; of a .zip all its members called instances*.json.
+    """The instance files at paths: plain, .gz or .xz; of a .zip all members called instances*.json.
 
     Raises:
-        InputError: a path is no file, or a zip file holds none.
+        InputError: a path is not a file, or a zip file has no such member.
     """
     found = []
     for path in paths:
         if not path.is_file():
-            raise InputError(
-                f"COCO file {path}: {'it is a folder' if path.is_dir() else 'there is none'}; name a file"
-            )
+            raise InputError(f"COCO file {path}: {'it is a folder' if path.is_dir() else 'no such file'}; name a file")
         if not zipfile.is_zipfile(path):
             found.append(PublishedFile(path.name, path))
             continue
@@ -253,17 +236,13 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
 
 
 def _photograph(name: str) -> str:
-    """What a file name says beside the release: COCO renamed its images, and people store them in other formats.
+    """A file name without its release and format: COCO renamed its images, and people convert them.
 
     >>> _photograph("COCO_val2014_000000000042.jpg") == _photograph("000000000042.png")
     True
     """
-    return _OF_A_RELEASE.sub("", PurePosixPath(name).stem)
+    return _RELEASE.sub("", PurePosixPath(name).stem)
 
 
 def _are_numbers(values: Sequence[object]) -> bool:
     return all(type(one) in (int, float) and math.isfinite(one) and one >= 0 for one in values)  # type: ignore[arg-type, operator]
-
-
-def _place(name: str, first: int, at: int) -> str:
-    return f"{name}[{first + at}]"

@@ -1,7 +1,7 @@
 """Questions from COCO's annotation of an image: Kafle and Kanan 2017, "Generating Questions using Image Annotations".
 
-Presence, counting, kinds of objects, sports, scenes and positions. Which objects tell a sport or a room is ours
-(``data/scenes.yaml``): the paper gives toilet and sink for a bathroom as its example.
+Presence, counting, kinds of objects, sports, scenes and positions. Which objects identify a sport or a room is our
+choice (``data/scenes.yaml``); the paper's only example is toilet and sink for a bathroom.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ class Templates:
 
 @dataclass(frozen=True)
 class Room:
-    """What must be in a room: one of each set."""
+    """Objects that identify a room: one of each set is required."""
 
     marks: frozenset[str]
     others: frozenset[str]
@@ -65,7 +65,7 @@ SCENES = vocabulary("tdiuc/scenes", Scenes)
 INDOORS, OUTDOORS = "indoors", "outdoors"
 SIDES = ("left", "right")
 BALL = "sports ball"
-LOOSELY = 2.0  # Ours: the paper leaves open when several things are beside an object.
+LOOSELY = 2.0  # ours: the paper does not define when several objects are next to another
 
 _INDOOR_SIGNS = SCENES.indoor_signs | {
     name
@@ -74,12 +74,16 @@ _INDOOR_SIGNS = SCENES.indoor_signs | {
 }
 
 
-def ask_coco(image: CocoImage, spoken_of: frozenset[str], settings: TdiucSettings, made: Made) -> None:
+def ask_coco(image: CocoImage, mentioned: frozenset[str], settings: TdiucSettings, made: Made) -> None:
     """Ask all that COCO's annotation of an image allows.
 
-    ``spoken_of``: what other annotation of the image mentions; it is not asked about as absent.
+    Args:
+        image: the image.
+        mentioned: objects that other annotation of the image mentions, which are not asked about as absent.
+        settings: thresholds.
+        made: takes the questions.
     """
-    ask_presence(image, spoken_of, settings, made)
+    ask_presence(image, mentioned, settings, made)
     ask_counting(image, settings, made)
     ask_kinds(image, settings, made)
     ask_sport(image, settings, made)
@@ -87,21 +91,21 @@ def ask_coco(image: CocoImage, spoken_of: frozenset[str], settings: TdiucSetting
     ask_positions(image, settings, made)
 
 
-def ask_presence(image: CocoImage, spoken_of: frozenset[str], settings: TdiucSettings, made: Made) -> None:
-    """A yes for each kind of object that is large enough, and as many questions about absent ones."""
+def ask_presence(image: CocoImage, mentioned: frozenset[str], settings: TdiucSettings, made: Made) -> None:
+    """Ask about the presence of each category with a large enough object, and of as many absent ones."""
     rng = SeededRng(settings.seed, "tdiuc", PRESENCE, str(image.image_id))
     large = sorted({one.name for one in image.instances if one.area >= settings.min_area})
     made.leave_out(PRESENCE, f"all smaller than {settings.min_area:g} pixels", len(image.present) - len(large))
-    of_no = _negatives(large, image.present, absent_objects(image, spoken_of), rng)
+    of_no = _negatives(large, image.present, absent_objects(image, mentioned), rng)
     made.leave_out(PRESENCE, "no absent object left to ask about", len(large) - len(of_no))
     for names, answer in ((large, YES), (of_no, NO)):
         for name in names:
             made.ask(image.image_id, _is_there(COCO_OBJECTS[name], rng), answer, PRESENCE, "coco_generated")
 
 
-def absent_objects(image: CocoImage, spoken_of: frozenset[str]) -> list[str]:
-    """What is annotated nowhere on the image, nor anything it could be taken for by its name, in COCO's order."""
-    present = image.present | spoken_of
+def absent_objects(image: CocoImage, mentioned: frozenset[str]) -> list[str]:
+    """Objects that are provably absent, and so is everything with a related name, in COCO's order."""
+    present = image.present | mentioned
     return [name for name in COCO_OBJECTS if name in image.annotated and not related(name) & present]
 
 
@@ -131,7 +135,7 @@ def _is_there(asked: CocoObject, rng: SeededRng) -> str:
 
 
 def ask_counting(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
-    """How many there are, where all are large enough and none is part of a crowd."""
+    """Ask for the number of objects of a category, if all are large enough and none is part of a crowd."""
     rng = SeededRng(settings.seed, "tdiuc", COUNTING, str(image.image_id))
     counts = Counter(one.name for one in image.instances)
     small = {one.name for one in image.instances if one.area < settings.min_area}
@@ -151,7 +155,7 @@ def ask_counting(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
 
 
 def ask_kinds(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
-    """What kind of animal, vehicle, ... it is, where there is one kind only, of any size."""
+    """Ask what kind of animal, vehicle, ... it is, if only one kind of it is on the image, whatever its size."""
     rng = SeededRng(settings.seed, "tdiuc", SUBORDINATE, str(image.image_id))
     for group, nouns in SCENES.kinds.items():
         members = frozenset(OBJECTS.supercategories[group])
@@ -176,7 +180,7 @@ def ask_kinds(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
 
 
 def ask_sport(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
-    """Which sport it is, where people are with the equipment of one."""
+    """Ask which sport it is, if there are people with the equipment of one."""
     sports = {SCENES.equipment[name] for name in image.present if name in SCENES.equipment}
     if not sports:
         if BALL in image.present:
@@ -193,7 +197,7 @@ def ask_sport(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
 
 
 def ask_scene(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
-    """Which room it is, and whether it is indoors, where the objects leave no doubt."""
+    """Ask which room it is, and whether it is indoors, if the objects leave no doubt."""
     if not _INDOOR_SIGNS | SCENES.outdoor_signs <= image.annotated:
         made.leave_out(SCENE, "the file does not annotate all that tells a scene")
         return
@@ -221,9 +225,9 @@ def _where(present: frozenset[str]) -> str | None:
 
 
 def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
-    """For each object that is the only one of its kind: what is beside it, if that is one thing.
+    """Ask what is next to each object that is the only one of its kind, if exactly one object is.
 
-    Whatever stands as the heuristics demand with thresholds LOOSELY times as wide could be meant too.
+    Objects that meet the heuristics with thresholds LOOSELY times as wide could be meant too.
     """
     rng = SeededRng(settings.seed, "tdiuc", POSITION, str(image.image_id))
     counts = Counter(one.name for one in image.instances)
@@ -233,26 +237,23 @@ def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None
             continue
         for side in SIDES:
             template = rng.pick(TEMPLATES.position)
-            beside = [
-                other
-                for other in image.instances
-                if other is not one and _is_beside(other, one, side, image, settings, LOOSELY)
-            ]
-            if not beside:
+            others = [other for other in image.instances if other is not one]
+            near = [other for other in others if _is_next_to(other, one, side, image, settings, LOOSELY)]
+            if not near:
                 made.leave_out(POSITION, "nothing beside it")
-            elif len(beside) > 1 or beside[0].crowd:
+            elif len(near) > 1 or near[0].crowd:
                 made.leave_out(POSITION, "several things beside it")
-            elif beside[0].area < settings.min_area or not _is_beside(beside[0], one, side, image, settings):
+            elif near[0].area < settings.min_area or not _is_next_to(near[0], one, side, image, settings):
                 made.leave_out(POSITION, "what is beside it is too small or too far")
             else:
                 question = template.format(side=side, object=COCO_OBJECTS[one.name].asked)
-                made.ask(image.image_id, question, beside[0].name, POSITION, "coco_generated")
+                made.ask(image.image_id, question, near[0].name, POSITION, "coco_generated")
 
 
-def _is_beside(
+def _is_next_to(
     other: Instance, one: Instance, side: str, image: CocoImage, settings: TdiucSettings, times: float = 1
 ) -> bool:
-    """Whether the paper's three heuristics hold, with thresholds so many times as wide."""
+    """Whether the paper's three heuristics hold, with thresholds multiplied by ``times``."""
     first, second = (other, one) if side == "left" else (one, other)
     apart = abs(other.top + other.height / 2 - one.top - one.height / 2)
     overlap = min(other.left + other.width, one.left + one.width) - max(other.left, one.left)

@@ -1,10 +1,9 @@
-"""TDIUC's engine: questions of twelve types from annotations, as Kafle and Kanan 2017 made theirs."""
+"""TDIUC's engine: questions of twelve types from annotations, by the procedure of Kafle and Kanan 2017."""
 
 import json
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,22 +30,26 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, QUESTION_TYPES
+from hf_vqa_mc.sources.answer_counts import entropy, most_frequent
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.generated import STATISTICS
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 from hf_vqa_mc.sources.vqa import annotations_name, questions_name
 from hf_vqa_mc.version import __version__
 
-NONE_OF = frozenset((NO, "zero", "none", "nothing"))  # Answers that say that what the question names is not there.
+ENGINE = "tdiuc"
+NEGATIVE = frozenset((NO, "zero", "none", "nothing"))  # answers of questions whose objects are not on the image
+CONFIDENCE = "yes"  # the answer_confidence of every answer, as VQA's annotators give it
+TOP_ANSWERS = 50  # answers of a type in the statistics: the paper's figure 3 has the top 50
 
 
 def generate(
     inputs: TdiucInputs, output: Path, settings: TdiucSettings | None = None, progress: Progress = silent
 ) -> dict[str, Any]:
-    """Make a dataset in TDIUC's layout.
+    """Generate a dataset in TDIUC's layout.
 
     Returns:
-        Its statistics, which are written with it.
+        The content of its ``statistics.json``.
 
     Raises:
         InputError: an input is missing or malformed, or nothing can be asked; nothing is written then.
@@ -55,7 +58,7 @@ def generate(
     settings = settings or TdiucSettings()
     check_generated_folder(output, ENGINE)
     images, made = Images(settings.seed), Made()
-    spoken_of: dict[int, set[str]] = {}
+    mentioned: dict[int, set[str]] = {}  # objects that other annotation of an image than COCO's mentions
     coco = CocoAnnotations(images)
     files = coco_files(inputs.coco)
     for number, file in enumerate(files):
@@ -64,7 +67,7 @@ def generate(
         progress("reading COCO", number + 1, len(files))
     if inputs.visual_genome is not None:
         progress("reading Visual Genome", 0, 1)
-        _ask_of_genome(Folder(inputs.visual_genome), images, settings, spoken_of, made)
+        _ask_of_genome(Folder(inputs.visual_genome), images, settings, mentioned, made)
         progress("reading Visual Genome", 1, 1)
     if inputs.vqa is not None:
         progress("importing VQA", 0, 1)
@@ -73,9 +76,9 @@ def generate(
     for path in inputs.annotated:
         read_annotated(path, images, made)
     for one in made.questions:
-        if one.origin != "genome_generated" and one.answer not in NONE_OF:
-            spoken_of.setdefault(one.image_id, set()).update(objects_named(f"{one.question} {one.answer}"))
-    absent = _ask_of_coco(coco, spoken_of, settings, made, progress)
+        if one.origin != "genome_generated" and one.answer not in NEGATIVE:
+            mentioned.setdefault(one.image_id, set()).update(objects_named(f"{one.question} {one.answer}"))
+    absent = _ask_of_coco(coco, mentioned, settings, made, progress)
     questions = without_duplicates(made.questions, made.left_out)
     made.questions.clear()
     questions = settled(questions, settings.min_answers, images, settings.seed, made.left_out)
@@ -84,19 +87,20 @@ def generate(
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
         why = f" ({reasons})" if reasons else ""
         raise InputError(f"nothing can be asked of these annotations{why}; give more images")
-    found = {
+    statistics = {
         "settings": asdict(settings),
         "visual_genome_image_ids": f"those from {GENOME_OFFSET} on are {GENOME_OFFSET} + Visual Genome's id",
-        **statistics(questions, images),
+        **_statistics(questions, images),
         "left_out": {reason: count for reason, count in sorted(made.left_out.items()) if count},
     }
-    write_layout(output, questions, images, found, lambda count: progress("writing", count, len(questions)))
-    progress("writing", len(questions), len(questions))
-    return found
+    with generated_folder(output, ENGINE) as folder:
+        _write_questions(folder, questions, images, progress)
+        write_json(folder / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
+    return statistics
 
 
 def _ask_of_genome(
-    folder: Folder, images: Images, settings: TdiucSettings, spoken_of: dict[int, set[str]], made: Made
+    folder: Folder, images: Images, settings: TdiucSettings, mentioned: dict[int, set[str]], made: Made
 ) -> None:
     if not any(folder.has(name) for name in (OBJECTS, ATTRIBUTES, RELATIONSHIPS, QUESTIONS)):
         folder.find(OBJECTS)  # raises, and names the files expected
@@ -105,22 +109,22 @@ def _ask_of_genome(
     for image in read_genome(folder, ids, images, left_out):
         ask_genome(image, settings, made)
         names = {name for one in image.objects.values() for name in (one.name, *one.other_names)}
-        spoken_of.setdefault(image.image_id, set()).update(*map(objects_named, names))
+        mentioned.setdefault(image.image_id, set()).update(*map(objects_named, names))
     if folder.has(QUESTIONS):
         import_genome(folder, ids, images, made)
     made.left_out.update({f"visual genome: {reason}": count for reason, count in left_out.items()})
 
 
 def _ask_of_coco(
-    coco: CocoAnnotations, spoken_of: dict[int, set[str]], settings: TdiucSettings, made: Made, progress: Progress
+    coco: CocoAnnotations, mentioned: dict[int, set[str]], settings: TdiucSettings, made: Made, progress: Progress
 ) -> dict[int, frozenset[str]]:
-    """Ask all that COCO's annotation allows; returns what each image provably lacks."""
+    """Ask all that COCO's annotation allows; return the objects that each image provably lacks."""
     absent = {}
     shared: dict[frozenset[str], frozenset[str]] = {}
     for number, image in enumerate(coco, 1):
-        spoken = frozenset(spoken_of.get(image.image_id, ()))
-        ask_coco(image, spoken, settings, made)
-        lacking = frozenset(absent_objects(image, spoken))
+        others = frozenset(mentioned.get(image.image_id, ()))
+        ask_coco(image, others, settings, made)
+        lacking = frozenset(absent_objects(image, others))
         absent[image.image_id] = shared.setdefault(lacking, lacking)
         if number % 1000 == 0 or number == len(coco):
             progress("asking of COCO's images", number, len(coco))
@@ -155,42 +159,16 @@ def _with_absurd(
     return sorted(questions + absurd, key=lambda one: one.image_id)
 
 
-ENGINE = "tdiuc"
-CONFIDENCE = "yes"  # The answer_confidence of every answer, as VQA's annotators give it.
-TOP_ANSWERS = 50  # Answers of a type that are listed: the paper's figure 3 has the top 50.
-
-
-def write_layout(
-    output: Path,
-    questions: Iterable[Question],
-    images: Images,
-    statistics: dict[str, Any],
-    progress: Callable[[int], None] = lambda count: None,
-) -> None:
-    """Write the four files of TDIUC and the statistics as one folder; a folder of ours is replaced.
-
-    Questions are in the order of their question_id, which is counted from 1; ``progress`` gets the number written.
-
-    Raises:
-        InputError: something else is there.
-        OSError: the disk is full or not writable; the output is as it was.
-    """
-    with generated_folder(output, ENGINE) as folder:
-        _write_questions(folder, questions, images, progress)
-        write_json(folder / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
-
-
-def _write_questions(
-    folder: Path, questions: Iterable[Question], images: Images, progress: Callable[[int], None]
-) -> None:
-    train, test = SPLITS
-    with (
-        _json_list(folder / questions_name(train), "questions") as train_questions,
-        _json_list(folder / questions_name(test), "questions") as test_questions,
-        _json_list(folder / annotations_name(train), "annotations") as train_annotations,
-        _json_list(folder / annotations_name(test), "annotations") as test_annotations,
-    ):
-        writers = {train: (train_questions, train_annotations), test: (test_questions, test_annotations)}
+def _write_questions(folder: Path, questions: list[Question], images: Images, progress: Progress) -> None:
+    """Write TDIUC's four files; questions are in the order of their question_id, counted from 1."""
+    with ExitStack() as stack:
+        writers = {
+            subset: (
+                stack.enter_context(_json_list(folder / questions_name(subset), "questions")),
+                stack.enter_context(_json_list(folder / annotations_name(subset), "annotations")),
+            )
+            for subset in SPLITS
+        }
         for number, one in enumerate(questions, 1):
             write_question, write_annotation = writers[images.subset(one.image_id)]
             write_question({"image_id": one.image_id, "question": one.question, "question_id": number})
@@ -203,12 +181,13 @@ def _write_questions(
                     "ans_source": one.origin,
                 }
             )
-            if number % 10_000 == 0:
-                progress(number)
+            if number % 10_000 == 0 or number == len(questions):
+                progress("writing", number, len(questions))
 
 
 @contextmanager
 def _json_list(path: Path, key: str) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Write an object with a list of records, one per line."""
     encode = json.JSONEncoder(allow_nan=False).encode
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f'{{"{key}": [')
@@ -223,48 +202,36 @@ def _json_list(path: Path, key: str) -> Iterator[Callable[[dict[str, Any]], None
         file.write("\n]}\n")
 
 
-def statistics(questions: Iterable[Question], images: Images) -> dict[str, Any]:
+def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
     """Questions per type, origin and split; answers of each type with their entropy in bits."""
     by_type: dict[str, list[Question]] = {name: [] for name in QUESTION_TYPES}
     for one in questions:
         by_type[one.question_type].append(one)
-    types = {name: _of_type(of_type, images) for name, of_type in by_type.items()}
-    everything = [one for of_type in by_type.values() for one in of_type]
-    image_ids = {one.image_id for one in everything}
+    types = {name: _type_statistics(of_type, images) for name, of_type in by_type.items()}
+    image_ids = {one.image_id for one in questions}
     return {
-        "questions": len(everything),
+        "questions": len(questions),
         "images": len(image_ids),
-        "unique_answers": len({one.answer for one in everything}),
+        "unique_answers": len({one.answer for one in questions}),
         "types": types,
         "origins": {origin: sum(one["origins"][origin] for one in types.values()) for origin in ORIGINS},
         "splits": {split: sum(one["splits"][split] for one in types.values()) for split in SPLITS.values()},
-        "images_by_split": images.how(image_ids),
+        "images_by_split": images.count(image_ids),
     }
 
 
-def _of_type(questions: list[Question], images: Images) -> dict[str, Any]:
+def _type_statistics(questions: list[Question], images: Images) -> dict[str, Any]:
     origins = Counter(one.origin for one in questions)
     splits = Counter(SPLITS[images.subset(one.image_id)] for one in questions)
     answers = Counter(one.answer for one in questions)
-    ranked = sorted(answers.items(), key=lambda pair: (-pair[1], pair[0]))
+    top: dict[str, int] = dict(most_frequent(answers, TOP_ANSWERS))
     return {
         "questions": len(questions),
         "images": len({one.image_id for one in questions}),
         "origins": {origin: origins[origin] for origin in ORIGINS},
         "splits": {split: splits[split] for split in SPLITS.values()},
         "unique_answers": len(answers),
-        "entropy_bits": entropy(answers),
-        "answers": dict(ranked[:TOP_ANSWERS]),
-        "questions_with_other_answers": sum(count for _, count in ranked[TOP_ANSWERS:]),
+        "entropy_bits": round(entropy(answers.values()), 4),
+        "answers": top,
+        "questions_with_other_answers": len(questions) - sum(top.values()),
     }
-
-
-def entropy(counts: Mapping[str, int]) -> float:
-    """Of a distribution, in bits; 0 for none.
-
-    >>> entropy({"yes": 2, "no": 2})
-    1.0
-    """
-    total = sum(counts.values())
-    bits = -math.fsum(count / total * math.log2(count / total) for count in counts.values())
-    return round(bits, 4) + 0.0

@@ -1,4 +1,4 @@
-"""Visual Genome's objects, attributes and relationships of one image after the other."""
+"""Visual Genome's objects, attributes and relationships, image by image."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,19 +14,18 @@ from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 
 OBJECTS, ATTRIBUTES, RELATIONSHIPS = "objects.json", "attributes.json", "relationships.json"
 IMAGES, QUESTIONS = "image_data.json", "question_answers.json"
-SAME_PHOTOGRAPH = "images that are the same photograph of COCO as another, asked about as one"
 _LISTS = {OBJECTS: "objects", ATTRIBUTES: "attributes", RELATIONSHIPS: "relationships"}
-FARTHEST = 1_000_000  # No side of an image has so many pixels; boxes may begin a little outside it.
+FARTHEST = 1_000_000  # pixels, more than any side of an image; boxes may begin slightly outside it
 
-_BOX = {"x": -FARTHEST, "y": -FARTHEST, "w": 0, "h": 0}  # The fields of a box, and the least that each can be.
+_BOX = {"x": -FARTHEST, "y": -FARTHEST, "w": 0, "h": 0}  # the fields of a box and their minimums
 _Item = TypeVar("_Item", int, str)
 
 
 @dataclass
 class GenomeObject:
-    """One object as one of the files has it."""
+    """One object, merged from the files."""
 
-    name: str  # the first that was given, in lower case
+    name: str  # the first name, in lower case
     synset: str  # WordNet's, such as dog.n.01, or ""
     left: float
     top: float
@@ -38,24 +37,24 @@ class GenomeObject:
 
 @dataclass
 class GenomeImage:
-    """One image with all that any of the files says of it."""
+    """One image with the annotations of all files."""
 
-    image_id: int  # as it is written
+    image_id: int  # the output id
     objects: dict[int, GenomeObject] = field(default_factory=dict)
     relations: list[tuple[int, str, int]] = field(default_factory=list)  # subject, predicate in lower case, object
     aliases: dict[int, int] = field(default_factory=dict)  # ids of objects that were merged into another
 
 
 def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> dict[int, int]:
-    """Visual Genome's ids with those that are written: COCO's for the images that are COCO's.
+    """Map Visual Genome's image ids to output ids: COCO's for COCO's images.
 
-    Without image_data.json all images are taken as Visual Genome's own.
+    Without image_data.json all images count as Visual Genome's own.
 
     Raises:
         InputError: the file is malformed, lists an image twice, or gives two photographs the same of COCO's ids.
     """
     ids: dict[int, int] = {}
-    told: dict[int, tuple[int, object]] = {}
+    photographs: dict[int, tuple[int, object]] = {}
     if not folder.has(IMAGES):
         left_out["no image_data.json: images that are COCO's are not known as such"] = 1
         return ids
@@ -71,24 +70,26 @@ def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> di
             if coco_id is not None:
                 row = records.rows[at]
                 photograph = row.get("flickr_id") or (row.get("width"), row.get("height"))
-                other, before = told.setdefault(coco_id, (image_id, photograph))
+                other, before = photographs.setdefault(coco_id, (image_id, photograph))
                 if photograph != before:
                     raise InputError(
                         f"{records.location(at)}, field 'coco_id': image {image_id} has {coco_id}, and so has image "
                         f"{other}, which is another photograph (by flickr_id, or width and height); give the "
                         "published file, or null for images that are not COCO's"
                     )
-                left_out[SAME_PHOTOGRAPH] += other != image_id
+                left_out["images that are the same photograph of COCO as another, asked about as one"] += (
+                    other != image_id
+                )
             ids[image_id] = coco_id if coco_id is not None else GENOME_OFFSET + image_id
             images.add(ids[image_id], "coco" if coco_id is not None else "genome", None, file.location)
     return ids
 
 
 def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: Counter[str]) -> Iterator[GenomeImage]:
-    """The images of whichever of the three files are there.
+    """Read the images of those of the three files that exist.
 
-    The files are read side by side: an image is handed on when all of them have given it, so that files in the same
-    order, as published, need little memory.
+    The files are read in parallel and an image is yielded when all of them have given it, so files in the same order,
+    as published, need little memory.
 
     Raises:
         InputError: a file is malformed, or lists an image twice.
@@ -124,10 +125,10 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
 
 
 def written_id(image_id: int, ids: dict[int, int], images: Images, location: str) -> int:
-    """The id that is written for an image of Visual Genome.
+    """The output id of an image of Visual Genome.
 
     Raises:
-        InputError: image_data.json is there but does not list it.
+        InputError: image_data.json exists but does not list it.
     """
     if not ids:
         images.add(GENOME_OFFSET + image_id, "genome", None, location)
@@ -150,7 +151,7 @@ def _add(image: GenomeImage, name: str, rows: Records, left_out: Counter[str]) -
 
 
 def _add_object(image: GenomeImage, row: Any, location: str, left_out: Counter[str]) -> int | None:  # noqa: ANN401
-    """The object's id, or None where it has no name."""
+    """Add or merge an object; return its id, or None if it has no name."""
     if type(row) is not dict:
         raise InputError(f"{location}: expected an object with names and a box, found {shown(row)}")
     one = Records([row], lambda _: location)

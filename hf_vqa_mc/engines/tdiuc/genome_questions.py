@@ -15,7 +15,7 @@ from hf_vqa_mc.text.wordnet import load_wordnet
 COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.asked)} | OBJECTS.unannotated) - {
     "person"
 }
-"""What is asked for its color: the 91 of COCO but people, whose color nobody should be asked for."""
+"""Objects that color questions ask about: COCO's 91 except people, whose color should not be asked for."""
 _PLURALS = OBJECTS.plural_only | {"eye glasses"}
 _POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.positions.items()}
 _ADJECTIVES = ANSWERS.adjectives | COLORS.keys()

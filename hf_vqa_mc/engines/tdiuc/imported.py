@@ -1,7 +1,7 @@
-"""Questions that people asked of COCO-VQA's and Visual Genome's images, or wrote for two types: Kafle and Kanan 2017.
+"""Questions by people: imported from COCO-VQA and Visual Genome, or hand-annotated for two types.
 
-Sections "Importing Questions from Existing Datasets" and "Manual Annotation". Rules for the type of a question are in
-``data/imported_types.yaml``; they make every type but object utility.
+Kafle and Kanan 2017, "Importing Questions from Existing Datasets" and "Manual Annotation". The rules for the type of a
+question are in ``data/imported_types.yaml``; they cover every type but object utility.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 from hf_vqa_mc.engines.tdiuc.answers import ANSWERS, COLORS, COUNTABLE, tidy_answer, tidy_question
@@ -23,8 +23,8 @@ from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.records import LARGEST, Records, read_records
 from hf_vqa_mc.scoring.tdiuc_types import PRESENCE, QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder, PublishedFile
-from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET, subsets_there
-from hf_vqa_mc.sources.vqa import annotations_name, questions_name
+from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET, available_subsets
+from hf_vqa_mc.sources.vqa import MULTIPLE_CHOICE, OPEN_ENDED, annotations_name, questions_name
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ _IS_THERE = re.compile(
 
 
 def type_of(question: str, answer: str) -> str | None:
-    """TDIUC's type of a question as people wrote it, or None where no rule fits it and its (tidied) answer.
+    """TDIUC's type of a question by a person, or None if no rule fits it and its (tidied) answer.
 
     >>> type_of("What color is the cow?", "brown"), type_of("How many cows are there?", "brown")
     ('color', None)
@@ -86,37 +86,29 @@ def _is_there(asked: str) -> bool:
     return names_many(found["thing"]) == (not found["one"])  # "Is there any boys" is not English
 
 
-VQA_WORDS = 2  # An imported answer of COCO-VQA has one or two words, one of Visual Genome one: the paper.
-GENOME_WORDS = 1
-_PREFIXES = ("", "v2_")
-_TASKS = ("OpenEnded", "MultipleChoice")
+VQA_WORDS, GENOME_WORDS = 2, 1  # most words of an imported answer, "Importing Questions"
 
 
 def import_vqa(folder: Folder, images: Images, settings: TdiucSettings, made: Made) -> None:
-    """COCO-VQA's questions in its own layout, of whichever subsets are there.
+    """Import COCO-VQA's questions (VQA v1 or v2, in its own layout) of all subsets found.
 
     Raises:
         InputError: there is no pair of question and annotation file, or they do not fit together.
     """
     found = False
-    for subset in SPLITS:
-        for prefix in _PREFIXES:
-            names = [f"{prefix}{task}_mscoco_{subset}_questions.json" for task in _TASKS]
-            there = next((name for name in names if folder.has(name)), None)
-            if there is not None:
-                found = True
-                annotations = folder.find(f"{prefix}mscoco_{subset}_annotations.json")
-                _import_vqa_subset(folder.find(there), annotations, subset, images, settings, made)
+    for subset, prefix in product(SPLITS, ("", "v2_")):
+        names = [questions_name(subset, prefix, task) for task in (OPEN_ENDED, MULTIPLE_CHOICE)]
+        name = next(filter(folder.has, names), None)
+        if name is not None:
+            found = True
+            annotations = folder.find(annotations_name(subset, prefix))
+            _import_vqa_subset(folder.find(name), annotations, subset, images, settings, made)
     if not found:
-        folder.find(f"OpenEnded_mscoco_{next(iter(SPLITS))}_questions.json")  # whose message says what is expected
+        folder.find(questions_name(next(iter(SPLITS))))  # raises, and names the file expected
 
 
 def import_genome(folder: Folder, ids: dict[int, int], images: Images, made: Made) -> None:
-    """Visual Genome's questions.
-
-    Raises:
-        InputError: the file is malformed.
-    """
+    """Import Visual Genome's questions; raises InputError if the file is malformed."""
     for records in read_records(folder.find(QUESTIONS), None):
         nested = records.nested("qas")
         pairs = zip(nested.texts("question"), nested.texts("answer"), strict=True)
@@ -190,10 +182,13 @@ _JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")
 
 
 def read_annotated(path: Path, images: Images, made: Made) -> None:
-    """Adds the hand-annotated questions of a file; those of other types in TDIUC's files are counted.
+    """Add the hand-annotated questions of a file; count those of other types in TDIUC's files.
 
-    ``path``: json lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type; or one of TDIUC's
-    annotation files, with its question file in the same folder, or a folder with both. Known images keep their split.
+    Args:
+        path: JSON lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type; or one of TDIUC's
+            annotation files with its question file in the same folder; or a folder with both.
+        images: takes the images; known ones keep their split.
+        made: takes the questions.
 
     Raises:
         InputError: names the file, the record and the field.
@@ -203,21 +198,21 @@ def read_annotated(path: Path, images: Images, made: Made) -> None:
     elif path.is_dir():
         folder = Folder(path)
         empty: dict[str, str] = {}
-        subsets_there(folder, empty)
-        there = [subset for subset in SPLITS if folder.has(annotations_name(subset))]
-        for told in [subset for subset in there if questions_name(subset) not in empty] or SPLITS:
-            _read_layout(folder.find(annotations_name(told)), folder, told, images, made)
+        available_subsets(folder, empty)
+        present = [subset for subset in SPLITS if folder.has(annotations_name(subset))]
+        for subset in [subset for subset in present if questions_name(subset) not in empty] or SPLITS:
+            _read_layout(folder.find(annotations_name(subset)), folder, subset, images, made)
     elif path.is_file():
-        subset = subset_in(path.name)
-        if subset is None or "annotations.json" not in path.name:
+        named = subset_in(path.name)
+        if named is None or "annotations.json" not in path.name:
             raise InputError(
                 f"--annotated {path}: expected json lines ({', '.join(_JSON_LINES)}), or TDIUC's "
                 "mscoco_train2014_annotations.json or mscoco_val2014_annotations.json; rename it, or name the "
                 "folder of TDIUC's files"
             )
-        _read_layout(PublishedFile(path.name, path), Folder(path.parent), subset, images, made)
+        _read_layout(PublishedFile(path.name, path), Folder(path.parent), named, images, made)
     else:
-        raise InputError(f"--annotated {path}: there is no such file; name one")
+        raise InputError(f"--annotated {path}: no such file")
 
 
 def _read_lines(path: Path, images: Images, made: Made) -> None:

@@ -1,4 +1,4 @@
-"""COCO's 80 objects as questions call them, and which of them a text may speak of; words in ``data/objects.yaml``."""
+"""COCO's 80 objects as questions call them, and the objects that a text may mean; words in ``data/objects.yaml``."""
 
 import re
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class CocoObject(NamedTuple):
 
 
 def with_article(phrase: str) -> str:
-    """With "a" or "an", for words that begin as they sound; no name of an object begins otherwise."""
+    """The phrase with "a" or "an", by its first letter; no name of an object is an exception."""
     return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
 
 
@@ -81,23 +81,23 @@ COCO_OBJECTS = {
     for name in names
     for asked in (OBJECTS.asked.get(name, name),)
 }
-"""The 80 that are annotated, by COCO's names."""
+"""The 80 annotated objects, by COCO's names."""
 MAY_MEAN = {
     word: (*OBJECTS.supercategories.get(one.supercategory, ()), *one.objects)
     for one in OBJECTS.may_mean
     for word in one.words
 }
-"""Singular nouns, and the objects that somebody who says one may mean."""
+"""Singular nouns to the objects that they may mean."""
 PROVABLE = OBJECTS.provable | {one.asked for one in COCO_OBJECTS.values() if one.name not in OBJECTS.plural_only}
-"""Words for nothing but annotated objects: where none of what they may mean is annotated, there is none."""
+"""Words for annotated objects only: if nothing that they may mean is annotated, the image shows none."""
 
 _SINGULAR = {plural_of(phrase): phrase for phrase in MAY_MEAN} | {phrase: phrase for phrase in MAY_MEAN}
-_LONGEST = 2  # Words in the longest phrase of MAY_MEAN.
+_LONGEST = 2  # words in the longest phrase of MAY_MEAN
 
 
 @cache
 def related(name: str) -> frozenset[str]:
-    """The objects in whose presence nobody can say that there is no such object: it, and what shares a word with it.
+    """The objects whose presence makes a "no" about this one ambiguous: itself, and those that share a word with it.
 
     >>> sorted(related("bear"))
     ['bear', 'teddy bear']
@@ -107,7 +107,7 @@ def related(name: str) -> frozenset[str]:
 
 
 def objects_named(text: str) -> frozenset[str]:
-    """The objects that a text may mean, by COCO's names; "hot dog" is no dog.
+    """The objects that a text may mean, by COCO's names; a "hot dog" is no dog.
 
     >>> sorted(objects_named("A puppy near two hot dogs"))
     ['dog', 'hot dog', 'sandwich']
@@ -117,9 +117,9 @@ def objects_named(text: str) -> frozenset[str]:
 
 
 def objects_asked_of(question: str) -> frozenset[str] | None:
-    """The objects that a question may mean, if annotation can prove that there is none; else None.
+    """The objects that a question may mean; None unless annotation can prove them absent.
 
-    None too where a word might name something that is not annotated, and may be there.
+    Also None if a word may name something that is not annotated.
 
     >>> sorted(objects_asked_of("What color is the teddy bear?") or [])
     ['bear', 'teddy bear']
@@ -137,7 +137,7 @@ def objects_asked_of(question: str) -> frozenset[str] | None:
 
 
 def names_many(phrase: str) -> bool:
-    """Whether a word of it is the plural of one that may mean one of the objects.
+    """Whether a word of the phrase is the plural of one that may mean an object.
 
     >>> names_many("young people around"), names_many("a bus")
     (True, False)

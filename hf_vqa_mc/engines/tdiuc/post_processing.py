@@ -1,8 +1,8 @@
-"""What is done to questions of all origins, and absurd ones: Kafle and Kanan 2017, "Post Processing" and "Generating".
+"""Processing of questions of all origins, and absurd ones: Kafle and Kanan 2017, "Post Processing" and "Generating".
 
-Asked again of other images are only questions that name nothing but objects whose absence COCO's annotation of the
-image can prove: no yes/no question, no counting, no question with a word for something that COCO does not annotate,
-and none with a synonym of, or a more general or special word for, something that is there.
+A question is reused as absurd on another image only if it names nothing but objects that COCO's annotation proves
+absent: no yes/no question, no counting, no question with a word for something that COCO does not annotate, and none
+with a synonym, hypernym or hyponym of something on the image.
 """
 
 from bisect import bisect_right
@@ -17,15 +17,15 @@ from hf_vqa_mc.scoring.tdiuc_types import ABSURD, COUNTING, PRESENCE
 
 
 def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) -> list[Question]:
-    """Each question of an image once: that of the first of ORIGINS; sorted by image, then origin as they came.
+    """Keep each question of an image once: that of the first of ORIGINS; sorted by image, then origin, stably.
 
-    What is asked twice with different answers by people is in doubt, and left out altogether.
+    A question that one origin asks twice of an image with different answers is ambiguous and left out.
     """
     order = {origin: number for number, origin in enumerate(ORIGINS)}
     ranked = sorted(questions, key=lambda one: (one.image_id, order[one.origin]))
     kept: list[Question] = []
     seen: dict[str, int] = {}
-    doubted: set[int] = set()
+    ambiguous: set[int] = set()
     image_id = -1
     for one in ranked:
         if one.image_id != image_id:
@@ -38,19 +38,19 @@ def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) ->
         else:
             left_out[f"{one.question_type}: asked before of the image, with another answer"] += 1
             if kept[at].origin == one.origin:
-                doubted.add(at)
-    for at in doubted:
+                ambiguous.add(at)
+    for at in ambiguous:
         left_out[f"{kept[at].question_type}: asked twice of the image, with different answers"] += 1
-    return [one for at, one in enumerate(kept) if at not in doubted]
+    return [one for at, one in enumerate(kept) if at not in ambiguous]
 
 
 def settled(
     questions: list[Question], min_answers: int, images: Images, seed: int, left_out: Counter[str]
 ) -> list[Question]:
-    """What stays when every answer occurs often enough and object presence is exactly half yes in each split.
+    """Drop questions until every answer occurs often enough and object presence is exactly half yes in each split.
 
-    Each may undo the other, so both are done until neither changes anything. Counting's most frequent answer is also
-    brought down to the second's: appendix "Answer Distribution".
+    One step may undo the other, so both are repeated until neither changes anything. Counting's most frequent answer
+    is also reduced to the second's frequency: appendix "Answer Distribution".
     """
     questions = _without_mode(questions, seed, left_out)
     while True:
@@ -66,7 +66,7 @@ def settled(
 
 
 def _without_mode(questions: list[Question], seed: int, left_out: Counter[str]) -> list[Question]:
-    """Without as many generated counting questions, by chance, as make one answer more frequent than all others."""
+    """Drop random generated counting questions until the most frequent answer is no more frequent than the second."""
     counts = Counter(one.answer for one in questions if one.question_type == COUNTING).most_common(2)
     if len(counts) < 2:
         return questions
@@ -82,17 +82,17 @@ def _without_mode(questions: list[Question], seed: int, left_out: Counter[str]) 
 
 
 def _balanced(questions: list[Question], images: Images, seed: int, left_out: Counter[str]) -> list[Question]:
-    """Without as many presence questions as one answer has more than the other in a split.
+    """Drop presence questions until both answers are equally frequent in each split.
 
-    Imported ones go first, in which yes is far more frequent; those of an image's annotation are even from the start.
+    Imported ones are dropped first: yes is far more frequent in them, while generated ones are balanced.
     """
-    places: dict[tuple[str, str], list[int]] = {}
+    rows: dict[tuple[str, str], list[int]] = {}
     for at, one in enumerate(questions):
         if one.question_type == PRESENCE:
-            places.setdefault((images.subset(one.image_id), one.answer), []).append(at)
+            rows.setdefault((images.subset(one.image_id), one.answer), []).append(at)
     dropped: set[int] = set()
-    for subset in sorted({subset for subset, _ in places}):
-        of_yes, of_no = places.get((subset, YES), []), places.get((subset, NO), [])
+    for subset in sorted({subset for subset, _ in rows}):
+        of_yes, of_no = rows.get((subset, YES), []), rows.get((subset, NO), [])
         answer, larger = (YES, of_yes) if len(of_yes) > len(of_no) else (NO, of_no)
         excess = abs(len(of_yes) - len(of_no))
         if excess:
@@ -103,14 +103,14 @@ def _balanced(questions: list[Question], images: Images, seed: int, left_out: Co
     return [one for at, one in enumerate(questions) if at not in dropped]
 
 
-_TRIES = 32  # Draws from all questions before those that fit an image are listed.
+_TRIES = 32  # draws from all questions before those that fit an image are listed
 
 
 class AbsurdQuestions:
-    """All questions that may be absurd elsewhere, by the objects that must be absent for that."""
+    """All questions that may be absurd on other images, by the objects that must be absent for that."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
-        """questions: the rest of the dataset; each text counts once, however often it is asked."""
+        """questions: the rest of the dataset; each text counts once."""
         groups: dict[frozenset[str], list[str]] = {}
         texts = {one.question for one in questions if one.question_type not in (ABSURD, COUNTING)}
         texts -= {one.question for one in questions if one.answer in (YES, NO)}
@@ -123,13 +123,17 @@ class AbsurdQuestions:
         self._ends = list(accumulate(map(len, self._texts)))
 
     def __len__(self) -> int:
-        """How many texts."""
+        """The number of texts."""
         return self._ends[-1] if self._ends else 0
 
     def for_image(self, provable: frozenset[str], asked: Set[str], how_many: int, rng: SeededRng) -> list[str]:
         """Questions that are absurd for an image, drawn uniformly from all that are; fewer only if there are no more.
 
-        ``provable``: objects that the image's annotation proves absent; ``asked``: its own questions in lower case.
+        Args:
+            provable: objects that the image's annotation proves absent.
+            asked: the image's own questions in lower case.
+            how_many: number of questions.
+            rng: random generator.
         """
         chosen: list[str] = []
         for _ in range(_TRIES if len(self) else 0):

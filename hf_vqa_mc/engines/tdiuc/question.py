@@ -1,18 +1,19 @@
 """A question of TDIUC with its origin, the collection of generated questions, and the images with their splits."""
 
 from collections import Counter
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.tdiuc_types import SENTIMENT, UTILITY
 from hf_vqa_mc.sources.generated import BY_HASH
 
-Origin = Literal["coco_generated", "genome_generated", "vqa_imported", "genome_imported", "annotated"]
-"""Where a question is from: the columns of Kafle and Kanan 2017, Table 4."""
-ORIGINS: tuple[Origin, ...] = ("annotated", "coco_generated", "genome_generated", "vqa_imported", "genome_imported")
-"""Of equal questions on an image the first origin's is kept."""
-HAND_ANNOTATED = (SENTIMENT, UTILITY)  # What no template can make: section "Manual Annotation".
+Origin = Literal["annotated", "coco_generated", "genome_generated", "vqa_imported", "genome_imported"]
+"""The columns of Kafle and Kanan 2017, Table 4; of equal questions on an image the first origin's is kept."""
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
+HAND_ANNOTATED = (SENTIMENT, UTILITY)  # types without a template: section "Manual Annotation"
+TRAIN_SHARE = 0.7  # of the images without a split of COCO's; Kafle and Kanan 2017, "Train and Test Split"
+SPLITS = {"train2014": "train", "val2014": "test"}  # subset of COCO to split, ibid.
 
 YES, NO = "yes", "no"
 DOES_NOT_APPLY = "does not apply"
@@ -37,7 +38,7 @@ class Made:
         self._texts: dict[str, str] = {}
 
     def ask(self, image_id: int, question: str, answer: str, question_type: str, origin: Origin) -> None:
-        """Add a question; equal texts are stored once, as templates make few."""
+        """Add a question; equal texts are stored once."""
         question = self._texts.setdefault(question, question)
         answer = self._texts.setdefault(answer, answer)
         self.questions.append(Question(image_id, question, answer, question_type, origin))
@@ -47,16 +48,12 @@ class Made:
         self.left_out[f"{question_type}: {reason}"] += count
 
 
-TRAIN_SHARE = 0.7  # of the images without a split of COCO's; Kafle and Kanan 2017, "Train and Test Split".
-SPLITS = {"train2014": "train", "val2014": "test"}  # Subset of COCO to split, by the same.
-
-
 class Images:
-    """The known images, by the id that is written: COCO's, or GENOME_OFFSET + Visual Genome's."""
+    """The known images by their output id: COCO's, or GENOME_OFFSET + Visual Genome's."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._told: dict[int, str] = {}
+        self._subsets: dict[int, str] = {}
         self._clusters: dict[int, str] = {}
 
     def add(self, image_id: int, cluster: str, subset: str | None, location: str) -> None:
@@ -67,30 +64,29 @@ class Images:
         """
         if self._clusters.get(image_id) != "coco":
             self._clusters[image_id] = cluster
-        if subset is not None and self._told.setdefault(image_id, subset) != subset:
+        if subset is not None and self._subsets.setdefault(image_id, subset) != subset:
             raise InputError(
-                f"{location}: image {image_id} is of {subset} here and of {self._told[image_id]} in another file; "
+                f"{location}: image {image_id} is of {subset} here and of {self._subsets[image_id]} in another file; "
                 "give files that agree"
             )
 
     def subset(self, image_id: int) -> str:
-        """Train2014 or val2014: as a file told, else 70 in 100 to train, by the seed and the image's id."""
-        told = self._told.get(image_id)
-        if told is None:
-            rng = SeededRng(self._seed, "tdiuc", "split", str(image_id))
-            return "train2014" if rng.happens(TRAIN_SHARE) else "val2014"
-        return told
+        """Train2014 or val2014: as a file gives it, else train2014 with probability TRAIN_SHARE, by seed and id."""
+        if image_id in self._subsets:
+            return self._subsets[image_id]
+        rng = SeededRng(self._seed, "tdiuc", "split", str(image_id))
+        return "train2014" if rng.happens(TRAIN_SHARE) else "val2014"
 
-    def how(self, image_ids: set[int]) -> dict[str, int]:
-        """How many images went where and why, such as {"coco, told, train2014": 3}."""
+    def count(self, image_ids: set[int]) -> dict[str, int]:
+        """Numbers of images by cluster, source of the subset, and subset: {"coco, by file, train2014": 3}."""
         counts = Counter(
-            f"{self._clusters[one]}, {'told' if one in self._told else BY_HASH}, {self.subset(one)}"
+            f"{self._clusters[one]}, {'by file' if one in self._subsets else BY_HASH}, {self.subset(one)}"
             for one in image_ids
         )
         return dict(sorted(counts.items()))
 
 
 def subset_in(name: str) -> str | None:
-    """The subset that a file's name tells, such as instances_val2014.json or COCO_train2014_000000000009.jpg."""
-    told = [subset for subset in SPLITS if subset in name]
-    return told[0] if len(told) == 1 else None
+    """The subset in a file's name, such as instances_val2014.json or COCO_train2014_000000000009.jpg."""
+    found = [subset for subset in SPLITS if subset in name]
+    return found[0] if len(found) == 1 else None

@@ -1,4 +1,4 @@
-"""Inputs and thresholds: the paper's where it names them, our own where it says "small threshold"."""
+"""Inputs and thresholds of TDIUC's engine; those marked "ours" differ or are missing in Kafle and Kanan 2017."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ _COUNT: Check = ("0 or more", lambda value: value >= 0)
 
 @settings
 class TdiucInputs:
-    """Where the annotations are; at least one source."""
+    """Files with annotations, at least one."""
 
     coco: tuple[Path, ...] = option(
         "COCO instances file (.json, .gz, .xz or .zip), complete for its images; may be repeated.",
@@ -35,7 +35,7 @@ class TdiucInputs:
     )
 
     def __post_init__(self) -> None:
-        """Convert and validate; names the option in an InputError."""
+        """Convert and validate."""
         check_options(self)
         if not (self.coco or self.visual_genome or self.vqa or self.annotated):
             raise InputError(
@@ -45,28 +45,30 @@ class TdiucInputs:
 
 @settings
 class TdiucSettings:
-    """How TDIUC's questions are made (Kafle and Kanan 2017)."""
+    """Options of the generation (Kafle and Kanan 2017)."""
 
     # "Generating Questions"
-    min_area: float = option("Pixels of an object that is asked about.", default=2000.0, panel=THRESHOLDS, check=_AREA)
+    min_area: float = option(
+        "Minimum area in pixels of an object in a question.", default=2000.0, panel=THRESHOLDS, check=_AREA
+    )
     # ours: the paper says "within a small threshold"
     vertical_threshold: float = option(
-        "Left of: largest vertical distance, as part of the image's height.",
+        "Left of: maximum vertical distance, as a fraction of the image height.",
         default=0.1,
         panel=THRESHOLDS,
         check=FRACTION,
     )
     # "half the length of its counterpart"
     overlap_threshold: float = option(
-        "Left of: largest overlap, as part of either width.", default=0.5, panel=THRESHOLDS, check=FRACTION
+        "Left of: maximum overlap, as a fraction of either width.", default=0.5, panel=THRESHOLDS, check=FRACTION
     )
     # ours: the paper's was "subjectively" judged
     horizontal_threshold: float = option(
-        "Left of: largest gap, as part of the image's width.", default=0.15, panel=THRESHOLDS, check=FRACTION
+        "Left of: maximum gap, as a fraction of the image width.", default=0.15, panel=THRESHOLDS, check=FRACTION
     )
     # ours
     duplicate_overlap: float = option(
-        "Intersection over union from which two boxes of Visual Genome may be one object.",
+        "Minimum intersection over union of two Visual Genome boxes that may be one object.",
         default=0.5,
         panel=THRESHOLDS,
         check=FRACTION,
@@ -75,14 +77,20 @@ class TdiucSettings:
     absurd: int = option("Absurd questions per image.", default=3, check=_COUNT)
     # "Importing Questions"
     agreement: int = option(
-        "Annotators who agree on an imported answer.", default=5, panel=THRESHOLDS, check=AT_LEAST_ONE
+        "Minimum number of annotators who agree on an imported answer.",
+        default=5,
+        panel=THRESHOLDS,
+        check=AT_LEAST_ONE,
     )
     # "Post Processing"
     min_answers: int = option(
-        "Questions with the same answer for it to stay.", default=2, panel=THRESHOLDS, check=AT_LEAST_ONE
+        "Minimum number of questions per answer; rarer answers are dropped.",
+        default=2,
+        panel=THRESHOLDS,
+        check=AT_LEAST_ONE,
     )
     seed: int = option("Random seed.", default=0, check=SEED)
 
     def __post_init__(self) -> None:
-        """Convert and validate; names the option in an InputError."""
+        """Convert and validate."""
         check_options(self)

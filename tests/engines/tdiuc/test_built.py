@@ -74,10 +74,10 @@ def test_images_of_both_are_found_though_their_numbers_are_the_same(tmp_path: Pa
 @pytest.mark.slow
 def test_a_subset_without_questions_is_not_read_and_that_is_said(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2014.json", made.instances(20, 3))
-    told = generate(TdiucInputs(coco=[path]), tmp_path / "out", SETTINGS)
+    figures = generate(TdiucInputs(coco=[path]), tmp_path / "out", SETTINGS)
     built = build("tdiuc", data_dir=tmp_path / "out", output=tmp_path / "vqa_mc", variants=["open", "iou"])
     config = built.configs["tdiuc"]
-    assert {split: one["rows"] for split, one in config["splits"].items()} == {"validation": told["questions"]}
+    assert {split: one["rows"] for split, one in config["splits"].items()} == {"validation": figures["questions"]}
     assert config["statistics"]["not_read"] == {"OpenEnded_mscoco_train2014_questions.json": "it holds no questions"}
     annotations = tmp_path / "out" / "mscoco_train2014_annotations.json"
     annotations.write_bytes((tmp_path / "out" / "mscoco_val2014_annotations.json").read_bytes())
@@ -96,8 +96,8 @@ def test_a_generated_folder_of_one_subset_gives_its_hand_annotated_questions_aga
     ours.write_text("\n".join(map(json.dumps, lines)))
     path = made.write(tmp_path / "instances_val2014.json", made.instances(20, 3))
     generate(TdiucInputs(coco=[path], annotated=[ours]), tmp_path / "out")
-    told = generate(TdiucInputs(coco=[path], annotated=[tmp_path / "out"]), tmp_path / "again")
-    assert told["origins"]["annotated"] == 2
+    figures = generate(TdiucInputs(coco=[path], annotated=[tmp_path / "out"]), tmp_path / "again")
+    assert figures["origins"]["annotated"] == 2
 
 
 @pytest.mark.slow

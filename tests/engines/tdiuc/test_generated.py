@@ -37,9 +37,9 @@ COMPLETE = (
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> TdiucInputs:
     """Made-up files of every source."""
     folder = tmp_path_factory.mktemp("inputs")
-    told = made.instances(60, 1, "COCO_val2014_{:012d}.jpg")
+    figures = made.instances(60, 1, "COCO_val2014_{:012d}.jpg")
     coco = [
-        made.write(folder / "instances_val2014.json", told),
+        made.write(folder / "instances_val2014.json", figures),
         made.write(folder / "instances.json", made.instances(60, 2, first=1001)),
     ]
     return TdiucInputs(
@@ -52,13 +52,13 @@ def judged(output: Path, inputs: TdiucInputs) -> list[str]:
 
 
 def test_all_that_is_made_of_made_up_files_is_right(inputs: TdiucInputs, tmp_path: Path) -> None:
-    told = generate(inputs, tmp_path / "out")
+    figures = generate(inputs, tmp_path / "out")
     assert judged(tmp_path / "out", inputs) == []
-    counts = {name: one["questions"] for name, one in told["types"].items()}
+    counts = {name: one["questions"] for name, one in figures["types"].items()}
     assert {name for name, count in counts.items() if not count} == {"utility_affordance"}
-    assert sum(counts.values()) == told["questions"] == sum(told["origins"].values())
-    assert told["types"]["object_presence"]["entropy_bits"] == 1.0
-    assert told["types"]["object_presence"]["answers"] == {
+    assert sum(counts.values()) == figures["questions"] == sum(figures["origins"].values())
+    assert figures["types"]["object_presence"]["entropy_bits"] == 1.0
+    assert figures["types"]["object_presence"]["answers"] == {
         one: counts["object_presence"] // 2 for one in ("no", "yes")
     }
 
@@ -92,7 +92,7 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "not half yes",
     ),
     "takes left for right": (
-        lambda patch: patch.setattr(coco_questions, "_is_beside", _swapped(coco_questions._is_beside)),
+        lambda patch: patch.setattr(coco_questions, "_is_next_to", _swapped(coco_questions._is_next_to)),
         "positional_reasoning",
     ),
     "overlooks a second thing beside": (
@@ -186,9 +186,9 @@ def test_whatever_is_annotated_the_questions_are_right(
             one["id"] += 100 * number
         files.append(made.write(folder / f"{number}.json", content))
     generated = TdiucSettings(seed=seed, min_area=0)
-    told = generate(TdiucInputs(coco=files), folder / "out", generated)
+    figures = generate(TdiucInputs(coco=files), folder / "out", generated)
     assert faults(folder / "out", files, min_area=0) == []
-    assert told["questions"]
+    assert figures["questions"]
 
 
 @pytest.mark.slow
@@ -214,13 +214,13 @@ def test_real_annotation_gives_right_questions_only(real_data: Path, tmp_path: P
         ]
         made.write(vqa / f"mscoco_{subset}_annotations.json", {"annotations": answers})
     inputs = TdiucInputs(coco=coco, visual_genome=genome, vqa=vqa)
-    told = generate(inputs, tmp_path / "out")
+    figures = generate(inputs, tmp_path / "out")
     assert judged(tmp_path / "out", inputs) == []
-    made_of = Counter({name: one["origins"]["coco_generated"] for name, one in told["types"].items()})
+    made_of = Counter({name: one["origins"]["coco_generated"] for name, one in figures["types"].items()})
     assert made_of["absurd"] == 3 * 444, "447 listed, one of them twice, two without any object"
     assert min(made_of[name] for name in ("object_presence", "counting", "object_recognition")) > 200
     assert min(made_of[name] for name in ("sport_recognition", "positional_reasoning", "scene_recognition")) > 40
-    assert told["types"]["color"]["origins"]["genome_generated"] > 40
+    assert figures["types"]["color"]["origins"]["genome_generated"] > 40
 
 
 def test_a_cut_file_is_refused(real_data: Path, tmp_path: Path) -> None:

@@ -97,8 +97,8 @@ def test_nulls_in_lists_of_visual_genome_are_counted(tmp_path: Path) -> None:
     inputs = change_genome(
         tmp_path / "genome", "attributes", lambda rows: rows[0]["attributes"][0].update(attributes=[None, "red"])
     )
-    told = generate(inputs, tmp_path / "out")
-    assert told["left_out"]["visual genome: nulls in attributes"] == 1
+    figures = generate(inputs, tmp_path / "out")
+    assert figures["left_out"]["visual genome: nulls in attributes"] == 1
 
 
 def test_one_of_cocos_ids_for_two_photographs_is_an_error(tmp_path: Path) -> None:
@@ -125,12 +125,12 @@ def test_one_photograph_under_two_of_visual_genomes_ids_is_counted(tmp_path: Pat
         rows[1].update(coco_id=99, flickr_id=5)
         rows[4].update(coco_id=99, flickr_id=5)
 
-    told = generate(change_genome(tmp_path / "genome", "image_data", change), tmp_path / "out")
-    counted = {reason: count for reason, count in told["left_out"].items() if "same photograph" in reason}
+    figures = generate(change_genome(tmp_path / "genome", "image_data", change), tmp_path / "out")
+    counted = {reason: count for reason, count in figures["left_out"].items() if "same photograph" in reason}
     assert list(counted.values()) == [1]
 
 
-def test_a_number_that_is_too_large_is_told_the_largest(tmp_path: Path) -> None:
+def test_a_number_that_is_too_large_names_the_largest(tmp_path: Path) -> None:
     content = made.instances(3)
     content["images"][1]["width"] = 10**12
     path = made.write(tmp_path / "instances.json", content)
@@ -152,8 +152,8 @@ def renamed(content: dict[str, Any], name: str) -> dict[str, Any]:
 def test_a_photograph_may_have_the_names_of_several_releases(name: str, tmp_path: Path) -> None:
     content = made.instances(20, 3)
     paths = [made.write(tmp_path / "a.json", content), made.write(tmp_path / "b.json", renamed(content, name))]
-    told = generate(TdiucInputs(coco=paths), tmp_path / "out")
-    assert told["left_out"]["coco: images listed in another file too"] == 20
+    figures = generate(TdiucInputs(coco=paths), tmp_path / "out")
+    assert figures["left_out"]["coco: images listed in another file too"] == 20
 
 
 @pytest.mark.parametrize("name", ["holiday_{}.jpg", "1{:011d}.jpg", "COCO_val2014_{:011d}1.jpg"])
@@ -178,7 +178,7 @@ def test_another_size_under_the_same_id_names_both_files(tmp_path: Path) -> None
         generate(TdiucInputs(coco=paths), tmp_path / "out")
 
 
-def test_reasons_that_nothing_was_left_out_for_are_not_told(tmp_path: Path) -> None:
+def test_reasons_that_nothing_was_left_out_for_are_not_reported(tmp_path: Path) -> None:
     content = {**made.instances(5, 3), "annotations": []}
     path = made.write(tmp_path / "instances.json", content)
     with pytest.raises(InputError) as error:

@@ -118,7 +118,7 @@ def test_equipment_of_one_sport_and_somebody_tell_the_sport(
         (["traffic light", "car"], set()),
     ],
 )
-def test_rooms_are_told_where_nothing_contradicts(objects: list[str], room: set[str], tmp_path: Path) -> None:
+def test_rooms_are_asked_where_nothing_contradicts(objects: list[str], room: set[str], tmp_path: Path) -> None:
     found = set(answers(of_image(tmp_path, *((name, LARGE) for name in objects)), "scene_recognition"))
     assert found & {"bathroom", "kitchen", "bedroom", "living room"} == room
     assert ("outdoors" in found) == ("car" in objects)
@@ -151,11 +151,11 @@ def test_the_same_image_in_several_files_is_asked_once(tmp_path: Path) -> None:
     one = made.write(tmp_path / "instances_train2017.json", content)
     other = tmp_path / "instances_train2014.json.gz"
     other.write_bytes(gzip.compress(json.dumps(content).encode()))
-    told = generate(TdiucInputs(coco=[one, other]), tmp_path / "both")
+    figures = generate(TdiucInputs(coco=[one, other]), tmp_path / "both")
     generate(TdiucInputs(coco=[other]), tmp_path / "single")
     assert asked(tmp_path / "both") == asked(tmp_path / "single")
-    assert told["left_out"]["coco: images listed in another file too"] == 30
-    assert told["splits"]["test"] == 0, "one file tells that they are of train2014"
+    assert figures["left_out"]["coco: images listed in another file too"] == 30
+    assert figures["splits"]["test"] == 0, "one file tells that they are of train2014"
 
 
 def test_files_may_be_packed_and_objects_in_any_order(tmp_path: Path) -> None:
@@ -213,9 +213,9 @@ def test_hand_annotated_questions_come_from_files(tmp_path: Path) -> None:
     ]
     path = tmp_path / "ours.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)) + "\n")
-    told = generate(TdiucInputs(annotated=[path]), tmp_path / "out")
+    figures = generate(TdiucInputs(annotated=[path]), tmp_path / "out")
     assert asked(tmp_path / "out") == [("What is the fork used for?", "eating", "utility_affordance")] * 2
-    assert told["types"]["utility_affordance"]["origins"]["annotated"] == 2
+    assert figures["types"]["utility_affordance"]["origins"]["annotated"] == 2
     again = generate(TdiucInputs(annotated=[tmp_path / "out"]), tmp_path / "again")
     assert again["questions"] == 2
     assert asked(tmp_path / "again") == asked(tmp_path / "out")
@@ -349,16 +349,16 @@ def test_the_command_writes_and_tells_as_json(tmp_path: Path) -> None:
         app, ["generate", "tdiuc", "--coco", str(path), "--output", str(output), "--absurd", "2", "--json"]
     )
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["splits"] == {"train": 0, "test": told["questions"]}
-    missing_ones = told["left_out"]["absurd: no other question is provably absurd"]
-    assert told["types"]["absurd"]["questions"] + missing_ones == 2 * 30
+    figures = json.loads(result.stdout)
+    assert figures["splits"] == {"train": 0, "test": figures["questions"]}
+    missing_ones = figures["left_out"]["absurd: no other question is provably absurd"]
+    assert figures["types"]["absurd"]["questions"] + missing_ones == 2 * 30
     plain = CliRunner().invoke(app, ["generate", "tdiuc", "--coco", str(path), "--output", str(output)])
     assert plain.exit_code == 0
     assert "questions on 30 images" in plain.stdout
     missing = CliRunner().invoke(app, ["generate", "tdiuc", "--coco", "none.json", "--output", str(output)])
     assert missing.exit_code == 2
-    assert "there is none; name a file" in missing.output
+    assert "no such file; name a file" in missing.output
     assert "Example: vqa-mc generate tdiuc" in " ".join(
         CliRunner().invoke(app, ["generate", "tdiuc", "-h"]).output.split()
     )

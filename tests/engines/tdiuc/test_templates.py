@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.tdiuc.answers import ANSWERS, in_words, tidy_answer, tidy_question
-from hf_vqa_mc.engines.tdiuc.generate import entropy
 from hf_vqa_mc.engines.tdiuc.imported import type_of
 from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, MAY_MEAN, PROVABLE, objects_asked_of, objects_named
 from hf_vqa_mc.engines.tdiuc.post_processing import AbsurdQuestions
@@ -116,8 +115,3 @@ def test_numbers_in_words_differ(number: int) -> None:
 )
 def test_answers_are_tidied(answer: str, tidy: str) -> None:
     assert tidy_answer(answer) == tidy
-
-
-def test_entropy_is_in_bits() -> None:
-    assert entropy({"a": 1, "b": 1, "c": 2}) == 1.5
-    assert entropy({}) == entropy({"a": 3}) == 0.0
