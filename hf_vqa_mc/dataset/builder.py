@@ -11,7 +11,7 @@ import datasets.exceptions
 import pyarrow as pa
 
 from hf_vqa_mc.dataset.build import Ingredients, about_source, check_source, gather
-from hf_vqa_mc.dataset.features import features_of, multiple_choice_features
+from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.fingerprint import code_state, fingerprint, input_state, vectors_state
 from hf_vqa_mc.dataset.settings import DecoySettings
 from hf_vqa_mc.dataset.variants import build_variants, needs_published
@@ -129,7 +129,9 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         told = self._open_ended.description if self._open_ended else f"Variant {self.config.variant}."
         return datasets.DatasetInfo(
             description=f"{about['description']} {told}",
-            features=features_of(self._open_ended.schema) if self._open_ended else multiple_choice_features(),
+            features=datasets.Features.from_arrow_schema(self._open_ended.schema)
+            if self._open_ended
+            else multiple_choice_features(),
             homepage=about["homepage"],
             license=about["licence"],
             citation=about["citation"],
@@ -194,9 +196,8 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
 
     def _generate_tables(self, split: str) -> Iterator[tuple[int, pa.Table]]:
         if self._open_ended and self._files:
-            schema = features_of(self._open_ended.schema).arrow_schema
             for number, piece in enumerate(Reading(self._open_ended, self._files).tables(split)):
-                yield number, piece.cast(schema)
+                yield number, piece.cast(self.info.features.arrow_schema)
             return
         table = self._rows[split].cast(multiple_choice_features().arrow_schema)
         for start in range(0, table.num_rows, ROWS_PER_TABLE):

@@ -1,37 +1,38 @@
-"""Making the sets of decoys: each once for the whole dataset, with a view for every variant that it is part of."""
+"""Making the sets of decoys: each once for the whole dataset, with a view for every variant that contains it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from pkgutil import resolve_name
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import Method, Variant, methods
-from hf_vqa_mc.decoys.decoy_set import DecoySet, as_published, empty_set, side_by_side
+from hf_vqa_mc.decoys.decoy_set import DecoySet, as_published, empty_set, stacked
 from hf_vqa_mc.decoys.fallbacks import take_fallbacks
 from hf_vqa_mc.decoys.filters import REASONS
 from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.io.progress import Progress
 
 ALONE = ""
-"""The view of a set that shares its row with no other set, or is combined as in the paper."""
-
-Progress = Callable[[str, int, int], None]
+"""The view of a set that is the only one of its row, or is combined as in the paper."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A set of decoys as a config has it."""
+    """A set of decoys as in one config."""
 
     picks: NDArray[np.int32]
     """(triplets, K): text numbers, MISSING where none could be found"""
     donors: NDArray[np.int32]
     """(triplets, K): the triplet whose target each is, MISSING for fallbacks and published decoys"""
     fallback: NDArray[np.bool_]
-    """(triplets, K)"""
-    turned_away: dict[str, int]
-    """how many candidates each filter rejected"""
+    """(triplets, K): whether each is a fallback"""
+    rejected: dict[str, int]
+    """number of candidates rejected by each filter"""
     missing_why: dict[str, int]
-    """for how many slots no decoy of the kind was found, by reason"""
+    """number of slots without a decoy of the kind, by reason"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,21 +43,21 @@ class MadeSet:
     """by the name of the variant, or ALONE"""
 
     def view(self, variant: Variant) -> View:
-        """The set as a variant shows it."""
+        """The set as in a variant."""
         return self.views.get(variant.name, self.views[ALONE])
 
 
 def make_sets(variants: Sequence[Variant], material: Material, progress: Progress) -> dict[str, MadeSet]:
-    """All sets that some variants need: first decoys of their own kinds, then fallbacks for those that are missing.
+    """All sets that some variants need: first decoys of their kinds, then fallbacks for missing ones.
 
     With ``combine="distinct"`` a set takes no text that an earlier set of the row holds, and a fallback none that any
-    other set holds. So a text that two sets share is replaced by the later one's next candidate, and a fallback, for
-    which any other would do, never displaces a decoy of its kind.
+    other set holds. So a text shared by two sets is replaced by the later set's next candidate, and a fallback never
+    displaces a decoy of its kind.
 
     Args:
-        variants: those that will be made.
+        variants: variants to make.
         material: the dataset.
-        progress: takes (step, done, total).
+        progress: called with (step, done, total).
     """
     combined = {ALONE: ()} | {
         variant.name: variant.sets
@@ -80,14 +81,14 @@ def make_sets(variants: Sequence[Variant], material: Material, progress: Progres
     missing = {name: _why_missing(made[name]) for name in names}
     for method in taken:
         if method.fallback:
-            excluded = side_by_side([keys.others(method.name, view) for view in views[method.name]])
-            _fall_back(method.name, made[method.name]._replace(excluded=excluded), material)
+            excluded = stacked([keys.others(method.name, view) for view in views[method.name]])
+            take_fallbacks(made[method.name]._replace(excluded=excluded), material, method.name)
     return {name: MadeSet(_views(views[name], made[name], missing[name])) for name in names}
 
 
 @dataclass(frozen=True, eq=False)
 class _RowKeys:
-    """Which keys the sets of a row hold."""
+    """The keys held by the sets of a row."""
 
     combined: dict[str, tuple[str, ...]]
     views: dict[str, list[str]]
@@ -95,7 +96,7 @@ class _RowKeys:
     material: Material
 
     def others(self, name: str, view: str) -> NDArray[np.int32]:
-        """The keys that the other sets of a view's row hold so far, int32 (triplets, places)."""
+        """Keys held so far by the other sets of a view's row, int32 (triplets, decoys)."""
         picks = [
             self.made[other].picks[:, self.views[other].index(view)]
             for other in self.combined[view]
@@ -106,46 +107,31 @@ class _RowKeys:
 
 
 def _take(method: Method, decoys: DecoySet, material: Material, progress: Progress) -> None:
-    """Fill a set with decoys of its own kind."""
+    """Fill a set with decoys of its kind."""
     if method.take is None:
-        raise ValueError(f"decoys of the set {method.name} are only published")
-    step, before = f"{method.name} decoys", 0
-    progress(step, 0, material.size)
+        raise ValueError(f"decoys of the set {method.name} can only be read")
+    take = resolve_name(method.take) if isinstance(method.take, str) else method.take
+    report = partial(progress, f"{method.name} decoys")
+    before = 0
+    report(0, material.size)
     for pool in material.pools:
 
-        def report(done: int, before: int = before) -> None:
-            progress(step, before + done, material.size)
+        def report_pool(done: int, before: int = before) -> None:
+            report(before + done, material.size)
 
-        method.take(decoys, pool, material, report)
+        take(decoys, pool, material, report_pool)
         before += len(pool)
-        progress(step, before, material.size)
-
-
-def _fall_back(name: str, decoys: DecoySet, material: Material) -> None:
-    """Fill the remaining slots with fallbacks."""
-    nothing = (np.empty(0, np.int32), np.zeros(material.size + 1, np.int64))
-    settings = material.settings
-    take_fallbacks(
-        decoys,
-        material.triplets,
-        material.candidates.tables,
-        material.lists.get("orig_decoys", nothing) if settings.fallback_orig else nothing,
-        material.frequent,
-        material.text_hashes,
-        settings.seed,
-        name,
-        settings.filter_fallback,
-    )
+        report(before, material.size)
 
 
 def _views(names: list[str], decoys: DecoySet, missing: list[dict[str, int]]) -> dict[str, View]:
-    turned_away = decoys.turned_away.sum(axis=0, dtype=np.int64).tolist()
+    rejected = decoys.rejected.sum(axis=0, dtype=np.int64).tolist()
     return {
         name: View(
             decoys.picks[:, view],
             decoys.donors[:, view],
             decoys.fallback[:, view],
-            dict(zip(REASONS, turned_away[view], strict=True)),
+            dict(zip(REASONS, rejected[view], strict=True)),
             missing[view],
         )
         for view, name in enumerate(names)
@@ -153,7 +139,7 @@ def _views(names: list[str], decoys: DecoySet, missing: list[dict[str, int]]) ->
 
 
 def _why_missing(decoys: DecoySet) -> list[dict[str, int]]:
-    """For how many slots of each view no decoy of the kind was found, by reason."""
+    """Number of slots of each view without a decoy of the kind, by reason."""
     size = decoys.picks.shape[2]
     none, lacking = decoys.considered == 0, np.maximum(size - decoys.considered, 0)
     open_slots = size - decoys.found

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from datasets import Features
 
-from hf_vqa_mc.dataset.features import features_of
 from hf_vqa_mc.dataset.shards import WrittenSplit, write_stream
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.sources.open_ended import Reading
@@ -23,7 +23,7 @@ def write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[s
         InputError: a file is malformed, or nothing is left of the config.
     """
     config = reading.config
-    features = features_of(config.schema)
+    features = Features.from_arrow_schema(config.schema)
     step, done = f"writing {config.name}", 0
     expected = sum(config.expected_counts.values())
 

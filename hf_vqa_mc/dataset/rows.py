@@ -21,7 +21,7 @@ class Choices:
     """The choices of all rows of a config before they are shuffled: the target, then the sets' decoys."""
 
     def __init__(self, variant: Variant, made: dict[str, MadeSet], material: Material) -> None:
-        """Put the sets of a variant side by side."""
+        """Concatenate the sets of a variant."""
         views = [made[name].view(variant) for name in variant.sets]
         targets = material.triplets.targets[:, None]
         self.texts: NDArray[np.int32] = np.concatenate([targets, *(view.picks for view in views)], axis=1)
@@ -43,10 +43,10 @@ class Arrangement:
     """The choices of a config in the order in which they are presented.
 
     Args:
-        variant: it is of.
+        variant: the config's variant, which is part of the random seed.
         choices: before they are shuffled.
         material: the dataset.
-        target_first: for layouts that mark the target separately; the decoys are in random order all the same.
+        target_first: for layouts that store the target separately; the decoys are shuffled all the same.
     """
 
     def __init__(self, variant: Variant, choices: Choices, material: Material, target_first: bool = False) -> None:
@@ -66,7 +66,7 @@ class Arrangement:
         self._order[row, :size] = [*decoys, 0]
 
     def columns(self, rows: NDArray[np.int64]) -> dict[str, pa.Array]:
-        """The columns of ``schema.MULTIPLE_CHOICE`` that are made here, of some rows."""
+        """The columns choices, label, choice_kinds and choice_fallback of some rows."""
         order, valid = self._shown(rows)
         numbers = np.take_along_axis(self._choices.texts[rows], order, axis=1)[valid]
         fallback = np.take_along_axis(self._choices.fallback[rows], order, axis=1)[valid]
@@ -122,7 +122,7 @@ def _shuffled_positions(texts: NDArray[np.int32], hashes: NDArray[np.uint64], st
     keys = np.empty(texts.shape[1], np.uint64)
     for row in range(len(texts)):
         for index in range(len(keys)):
-            # without the lowest bit no choice has the key of those that are missing
+            # shifted, so that no key equals that of missing choices
             keys[index] = draw(start, hashes[row], index) >> np.uint64(1)
             if texts[row, index] == MISSING:
                 keys[index] = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -1,4 +1,4 @@
-"""What there is to know of a config: counts, fall-backs, filters, neutrality, coverage and the prior rule."""
+"""Statistics of a config: counts, fallbacks, filters, neutrality, WordNet coverage and the prior rule."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], mat
     return {
         "rows": {split: int(rows.sum()) for split, rows in splits.items()},
         "choices_per_row": {split: _counts(sizes[rows]) for split, rows in splits.items()},
-        "turned_away": {name: view.turned_away for name, view in made_here.items()},
+        "turned_away": {name: view.rejected for name, view in made_here.items()},
         "fallbacks": {name: _fallbacks(view, material.size) for name, view in made_here.items()},
         "repeated_across_sets": _repeated(variant, choices, made, material),
         "neutrality": _neutrality(choices.keys[material.training], len(material.candidates.key_texts)),
@@ -48,7 +48,7 @@ def _fallbacks(view: View, n_rows: int) -> dict[str, Any]:
 
 
 def _repeated(variant: Variant, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, int]:
-    """How many texts the sets of a row share as they are made on their own, and how many of them were replaced."""
+    """Number of texts shared by sets of a row before they are combined, and of those replaced."""
     own = [material.keys_of(made[name].views[ALONE].picks) for name in variant.sets]
     kinds = [kind_number(methods()[name][0].name) for name in variant.sets]
     before = _shared_texts(own)
@@ -61,22 +61,22 @@ def _repeated(variant: Variant, choices: Choices, made: dict[str, MadeSet], mate
 
 
 def _shared_texts(sets: list[NDArray[np.int32]]) -> NDArray[np.int64]:
-    """How many texts of each row's later sets stand in an earlier one, (rows,)."""
+    """Number of texts of each row's later sets that an earlier set holds, (rows,)."""
     shared = np.zeros(len(sets[0]), np.int64)
-    for place, later in enumerate(sets):
+    for number, later in enumerate(sets):
         for column in later.T:
             repeats = np.zeros(len(shared), np.bool_)
-            for earlier in sets[:place]:
+            for earlier in sets[:number]:
                 repeats |= (earlier == column[:, None]).any(axis=1)
             shared += repeats & (column != MISSING)
     return shared
 
 
 def _neutrality(keys: NDArray[np.int32], n_keys: int) -> dict[str, Any]:
-    """How often the training split's targets are used as decoys there (Sect. 3.2), against chance.
+    """How often the training split's targets are used as decoys there (Sect. 3.2), compared with chance.
 
-    ``distance``, ours, is the total variation between how often texts are targets and how often they are decoys: 0 if
-    each is as often one as the other, 1 if no target is ever a decoy.
+    ``distance``, not in the paper, is the total variation distance between the frequencies of texts as targets and as
+    decoys: 0 if they are equal, 1 if no target is ever a decoy.
     """
     targets = np.unique(keys[:, 0])
     decoys = keys[:, 1:]
@@ -93,7 +93,7 @@ def _neutrality(keys: NDArray[np.int32], n_keys: int) -> dict[str, Any]:
 
 
 def _coverage(material: Material) -> dict[str, Any]:
-    """For how many triplets WordNet knows a word of the target (Supplement B.1)."""
+    """Number of triplets with a word of the target in WordNet (Supplement B.1)."""
     keys = material.candidates.keys[material.triplets.targets]
     known = np.zeros(len(material.candidates.key_texts), np.bool_)
     for key in np.unique(keys):

@@ -5,10 +5,8 @@ Importing this package loads declarations only; kernels are loaded when decoys a
 
 from hf_vqa_mc.decoys.image_only_unresolvable import IMAGE_ONLY_UNRESOLVABLE
 from hf_vqa_mc.decoys.kind import ChoiceKind, Method, Variant
-from hf_vqa_mc.decoys.original import ORIGINAL
+from hf_vqa_mc.decoys.other_kinds import ORIGINAL, RANDOM_TARGETS, TARGET
 from hf_vqa_mc.decoys.question_only_unresolvable import QUESTION_ONLY_UNRESOLVABLE
-from hf_vqa_mc.decoys.random_targets import RANDOM_TARGETS
-from hf_vqa_mc.decoys.target import TARGET
 from hf_vqa_mc.decoys.variants import PAPER_VARIANTS
 from hf_vqa_mc.listing import Listing
 
@@ -17,14 +15,14 @@ __all__ = ["CHOICE_KINDS", "TARGET", "VARIANTS", "ChoiceKind", "Method", "Varian
 CHOICE_KINDS = Listing(
     "choice kind", TARGET, ORIGINAL, IMAGE_ONLY_UNRESOLVABLE, QUESTION_ONLY_UNRESOLVABLE, RANDOM_TARGETS
 )
-"""In the order of the ClassLabel ``choice_kinds``, in which sets are made and stand in a row before it is shuffled."""
+"""In the order of the ClassLabel ``choice_kinds``; sets are made in this order."""
 
 VARIANTS = Listing("variant", *PAPER_VARIANTS)
 """In the order in which they are built."""
 
 
 def methods() -> dict[str, tuple[ChoiceKind, Method]]:
-    """The sets of decoys by name, each with its kind."""
+    """Kind and method of each set of decoys by the set's name."""
     return {method.name: (kind, method) for kind in CHOICE_KINDS.values() for method in kind.methods}
 
 

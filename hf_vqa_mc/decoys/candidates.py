@@ -1,7 +1,8 @@
-"""Every text that may become a choice, numbered once, with all that the filters compare made ready for kernels."""
+"""Every text that may become a choice, numbered once, with the tables that the filters look up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -12,15 +13,15 @@ from hf_vqa_mc.text.normalisation import comparable, squeezed, words
 from hf_vqa_mc.text.similarity import WordScores, word_scores
 
 MISSING = -1
-"""In place of a decoy that could not be found."""
+"""Text number of a decoy that could not be found."""
 
 
 class FilterTables(NamedTuple):
-    """What the filters look up; numba kernels take it. A `key` numbers a comparable text, two texts may share one."""
+    """What the filters look up, for numba kernels. A key is the number of a comparable text; texts may share one."""
 
-    letters: NDArray[np.uint8]  # the squeezed texts of all keys in UTF-8, one after the other
+    letters: NDArray[np.uint8]  # the squeezed texts of all keys in UTF-8, concatenated
     letter_starts: NDArray[np.int64]  # (keys + 1,)
-    tokens: NDArray[np.int32]  # the word numbers of all keys, one after the other
+    tokens: NDArray[np.int32]  # the word numbers of all keys, concatenated
     token_starts: NDArray[np.int64]  # (keys + 1,)
     scores: WordScores
     threshold: float
@@ -29,7 +30,7 @@ class FilterTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NumberedTexts:
-    """Distinct texts in the order in which they first occur; those that count as the same share a key."""
+    """Distinct texts in order of first occurrence; equivalent ones share a key."""
 
     texts: list[str]
     """as published; the index of a text is its number"""
@@ -40,7 +41,7 @@ class NumberedTexts:
 
     @classmethod
     def number(cls, columns: Sequence[pa.Array]) -> "tuple[NumberedTexts, list[NDArray[np.int32]]]":
-        """Number the texts of some columns; also gives the numbers of each column, int32 (values,)."""
+        """The numbered texts of some columns, and the text numbers of each column, int32 (values,)."""
         together = pa.chunked_array(columns, pa.string()).dictionary_encode().combine_chunks()
         if isinstance(together, pa.ChunkedArray):
             together = together.chunk(0)
@@ -52,13 +53,10 @@ class NumberedTexts:
         return found, np.split(np.array(together.indices), ends[:-1])  # writable, as kernels are compiled for
 
     def most_frequent(self, given: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The distinct texts among these numbers, most frequent first, each as most often written; ties by text.
+        """One text number per distinct key, int32: the key's most frequent spelling; most frequent keys first.
 
         Args:
-            given: text numbers, repeated as often as they occur.
-
-        Returns:
-            int32: one text number for each distinct key.
+            given: text numbers with repetitions. Ties are ordered by text.
         """
         counts = np.bincount(given, minlength=len(self.texts))
         of_key = np.bincount(self.keys, weights=counts, minlength=len(self.key_texts))
@@ -85,28 +83,26 @@ class Candidates(NumberedTexts):
 
     @classmethod
     def of(cls, found: NumberedTexts, wup_threshold: float, reject_at_threshold: bool) -> "Candidates":
-        """Numbered texts, made ready for the filters."""
-        tables = _filter_tables(found.key_texts, wup_threshold, reject_at_threshold)
+        """Numbered texts with the filters' tables."""
+        phrases = [words(text) for text in found.key_texts]
+        vocabulary = {
+            word: number for number, word in enumerate(dict.fromkeys(w for phrase in phrases for w in phrase))
+        }
+        letters = [squeezed(text).encode() for text in found.key_texts]
+        tables = FilterTables(
+            letters=np.frombuffer(b"".join(letters), np.uint8),
+            letter_starts=starts([len(part) for part in letters]),
+            tokens=np.array([vocabulary[word] for word in chain.from_iterable(phrases)], np.int32),
+            token_starts=starts([len(phrase) for phrase in phrases]),
+            scores=word_scores(list(vocabulary), wup_threshold),
+            threshold=wup_threshold,
+            reject_at_threshold=reject_at_threshold,
+        )
         return cls(found.texts, found.keys, found.key_texts, tables)
 
 
-def _filter_tables(key_texts: list[str], wup_threshold: float, reject_at_threshold: bool) -> FilterTables:
-    phrases = [words(text) for text in key_texts]
-    vocabulary = {word: number for number, word in enumerate(dict.fromkeys(w for phrase in phrases for w in phrase))}
-    letters = [squeezed(text).encode() for text in key_texts]
-    return FilterTables(
-        letters=np.frombuffer(b"".join(letters), np.uint8),
-        letter_starts=starts([len(part) for part in letters]),
-        tokens=np.array([vocabulary[word] for phrase in phrases for word in phrase], np.int32),
-        token_starts=starts([len(phrase) for phrase in phrases]),
-        scores=word_scores(list(vocabulary), wup_threshold),
-        threshold=wup_threshold,
-        reject_at_threshold=reject_at_threshold,
-    )
-
-
 def starts(lengths: list[int] | NDArray[np.integer]) -> NDArray[np.int64]:
-    """Where each part begins when parts of these lengths stand one after the other; one more for the end.
+    """Start of each part when parts of these lengths are concatenated, and the end of the last.
 
     >>> starts([2, 0, 3])
     array([0, 2, 2, 5])

@@ -1,8 +1,8 @@
-"""A set of decoys in the making: candidates are offered one by one, the filters decide, each view takes what it needs.
+"""Filling sets of decoys: candidates are tested one by one, and each view of the set takes those that it needs.
 
-A set is made once a source. Alone (``iou``) a config takes its first K decoys; in a combined config (``iou_qou``,
-``all``) it takes the first K that no earlier set of the row holds. These are the views of a set; all come from one
-walk over the candidates, so the decoys that need no replacing are the same in every config.
+A set is made once per source and seen in several views: a config with this set alone (``iou``) takes its first K
+decoys, a combined config (``iou_qou``, ``all``) the first K that no earlier set of the row holds. All views come from
+one pass over the candidates, so decoys that need no replacement are the same in every config.
 """
 
 from typing import NamedTuple
@@ -19,59 +19,51 @@ _SAME_TEXT, _REPEATS_OTHER_SET = int(Reason.SAME_TEXT), int(Reason.REPEATS_OTHER
 
 
 class Triplets(NamedTuple):
-    """What the procedures need to know of the triplets, all int32 or uint64 (triplets,) but `keys`."""
+    """The triplets as arrays for kernels, (triplets,) each except `keys`."""
 
     targets: NDArray[np.int32]  # text numbers
     keys: NDArray[np.int32]  # (texts,): the key of each text
     hashes: NDArray[np.uint64]  # of the question ids
     images: NDArray[np.int32]  # image numbers
-    questions: NDArray[np.int32]  # of one image, those with the same number give no decoys to one another
+    questions: NDArray[np.int32]  # question numbers; equal ones of the same image are no donors for one another
 
 
 class DecoySet(NamedTuple):
     """The decoys of one kind for all triplets."""
 
     picks: NDArray[np.int32]  # (triplets, views, K): text numbers, MISSING at the end
-    donors: NDArray[np.int32]  # (triplets, views, K): the triplet whose target a pick is, MISSING for stand-ins
-    found: NDArray[np.int32]  # (triplets, views): how many of the picks are there
-    turned_away: NDArray[np.int32]  # (triplets, views, reasons)
-    considered: NDArray[np.int32]  # (triplets,): how many candidates were offered
-    fallback: NDArray[np.bool_]  # (triplets, views, K): a stand-in
-    excluded: NDArray[
-        np.int32
-    ]  # (triplets, views, width): keys that earlier sets of the row hold, padded with MISSING
+    donors: NDArray[np.int32]  # (triplets, views, K): the triplet whose target a pick is, MISSING for fallbacks
+    found: NDArray[np.int32]  # (triplets, views): number of picks
+    rejected: NDArray[np.int32]  # (triplets, views, reasons): number of rejected candidates
+    considered: NDArray[np.int32]  # (triplets,): number of candidates tested
+    fallback: NDArray[np.bool_]  # (triplets, views, K): whether a pick is a fallback
+    excluded: NDArray[np.int32]  # (triplets, views, width): keys held by earlier sets of the row, padded with MISSING
 
 
 def empty_set(n_triplets: int, size: int, excluded: list[NDArray[np.int32]]) -> DecoySet:
-    """A set without decoys yet.
-
-    Args:
-        n_triplets: how many triplets there are.
-        size: K, the decoys a set holds.
-        excluded: for each view the keys that it must not take, int32 (triplets, any width), padded with MISSING.
-    """
+    """A set of K = ``size`` decoys per triplet, still without decoys; see `stacked` for ``excluded``."""
     views = len(excluded)
     return DecoySet(
         picks=np.full((n_triplets, views, size), MISSING, np.int32),
         donors=np.full((n_triplets, views, size), MISSING, np.int32),
         found=np.zeros((n_triplets, views), np.int32),
-        turned_away=np.zeros((n_triplets, views, len(REASONS)), np.int32),
+        rejected=np.zeros((n_triplets, views, len(REASONS)), np.int32),
         considered=np.zeros(n_triplets, np.int32),
         fallback=np.zeros((n_triplets, views, size), np.bool_),
-        excluded=side_by_side(excluded),
+        excluded=stacked(excluded),
     )
 
 
 def as_published(picks: NDArray[np.int32], views: int) -> DecoySet:
-    """A set that is taken as it was published, the same in each of so many views; picks are (triplets, K)."""
+    """A set of published decoys, the same in all views; picks are (triplets, K)."""
     decoys = empty_set(len(picks), picks.shape[1], [picks[:, :0]] * views)
     decoys.picks[:] = picks[:, None]
     decoys.found[:] = np.count_nonzero(picks != MISSING, axis=1)[:, None]
     return decoys
 
 
-def side_by_side(excluded: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """The keys that each view must not take, (triplets, any width) each, as (triplets, views, width)."""
+def stacked(excluded: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Excluded keys of each view, (triplets, any width) each, as one array (triplets, views, width)."""
     width = max(part.shape[1] for part in excluded)
     joined = np.full((len(excluded[0]), len(excluded), width), MISSING, np.int32)
     for view, part in enumerate(excluded):
@@ -79,36 +71,36 @@ def side_by_side(excluded: list[NDArray[np.int32]]) -> NDArray[np.int32]:
     return joined
 
 
-class Walk(NamedTuple):
-    """What a walk over the candidates of one triplet after the other remembers."""
+class Memory(NamedTuple):
+    """Keys taken and tested while the candidates of one triplet after another are tested."""
 
-    taken: NDArray[np.int32]  # the keys taken so far
-    judged: NDArray[np.int64]  # (keys,): why a key was turned away, and in the walk for which triplet
+    taken: NDArray[np.int32]  # keys taken for the current triplet
+    verdicts: NDArray[np.int64]  # (keys,): triplet * _VERDICTS + reason of a key's last rejection
 
 
 _VERDICTS = len(REASONS) + 1
 
 
 @njit(cache=True)
-def new_walk(decoys: DecoySet, tables: FilterTables) -> Walk:
-    """Remembers nothing yet; holds all decoys that can be taken before every view is full."""
+def new_memory(decoys: DecoySet, tables: FilterTables) -> Memory:
+    """An empty memory with room for all keys that can be taken before every view is full."""
     most = decoys.picks.shape[2] + decoys.excluded.shape[2]
-    return Walk(np.empty(most, np.int32), np.full(len(tables.token_starts) - 1, -1, np.int64))
+    return Memory(np.empty(most, np.int32), np.full(len(tables.token_starts) - 1, -1, np.int64))
 
 
 @njit(cache=True)
-def start_over(decoys: DecoySet, triplet: int) -> None:
-    """Forgets what was offered to a triplet."""
+def clear(decoys: DecoySet, triplet: int) -> None:
+    """Empty the set of a triplet."""
     decoys.picks[triplet] = MISSING
     decoys.donors[triplet] = MISSING
     decoys.found[triplet] = 0
-    decoys.turned_away[triplet] = 0
+    decoys.rejected[triplet] = 0
     decoys.considered[triplet] = 0
 
 
 @reading_inline
 def wants_more(decoys: DecoySet, triplet: int, most: int) -> bool:
-    """Whether a view of a triplet's set is short of decoys and fewer than so many candidates were considered."""
+    """Whether a view of a triplet's set is incomplete and fewer than ``most`` candidates were tested."""
     if decoys.considered[triplet] >= most:
         return False
     for view in range(decoys.found.shape[1]):
@@ -119,8 +111,8 @@ def wants_more(decoys: DecoySet, triplet: int, most: int) -> bool:
 
 @reading_inline
 def _is_excluded(decoys: DecoySet, triplet: int, view: int, key: int) -> bool:
-    for place in range(decoys.excluded.shape[2]):
-        if decoys.excluded[triplet, view, place] == key:
+    for i in range(decoys.excluded.shape[2]):
+        if decoys.excluded[triplet, view, i] == key:
             return True
     return False
 
@@ -131,68 +123,67 @@ def offer_targets(
     triplet: int,
     others: NDArray[np.int64],
     triplets: Triplets,
-    walk: Walk,
+    memory: Memory,
     n_taken: int,
     tables: FilterTables,
     most: int,
 ) -> int:
-    """Offers a triplet the targets of others, one after the other, as long as it wants more.
+    """Test the targets of other triplets in order until the set of a triplet is complete.
 
     Args:
-        decoys: the set.
-        triplet: whose set.
-        others: triplet numbers in the order in which they are offered; the triplet itself is passed over, and those
-            that ask the same of the same image.
+        decoys: the set, changed in place.
+        triplet: whose decoys are sought.
+        others: donors; the triplet itself and equal questions about the same image are skipped.
         triplets: all triplets.
-        walk: what was taken and judged.
-        n_taken: how many are taken.
+        memory: keys taken and tested.
+        n_taken: number of keys taken.
         tables: what the filters look up.
-        most: how many candidates are considered at the most.
+        most: number of candidates tested at most.
 
     Returns:
-        How many are taken now.
+        The new number of keys taken.
     """
     for i in range(len(others)):
         if not wants_more(decoys, triplet, most):
             break
-        asks_the_same = (
+        same_question = (
             triplets.images[others[i]] == triplets.images[triplet]
             and triplets.questions[others[i]] == triplets.questions[triplet]
         )
-        if not asks_the_same:  # nor is it the triplet itself
-            n_taken = _offer(decoys, triplet, others[i], triplets, walk, n_taken, tables)
+        if not same_question:  # true for the triplet itself
+            n_taken = _offer(decoys, triplet, others[i], triplets, memory, n_taken, tables)
     return n_taken
 
 
 @reading_inline
 def _offer(
-    decoys: DecoySet, triplet: int, donor: int, triplets: Triplets, walk: Walk, n_taken: int, tables: FilterTables
+    decoys: DecoySet, triplet: int, donor: int, triplets: Triplets, memory: Memory, n_taken: int, tables: FilterTables
 ) -> int:
-    """Offers one candidate, the target of a donor.
+    """Test one candidate, the target of a donor.
 
-    A verdict stands: a key that is turned away is so each time that it comes up again, so it is judged once a walk.
+    A key that was rejected once is rejected each time for the same triplet, so each key is filtered once.
     """
     text = triplets.targets[donor]
     key = triplets.keys[text]
     decoys.considered[triplet] += 1
-    if walk.judged[key] // _VERDICTS == triplet:
-        reason = walk.judged[key] % _VERDICTS
+    if memory.verdicts[key] // _VERDICTS == triplet:
+        reason = memory.verdicts[key] % _VERDICTS
     else:
         target = triplets.keys[triplets.targets[triplet]]
-        reason = reason_against(key, target, walk.taken, n_taken, True, tables)
-        # whatever is taken now is the text of a decoy already taken the next time
-        walk.judged[key] = triplet * _VERDICTS + (reason if reason != ACCEPTED else _SAME_TEXT)
+        reason = reason_against(key, target, memory.taken, n_taken, True, tables)
+        # a key that is taken now repeats a taken decoy the next time
+        memory.verdicts[key] = triplet * _VERDICTS + (reason if reason != ACCEPTED else _SAME_TEXT)
         if reason == ACCEPTED:
-            walk.taken[n_taken] = key
+            memory.taken[n_taken] = key
             n_taken += 1
     for view in range(decoys.found.shape[1]):
         found = decoys.found[triplet, view]
         if found == decoys.picks.shape[2]:
             continue
         if reason != ACCEPTED:
-            decoys.turned_away[triplet, view, reason] += 1
+            decoys.rejected[triplet, view, reason] += 1
         elif _is_excluded(decoys, triplet, view, key):
-            decoys.turned_away[triplet, view, _REPEATS_OTHER_SET] += 1
+            decoys.rejected[triplet, view, _REPEATS_OTHER_SET] += 1
         else:
             decoys.picks[triplet, view, found] = text
             decoys.donors[triplet, view, found] = donor
@@ -201,16 +192,10 @@ def _offer(
 
 
 @njit(cache=True)
-def stand_in(
-    decoys: DecoySet,
-    triplet: int,
-    view: int,
-    text: int,
-    triplets: Triplets,
-    wup: bool,
-    tables: FilterTables,
+def add_fallback(
+    decoys: DecoySet, triplet: int, view: int, text: int, triplets: Triplets, wup: bool, tables: FilterTables
 ) -> None:
-    """Offers a view a text for a decoy that could not be found; it is marked as a fall-back if it is taken."""
+    """Add a text to a view as a fallback if it passes the filters."""
     key = triplets.keys[text]
     found = decoys.found[triplet, view]
     taken = np.empty(found, np.int32)

@@ -1,4 +1,4 @@
-"""What stands in for decoys that cannot be found (Chao et al. 2018, Sect. 5.1, "Creating decoys").
+"""Fallbacks for decoys that cannot be found (Chao et al. 2018, Sect. 5.1, "Creating decoys").
 
 Random ones of the triplet's published decoys, then random ones of the targets most frequent in the training split.
 """
@@ -8,45 +8,26 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import FilterTables
-from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, stand_in
+from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, add_fallback
+from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.rng import purpose_hash, shuffled
 
-N_FREQUENT = 10
-"""Stand-ins come from the 10 most frequent targets (Sect. 5.1)."""
 _TRIPLETS_PER_TASK = 4096
 
 
-def take_fallbacks(
-    decoys: DecoySet,
-    triplets: Triplets,
-    tables: FilterTables,
-    published: tuple[NDArray[np.int32], NDArray[np.int64]],
-    frequent: NDArray[np.int32],
-    text_hashes: NDArray[np.uint64],
-    seed: int,
-    purpose: str,
-    wup: bool,
-) -> None:
-    """Completes all sets that are short of decoys, as far as stand-ins pass the filters.
-
-    Args:
-        decoys: the sets, changed in place.
-        triplets: all triplets.
-        tables: what the filters look up.
-        published: the text numbers of all published decoys one triplet after the other, and where each one's start.
-        frequent: the text numbers of the most frequent targets.
-        text_hashes: of all texts, uint64 (texts,).
-        seed: of the random order.
-        purpose: the name of the set, so that two sets of a row draw different stand-ins.
-        wup: whether stand-ins must pass the WUP filters, too.
-    """
-    chance = purpose_hash(seed, f"fallback:{purpose}")
-    arguments = (decoys, triplets, tables, *published, frequent, text_hashes, chance, wup)
-    over_ranges(_walk, len(decoys.picks), _TRIPLETS_PER_TASK, *arguments)
+def take_fallbacks(decoys: DecoySet, material: Material, name: str) -> None:
+    """Complete incomplete sets in place, as far as fallbacks pass the filters; sets of other names draw other ones."""
+    settings = material.settings
+    none = (np.empty(0, np.int32), np.zeros(material.size + 1, np.int64))
+    published = material.lists.get("orig_decoys", none) if settings.fallback_orig else none
+    seed_hash = purpose_hash(settings.seed, f"fallback:{name}")
+    texts = (*published, material.frequent, material.text_hashes)
+    arguments = (decoys, material.triplets, material.candidates.tables, *texts, seed_hash, settings.filter_fallback)
+    over_ranges(_take, material.size, _TRIPLETS_PER_TASK, *arguments)
 
 
 @njit(cache=True, nogil=True)
-def _walk(
+def _take(
     first: int,
     last: int,
     decoys: DecoySet,
@@ -56,7 +37,7 @@ def _walk(
     published_starts: NDArray[np.int64],
     frequent: NDArray[np.int32],
     text_hashes: NDArray[np.uint64],
-    chance: np.uint64,
+    seed_hash: np.uint64,
     wup: bool,
 ) -> None:
     size = decoys.picks.shape[2]
@@ -66,7 +47,7 @@ def _walk(
             for texts in (own, frequent):
                 if decoys.found[triplet, view] == size:
                     break
-                for place in shuffled(chance, triplets.hashes[triplet], text_hashes[texts]):
+                for i in shuffled(seed_hash, triplets.hashes[triplet], text_hashes[texts]):
                     if decoys.found[triplet, view] == size:
                         break
-                    stand_in(decoys, triplet, view, texts[place], triplets, wup, tables)
+                    add_fallback(decoys, triplet, view, texts[i], triplets, wup, tables)

@@ -1,7 +1,7 @@
-"""The filters that turn ambiguous decoys away, each with the name under which statistics count it.
+"""The filters that reject ambiguous decoys, each with the name under which statistics count it.
 
 Chao et al. 2018, Sect. 4.1, "Resolving ambiguous decoys" and "Other details". All are numba functions on text keys
-(see `candidates`): a build asks them some hundred million times.
+(see `candidates`): a build calls them hundreds of millions of times.
 """
 
 from enum import IntEnum
@@ -15,10 +15,10 @@ from hf_vqa_mc.text.wu_palmer import reading_inline
 
 
 class Reason(IntEnum):
-    """Why a candidate is turned away."""
+    """Why a candidate is rejected."""
 
     SAME_TEXT = 0
-    """it reads as the target, or as a decoy already taken of the same set"""
+    """it equals the target, or a decoy already taken of the same set"""
     CONTAINS = 1
     """it contains the target or is contained in it, spaces ignored ("pony tail", "ponytail")"""
     WUP_TARGET = 2
@@ -37,7 +37,7 @@ _SAME_TEXT, _CONTAINS, _WUP_TARGET, _WUP_TAKEN = (int(reason) for reason in list
 
 @reading_inline
 def contains(key: int, other: int, tables: FilterTables) -> bool:
-    """Whether the squeezed text of one key lies within that of the other, either way round."""
+    """Whether the squeezed text of one key contains that of the other."""
     start, end = tables.letter_starts[key], tables.letter_starts[key + 1]
     other_start, other_end = tables.letter_starts[other], tables.letter_starts[other + 1]
     if end - start > other_end - other_start:
@@ -75,8 +75,8 @@ def reason_against(
     Args:
         key: the candidate's text key.
         target: the target's text key.
-        taken: the keys of the decoys already taken of the same set, in the first n_taken places.
-        n_taken: how many there are.
+        taken: keys of the decoys already taken of the same set, the first n_taken elements.
+        n_taken: number of decoys already taken.
         wup: whether the two WUP filters apply.
         tables: what the filters look up.
     """

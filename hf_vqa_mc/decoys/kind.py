@@ -1,8 +1,7 @@
-"""Declarations of choice kinds, of the methods that make their decoys, and of variants; light to import.
+"""Declarations of choice kinds, of the methods that make their decoys, and of variants; fast to import.
 
-A kind is one file of this package and one line in ``decoys.CHOICE_KINDS``; a package outside ours adds one with
-``CHOICE_KINDS.add(ChoiceKind(...))``. Build, card, statistics, previews, audits, remedies and model cards loop over
-the listing.
+A kind is one line in ``decoys.CHOICE_KINDS``; other packages add one with ``CHOICE_KINDS.add(ChoiceKind(...))``.
+Build, card, statistics, previews, audits, remedies and model cards loop over the listing.
 """
 
 from collections.abc import Callable
@@ -21,45 +20,46 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """A way to make the decoys of a kind: one set per row."""
+    """A way to make decoys of a kind: one set per row."""
 
     name: str
     """of the set in variants and statistics, such as ``random_uniform``"""
     label: str
     """in tables of the dataset card"""
-    take: "Take | None" = None
+    take: "Take | str | None" = None
     """``take(decoys, pool, material, progress)`` fills ``decoys`` in place for the triplets ``pool`` (int64, sorted),
-    which give decoys to one another; ``progress`` takes how many are done. None where decoys are only read."""
+    which are donors for one another, and calls ``progress`` with the number of triplets done; or its
+    ``package.module:name``, imported when needed. None for decoys that can only be read."""
     size: str = "decoys_per_set"
     """setting with the number of decoys per row"""
     column: str | None = None
-    """list column of the triplet table whose decoys are used as published, where the table has it"""
+    """list column of the triplet table; if present, its decoys are used unchanged"""
     needs_word_vectors: bool = False
     fallback: bool = True
-    """whether original decoys or frequent targets replace decoys that could not be found"""
+    """whether missing decoys are replaced by original decoys or frequent targets"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceKind:
-    """A kind of choices, a name of the ClassLabel ``choice_kinds``."""
+    """A kind of choices, a class of the ClassLabel ``choice_kinds``."""
 
     name: str
     label: str
     """adjective of its decoys: "IoU decoys" """
     colour: str
-    """in pictures and light pages, such as ``#2d66b1``"""
+    """in pictures and on light pages, such as ``#2d66b1``"""
     dark_colour: str
-    """on a dark page"""
+    """on dark pages"""
     methods: tuple[Method, ...] = ()
     """the sets of decoys of this kind; none for the target"""
     definition: str = ""
-    """of model cards: "IoU decoys are {definition}" """
+    """for model cards: "IoU decoys are {definition}" """
     fits: str = ""
     """what its decoys fit, for legends: "they fit the image" """
     card: str = ""
-    """item of the dataset card's introduction, Markdown"""
+    """list item of the dataset card's introduction, in Markdown"""
     shortage: str = ""
-    """why decoys may be missing in a remedied benchmark, and what to do"""
+    """why decoys may be missing in a remedied benchmark, and the remedy"""
 
     @property
     def legend(self) -> str:
@@ -73,10 +73,10 @@ class Variant:
 
     name: str
     sets: tuple[str, ...]
-    """names of methods, in the order of the row before it is shuffled"""
+    """names of methods, in the order of a row before it is shuffled"""
     description: str
-    """what a row holds besides the target"""
+    """content of a row other than the target"""
     source: str
-    """where the paper reports it"""
+    """section or table of the paper"""
     remedies: bool = False
-    """whether ``vqa-mc remedy`` makes it for other benchmarks"""
+    """whether ``vqa-mc remedy`` offers it for other benchmarks"""

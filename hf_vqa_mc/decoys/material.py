@@ -1,4 +1,4 @@
-"""What all sets of decoys are made from: a dataset's triplets with every text numbered."""
+"""The input of all methods: a dataset's triplets with every text numbered."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,29 +11,31 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys import methods
 from hf_vqa_mc.decoys.candidates import MISSING, Candidates, NumberedTexts, starts
 from hf_vqa_mc.decoys.decoy_set import Triplets
-from hf_vqa_mc.decoys.fallbacks import N_FREQUENT
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.normalisation import comparable
 from hf_vqa_mc.text.word_vectors import WordVectors
 
+N_FREQUENT = 10
+"""Fallbacks come from the 10 most frequent targets (Sect. 5.1)."""
+
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """A dataset, numbered."""
+    """A dataset with numbered texts."""
 
     table: pa.Table
     settings: Settings
     vectors: WordVectors | None
-    """for similar questions"""
+    """for the similarity of questions"""
     candidates: Candidates
     triplets: Triplets
     lists: dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]
-    """the text numbers of each list column, one triplet after the other, and where each triplet's start"""
+    """text numbers of each list column, concatenated, and the start of each triplet's"""
     pools: list[NDArray[np.int64]]
-    """the triplets that give decoys to one another: all, or those of each split"""
+    """triplets that are donors for one another: all, or those of each split"""
     training: NDArray[np.bool_]
-    """(triplets,): in the training split; all where there is none"""
+    """(triplets,): whether in the training split; all if there is none"""
 
     @classmethod
     def of(
@@ -47,11 +49,10 @@ class Material:
         """Number the texts of a triplet table and divide it into pools.
 
         Args:
-            table: of triplets.
-            settings: of the method.
-            vectors: needed by some methods.
-            skip_same_question: whether answers to the same question about the same image are no decoys; the paper
-                does not look.
+            table: ``schema.TRIPLETS``.
+            settings: parameters of the method.
+            vectors: required by some methods.
+            skip_same_question: exclude answers to the same question about the same image, which the paper does not.
         """
         table = table.combine_chunks()
         declared = [method.column for _, method in methods().values() if method.column]
@@ -61,7 +62,6 @@ class Material:
         candidates = Candidates.of(numbered, settings.wup_threshold, settings.wup_boundary == "reject")
         splits = table["split"].to_numpy()
         training = splits == "train"
-        everyone = np.arange(table.num_rows)
         return cls(
             table=table,
             settings=settings,
@@ -80,7 +80,7 @@ class Material:
                 name: (part, starts(pc.list_value_length(table[name]).to_numpy()))
                 for name, part in zip(columns, parts[1:], strict=True)
             },
-            pools=[everyone]
+            pools=[np.arange(table.num_rows)]
             if settings.pool == "dataset"
             else [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())],
             training=training if training.any() else np.ones(len(training), np.bool_),
@@ -88,7 +88,7 @@ class Material:
 
     @property
     def size(self) -> int:
-        """How many triplets there are."""
+        """Number of triplets."""
         return len(self.triplets.targets)
 
     @cached_property
@@ -102,7 +102,7 @@ class Material:
         return text_hashes(self.candidates.texts)
 
     def padded(self, column: str) -> NDArray[np.int32]:
-        """A list column as text numbers, (triplets, longest list), padded with MISSING."""
+        """Text numbers of a list column, int32 (triplets, longest list), padded with MISSING."""
         numbers, list_starts = self.lists[column]
         lengths = np.diff(list_starts)
         rows = np.full((self.size, int(lengths.max(initial=0))), MISSING, np.int32)
@@ -115,7 +115,7 @@ class Material:
 
 
 def _numbered(questions: list[str]) -> NDArray[np.int32]:
-    """The same number for questions that read the same; those without words each have their own."""
+    """Equal numbers for equivalent questions; those without words have a number each."""
     numbers: dict[str, int] = {}
-    names = (comparable(question) or f"\0{place}" for place, question in enumerate(questions))
+    names = (comparable(question) or f"\0{position}" for position, question in enumerate(questions))
     return np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int32, len(questions))

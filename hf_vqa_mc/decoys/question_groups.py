@@ -1,4 +1,4 @@
-"""Questions grouped by their bag of words with vectors: those of a group have the same average word vector."""
+"""Questions grouped by their bag of words with vectors; a group shares one average word vector."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from hf_vqa_mc.text.word_vectors import WordVectors
 
 @dataclass(frozen=True, eq=False)
 class QuestionGroups:
-    """The questions of a pool, grouped."""
+    """The grouped questions of a pool."""
 
     bags: WordBags
-    """the groups; questions whose words all lack vectors are in none"""
+    """the groups; questions without any word with a vector belong to none"""
     first: NDArray[np.int32]
     """(groups,): the first question of each"""
     vectors: NDArray[np.float32]
     """(words, dim)"""
     directions: NDArray[np.float64]
-    """(groups, dim): unit vectors along the average word vectors; zero where the words cancel out"""
+    """(groups, dim): normalised average word vectors; zero where the words cancel out"""
     lengths: NDArray[np.float64]
-    """(groups,): the length of the sum of a bag's vectors"""
+    """(groups,): norm of the sum of a bag's vectors"""
 
     @property
     def size(self) -> int:
@@ -42,7 +42,7 @@ def group_questions(questions: Sequence[str], vectors: WordVectors) -> QuestionG
 
 
 def _known_words(texts: dict[str, None], vectors: WordVectors) -> dict[str, list[str]]:
-    """The words of each text that have a vector; words with the very same vector count as the first of them."""
+    """The words of each text that have a vector; words with equal vectors are replaced by the first of them."""
     bags = {text: words(text) for text in texts}
     vocabulary = list(dict.fromkeys(word for bag in bags.values() for word in bag))
     rows, found = vectors.rows(vocabulary)
@@ -60,7 +60,7 @@ def _known_words(texts: dict[str, None], vectors: WordVectors) -> dict[str, list
 def _directions(
     bags: NDArray[np.int32], bag_starts: NDArray[np.int64], vectors: NDArray[np.float32]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums of vectors in float64 and in the order of the bag, divided by their length; and these lengths."""
+    """Normalised sums of vectors, in float64 and in the order of the bag, and their norms."""
     dim = vectors.shape[1]
     directions = np.zeros((len(bag_starts) - 1, dim), np.float64)
     lengths = np.zeros(len(directions), np.float64)

@@ -1,14 +1,14 @@
-"""IoU decoys: the targets of other questions on the same image (Chao et al. 2018, Sect. 4.1).
+"""Taking IoU decoys: targets of the same image's other questions in random order (Chao et al. 2018, Sect. 4.1)."""
 
-Who sees the image but not the question cannot tell which of them is meant.
-"""
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import FilterTables, starts
-from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, wants_more
+from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_memory, offer_targets, wants_more
+from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 
 _IMAGES_PER_TASK = 512
@@ -16,28 +16,21 @@ _SORTED_FIRST = 256
 _LAST_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-def take_image_decoys(
-    decoys: DecoySet, pool: NDArray[np.int64], triplets: Triplets, tables: FilterTables, seed: int
+def take_iou_decoys(
+    decoys: DecoySet, pool: NDArray[np.int64], material: Material, progress: Callable[[int], None]
 ) -> None:
-    """Fills the sets of the triplets of a pool with targets of the same image's other triplets, in random order.
-
-    Args:
-        decoys: the sets, changed in place.
-        pool: the triplets that get decoys and give them, int64.
-        triplets: all triplets.
-        tables: what the filters look up.
-        seed: of the random order, which is each triplet's own and does not change when other images come in.
-    """
+    """Fill the sets of a pool's triplets; a triplet's order of donors does not depend on other images."""
+    triplets, tables = material.triplets, material.candidates.tables
     images = triplets.images[pool]
     by_image = pool[np.argsort(images, kind="stable")]
     image_starts = starts(np.bincount(images))
-    chance = purpose_hash(seed, "iou")
+    seed_hash = purpose_hash(material.settings.seed, "iou")
     n_images = len(image_starts) - 1
-    over_ranges(_walk, n_images, _IMAGES_PER_TASK, decoys, by_image, image_starts, triplets, tables, chance)
+    over_ranges(_take, n_images, _IMAGES_PER_TASK, decoys, by_image, image_starts, triplets, tables, seed_hash)
 
 
 @njit(cache=True, nogil=True)
-def _walk(
+def _take(
     first: int,
     last: int,
     decoys: DecoySet,
@@ -45,18 +38,18 @@ def _walk(
     image_starts: NDArray[np.int64],
     triplets: Triplets,
     tables: FilterTables,
-    chance: np.uint64,
+    seed_hash: np.uint64,
 ) -> None:
-    walk = new_walk(decoys, tables)
+    memory = new_memory(decoys, tables)
     for image in range(first, last):
         members = by_image[image_starts[image] : image_starts[image + 1]]
         hashes = triplets.hashes[members]
         for triplet in members:
-            keys = order_keys(chance, triplets.hashes[triplet], hashes)
+            keys = order_keys(seed_hash, triplets.hashes[triplet], hashes)
             n_taken, low, high = 0, np.uint64(0), _first_keys(len(members))
             while wants_more(decoys, triplet, len(members)):
                 others = _between(low, high, keys, members)
-                n_taken = offer_targets(decoys, triplet, others, triplets, walk, n_taken, tables, len(members))
+                n_taken = offer_targets(decoys, triplet, others, triplets, memory, n_taken, tables, len(members))
                 if high == _LAST_KEY:
                     break
                 low, high = high, _LAST_KEY
@@ -64,7 +57,7 @@ def _walk(
 
 @njit(cache=True)
 def _first_keys(size: int) -> np.uint64:
-    """Below which some _SORTED_FIRST of so many random keys lie: few images have more, and sorting all takes long."""
+    """Upper bound of about _SORTED_FIRST of ``size`` random keys; sorting all keys of a large image takes long."""
     return _LAST_KEY if size <= _SORTED_FIRST else _LAST_KEY // np.uint64(size) * np.uint64(_SORTED_FIRST)
 
 
@@ -72,6 +65,6 @@ def _first_keys(size: int) -> np.uint64:
 def _between(
     low: np.uint64, high: np.uint64, keys: NDArray[np.uint64], members: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The members whose keys lie in [low, high), or up to the last key, in the order of their keys."""
-    there = np.flatnonzero((keys >= low) & ((keys < high) | (high == _LAST_KEY)))
-    return members[there[np.argsort(keys[there], kind="mergesort")]]
+    """The members with keys in [low, high), the last key included, sorted by key."""
+    between = np.flatnonzero((keys >= low) & ((keys < high) | (high == _LAST_KEY)))
+    return members[between[np.argsort(keys[between], kind="mergesort")]]

@@ -1,13 +1,13 @@
-"""The most similar questions, exactly: equal to brute force in float64, and some fifty times faster.
+"""Exact nearest neighbours of questions: equal to brute force in float64, and about fifty times faster.
 
-A cosine with the query q is a sum over the words of the other question p: cos(q, p) = sum of q.w over w in p, divided
-by |sum of w|. So a query needs one number q.w for each word of the vocabulary, and each question then costs a few
-additions. Three things make these cheap:
+The cosine of a query q and a question p is a sum over words: cos(q, p) = sum of q.w over w in p, divided by
+|sum of w|. So a query needs one number q.w per word of the vocabulary, and each question then costs a few additions.
+Three things make these cheap:
 
-- bags of words are walked in sorted order as a trie: what a bag shares with the one before is not added again;
-- 256 queries go together, one lane each, in 16-bit integers, which is what vector units are best at;
-- integers only rule out: their rounding error is bounded (half a unit a word), and whoever might be among the best is
-  scored in float64, in a fixed order of additions, so that the result depends on neither machine nor threads.
+- bags of words are visited in sorted order as a trie: the prefix shared with the previous bag is not added again;
+- 256 queries are answered together, one lane each, in 16-bit integers, for which vector units are fastest;
+- integers only exclude: their rounding error is bounded (half a unit per word), and questions that may be among the
+  best are scored in float64, in a fixed order of additions, so the result depends on neither machine nor threads.
 """
 
 from collections.abc import Iterator
@@ -24,38 +24,38 @@ from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _BATCHES = 4
-"""Walks whose results are handed on at a go."""
+"""Passes over the trie per yielded result."""
 _FULL_SCALE = 30_000.0
-"""The 16-bit integer that stands for the length of the longest sum of word vectors."""
+"""16-bit integer that represents the norm of the longest sum of word vectors."""
 _OUTLIER = 4.0
-"""Sums of vectors longer than so many times the median are always scored in float64; they would need all 16 bits."""
+"""Sums of vectors longer than this multiple of the median are always scored in float64; they need all 16 bits."""
 _WIDEST_MARGIN = 300.0
-"""So are bags whose rounding error may be larger, in units of the integers: of very many or of very long words."""
+"""Bags whose rounding error, in integer units, may be larger are scored in float64, too: many or very long words."""
 
 
 class Neighbours(NamedTuple):
-    """The k groups most similar to some groups, most similar first; ties in the order of the groups."""
+    """The k groups most similar to each query, most similar first; ties in the order of the groups."""
 
     groups: NDArray[np.int32]  # (queries, k)
     cosines: NDArray[np.float64]  # (queries, k), in [-1, 1]
 
 
 class _Trie(NamedTuple):
-    """A `BagTrie` with what a query needs of each bag."""
+    """A `BagTrie` with the norm and rounding error of each bag."""
 
     shared: NDArray[np.int32]
     words: NDArray[np.int32]
     word_starts: NDArray[np.int64]
     depth: int
-    lengths: NDArray[np.int16]  # (groups,): of the sum of vectors, rounded down
+    lengths: NDArray[np.int16]  # (groups,): norm of the sum of vectors, rounded down
     margins: NDArray[np.int16]  # (groups,): the largest rounding error of half a score, negative
 
 
 class SimilarQuestions:
-    """An index of question groups, at least one."""
+    """An index of one or more question groups."""
 
     def __init__(self, groups: QuestionGroups) -> None:
-        """Makes the trie."""
+        """Build the trie."""
         longest = _OUTLIER * float(np.median(groups.lengths))
         usual = (groups.lengths <= longest) & (groups.lengths > 0)
         largest = float(groups.lengths[usual].max(initial=0.0))
@@ -65,11 +65,11 @@ class SimilarQuestions:
         self._trie = _make_trie(groups, usual, self._scale)
 
     def nearest(self, queries: NDArray[np.int32], k: int) -> Iterator[tuple[NDArray[np.int32], Neighbours]]:
-        """The k groups with the largest cosine to each query, itself left out.
+        """The k groups with the largest cosine to each query, except itself.
 
         Args:
             queries: group numbers, ascending.
-            k: how many, from 1 to the number of other groups.
+            k: from 1 to the number of other groups.
 
         Yields:
             Some of the queries and their neighbours.
@@ -80,7 +80,7 @@ class SimilarQuestions:
             padded = np.resize(chunk, -(-len(chunk) // LANES) * LANES)
             first = np.full((len(padded), k), np.iinfo(np.int32).max, np.int32)
             cosines = np.full((len(padded), k), -np.inf)
-            # each of our threads multiplies for itself: those of the library would go on spinning beside ours
+            # each thread multiplies alone: threads of the BLAS library would spin and compete with them
             with self._libraries.limit(limits=1, user_api="blas"):
                 over_ranges(self._answer, len(padded) // LANES, 1, padded, first, cosines)
             yield chunk, Neighbours(groups.bags.of_question[first[: len(chunk)]], cosines[: len(chunk)])
@@ -93,7 +93,7 @@ class SimilarQuestions:
         first: NDArray[np.int32],
         cosines: NDArray[np.float64],
     ) -> None:
-        """Answers some batches of LANES queries."""
+        """Answer some batches of LANES queries."""
         groups, lanes = self._groups, slice(first_batch * LANES, last_batch * LANES)
         word_scores = groups.vectors @ (groups.directions[queries[lanes]] * self._scale).T.astype(np.float32)
         found = (first[lanes], cosines[lanes])
@@ -103,8 +103,8 @@ class SimilarQuestions:
 def _make_trie(groups: QuestionGroups, usual: NDArray[np.bool_], scale: float) -> _Trie:
     bags = groups.bags
     sizes = np.diff(bags.word_starts)
-    # half a unit for each word, what products of float32 vectors may lose (Higham 2002, Sect. 3.1; felt where long
-    # words cancel out), and some for the rounding of lengths and thresholds
+    # half a unit per word, the error of float32 dot products (Higham 2002, Sect. 3.1; relevant where long vectors
+    # cancel out), and a few units for the rounding of norms and thresholds
     word_lengths = np.linalg.norm(groups.vectors.astype(np.float64), axis=1)
     of_bag = np.add.reduceat(word_lengths[bags.words], bags.word_starts[:-1])
     errors = sizes / 2 + of_bag * scale * (groups.vectors.shape[1] + 2) * 2.0**-24 + 4
@@ -116,7 +116,7 @@ def _make_trie(groups: QuestionGroups, usual: NDArray[np.bool_], scale: float) -
 
 @reading_inline
 def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """The product of two unit vectors, added up in an order of its own: four sums, so that none waits for another."""
+    """Dot product of two unit vectors in a fixed order of additions: four independent sums."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     whole = len(a) - len(a) % 4
     for j in range(0, whole, 4):
@@ -131,7 +131,7 @@ def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 
 @reading_inline
 def _sift(cosines: NDArray[np.float64], first: NDArray[np.int32], size: int, cosine: float, question: int) -> None:
-    """Puts a group in the place of a heap's root, its worst: the one of smallest cosine, then of the last question."""
+    """Replace a heap's root, its worst group: the one with the smallest cosine, of equal ones the last question's."""
     hole = 0
     while True:
         child = 2 * hole + 1
@@ -151,7 +151,7 @@ def _sift(cosines: NDArray[np.float64], first: NDArray[np.int32], size: int, cos
 
 @njit(cache=True)
 def _best_first(cosines: NDArray[np.float64], first: NDArray[np.int32]) -> None:
-    """Sorts a heap."""
+    """Sort a heap, best first."""
     for size in range(len(cosines) - 1, 0, -1):
         cosine, question = cosines[size], first[size]
         cosines[size], first[size] = cosines[0], first[0]
@@ -169,7 +169,7 @@ def _consider(
     cosines: NDArray[np.float64],
     thresholds: NDArray[np.int16],
 ) -> None:
-    """Scores a group in float64 for the queries of the flagged lanes; each keeps it if it is among its k best."""
+    """Score a group in float64 for the queries of the flagged lanes; each keeps it if it is among its k best."""
     flags_by_eight = flags.view(np.uint64)
     for eight in range(len(flags_by_eight)):
         if not flags_by_eight[eight]:
@@ -198,10 +198,10 @@ def _scan(
     first: NDArray[np.int32],
     cosines: NDArray[np.float64],
 ) -> None:
-    """Walks the trie from one group to another.
+    """Visit the groups from ``start`` to ``end``.
 
-    For the loops over lanes to become vector instructions, indexes are unsigned, and of a product of two 16-bit
-    integers the upper half is kept: half the sum that a threshold asks of a group.
+    So that the loops over lanes become vector instructions, indices are unsigned, and only the upper half of a product
+    of two 16-bit integers is kept: half the sum that a group needs to reach a threshold.
     """
     lanes = uintp(LANES)
     flags = np.zeros(LANES, np.uint8)
@@ -236,7 +236,7 @@ def _search(
     all_first: NDArray[np.int32],
     all_cosines: NDArray[np.float64],
 ) -> None:
-    """Finds the neighbours of LANES queries at a time: the first questions of their groups and the cosines."""
+    """Find the neighbours of LANES queries at a time: the first questions of their groups and the cosines."""
     n_groups = len(trie.shared)
     n_segments = (n_groups + SEGMENT - 1) // SEGMENT
     for batch in range(len(all_queries) // LANES):
@@ -246,11 +246,11 @@ def _search(
         for word in range(len(all_word_scores)):
             exact, rounded = all_word_scores[word, lane0:lane1], word_scores[word * LANES : (word + 1) * LANES]
             for lane in range(LANES):
-                # a sum may leave the 16 bits on the way, as long as it ends within them: so may each part
+                # intermediate sums may overflow 16 bits as long as the result does not, and so may each part
                 rounded[lane] = np.int16(np.int32(np.rint(exact[lane])))
         sums = np.zeros((trie.depth + 1) * LANES, np.int16)
         thresholds = np.full(LANES, -32767, np.int16)
-        # the segment where the queries are comes first: it sets thresholds that few groups elsewhere reach
+        # the queries' own segment first: it sets thresholds that few groups of other segments reach
         own = queries[LANES // 2] // SEGMENT
         for step in range(n_segments):
             segment = own if step == 0 else (step - 1 if step <= own else step)

@@ -1,7 +1,7 @@
-"""Taking QoU decoys: the targets of the N most similar questions, one after the other, until K pass the filters.
+"""Taking QoU decoys: targets of the N most similar questions, most similar first, until K pass the filters.
 
-Few are needed as a rule, so neighbours are searched in rounds: first the triplets with the same words, then the 12
-most similar bags of words, then more for those that are still incomplete.
+Usually few are needed, so neighbours are searched in rounds: first the triplets with the same words, then the 12 most
+similar bags of words, then more for triplets that are still incomplete.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import FilterTables
-from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, new_walk, offer_targets, start_over, wants_more
+from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, clear, new_memory, offer_targets, wants_more
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.question_groups import group_questions
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
@@ -19,24 +19,18 @@ from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
 from hf_vqa_mc.decoys.word_bags import NO_BAG
 
 _ROUNDS = (12, 64, 512)
-"""How many neighbouring groups are searched for before the last round, which takes N of them."""
+"""Neighbouring groups searched per round; the last round searches N."""
 _GROUPS_PER_TASK = 64
 
 
-def take_question_decoys(
+def take_qou_decoys(
     decoys: DecoySet, pool: NDArray[np.int64], material: Material, progress: Callable[[int], None]
 ) -> None:
-    """Fill the sets of a pool's triplets with targets of the pool's triplets that have similar questions.
+    """Fill the sets of a pool's triplets.
 
     Equally similar questions come in the order of the dataset or, with ``ties="random"``, in that order from a random
-    start, each triplet's own. In the order of the dataset all repetitions of a question get the same decoys, so that
-    the question tells them from the other answers.
-
-    Args:
-        decoys: the sets, changed in place.
-        pool: the triplets that get decoys and give them, int64, ascending.
-        material: the dataset, with word vectors.
-        progress: takes how many triplets are done.
+    start of each triplet. In the order of the dataset all repetitions of a question get the same decoys, so the
+    question alone separates them from the other answers.
     """
     if material.vectors is None:
         raise ValueError("QoU decoys need word vectors")
@@ -49,12 +43,12 @@ def take_question_decoys(
     short = np.zeros(len(decoys.found), np.bool_)
     short[members] = True
     everyone = np.arange(groups.size, dtype=np.int32)
-    nobody = Neighbours(np.empty((groups.size, 0), np.int32), np.empty((groups.size, 0)))
+    no_neighbours = Neighbours(np.empty((groups.size, 0), np.int32), np.empty((groups.size, 0)))
     step = max(_GROUPS_PER_TASK, groups.size // 64)
     start = purpose_hash(settings.seed, "qou ties") if settings.ties == "random" else None
     n_similar, tables = settings.n_similar, material.candidates.tables
     context = (members, bags.member_starts, short, material.triplets, tables, n_similar, start)
-    over_ranges(_walk, groups.size, step, decoys, everyone, nobody, *context, False)
+    over_ranges(_take, groups.size, step, decoys, everyone, no_neighbours, *context, False)
     index = SimilarQuestions(groups)
     rounds = sorted({min(k, n_similar, groups.size - 1) for k in (*_ROUNDS, n_similar)} - {0})
     for k in rounds:
@@ -62,13 +56,13 @@ def take_question_decoys(
         incomplete = incomplete[incomplete != NO_BAG]
         for queries, found in index.nearest(incomplete, k):
             last = k == rounds[-1]
-            over_ranges(_walk, len(queries), _GROUPS_PER_TASK, decoys, queries, found, *context, last)
+            over_ranges(_take, len(queries), _GROUPS_PER_TASK, decoys, queries, found, *context, last)
             progress(len(pool) - int(np.count_nonzero(short)))
     progress(len(pool))
 
 
 @njit(cache=True, nogil=True)
-def _walk(
+def _take(
     first: int,
     stop: int,
     decoys: DecoySet,
@@ -85,7 +79,7 @@ def _walk(
 ) -> None:
     """Offer the members of a query's own group and of its neighbours to the group's incomplete members."""
     k = found.groups.shape[1]
-    walk = new_walk(decoys, tables)
+    memory = new_memory(decoys, tables)
     for query in range(first, stop):
         own = queries[query]
         cosines = found.cosines[query]
@@ -96,10 +90,10 @@ def _walk(
         for triplet in members[member_starts[own] : member_starts[own + 1]]:
             if not short[triplet]:
                 continue
-            start_over(decoys, triplet)
+            clear(decoys, triplet)
             alike = members[member_starts[own] : member_starts[own + 1]]
             alike = _from_random_start(alike, n_similar, random_start, triplets.hashes[triplet])
-            n_taken = offer_targets(decoys, triplet, alike, triplets, walk, 0, tables, n_similar)
+            n_taken = offer_targets(decoys, triplet, alike, triplets, memory, 0, tables, n_similar)
             start = 0
             while start < usable and wants_more(decoys, triplet, n_similar):
                 end = start + 1
@@ -107,7 +101,7 @@ def _walk(
                     end += 1
                 alike = _members_in_order(found.groups[query, start:end], members, member_starts)
                 alike = _from_random_start(alike, n_similar, random_start, triplets.hashes[triplet])
-                n_taken = offer_targets(decoys, triplet, alike, triplets, walk, n_taken, tables, n_similar)
+                n_taken = offer_targets(decoys, triplet, alike, triplets, memory, n_taken, tables, n_similar)
                 start = end
             short[triplet] = wants_more(decoys, triplet, n_similar)
 
@@ -116,7 +110,7 @@ def _walk(
 def _from_random_start(
     alike: NDArray[np.int64], n_similar: int, random_start: np.uint64 | None, triplet_hash: np.uint64
 ) -> NDArray[np.int64]:
-    """Rotated to a random first one, as many as can be considered and one; unchanged without a random start."""
+    """The first n_similar + 1 in circular order from a random start; unchanged without a random start."""
     if random_start is None:
         return alike
     first = below(draw(random_start, triplet_hash, len(alike)), len(alike))
@@ -128,7 +122,7 @@ def _from_random_start(
 def _members_in_order(
     groups: NDArray[np.int32], members: NDArray[np.int64], member_starts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The members of equally similar groups, in the order of the dataset."""
+    """The members of equally similar groups in the order of the dataset."""
     if len(groups) == 1:
         return members[member_starts[groups[0]] : member_starts[groups[0] + 1]]
     total = 0

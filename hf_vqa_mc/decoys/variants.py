@@ -1,4 +1,4 @@
-"""The variants of the paper; a package outside ours adds one with ``decoys.VARIANTS.add(Variant(...))``."""
+"""The variants of the paper; other packages add one with ``decoys.VARIANTS.add(Variant(...))``."""
 
 from hf_vqa_mc.decoys.kind import Variant
 

@@ -1,7 +1,7 @@
-"""Questions grouped by their bags of words, and the bags as a trie: the common part of exact searches over questions.
+"""Questions grouped by their bags of words, and the bags as a trie, for exact searches over questions.
 
-A similarity is a sum over words. Bags are sorted, the more frequent words first, so that each shares a long beginning
-with the one before: a search adds only its last words to a sum that it has already.
+A similarity is a sum over words. Bags are sorted, the more frequent words first, so that each shares a long prefix
+with the previous one: a search adds only the remaining words to a sum that it already has.
 """
 
 import math
@@ -19,25 +19,25 @@ from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.text.normalisation import words
 
 NO_BAG = -1
-"""Bag of a question without (known) words: it is similar to none."""
+"""Bag of a question without (known) words, which is similar to no other."""
 LANES = 256
 """Queries answered in one pass over the trie."""
 SEGMENT = 4096
-"""Bags after which the trie starts anew, so that a pass can begin where its queries are."""
+"""Bags after which the trie restarts, so that a pass can begin near its queries."""
 
 
 @dataclass(frozen=True, eq=False)
 class WordBags:
-    """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1 with one another."""
+    """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1."""
 
     of_question: NDArray[np.int32]
     """(questions,): the bag of each, or NO_BAG"""
     members: NDArray[np.int64]
-    """the questions of all bags, one bag after the other, in their order"""
+    """indices of the questions of all bags, concatenated"""
     member_starts: NDArray[np.int64]
     """(bags + 1,)"""
     words: NDArray[np.int32]
-    """indexes into the vocabulary of all bags' words, each as often as it occurs, one bag after the other, sorted"""
+    """vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated"""
     word_starts: NDArray[np.int64]
     """(bags + 1,)"""
     vocabulary: list[str]
@@ -48,9 +48,9 @@ class WordBags:
         """Group questions.
 
         Args:
-            questions: any number of times each.
-            words_of: the words of each distinct question; by default all. Counts that are multiples of others make
-                one bag, as they have the same direction: "ha ha" is "ha".
+            questions: with repetitions.
+            words_of: the words of each distinct question; by default all. Proportional counts make one bag, as their
+                vectors have the same direction: "ha ha" is "ha".
         """
         words_of = {text: words(text) for text in dict.fromkeys(questions)} if words_of is None else words_of
         counts = Counter(word for bag in words_of.values() for word in bag)
@@ -78,7 +78,7 @@ class WordBags:
 
     @cached_property
     def squares(self) -> NDArray[np.int64]:
-        """(bags,): the squared length of each vector of word counts."""
+        """(bags,): the squared norm of each vector of word counts."""
         bag = np.repeat(np.arange(self.size), np.diff(self.word_starts))
         first = np.ones(len(bag), np.bool_)
         first[1:] = (self.words[1:] != self.words[:-1]) | (bag[1:] != bag[:-1])
@@ -86,25 +86,25 @@ class WordBags:
         return np.bincount(bag[first], weights=counts * counts, minlength=self.size).astype(np.int64)
 
     def trie(self) -> "BagTrie":
-        """The bags by what each adds to the one before."""
+        """The bags as a trie."""
         sizes = np.diff(self.word_starts)
-        shared = _shared_beginnings(self.words, self.word_starts)
+        shared = _shared_prefixes(self.words, self.word_starts)
         offsets = np.arange(len(self.words)) - np.repeat(self.word_starts[:-1], sizes)
         tail = self.words[offsets >= np.repeat(shared, sizes)]
         return BagTrie(shared, tail, starts(sizes - shared), int(sizes.max(initial=0)))
 
 
 class BagTrie(NamedTuple):
-    """Bags in their order, each by the words that it adds to a beginning of the bag before."""
+    """Bags in order, each as a prefix of the previous bag and the words added to it."""
 
-    shared: NDArray[np.int32]  # (bags,): number of words shared with the bag before
-    words: NDArray[np.int32]  # the words that are not
+    shared: NDArray[np.int32]  # (bags,): number of words shared with the previous bag
+    words: NDArray[np.int32]  # the words that are not shared
     word_starts: NDArray[np.int64]  # (bags + 1,)
     depth: int
 
 
 def _in_lowest_terms(bag: list[int]) -> tuple[int, ...]:
-    """Each word as often as needed for the same direction: ``(a, a, b, b)`` is ``(a, b)``."""
+    """Counts divided by their greatest common divisor: ``(a, a, b, b)`` becomes ``(a, b)``."""
     if len(bag) < 2 or len(set(bag)) == len(bag):
         return tuple(bag)
     counts = Counter(bag)
@@ -113,7 +113,7 @@ def _in_lowest_terms(bag: list[int]) -> tuple[int, ...]:
 
 
 @njit(cache=True)
-def _shared_beginnings(words: NDArray[np.int32], word_starts: NDArray[np.int64]) -> NDArray[np.int32]:
+def _shared_prefixes(words: NDArray[np.int32], word_starts: NDArray[np.int64]) -> NDArray[np.int32]:
     shared = np.zeros(len(word_starts) - 1, np.int32)
     for bag in range(1, len(shared)):
         if bag % SEGMENT == 0:

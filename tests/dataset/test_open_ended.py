@@ -10,13 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from datasets import load_dataset
+from datasets import Features, load_dataset
 from datasets.info import DatasetInfosDict
 from huggingface_hub import DatasetCard
 
 import hf_vqa_mc
 from hf_vqa_mc.dataset import shards
-from hf_vqa_mc.dataset.features import features_of
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.dataset.shards import write_stream
 from hf_vqa_mc.errors import InputError
@@ -66,7 +65,7 @@ def test_load_dataset_gives_back_the_rows(built, raw, name):
     ds, expected = _load(built, name), _expected(raw, name)
     assert list(ds) == list(expected)
     for split, rows in ds.items():
-        assert rows.features == features_of(CONFIGS[name][1].schema)
+        assert rows.features == Features.from_arrow_schema(CONFIGS[name][1].schema)
         assert rows.to_list() == expected[split].to_pylist()
     streamed = _load(built, name, streaming=True)
     assert list(streamed["train"]) == expected["train"].to_pylist()
@@ -75,7 +74,7 @@ def test_load_dataset_gives_back_the_rows(built, raw, name):
 def test_each_parquet_file_can_be_read_alone(built, tmp_path):
     file = built / "gqa_all" / "train-00000-of-00001.parquet"
     ds = load_dataset("parquet", data_files=str(file), split="train", cache_dir=str(tmp_path))
-    assert ds.features == features_of(CONFIGS["gqa_all"][1].schema)
+    assert ds.features == Features.from_arrow_schema(CONFIGS["gqa_all"][1].schema)
     stored = json.loads(pq.read_schema(file).metadata[b"huggingface"])["info"]["features"]
     assert isinstance(stored["semantic"], list)  # a Sequence of structs would be lists in a struct in datasets 3
     assert stored["entailed"]["_type"] == "Sequence"
@@ -95,7 +94,7 @@ def test_sizes_on_the_card_are_those_of_the_files(built):
     infos = DatasetInfosDict.from_dataset_card_data(DatasetCard.load(built / "README.md").data)
     for name, (_, config) in CONFIGS.items():
         info = infos[name]
-        assert info.features == features_of(config.schema)
+        assert info.features == Features.from_arrow_schema(config.schema)
         files = sorted((built / name).iterdir())
         assert info.download_size == sum(file.stat().st_size for file in files)
         for split, told in info.splits.items():
@@ -241,7 +240,7 @@ def test_streams_are_written_the_same_in_any_pieces(tmp_path, monkeypatch, size)
     monkeypatch.setattr(shards, "GROUP_ROWS", 100)
     monkeypatch.setattr(shards, "SHARD_BYTES", 5_000)
     table = pa.table({"text": [f"row {number}" for number in range(1030)]})
-    features = features_of(table.schema)
+    features = Features.from_arrow_schema(table.schema)
     expected = write_stream(tmp_path / "whole", "train", features, [table])
     pieces = (table.slice(start, size) for start in range(0, 1030, size))
     seen = []
@@ -258,7 +257,7 @@ def test_streams_are_written_the_same_in_any_pieces(tmp_path, monkeypatch, size)
 
 
 def test_a_stream_without_rows_makes_no_file(tmp_path):
-    written = write_stream(tmp_path, "train", features_of(pa.schema([("text", pa.string())])), [])
+    written = write_stream(tmp_path, "train", Features.from_arrow_schema(pa.schema([("text", pa.string())])), [])
     assert (written.rows, written.files, list(tmp_path.iterdir())) == (0, {}, [])
 
 
