@@ -1,29 +1,25 @@
-"""Reading an open-ended config piece by piece: rows, checks and counts on the way, never all rows at once."""
+"""Reading an open-ended config in pieces: rows, checks and counts, with never all rows in memory."""
 
-import tempfile
-import weakref
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.answer_counts import count
 from hf_vqa_mc.sources.files import Files
-from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, warn_of_counts
+from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, warn_about_counts
 
-AT_ONCE = 5_000
-"""Rows that are counted together, a few more."""
-HASHES_AT_ONCE = 1 << 20
-"""Hashes of ids compared in memory at a time, 8 bytes each."""
+BATCH = 5_000
+"""Minimum number of rows that are counted together."""
 
 
 def open_ended_source(columns: Collection[str]) -> Source | None:
-    """The source whose open-ended configs have just these columns, None if they are of no such config."""
+    """The source with an open-ended config of exactly these columns, None if there is none."""
     for source in SOURCES.values():
         if any(set(config.schema.names) == set(columns) for config in source.open_ended):
             return source
@@ -48,8 +44,8 @@ class Reading:
         self.splits = config.splits(files, self.not_read)
         if not self.splits:
             for name, reason in self.not_read.items():
-                raise InputError(f"{config.name}: {name} cannot be read: {reason}; and no other file of it is there")
-            files.find(config.needs)  # whose message says where to get it
+                raise InputError(f"{config.name}: {name} cannot be read: {reason}; and no other file of it was found")
+            files.find(config.needs)  # raises, and says where to get it
             raise InputError(f"{config.name}: there is no {config.needs}")
         self.rows = dict.fromkeys(self.splits, 0)
         self._counts: Counts = {names: Counter() for names in config.together}
@@ -60,9 +56,9 @@ class Reading:
         """The rows of a split, in the columns of the config's schema.
 
         Raises:
-            InputError: a file is malformed, or an id occurs twice in what was read so far.
+            InputError: a file is malformed, or an id occurs twice in the rows read so far.
         """
-        for table in _larger(self.config.read(self._files, split, self._left_out)):
+        for table in _merged(self.config.read(self._files, split, self._left_out)):
             if self.config.unique:
                 self._ids.add(table[self.config.unique].to_pylist())
             count(self._counts, self.config.counted(table))
@@ -72,19 +68,19 @@ class Reading:
             self._check_unique(self.config.unique)
 
     def statistics(self) -> dict[str, Any]:
-        """Counts and statistics of all splits, ready for JSON, once all were read.
+        """Counts and statistics of all splits for JSON, after all were read.
 
         Raises:
-            InputError: there was not one row.
+            InputError: there are no rows.
 
         Warns:
-            CountMismatch: there are more or fewer rows than the publisher or the paper says.
+            CountMismatch: the number of rows differs from the publisher's or the paper's.
         """
         name, expected = self.config.name, self.config.expected_counts
         if not any(self.rows.values()):
             left = "; ".join(f"{n:,} {reason}" for reason, n in self._left_out.items() if n)
             raise InputError(f"{name}: nothing is left of it ({left or 'the files are empty'}); leave it out")
-        warn_of_counts(name, {split: n for split, n in expected.items() if split in self.rows}, self.rows)
+        warn_about_counts(name, {split: n for split, n in expected.items() if split in self.rows}, self.rows)
         return {
             "rows": {split: rows for split, rows in self.rows.items() if rows},
             **self.config.statistics(self._counts),
@@ -93,7 +89,7 @@ class Reading:
         }
 
     def _check_unique(self, column: str) -> None:
-        """Look the ids of repeated hashes up in the files again, as two ids may have one hash."""
+        """Read the ids of repeated hashes again, since two ids may have one hash."""
         suspects = self._ids.suspects()
         seen: set[str] = set()
         for split in self.splits if suspects else ():
@@ -107,14 +103,14 @@ class Reading:
                     seen.add(text)
 
 
-def _larger(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of some thousand, as each table takes a fixed time to count."""
+def _merged(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of at least BATCH rows, as counting a table has a fixed cost."""
     waiting: list[pa.Table] = []
     rows = 0
     for table in tables:
         waiting.append(table)
         rows += table.num_rows
-        if rows >= AT_ONCE:
+        if rows >= BATCH:
             yield pa.concat_tables(waiting).combine_chunks()
             waiting, rows = [], 0
     if rows:
@@ -122,33 +118,19 @@ def _larger(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 
 class UniqueIds:
-    """Finds repetitions among tens of millions of ids in constant memory: 64-bit hashes in a temporary file."""
+    """Finds repeated ids by their 64-bit hashes: 8 bytes per id."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()
-        weakref.finalize(self, self._file.close)
-        self._seen = 0
+        self._hashes = array("q")
 
     def add(self, ids: Sequence[str]) -> None:
         """Add ids."""
-        self._file.seek(0, 2)
-        self._file.write(np.fromiter(map(hash, ids), np.int64, len(ids)).tobytes())
-        self._seen += len(ids)
+        self._hashes.extend(map(hash, ids))
 
     def suspects(self) -> set[int]:
-        """The values of ``hash`` that occur more than once: of equal ids, or hardly ever of different ones."""
-        parts = -(-self._seen // HASHES_AT_ONCE)
-        found: set[int] = set()
-        for part in range(parts):
-            hashes = np.concatenate([piece[piece % parts == part] for piece in self._pieces()])
-            values, counts = np.unique(hashes, return_counts=True)
-            found.update(values[counts > 1].tolist())
-        return found
-
-    def _pieces(self) -> Iterator[NDArray[np.int64]]:
-        self._file.seek(0)
-        while content := self._file.read(8 * HASHES_AT_ONCE):
-            yield np.frombuffer(content, np.int64)
+        """The values of ``hash`` that occur more than once: of equal ids, rarely of different ones."""
+        hashes = np.sort(np.frombuffer(self._hashes, np.int64))
+        return set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
 
 
 def distinct_images(config: OpenEnded, files: Files) -> pa.Table:

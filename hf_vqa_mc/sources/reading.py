@@ -13,7 +13,7 @@ from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.download import Downloads
 from hf_vqa_mc.sources.files import Files, Folder
 from hf_vqa_mc.sources.generated import as_found
-from hf_vqa_mc.sources.source import Source, warn_of_counts
+from hf_vqa_mc.sources.source import Source, warn_about_counts
 
 if TYPE_CHECKING:
     from datasets import DownloadConfig
@@ -51,7 +51,7 @@ class OpenedSource:
         check_triplets(triplets, self.location)
         found = {split: pc.sum(pc.equal(triplets["split"], split)).as_py() or 0 for split in SPLITS}
         total = {} if source.expected_total is None else {"all": source.expected_total}
-        warn_of_counts(source.name, {**source.expected_counts, **total}, {**found, "all": triplets.num_rows})
+        warn_about_counts(source.name, {**source.expected_counts, **total}, {**found, "all": triplets.num_rows})
         return triplets
 
 

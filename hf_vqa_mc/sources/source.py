@@ -1,4 +1,4 @@
-"""The declarations: a source, and its open-ended configs."""
+"""Declarations of sources and of their open-ended configs."""
 
 import warnings
 from collections import Counter
@@ -17,7 +17,7 @@ OPEN_SPLITS = ("train", "validation", "test", "challenge")
 """The splits that an open-ended config can have, in order."""
 
 Counts = Mapping[tuple[str, ...], Counter[tuple[str, ...]]]
-"""Names of columns -> how many rows have these values of them."""
+"""Names of columns -> number of rows with each combination of their values."""
 
 
 @cache
@@ -27,12 +27,12 @@ def _references() -> dict[str, str]:
 
 
 def reference(key: str) -> str:
-    """The BibTeX entry of this key in ``references.bib``."""
+    """The BibTeX entry with this key in ``references.bib``."""
     return _references()[key]
 
 
-def warn_of_counts(name: str, expected: Mapping[str, int], found: Mapping[str, int]) -> None:
-    """Warn with CountMismatch, on behalf of the caller's caller, if a split does not hold as many rows as expected."""
+def warn_about_counts(name: str, expected: Mapping[str, int], found: Mapping[str, int]) -> None:
+    """Warn with CountMismatch, from the caller's caller, if a split has more or fewer rows than expected."""
     differences = [
         f"{found[split]:,} in {split} where {number:,} were expected"
         for split, number in expected.items()
@@ -45,77 +45,77 @@ def warn_of_counts(name: str, expected: Mapping[str, int], found: Mapping[str, i
 
 @dataclass(frozen=True)
 class OpenEnded:
-    """A config beside the multiple-choice variants: the publisher's records whole, without choices."""
+    """A config next to the multiple-choice variants: the publisher's complete records, without choices."""
 
     name: str
-    """the config, such as ``gqa_balanced``"""
+    """name of the config, such as ``gqa_balanced``"""
     word: str
-    """what stands for it among the variants, such as ``balanced``"""
+    """its name among the variants, such as ``balanced``"""
     description: str
-    """what its rows are, in a sentence or two"""
+    """one or two sentences about its rows"""
     schema: pa.Schema
     columns: Mapping[str, str]
-    """what each column means"""
+    """meaning of each column"""
     splits: Callable[[Files, dict[str, str]], tuple[str, ...]]
-    """the splits that the files hold, none where its files are not there; notes files that are not read, and why"""
+    """the splits that the files hold, empty without its files; adds files that are not read, with the reason"""
     needs: str
-    """a file that it cannot do without, for the message where there are none"""
+    """a required file, for the message if there are none"""
     read: Callable[[Files, str, Counter[str]], Iterator[pa.Table]]
-    """the rows of a split, piece by piece; the same files give the same pieces; counts what is left out, and why"""
+    """the rows of a split, in deterministic pieces; counts rows left out by reason"""
     together: tuple[tuple[str, ...], ...]
-    """which columns are counted together; few, as the memory is that of all different combinations"""
+    """columns that are counted together; memory grows with their distinct combinations"""
     statistics: Callable[[Counts], dict[str, Any]]
-    """ready for JSON: ``answers``, ``entropy`` and ``tables``, see ``sources.answer_counts``"""
+    """for JSON: ``answers``, ``entropy`` and ``tables``, see ``sources.answer_counts``"""
     counted: Callable[[pa.Table], pa.Table] = lambda table: table
-    """these columns, of text without nulls, where they are not the table's own"""
+    """the columns of ``together``, text without nulls, from a table of rows"""
     images: Callable[[pa.Table], pa.Table] = lambda table: table.select(["image_id", "image_file"])
     """the image of each row, (image_id, image_file)"""
     unique: str | None = "question_id"
-    """the column whose values must differ in the whole config; None where ``read`` sees to it"""
+    """column whose values must be unique in the config; None if ``read`` checks them"""
     expected_counts: Mapping[str, int] = field(default_factory=dict)
-    """rows of each split, where its publisher or the paper says so"""
+    """published number of rows of each split, if known"""
     before: str = ""
-    """the config that it was balanced from, for the card's comparison"""
+    """the config before balancing, for the card's comparison"""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset: who publishes it, where, and how its files become triplets."""
+    """A dataset: its publisher, its files, and how they become triplets."""
 
     name: str
-    """as users type it"""
+    """as in commands and config names"""
     title: str
     description: str
     homepage: str
     licence: str
-    """an SPDX identifier, or words where there is none"""
+    """an SPDX identifier, or text if there is none"""
     citation: str
     """BibTeX"""
     read: Callable[[Files], pa.Table]
-    """the publisher's files as a table ``schema.TRIPLETS``; the same files give the same table"""
+    """reads the publisher's files as a table ``schema.TRIPLETS``, deterministically"""
     image_hint: str
-    """one sentence: where its images are had and how they are named"""
+    """one sentence: where to get its images and how they are named"""
     expected_counts: Mapping[str, int] = field(default_factory=dict)
-    """triplets of each split, where its publisher or the paper says so"""
+    """published number of triplets of each split, if known"""
     expected_total: int | None = None
-    """triplets in all, where it is known"""
+    """published number of all triplets, if known"""
     downloads: tuple[RemoteFile, ...] = ()
-    """all files that ``read`` and ``read_released`` may ask for"""
+    """all files that ``read`` and ``read_released`` may need"""
     read_released: Callable[[Files, pa.Table], pa.Table] | None = None
     """adds the columns ``schema.RELEASED_DECOYS`` to the triplets"""
     consensus: bool = False
-    """the answers of a question are those of several annotators"""
+    """each question has answers of several annotators"""
     has_orig_decoys: bool = False
-    """its publisher gives decoys (with VQA: in the multiple-choice files only)"""
+    """its publisher provides decoys (VQA: in the multiple-choice files only)"""
     default_word_vectors: str | None = None
-    """the word vectors to take where the user names none"""
+    """word vectors used unless the user names others"""
     default_folder: Callable[[], Path] | None = None
-    """where its files and images lie on this machine, if they come with an installed package"""
+    """folder of its files and images, if an installed package brings them"""
     open_ended: tuple[OpenEnded, ...] = ()
-    """the configs that it has beside the multiple-choice variants"""
+    """its configs next to the multiple-choice variants"""
     has_triplets: Callable[[Files], bool] = lambda files: True
-    """whether the files hold what ``read`` needs; asked only where open-ended configs can do without"""
+    """whether the files hold what ``read`` needs; matters only for sources with open-ended configs"""
     scored_as_published: bool = False
-    """``vqa-mc score`` reads its annotation files themselves"""
+    """``vqa-mc score`` reads its published annotation files"""
     image_numbering: str = ""
-    """whose numbers its image_ids are, such as ``COCO``; datasets with the same share images of the same id"""
+    """whose ids its image_ids are, such as ``COCO``; datasets with the same one share images"""
