@@ -1,6 +1,6 @@
-"""VQA's 18 candidates, from top to bottom: plausible, popular and random answers beside the correct one."""
+"""VQA's 18 candidates: plausible, popular and random answers next to the correct one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,22 +14,21 @@ from hf_vqa_mc.decoys.word_bags import NO_BAG, WordBags
 from hf_vqa_mc.engines.vqa_candidates import filling
 from hf_vqa_mc.engines.vqa_candidates.neighbours import answers_of_bags, nearest_answers
 from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.schema import check_triplets
 
 N_CANDIDATES = 18
-"""Candidates of a question, the correct one among them (Antol et al. 2015, Sect. 3)."""
+"""Candidates of a question, including the correct one (Antol et al. 2015, Sect. 3)."""
 N_PLAUSIBLE = 3
 """Answers given without the image (Sect. 3)."""
 N_POPULAR = 10
 """The most popular answers are candidates of every question (Sect. 3)."""
 
 _ENOUGH = 3
-"""An answer that so many annotators gave scores 1 (Antol et al. 2015, Sect. 3)."""
+"""An answer of this many annotators scores 1 (Antol et al. 2015, Sect. 3)."""
 
 Pool = Literal["dataset", "split"]
 HumanAnswers = Literal["keep", "avoid"]
-Progress = Callable[[str, int, int], None]
-_NEIGHBOURS = "plausible answers"
 
 
 def vqa_candidates(
@@ -39,34 +38,33 @@ def vqa_candidates(
     pool: Pool = "dataset",
     human_answers: HumanAnswers = "keep",
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> tuple[pa.Table, dict[str, Any]]:
-    """Gives each question of an open-ended dataset the 17 wrong candidates of VQA's multiple-choice task.
+    """Add the 17 wrong candidates of VQA's multiple-choice task to each question of an open-ended dataset.
 
-    Three plausible answers: those given without the image, where there are any; what is missing comes from the
-    questions most similar by bag of words (cosine of word counts over the whole dataset): those with the very same
-    words from a random one on, then the others, the most similar first, ties by the dataset's order. Then the 10
-    most popular correct answers of the training split (all splits, if there is none), then correct answers of random
-    questions until there are 18 different candidates. Texts that `language.text.comparable` holds for the same, such
-    as "2" and "two", count once; a dataset with fewer than 18 different answers has fewer candidates.
+    Three plausible answers: those given without the image, if any; the rest from the questions most similar by bag of
+    words (cosine of word counts): those with exactly the same words in cyclic order from a random one, then the others
+    by similarity, ties in the dataset's order. Then the 10 most popular correct answers of the training split (of all
+    splits, if there is none), then correct answers of random questions until there are 18 distinct candidates. Texts
+    with the same `text.normalisation.comparable`, such as "2" and "two", count once; a dataset with fewer than 18
+    distinct answers has fewer candidates.
 
-    Where all correct answers are in lower case, as VQA's are, given plausible answers are put in lower case, too: a
-    capital letter would tell them from all other candidates. Elsewhere they stay as they are written.
+    If all correct answers are in lower case, as in VQA, given plausible answers are lowercased too, since a capital
+    letter would give them away. Otherwise they are unchanged.
 
     Args:
         triplets: a table ``schema.TRIPLETS``; what it has in ``orig_decoys`` is replaced.
-        plausible: question_id to what people answered without the image, see `read_plausible`; questions that are
-            not in it have none.
-        pool: where similar and random questions come from, the whole dataset or the question's own split.
-        human_answers: the paper's wrong candidates are what the annotators' modal answer is not, so another
-            annotator's answer may be among them ("keep"); "avoid" turns such plausible and random answers away. The
-            popular ones stay the same for every question all the same, so that none tells its type.
-        seed: of every random choice.
-        progress: told (step, done, total).
+        plausible: question_id to answers given without the image, see `read_plausible`; questions may be missing.
+        pool: source of similar and random questions: the whole dataset or the question's own split.
+        human_answers: the paper's wrong candidates differ from the annotators' modal answer only, so another
+            annotator's answer may be among them ("keep"); "avoid" rejects such plausible and random answers. Popular
+            answers are always kept, so that they are the same for every question.
+        seed: random seed.
+        progress: called with (step, done, total).
 
     Returns:
-        The table with ``orig_decoys`` filled, plausible ones first, then popular, then random (the variants shuffle
-        choices); and what was done, ready for JSON.
+        The table with ``orig_decoys`` filled: plausible, then popular, then random ones (variants shuffle choices);
+        and statistics for JSON.
 
     Raises:
         InputError: the table is none of triplets, an option is unknown, or no id of ``plausible`` is a question's.
@@ -76,13 +74,12 @@ def vqa_candidates(
     for name, value, choices in (("pool", pool, Pool), ("human_answers", human_answers, HumanAnswers)):
         if value not in get_args(choices):
             raise unknown_name(name, str(value), get_args(choices))
-    tell = progress or (lambda step, done, total: None)
     table = check_triplets(triplets, "triplets").combine_chunks()
     given, unknown_ids = _given(table["question_id"].to_pylist(), plausible or {})
     given_answers = pc.list_flatten(given)
     if pc.all(pc.equal(table["target"], pc.utf8_lower(table["target"]))).as_py():
         given_answers = pc.utf8_lower(given_answers)
-    columns = [_flat(table["target"]), pc.list_flatten(_flat(table["answers"])), given_answers]
+    columns = [table["target"].combine_chunks(), pc.list_flatten(table["answers"].combine_chunks()), given_answers]
     answers, (targets, humans, given_texts) = NumberedTexts.number(columns)
     asked = filling.Asked(
         keys=answers.keys,
@@ -100,15 +97,15 @@ def vqa_candidates(
     )
     n_given = int(picks.found.sum())
     for rows in _pools(table, pool):
-        _fill(rows, table["question"].take(rows).to_pylist(), popular, asked, picks, seed, tell)
+        _fill(rows, table["question"].take(rows).to_pylist(), popular, asked, picks, seed, progress)
     orig_decoys = _as_lists(picks, answers)
-    place = table.schema.get_field_index("orig_decoys")
+    column = table.schema.get_field_index("orig_decoys")
     found = _statistics(answers, asked, picks, popular, n_given, not_taken, unknown_ids)
-    return table.set_column(place, table.schema.field(place), orig_decoys), found
+    return table.set_column(column, table.schema.field(column), orig_decoys), found
 
 
 def _given(question_ids: list[str], plausible: Mapping[str, Sequence[str]]) -> tuple[pa.ListArray, int]:
-    """The plausible answers of each question; how many questions of the file the dataset does not have."""
+    """The plausible answers of each question, and the number of the file's questions that are not in the dataset."""
     known = sum(question_id in plausible for question_id in question_ids)
     if plausible and not known:
         example, mine = next(iter(plausible)), question_ids[0]
@@ -118,10 +115,6 @@ def _given(question_ids: list[str], plausible: Mapping[str, Sequence[str]]) -> t
         )
     lists = pa.array([list(plausible.get(question_id, ())) for question_id in question_ids], pa.list_(pa.string()))
     return lists, len(plausible) - known
-
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _pools(table: pa.Table, pool: Pool) -> list[NDArray[np.int64]]:
@@ -140,51 +133,42 @@ def _fill(
     seed: int,
     progress: Progress,
 ) -> None:
-    """Completes the candidates of the questions of a pool."""
+    """Complete the candidates of a pool's questions."""
     mine, own = _part_of(asked, rows), filling.Picks(picks.texts[rows], picks.kinds[rows], picks.found[rows])
     bags = WordBags.group(questions)
     of_bags = answers_of_bags(bags, asked.keys[mine.targets])
-    chance = purpose_hash(seed, "plausible")
+    rng = purpose_hash(seed, "plausible")
     context = (bags.of_question, bags.members, bags.member_starts, of_bags.starts)
-    filling.take_same_bag(*context, N_PLAUSIBLE, chance, mine, own)
+    filling.take_same_bag(*context, N_PLAUSIBLE, rng, mine, own)
     short = np.unique(bags.of_question[own.found < N_PLAUSIBLE])
     queries = short[short != NO_BAG]
-
-    def tell(done: int) -> None:
-        progress(_NEIGHBOURS, done, len(queries))
-
-    tell(0)
-    donors = nearest_answers(bags, of_bags, queries, _enough(mine), tell)
-    filling.take_neighbours(bags.of_question, _rows_of(queries, bags), donors, N_PLAUSIBLE, mine, own)
-    different = np.unique(asked.keys[mine.targets], return_index=True)[1]
-    chance = purpose_hash(seed, "random candidates")
-    filling.take_popular_and_random(popular, mine.targets[different], chance, mine, own)
+    # this many distinct answers contain three that are neither the question's own, nor taken, nor to be avoided
+    humans = int(np.diff(mine.human_starts).max(initial=0)) if mine.avoid_humans else 0
+    most = N_PLAUSIBLE + 1 + humans
+    progress("plausible answers", 0, len(queries))
+    donors = nearest_answers(
+        bags, of_bags, queries, most, lambda done: progress("plausible answers", done, len(queries))
+    )
+    row_of_bag = np.full(bags.size, MISSING, np.int64)
+    row_of_bag[queries] = np.arange(len(queries))
+    filling.take_neighbours(bags.of_question, row_of_bag, donors, N_PLAUSIBLE, mine, own)
+    distinct = np.unique(asked.keys[mine.targets], return_index=True)[1]
+    rng = purpose_hash(seed, "random candidates")
+    filling.take_popular_and_random(popular, mine.targets[distinct], rng, mine, own)
     picks.texts[rows], picks.kinds[rows], picks.found[rows] = own
 
 
 def _part_of(asked: filling.Asked, rows: NDArray[np.int64]) -> filling.Asked:
-    """Some of the questions."""
+    """The questions of some rows."""
     lengths = np.diff(asked.human_starts)[rows]
     ends = np.cumsum(lengths)
-    places = np.arange(lengths.sum()) + np.repeat(asked.human_starts[rows] - (ends - lengths), lengths)
+    kept = np.arange(lengths.sum()) + np.repeat(asked.human_starts[rows] - (ends - lengths), lengths)
     return asked._replace(
         targets=asked.targets[rows],
         hashes=asked.hashes[rows],
-        humans=asked.humans[places],
+        humans=asked.humans[kept],
         human_starts=starts(lengths),
     )
-
-
-def _enough(asked: filling.Asked) -> int:
-    """So many different answers hold three that are new to any question: not its own, taken or to be avoided."""
-    humans = int(np.diff(asked.human_starts).max(initial=0)) if asked.avoid_humans else 0
-    return N_PLAUSIBLE + 1 + humans
-
-
-def _rows_of(queries: NDArray[np.int32], bags: WordBags) -> NDArray[np.int64]:
-    rows = np.full(bags.size, MISSING, np.int64)
-    rows[queries] = np.arange(len(queries))
-    return rows
 
 
 def _as_lists(picks: filling.Picks, answers: NumberedTexts) -> pa.ListArray:
@@ -201,7 +185,7 @@ def _statistics(
     not_taken: NDArray[np.int64],
     unknown_ids: int,
 ) -> dict[str, Any]:
-    """Figures ready for JSON. A decoy of two kinds is counted as the first of plausible, popular and random."""
+    """Statistics for JSON; a decoy of two kinds counts as the first of plausible, popular and random."""
     of_kind = {name: (picks.kinds == kind).sum(axis=1) for kind, name in enumerate(filling.KINDS)}
     popular_keys = asked.keys[popular]
     is_popular = np.isin(asked.keys[picks.texts], popular_keys) & (picks.texts != MISSING)
@@ -231,7 +215,7 @@ def _tally(sizes: NDArray[np.int64]) -> dict[str, int]:
 
 
 def _human(times: NDArray[np.int32], of_kind: NDArray[np.bool_]) -> dict[str, int]:
-    """How many questions hold a decoy that annotators gave as their answer, and that enough of them did."""
+    """Numbers of questions with a decoy that any, or at least _ENOUGH, annotators gave as their answer."""
     return {
         "questions": int(((times > 0) & of_kind).any(axis=1).sum()),
         f"questions_with_{_ENOUGH}_annotators": int(((times >= _ENOUGH) & of_kind).any(axis=1).sum()),

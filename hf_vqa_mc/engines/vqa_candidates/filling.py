@@ -1,4 +1,4 @@
-"""The sets of candidates put together, question by question: plausible, then popular, then random answers."""
+"""Kernels that fill the candidates of each question: plausible, then popular, then random answers."""
 
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ from hf_vqa_mc.decoys.rng import below, draw
 PLAUSIBLE, POPULAR, RANDOM = 0, 1, 2
 KINDS = ("plausible", "popular", "random")
 _MOST_DRAWS = 200
-"""After so many draws what is missing is taken from the different answers, from a random one on."""
+"""After this many draws the rest is taken from the distinct answers, in cyclic order from a random one."""
 _TARGET, _REPEATED, _HUMAN = 0, 1, 2
 GIVEN_REASONS = ("the correct answer", "repeated", "another human answer", "more than wanted")
-"""Why an answer of a plausible file is not taken, in this order."""
+"""Reasons why an answer of a plausible file is not taken; the first three are indexed by the constants above."""
 
 
 class Asked(NamedTuple):
@@ -26,11 +26,11 @@ class Asked(NamedTuple):
     hashes: NDArray[np.uint64]  # (questions,): of the question ids
     humans: NDArray[np.int32]  # the text numbers of all human answers, one question after the other
     human_starts: NDArray[np.int64]  # (questions + 1,)
-    avoid_humans: bool  # whether plausible and random answers that another annotator gave are turned away
+    avoid_humans: bool  # whether plausible and random answers that another annotator gave are rejected
 
 
 class Picks(NamedTuple):
-    """What was picked for each question; changed in place."""
+    """The decoys of each question; changed in place."""
 
     texts: NDArray[np.int32]  # (questions, decoys): text numbers, MISSING at the end
     kinds: NDArray[np.int8]  # (questions, decoys): PLAUSIBLE, POPULAR, RANDOM, MISSING at the end
@@ -48,28 +48,28 @@ def no_picks(questions: int, decoys: int) -> Picks:
 
 @njit(cache=True)
 def _why_not(question: int, text: int, asked: Asked, picks: Picks, avoid_humans: bool) -> int:
-    """The place in GIVEN_REASONS why a text is no new decoy, or MISSING if it is one."""
+    """The index in GIVEN_REASONS of why a text is no new decoy, or MISSING if it is one."""
     key = asked.keys[text]
     if key == asked.keys[asked.targets[question]]:
         return _TARGET
-    for place in range(picks.found[question]):
-        if asked.keys[picks.texts[question, place]] == key:
+    for decoy in range(picks.found[question]):
+        if asked.keys[picks.texts[question, decoy]] == key:
             return _REPEATED
     if avoid_humans:
-        for place in range(asked.human_starts[question], asked.human_starts[question + 1]):
-            if asked.keys[asked.humans[place]] == key:
+        for i in range(asked.human_starts[question], asked.human_starts[question + 1]):
+            if asked.keys[asked.humans[i]] == key:
                 return _HUMAN
     return MISSING
 
 
 @njit(cache=True)
-def _offer(question: int, text: int, kind: int, asked: Asked, picks: Picks) -> int:
+def _add(question: int, text: int, kind: int, asked: Asked, picks: Picks) -> int:
     reason = _why_not(question, text, asked, picks, asked.avoid_humans and kind != POPULAR)
     if reason == MISSING:
-        place = picks.found[question]
-        picks.texts[question, place] = text
-        picks.kinds[question, place] = kind
-        picks.found[question] = place + 1
+        decoy = picks.found[question]
+        picks.texts[question, decoy] = text
+        picks.kinds[question, decoy] = kind
+        picks.found[question] = decoy + 1
     return reason
 
 
@@ -77,14 +77,14 @@ def _offer(question: int, text: int, kind: int, asked: Asked, picks: Picks) -> i
 def take_given(
     given: NDArray[np.int32], given_starts: NDArray[np.int64], most: int, asked: Asked, picks: Picks
 ) -> NDArray[np.int64]:
-    """Takes what people answered without the image; how many answers were not taken, by GIVEN_REASONS."""
+    """Take answers given without the image; return the number of answers not taken, by GIVEN_REASONS."""
     not_taken = np.zeros(len(GIVEN_REASONS), np.int64)
     for question in range(len(asked.targets)):
         for place in range(given_starts[question], given_starts[question + 1]):
             if picks.found[question] == most:
                 not_taken[-1] += 1
                 continue
-            reason = _offer(question, given[place], PLAUSIBLE, asked, picks)
+            reason = _add(question, given[place], PLAUSIBLE, asked, picks)
             if reason != MISSING:
                 not_taken[reason] += 1
     return not_taken
@@ -97,24 +97,24 @@ def take_same_bag(
     member_starts: NDArray[np.int64],
     answer_starts: NDArray[np.int64],
     most: int,
-    chance: np.uint64,
+    rng: np.uint64,
     asked: Asked,
     picks: Picks,
 ) -> None:
-    """Takes the answers of questions with the very same words, from a random one on and then from the first."""
+    """Take the answers of questions with exactly the same words, in cyclic order from a random one."""
     for question in range(len(asked.targets)):
         bag = of_question[question]
         if bag < 0:
             continue
         start, size = member_starts[bag], member_starts[bag + 1] - member_starts[bag]
         n_answers = answer_starts[bag + 1] - answer_starts[bag]
-        first = below(draw(chance, asked.hashes[question], 0), size)
+        first = below(draw(rng, asked.hashes[question], 0), size)
         own = picks.found[question]
         for step in range(size):
             if picks.found[question] >= min(most, own + n_answers):
                 break
             other = members[start + (first + step) % size]
-            _offer(question, asked.targets[other], PLAUSIBLE, asked, picks)
+            _add(question, asked.targets[other], PLAUSIBLE, asked, picks)
 
 
 @njit(cache=True, nogil=True)
@@ -126,55 +126,55 @@ def take_neighbours(
     asked: Asked,
     picks: Picks,
 ) -> None:
-    """Takes the answers of the most similar other questions, as `nearest_answers` found them for some bags."""
+    """Take the answers of the most similar other questions, as `nearest_answers` found them for some bags."""
     for question in range(len(asked.targets)):
         if of_question[question] < 0 or row_of_bag[of_question[question]] < 0:
             continue
         for donor in donors[row_of_bag[of_question[question]]]:
             if donor < 0 or picks.found[question] >= most:
                 break
-            _offer(question, asked.targets[donor], PLAUSIBLE, asked, picks)
+            _add(question, asked.targets[donor], PLAUSIBLE, asked, picks)
 
 
 @njit(cache=True, nogil=True)
 def take_popular_and_random(
-    popular: NDArray[np.int32], different: NDArray[np.int32], chance: np.uint64, asked: Asked, picks: Picks
+    popular: NDArray[np.int32], distinct: NDArray[np.int32], rng: np.uint64, asked: Asked, picks: Picks
 ) -> None:
-    """Completes the sets.
+    """Complete the candidates.
 
     Args:
-        popular: the text numbers of the most popular answers.
-        different: one text number of each different answer of the pool.
-        chance: the start of the draws.
-        asked: the questions, also those whose answers are drawn.
+        popular: text numbers of the most popular answers.
+        distinct: one text number of each distinct answer of the pool.
+        rng: hash that starts the draws.
+        asked: the questions, whose answers are also drawn.
         picks: changed in place.
     """
     wanted = picks.texts.shape[1]
     for question in range(len(asked.targets)):
         for text in popular:
             if picks.found[question] < wanted:
-                _offer(question, text, POPULAR, asked, picks)
+                _add(question, text, POPULAR, asked, picks)
         for number in range(_MOST_DRAWS):
             if picks.found[question] == wanted:
                 break
-            other = below(draw(chance, asked.hashes[question], number), len(asked.targets))
-            _offer(question, asked.targets[other], RANDOM, asked, picks)
+            other = below(draw(rng, asked.hashes[question], number), len(asked.targets))
+            _add(question, asked.targets[other], RANDOM, asked, picks)
         if picks.found[question] == wanted:
             continue
-        first = below(draw(chance, asked.hashes[question], _MOST_DRAWS), len(different))
-        for step in range(len(different)):
+        first = below(draw(rng, asked.hashes[question], _MOST_DRAWS), len(distinct))
+        for step in range(len(distinct)):
             if picks.found[question] == wanted:
                 break
-            _offer(question, different[(first + step) % len(different)], RANDOM, asked, picks)
+            _add(question, distinct[(first + step) % len(distinct)], RANDOM, asked, picks)
 
 
 @njit(cache=True, nogil=True)
 def count_humans(asked: Asked, picks: Picks) -> NDArray[np.int32]:
-    """How many annotators gave each picked decoy as their answer, (questions, decoys)."""
+    """Number of annotators who gave each decoy as their answer, int32 (questions, decoys)."""
     times = np.zeros(picks.texts.shape, np.int32)
     for question in range(len(asked.targets)):
         for decoy in range(picks.found[question]):
             key = asked.keys[picks.texts[question, decoy]]
-            for place in range(asked.human_starts[question], asked.human_starts[question + 1]):
-                times[question, decoy] += asked.keys[asked.humans[place]] == key
+            for i in range(asked.human_starts[question], asked.human_starts[question + 1]):
+                times[question, decoy] += asked.keys[asked.humans[i]] == key
     return times

@@ -1,8 +1,8 @@
-"""The answers of the questions most similar by bag of words, exactly: cosine of word counts, all in whole numbers.
+"""Exact answers of the most similar questions by bag of words: cosine of word counts in integer arithmetic.
 
-Bags stand sorted in a trie, so that a bag adds only its last words to the sum of the one before; some hundred queries
-are answered in one walk over it. A query keeps the best answers found so far; its worst says how many words a bag
-of each length must share with it to matter, so that most bags cost a comparison.
+Bags are sorted in a trie, so a bag adds only its last words to the sum of the previous one; LANES queries are answered
+in one pass. A query keeps its best answers so far; the worst of them determines how many words a bag of each length
+must share with it, so most bags cost one comparison.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, WordBags
 from hf_vqa_mc.errors import InputError
 
 _BATCHES = 16
-"""Walks between two tellings of progress."""
+"""Passes between two progress reports."""
 _LONGEST = 2_000_000
-"""Squares of the length of counts up to which products of three of them fit into 64 bits."""
+"""Largest squared length of word counts: products of three such numbers fit into 64 bits."""
 NOBODY = -1
 
 
 class _Trie(NamedTuple):
-    """A `BagTrie` with the lengths of its bags, as vectors of counts."""
+    """A `BagTrie` with the lengths of its bags as vectors of word counts."""
 
     shared: NDArray[np.int32]
     words: NDArray[np.int32]
@@ -38,11 +38,11 @@ class _Trie(NamedTuple):
 
 
 class BagAnswers(NamedTuple):
-    """The different answers of each bag's questions, in the order of the questions that they were first given to."""
+    """The distinct answers of each bag's questions, in the order of their first questions."""
 
     starts: NDArray[np.int64]  # (bags + 1,)
     keys: NDArray[np.int32]
-    donors: NDArray[np.int32]  # the question that an answer was first given to
+    donors: NDArray[np.int32]  # the first question with this answer
 
 
 class _Best(NamedTuple):
@@ -55,12 +55,7 @@ class _Best(NamedTuple):
 
 
 def answers_of_bags(bags: WordBags, keys: NDArray[np.int32]) -> BagAnswers:
-    """The different answers of each bag.
-
-    Args:
-        bags: of questions.
-        keys: (questions,), of the answers.
-    """
+    """The distinct answers of each bag; keys: int32 (questions,), of their answers."""
     bag = np.repeat(np.arange(bags.size), np.diff(bags.member_starts))
     given = keys[bags.members]
     order = np.lexsort((bags.members, given, bag))
@@ -79,18 +74,18 @@ def nearest_answers(
     most: int,
     progress: Callable[[int], None] | None = None,
 ) -> NDArray[np.int32]:
-    """The first different answers of the other bags, the most similar bag first; ties by the order of the questions.
+    """The first distinct answers of the other bags, most similar bag first; ties in the order of the questions.
 
     Args:
         bags: of all questions.
-        answers: of the same.
+        answers: of all bags.
         queries: bag numbers, ascending.
-        most: how many answers.
-        progress: told how many queries are done.
+        most: number of answers per query.
+        progress: called with the number of finished queries.
 
     Returns:
-        int32 (queries, most): the questions that the answers were given to, NOBODY where there are no more. Bags
-        that share no word with the query give none.
+        int32 (queries, most): the questions with these answers, NOBODY where there are no more. Bags that share no
+        word with the query give none.
 
     Raises:
         InputError: a question repeats its words many hundred times.
@@ -107,20 +102,9 @@ def nearest_answers(
     found = np.full((len(queries), most), NOBODY, np.int32)
     for start in range(0, len(queries), LANES * _BATCHES):
         some = queries[start : start + LANES * _BATCHES]
-        batches = -(-len(some) // LANES)
         part = found[start : start + len(some)]
-        over_ranges(
-            _search,
-            batches,
-            _BATCHES // 4,
-            some,
-            bags.words,
-            bags.word_starts,
-            trie,
-            answers,
-            part,
-            np.zeros(1, width),
-        )
+        arguments = (some, bags.words, bags.word_starts, trie, answers, part, np.zeros(1, width))
+        over_ranges(_search, -(-len(some) // LANES), _BATCHES // 4, *arguments)
         if progress:
             progress(start + len(some))
     return found
@@ -135,28 +119,28 @@ def _better(shared: int, square: int, donor: int, than_shared: int, than_square:
 
 @njit(cache=True)
 def _keep(best: _Best, lane: int, key: int, donor: int, shared: int, square: int) -> bool:
-    """Puts an answer among the best of a lane, if it is; whether it could have been."""
+    """Insert an answer into the best of a lane; False if it is worse than all of them."""
     keys, donors, shares, squares = best.keys[lane], best.donors[lane], best.shared[lane], best.squares[lane]
     last = len(keys) - 1
     if donors[last] != NOBODY and not _better(shared, square, donor, shares[last], squares[last], donors[last]):
         return False
-    place = 0
-    while place < last and donors[place] != NOBODY and keys[place] != key:
-        place += 1
-    if donors[place] != NOBODY and keys[place] == key:
-        if not _better(shared, square, donor, shares[place], squares[place], donors[place]):
+    at = 0
+    while at < last and donors[at] != NOBODY and keys[at] != key:
+        at += 1
+    if donors[at] != NOBODY and keys[at] == key:
+        if not _better(shared, square, donor, shares[at], squares[at], donors[at]):
             return True
-    while place > 0 and _better(shared, square, donor, shares[place - 1], squares[place - 1], donors[place - 1]):
-        keys[place], donors[place] = keys[place - 1], donors[place - 1]
-        shares[place], squares[place] = shares[place - 1], squares[place - 1]
-        place -= 1
-    keys[place], donors[place], shares[place], squares[place] = key, donor, shared, square
+    while at > 0 and _better(shared, square, donor, shares[at - 1], squares[at - 1], donors[at - 1]):
+        keys[at], donors[at] = keys[at - 1], donors[at - 1]
+        shares[at], squares[at] = shares[at - 1], squares[at - 1]
+        at -= 1
+    keys[at], donors[at], shares[at], squares[at] = key, donor, shared, square
     return True
 
 
 @njit(cache=True)
 def _raise_needs(needed: NDArray[np.integer], lane: int, class_squares: NDArray[np.int64], best: _Best) -> None:
-    """How many words a bag of each length must share with a lane's query to be as similar as its worst answer."""
+    """Update how many words a bag of each length must share with a lane's query to reach its worst answer."""
     last = best.donors.shape[1] - 1
     if best.donors[lane, last] == NOBODY:
         return
@@ -181,15 +165,15 @@ def _consider(
     answers: BagAnswers,
     best: _Best,
 ) -> None:
-    """Offers a bag's answers to the queries with which it shares as many words as they need; see `_scan`."""
+    """Insert a bag's answers into the best of those queries with which it shares enough words; see `_scan`."""
     needs = trie.length_class[bag] * LANES
     for lane in range(len(queries)):
         if sums[lane] < needed[needs + lane] or bag == queries[lane]:
             continue
         changed = False
-        for place in range(answers.starts[bag], answers.starts[bag + 1]):
-            donor, shared = answers.donors[place], int(sums[lane])
-            if not _keep(best, lane, answers.keys[place], donor, shared, trie.squares[bag]):
+        for i in range(answers.starts[bag], answers.starts[bag + 1]):
+            donor, shared = answers.donors[i], int(sums[lane])
+            if not _keep(best, lane, answers.keys[i], donor, shared, trie.squares[bag]):
                 break
             changed = True
         if changed:
@@ -205,10 +189,10 @@ def _add_words(
     sums: NDArray[np.integer],
     row_of: NDArray[np.int64],
 ) -> int:
-    """Add what a bag does not share with the one before; gives its row of sums, 0 if it shares no word with a query.
+    """Add the words that a bag does not share with the previous one; return its row of sums, 0 if no query has any.
 
-    A word of no query leaves a sum as it is, so its row stands for the one below as well. For the loop over lanes to
-    become vector instructions, indexes are unsigned.
+    A word of no query leaves the sums unchanged, so the row above is used again. Indexes are unsigned so that the
+    loop over lanes is vectorised.
     """
     lanes = uintp(LANES)
     level = trie.shared[bag]
@@ -239,10 +223,10 @@ def _scan(
     answers: BagAnswers,
     best: _Best,
 ) -> None:
-    """Walks the trie from one bag to another.
+    """Scan the trie from one bag to another.
 
-    ``sums`` holds a row of LANES for each word of a bag: how many words its beginning shares with each query;
-    ``needed`` one for each length of bags: how many a query needs.
+    ``sums`` has a row of LANES for each word of a bag: the number of words that its beginning shares with each query;
+    ``needed`` has one for each length of bags: the number that a query requires.
     """
     lanes = uintp(LANES)
     for bag in range(start, end):
@@ -269,7 +253,7 @@ def _search(
     found: NDArray[np.int32],
     width: NDArray[np.integer],
 ) -> None:
-    """Answers some batches of LANES queries; `width` is an array of the whole numbers that sums need."""
+    """Answer some batches of LANES queries; ``width`` is an array of the integer type for sums."""
     n_bags, most = len(trie.shared), found.shape[1]
     n_segments = (n_bags + SEGMENT - 1) // SEGMENT
     word_counts = np.zeros(trie.n_words * LANES, width.dtype)
@@ -290,7 +274,7 @@ def _search(
             for i in range(word_starts[queries[lane]], word_starts[queries[lane] + 1]):
                 word_counts[words[i] * LANES + lane] += 1
                 active[words[i]] = True
-        # the segment where the queries are comes first: it sets needs that few bags elsewhere meet
+        # the queries' own segment first: few bags elsewhere then share enough words
         own = queries[len(queries) // 2] // SEGMENT
         for step in range(n_segments):
             segment = own if step == 0 else (step - 1 if step <= own else step)
