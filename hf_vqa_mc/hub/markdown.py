@@ -1,7 +1,6 @@
 """Text of others as Markdown shows it: whatever is in it, it stays where it was put."""
 
 import re
-from collections.abc import Sequence
 
 _SIGNS = re.compile(r"([\\`*_\[\]<>|#&~$])")
 _ADDRESS = re.compile(r"https?://[\w.~:/?#@!$&'()*+,;=%-]+", re.ASCII)
@@ -41,12 +40,6 @@ def block(text: str, language: str) -> str:
     lines = "\n".join(_shown(line).rstrip() for line in text.strip().splitlines())
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(lines)), default=0))
     return f"{fence}{language}\n{lines}\n{fence}"
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Cells that are Markdown already; the first column to the left, the others to the right; "" without rows."""
-    lines = [heads, ["---", *["--:"] * (len(heads) - 1)], *rows] if rows else []
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def one_line(text: str) -> str:

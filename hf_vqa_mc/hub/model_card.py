@@ -1,35 +1,45 @@
-"""``README.md`` of a checkpoint, all of it from ``training.json``.
+"""Model card (``README.md``) of a checkpoint, written from ``training.json`` alone.
 
 ``python -m hf_vqa_mc.hub.model_card FOLDER`` prints it.
 """
 
 import json
 import math
+import re
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hf_vqa_mc.dataset.card_text import PAPER
 from hf_vqa_mc.dataset.inventory import WRITTEN_BY
+from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, methods
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.hub.markdown import one_line
-from hf_vqa_mc.hub.model_card_text import Record, dataset_name, paragraphs
+from hf_vqa_mc.hub.markdown import block, code, link, one_line, plain
 from hf_vqa_mc.hub.shipment import check_name
+from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.schema import SPLITS
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
+    from jinja2 import Template
 
-TEMPLATE = Path(__file__).parent / "model_card_template.md"
 TASK, TEXT_TASK = "visual-question-answering", "multiple-choice"
-"""The Hub's names for tasks: of models that see the image, and of those that do not."""
+"""Task names of the Hub: for models that see the image, and for models that do not."""
 USAGE = "python -m hf_vqa_mc.hub.model_card FOLDER [NAMESPACE/NAME]\n"
 RECORD = "training.json"
+HELD_OUT = "held_out"
+"""Name of the training images that were held out to choose the checkpoint, where no split is for that."""
+NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from"}
+"""Settings that are left out of the table: local paths, and what other paragraphs give."""
 MOST = 2**53
+
+Record = dict[str, Any]
+"""Content of ``training.json`` without its nulls."""
 
 
 class Value(NamedTuple):
-    """What stands in a field."""
+    """Type of a field."""
 
     expected: str
     fits: Callable[[Any], bool]
@@ -49,7 +59,7 @@ SHARE = Value("a number from 0 to 1", lambda value: _is_number(value) and 0 <= v
 ANYTHING = Value("anything", lambda value: True)
 
 EACH = "*"
-"""Stands for every field that is not named."""
+"""Any other field."""
 _RESULT = {
     "accuracy": SHARE, "stderr": SHARE, "chance": SHARE, "questions": COUNT,
     "chosen_kinds": {EACH: SHARE}, "offered_kinds": {EACH: SHARE}, "per_question_type": {EACH: SHARE},
@@ -75,42 +85,43 @@ _FIELDS: dict[str, object] = {
 
 
 def read_record(folder: Path) -> Record:
-    """What a checkpoint's ``training.json`` says.
+    """Read and validate a checkpoint's ``training.json``.
 
     Raises:
-        InputError: there is none, vqa-mc train did not write it, or a field holds something else than it should.
+        InputError: the file is missing, vqa-mc train did not write it, or a field has an invalid value.
     """
-    place = folder / RECORD
+    path = folder / RECORD
     try:
-        found = json.loads(place.read_text("utf-8"))
+        found = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise InputError(f"{folder}: {RECORD} is missing; name the checkpoint that vqa-mc train wrote") from None
+        raise InputError(f"{folder}: {RECORD} is missing; name a checkpoint that vqa-mc train wrote") from None
     except (ValueError, RecursionError):
-        raise InputError(f"{place} is no JSON; train again, or take another checkpoint") from None
+        raise InputError(f"{path} is not valid JSON; train again or use another checkpoint") from None
     if not isinstance(found, dict) or found.get("written_by") != WRITTEN_BY:
-        raise InputError(f"{place}: vqa-mc train did not write this; name a checkpoint that it wrote")
-    record: Record = _checked(found, _FIELDS, str(place), "")
+        raise InputError(f"{path}: vqa-mc train did not write this file; name a checkpoint that it wrote")
+    record: Record = _checked(found, _FIELDS, str(path), "")
     return record
 
 
-def _checked(value: object, expected: object, place: str, field: str) -> Any:  # noqa: ANN401  whatever stands there
-    """The value without its nulls and the fields that nobody asked for."""
+def _checked(value: object, expected: Any, location: str, field: str) -> Any:  # noqa: ANN401  any JSON value
+    """The value without nulls and without unknown fields."""
     if isinstance(expected, Value):
         if not expected.fits(value):
-            raise InputError(f"{place}: {field} is {shown(value)}; expected {expected.expected}")
+            raise InputError(f"{location}: {field} is {shown(value)}; expected {expected.expected}")
         return value
-    assert isinstance(expected, dict)  # noqa: S101  the table above
     if not isinstance(value, dict):
-        raise InputError(f"{place}: {field} is {shown(value)}; expected fields with values")
+        raise InputError(f"{location}: {field} is {shown(value)}; expected fields with values")
     wanted = {key: expected.get(key, expected.get(EACH)) for key in value if value[key] is not None}
-    return {key: _checked(value[key], one, place, f"{field}.{key}".lstrip(".")) for key, one in wanted.items() if one}
+    return {
+        key: _checked(value[key], one, location, f"{field}.{key}".lstrip(".")) for key, one in wanted.items() if one
+    }
 
 
 def model_card(record: Record, name: str) -> str:
-    """The card: the metadata that the Hub reads, and the page that people read.
+    """The model card: metadata for the Hub, and a page in Markdown.
 
     Args:
-        record: of ``read_record``.
+        record: as returned by ``read_record``.
         name: NAMESPACE/NAME of the repository.
     """
     from huggingface_hub import ModelCard, ModelCardData
@@ -125,7 +136,83 @@ def model_card(record: Record, name: str) -> str:
         model_name=name.split("/")[1],
         eval_results=results or None,
     )
-    return f"{ModelCard.from_template(data, template_path=str(TEMPLATE), **paragraphs(record, name))}\n"
+    page = re.sub(r"\n{3,}", "\n\n", _template().render(_figures(record, name)))
+    return "---\n{}\n---\n\n{}\n".format(data.to_yaml(), page)
+
+
+def _template() -> "Template":
+    from jinja2 import ChainableUndefined, Environment, FileSystemLoader
+
+    folder = FileSystemLoader(Path(__file__).parent)
+    environment = Environment(undefined=ChainableUndefined, trim_blocks=True, lstrip_blocks=True, loader=folder)  # noqa: S701  Markdown, escaped by plain and code
+    environment.filters |= {
+        **{"plain": plain, "code": code, "link": link, "block": block, "json": json.dumps},
+        "paragraph": lambda text: f"{one_line(text)}\n",
+        "percent": lambda share: f"{100 * share:.1f}%",
+        "thousands": "{:,}".format,
+        "kind_label": lambda kind: plain(
+            CHOICE_KINDS[kind].label if kind in CHOICE_KINDS and kind != TARGET.name else kind
+        ),
+    }
+    return environment.get_template("model_card_template.md")
+
+
+def _figures(record: Record, name: str) -> dict[str, Any]:
+    """The variables of the template."""
+    measured = [(split, figures) for split, figures in _in_order(record.get("results", {})) if "accuracy" in figures]
+    split, figures = measured[-1] if measured else ("", {})
+    wrong = [(kind, n) for kind, n in figures.get("chosen_kinds", {}).items() if kind != TARGET.name and n > 0]
+    total = sum(share for _, share in wrong)
+    config = record.get("config", "")
+    variant = next((one for one in sorted(VARIANTS, key=len, reverse=True) if config.endswith(f"_{one}")), "")
+    started, rows = record.get("init_from", {}).get("name"), record.get("rows", {})
+    if started and re.match(r"[/\\~]|\w:", started):
+        started = _last_part(started)
+    chosen_on = "the validation split" if "validation" in rows and "test" in rows else ""
+    image = {"image": "photo.jpg"} if "image_features" in record else {}
+    example = {**image, "question": "What is on the table?", "choices": ["a cat", "a cup", "a book"]}
+    return {
+        "record": record,
+        "source": record.get("source", {}),
+        "settings": {key: value for key, value in record.get("settings", {}).items() if key not in NOT_IN_TABLE},
+        "title": name.split("/")[1],
+        "repository": name,
+        "dataset": dataset_name(record),
+        "model": MODELS[record["model"]] if record.get("model") in MODELS else None,
+        "variant": VARIANTS.get(variant),
+        "kinds": dict.fromkeys(methods()[one][0] for one in (VARIANTS[variant].sets if variant else ())),
+        "rows": [(split, count) for split, count in _in_order(rows) if count],
+        "chosen_on": "training images held out by the hash of their ids" if HELD_OUT in rows else chosen_on,
+        **({} if started is None else {"initialised_from": started}),
+        "example": json.dumps(example),
+        "held_out": HELD_OUT,
+        "measured": measured[::-1],
+        "split": split,
+        "figures": figures,
+        "wrong": sorted(((kind, share / total) for kind, share in wrong), key=lambda item: -item[1]),
+        "paper": PAPER,
+    }
+
+
+def dataset_name(record: Record) -> str:
+    """The dataset's name: on the Hub, or the folder's own.
+
+    >>> dataset_name({"dataset": "ada/vqa_mc"}), dataset_name({"dataset": "ada/vqa_mc", "made_with": {}})
+    ('ada/vqa_mc', 'vqa_mc')
+    """
+    name = one_line(record.get("dataset", ""))
+    is_folder = "made_with" in record or "source" in record  # known of folders only
+    return _last_part(name) if is_folder or not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) else name
+
+
+def _last_part(path: str) -> str:
+    """The last part of a local path; the folders above are private."""
+    return PurePath(path.replace("\\", "/")).name
+
+
+def _in_order(by_split: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    order = (SPLITS[0], HELD_OUT, *SPLITS[1:])
+    return [(split, by_split[split]) for split in order if split in by_split]
 
 
 def default_name(record: Record) -> str:

@@ -1,4 +1,4 @@
-"""A checkpoint's card says what was written down when it was trained, and nothing else."""
+"""A model card contains what training.json records, and nothing else."""
 
 import copy
 import json
@@ -22,7 +22,7 @@ HEADS = [
     "## How to use it",
     "## Results",
     "### Which decoys fool it",
-    "### By type of question",
+    "### By question type",
     "## The dataset",
     "## Training",
     "## Limits",
@@ -32,7 +32,7 @@ HEADS = [
 
 @pytest.fixture
 def card(tmp_path):
-    """The card of the record, so and so changed; a change to None leaves a field null."""
+    """Makes the card of the record with some fields changed; None makes a field null."""
 
     def card(**changes):
         return ModelCard(model_card(read_record(write_record(tmp_path / "best", **changes)), NAME))
@@ -41,7 +41,7 @@ def card(tmp_path):
 
 
 def page(text):
-    """The lines outside of blocks of code."""
+    """The lines outside of code blocks."""
     return re.sub(r"(?ms)^(`{3,}).*?^\1$", "", text).split("\n")
 
 
@@ -49,10 +49,10 @@ def heads(text):
     return [line for line in page(text) if line.startswith("#")]
 
 
-def test_the_page_tells_what_was_written_down(card):
+def test_the_card_contains_what_was_recorded(card):
     text = card().text
     assert heads(text) == HEADS
-    for told in [
+    for expected in [
         "MLP-QA: one hidden layer that sees the question and a candidate answer, not the image.",
         "Trained with hf_vqa_mc 0.1.0 on [COCO-QA](<https://example.org/cocoqa/>), config `cocoqa_iou_qou`, dataset "
         "`vqa_mc`.",
@@ -62,32 +62,32 @@ def test_the_page_tells_what_was_written_down(card):
         "import hf_vqa_mc.models",
         'pipeline("multiple-choice-vqa", model="ada/mlp-qa", new_words="skip")',
         'answering({"question": "What is on the table?", "choices": [',
-        "word vectors glove.6B.100d.txt (4 numbers a word, sha256 `abab",
+        "Word vectors: glove.6B.100d.txt (4 dimensions, sha256 `abab",
         "| test | 51.9% | ± 0.25% | 14.3% | 38,948 |",
         "| training images held out | 53.1% | ± 0.80% | 14.3% | 3,936 |",
-        "On test, of its wrong answers 80.0% are QoU decoys, 20.0% are IoU decoys.",
+        "Of the wrong answers on test, 80.0% are QoU decoys, 20.0% are IoU decoys.",
         "| IoU | 9.6% | 42.9% |",
         "| color | 60.0% |",
-        "Made by hf_vqa_mc 0.1.0, 117,684 questions, generated decoys. Similar questions were found by the word "
-        "vectors glove.txt (100 numbers a word",
+        "Made by hf_vqa_mc 0.1.0, 117,684 questions, generated decoys. Similar questions were found with the word "
+        "vectors glove.txt (100 dimensions",
         "| `seed` | `7` |",
-        "Trained on cpu in 1 process for 13.5 minutes. Of 14,960 steps kept is step 14,212, the best on training "
+        "Trained on cpu in 1 process for 13.5 minutes. Step 14,212 of 14,960 is kept, the best on training "
         "images held out by the hash of their ids.",
         "Versions: python 3.12.1, torch 2.9.0",
         f"```sh\n{RECORD['command']}\n```",
         "| `drop_at` | `[0.7, 0.9]` |",
         "- It cannot see the image.",
-        "- It is one run, of seed 3:",
+        "- The results are of one run (seed 3):",
         "Questions and answers of COCO-QA: not stated by the publisher.",
         "{chao2018being,",
         "@misc{nobody2000cocoqa",
     ]:
-        assert told in text, told
-    for not_told in ["`output`", "patience", "None", "null", "weights of", "Images are seen", "were left out, whose"]:
-        assert not_told not in text, not_told
+        assert expected in text, expected
+    for unexpected in ["`output`", "patience", "None", "null", "weights of", "Image features", "were left out"]:
+        assert unexpected not in text, unexpected
 
 
-def test_the_model_index_read_back_is_the_figures(card):
+def test_the_model_index_contains_the_results(card):
     data = card().data
     (result,) = data.eval_results
     assert data.model_name == "mlp-qa"
@@ -101,7 +101,7 @@ def test_the_model_index_read_back_is_the_figures(card):
     assert {one.dataset_split: one.metric_value for one in both} == {"validation": 0.53125, "test": 0.5187}
 
 
-def test_a_dataset_on_the_hub_is_linked_and_one_on_a_disk_is_not(card):
+def test_a_dataset_on_the_hub_is_linked_and_a_local_one_is_not(card):
     on_hub = card(dataset="benchmakers/vqa_mc", source=None, made_with=None)
     assert on_hub.data.datasets == "benchmakers/vqa_mc"
     assert "dataset `benchmakers/vqa_mc`" in on_hub.text
@@ -113,40 +113,40 @@ def test_a_dataset_on_the_hub_is_linked_and_one_on_a_disk_is_not(card):
         assert "dataset `vqa_mc`" in on_disk.text
 
 
-def test_where_the_weights_came_from_is_said(card):
+def test_the_initial_checkpoint_is_named(card):
     for name, shown in (("ada/mlp-qavg", "ada/mlp-qavg"), ("/home/ada/runs/qavg", "qavg"), ("runs/best", "runs/best")):
         text = card(init_from={"name": name, "config": "qavg_iou_qou"}).text
-        assert f"It began with the weights of `{shown}`, trained on `qavg_iou_qou`." in text
-    assert "It began with the weights of `ada/mlp`." in card(init_from={"name": "ada/mlp", "config": None}).text
+        assert f"Initialised with the weights of `{shown}`, trained on `qavg_iou_qou`." in text
+    assert "Initialised with the weights of `ada/mlp`." in card(init_from={"name": "ada/mlp", "config": None}).text
 
 
-def test_a_model_that_sees_images_says_how(card):
+def test_the_card_of_a_model_with_images_describes_their_features(card):
     seen = {"backbone": "microsoft/resnet-152", "revision": "abc", "grid": None, "dim": 2048, "precision": "bfloat16"}
     found = card(model="mlp-iqa", image_features=seen)
     assert (
-        "Images are seen through `microsoft/resnet-152` at revision `abc`: one vector an image, 2,048 numbers, "
+        "Image features: `microsoft/resnet-152` at revision `abc`, one vector per image with 2,048 dimensions, "
         "computed in bfloat16." in found.text
     )
     assert 'answering({"image": "photo.jpg", "question"' in found.text
     assert "cannot see" not in found.text
     assert found.data.pipeline_tag == "visual-question-answering"
     found = card(model="attention", image_features={**seen, "grid": 7})
-    assert "a grid of 7 × 7 cells, 2,048 numbers a cell" in found.text
+    assert "a grid of 7 × 7 cells with 2,048 dimensions each, computed" in found.text
 
 
-def test_limits_follow_from_how_it_was_trained(card):
+def test_limits_follow_from_the_training(card):
     text = card(skipped=1200, processes=2, word_vectors={**RECORD["word_vectors"], "name": "corpus", "centred": True})
-    for told in [
-        "- 1,200 questions, of all splits together, were left out, whose images had no features.",
-        "- It was trained by 2 processes, and batch normalisation saw only each one's part of a batch.",
-        "less their mean over the training words: ",
-        "and other words are left out (`new_words=",
+    for expected in [
+        "- 1,200 questions of all splits were left out because their images have no features.",
+        "- It was trained by 2 processes: batch normalisation saw only each process's share of a batch.",
+        "minus their mean over the training words. ",
+        "other words are skipped (`new_words=",
     ]:
-        assert told in text.text, told
+        assert expected in text.text, expected
 
 
 @pytest.mark.parametrize("field", [field for field in RECORD if field != "written_by"])
-def test_a_field_that_is_null_leaves_its_sentence_out(card, field):
+def test_a_null_field_leaves_its_sentence_out(card, field):
     text = card(**{field: None}).text
     assert heads(text)[0] == "# mlp-qa"
     assert "None" not in text
@@ -154,10 +154,10 @@ def test_a_field_that_is_null_leaves_its_sentence_out(card, field):
     assert "\n\n\n" not in text
 
 
-def test_a_record_without_anything_has_a_card_without_claims(card):
+def test_the_card_of_an_empty_record_makes_no_claims(card):
     found = card(**dict.fromkeys((field for field in RECORD if field != "written_by"), None))
     assert heads(found.text) == ["# mlp-qa", "## How to use it", "## Limits", "## Licence and citation"]
-    assert "- Nothing was measured." in found.text
+    assert "- No results were measured." in found.text
     assert found.data.get("eval_results") is None
     for field, parts in RECORD.items():
         if isinstance(parts, dict):
@@ -166,7 +166,7 @@ def test_a_record_without_anything_has_a_card_without_claims(card):
 
 
 def texts_of(value, path=()):
-    """The places of all texts in a record, and of all names in it."""
+    """The key paths of all texts in a record."""
     if isinstance(value, dict):
         for key, one in value.items():
             yield from texts_of(one, (*path, key))
@@ -174,9 +174,9 @@ def texts_of(value, path=()):
         yield path
 
 
-def changed(place, text):
+def changed(path, text):
     record = copy.deepcopy(RECORD)
-    *above, last = place
+    *above, last = path
     around = record
     for key in above:
         around = around[key]
@@ -184,7 +184,7 @@ def changed(place, text):
     return record
 
 
-PLACES = [place for place in texts_of(RECORD) if place != ("written_by",)]
+PATHS = [path for path in texts_of(RECORD) if path != ("written_by",)]
 HOSTILE = [
     "a: 'b' # \"c\" --- é",
     "x\n---\n# owned\n",
@@ -200,7 +200,7 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_text_of_a_record_breaks_the_page_or_its_metadata(tmp_path, text):
     everywhere = copy.deepcopy(RECORD)
-    for *above, last in PLACES:
+    for *above, last in PATHS:
         around = everywhere
         for key in above:
             around = around[key]
@@ -209,14 +209,14 @@ def test_no_text_of_a_record_breaks_the_page_or_its_metadata(tmp_path, text):
     everywhere["results"]["test"]["chosen_kinds"] = {text: 0.5}
     everywhere["results"]["test"]["per_question_type"] = {text: 0.5}
     check_page(everywhere, tmp_path)
-    for place in PLACES:
-        check_page(changed(place, text), tmp_path)
+    for path in PATHS:
+        check_page(changed(path, text), tmp_path)
 
 
 @settings(deadline=None, max_examples=50)
-@given(place=st.sampled_from(PLACES), text=st.text(alphabet=st.characters() | st.sampled_from("`|#-\n\\<")))
-def test_nor_does_any_other_text(place, text, tmp_path_factory):
-    check_page(changed(place, text), tmp_path_factory.mktemp("best"))
+@given(path=st.sampled_from(PATHS), text=st.text(alphabet=st.characters() | st.sampled_from("`|#-\n\\<")))
+def test_nor_does_random_text(path, text, tmp_path_factory):
+    check_page(changed(path, text), tmp_path_factory.mktemp("best"))
 
 
 def check_page(record, folder):
@@ -233,7 +233,7 @@ def check_page(record, folder):
             assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) in (3, 4, 6), line
 
 
-def test_text_is_shown_as_it_is():
+def test_text_is_escaped():
     assert plain("*a* <b> [c](d)") == r"\*a\* \<b\> \[c\](d)"
     assert code("a`b") == r"a\`b"
     assert link("a", "https://example.org/a b") == "a"
@@ -252,17 +252,17 @@ def test_text_is_shown_as_it_is():
         ({"rows": {"train": -1}}, "rows.train is -1; expected a whole number from 0"),
     ],
 )
-def test_a_record_that_is_none_is_refused(tmp_path, changes, message):
+def test_an_invalid_record_is_rejected(tmp_path, changes, message):
     with pytest.raises(InputError, match=message):
         read_record(write_record(tmp_path, **changes))
 
 
-def test_a_record_that_is_not_there_or_no_json_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"training.json is missing; name the checkpoint"):
+def test_a_missing_record_or_invalid_json_is_rejected(tmp_path):
+    with pytest.raises(InputError, match=r"training.json is missing; name a checkpoint"):
         read_record(tmp_path)
     for content in (b"{", b"\xff", b"[" * 100_000, b"[]"):
         (tmp_path / "training.json").write_bytes(content)
-        with pytest.raises(InputError, match=r"is no JSON|did not write this"):
+        with pytest.raises(InputError, match=r"is not valid JSON|did not write this"):
             read_record(tmp_path)
 
 
