@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar, Union, dataclass_transform, get_args, get_origin
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Union, cast, dataclass_transform, get_args, get_origin
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.io.progress import Progress, interactive_progress
@@ -20,6 +20,7 @@ from hf_vqa_mc.io.progress import Progress, interactive_progress
 P = ParamSpec("P")
 S = TypeVar("S")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
 
 Check = tuple[str, Callable[[Any], bool]]
@@ -222,41 +223,44 @@ class Verb:
         return (inspect.getdoc(self.settings) or "").partition("Raises:")[0].rstrip()
 
 
+class PublicFunction(Protocol[P, R_co]):
+    """A function of the package that is also a command."""
+
+    verb: Verb
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Takes the fields of the settings."""
+
+
 def verb(
-    name: str,
-    settings: Callable[P, S],
-    run: Callable[[S, Progress], R],
-    *,
-    examples: tuple[str, ...],
-    settings_file: bool = False,
-) -> Callable[P, R]:
-    """The public function of a verb: takes the fields of its settings as arguments.
+    settings: Callable[P, S], *examples: str, settings_file: bool = False
+) -> Callable[[Callable[[S, Progress], R]], PublicFunction[P, R]]:
+    """Make a public function of one that takes settings and progress: its arguments are the fields of the settings.
+
+    Its docstring has the sections ``Returns`` and ``Raises``.
 
     Args:
-        name: of the function.
-        settings: dataclass whose docstring says what the verb does.
-        run: does it; its docstring has the sections ``Returns`` and ``Raises``.
+        settings: dataclass whose docstring describes the verb.
         examples: command lines.
         settings_file: whether the command reads a YAML file of settings, too.
-
-    Returns:
-        A function with the signature of ``settings``; its attribute ``verb`` is the declaration.
     """
 
-    @wraps(run)
-    def function(*args: P.args, **kwargs: P.kwargs) -> R:
-        made = settings(*args, **kwargs)
-        with interactive_progress() as progress:
-            return run(made, progress)
+    def decorated(run: Callable[[S, Progress], R]) -> PublicFunction[P, R]:
+        @wraps(run)
+        def function(*args: P.args, **kwargs: P.kwargs) -> R:
+            made = settings(*args, **kwargs)
+            with interactive_progress() as progress:
+                return run(made, progress)
 
-    declared = Verb(name, settings, run, examples, settings_file)  # type: ignore[arg-type]
-    function.__name__ = function.__qualname__ = name
-    arguments = "\n".join(["Args:", *(f"    {one.name}: {spec_of(one).help}" for one in fields(declared.settings))])
-    sections = (inspect.getdoc(run) or "").partition("\n\n")[2]
-    function.__doc__ = "\n\n".join(filter(None, [declared.summary, arguments, sections]))
-    signature = inspect.signature(settings)
-    returns = inspect.signature(run).return_annotation
-    function.__signature__ = signature.replace(return_annotation=returns)  # type: ignore[attr-defined]
-    function.verb = declared  # type: ignore[attr-defined]
-    del function.__wrapped__
-    return function
+        declared = Verb(run.__name__, settings, run, examples, settings_file)  # type: ignore[arg-type]
+        arguments = [f"    {one.name}: {spec_of(one).help}" for one in fields(declared.settings)]
+        sections = (inspect.getdoc(run) or "").partition("\n\n")[2]
+        function.__doc__ = "\n\n".join(filter(None, [declared.summary, "\n".join(["Args:", *arguments]), sections]))
+        returns = inspect.signature(run).return_annotation
+        signature = inspect.signature(settings).replace(return_annotation=returns)
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        function.verb = declared  # type: ignore[attr-defined]
+        del function.__wrapped__
+        return cast(PublicFunction[P, R], function)
+
+    return decorated

@@ -67,7 +67,8 @@ class Painted(Result):
         return []
 
 
-def run_paint(settings: PaintSettings, progress) -> Painted:
+@verb(PaintSettings, "vqa-mc paint house", settings_file=True)
+def paint(settings: PaintSettings, progress) -> Painted:
     """Paint.
 
     Returns:
@@ -75,9 +76,6 @@ def run_paint(settings: PaintSettings, progress) -> Painted:
     """
     progress("painting", 1, 1)
     return Painted(settings)
-
-
-paint = verb("paint", PaintSettings, run_paint, examples=("vqa-mc paint house",), settings_file=True)
 
 
 def typed(*arguments: str):
@@ -107,7 +105,7 @@ def test_the_function_has_the_fields_as_arguments_and_documents_them():
     assert paint.__name__ == "paint"
     for expected in ("Paint something.", "In any colour.", "    coats: Coats of paint.", "Returns:"):
         assert expected in paint.__doc__
-    assert paint.__doc__.count("Raises:") == 0  # run_paint raises nothing
+    assert paint.__doc__.count("Raises:") == 0  # paint raises nothing
 
 
 def test_values_are_converted_and_checked_wherever_they_come_from():

@@ -71,9 +71,10 @@ class BenchmarkOptions:
         Raises:
             InputError: as `hf_vqa_mc.read_benchmark`.
         """
-        from hf_vqa_mc.benchmarks.reading import run_read_benchmark
+        from hf_vqa_mc.benchmarks.reading import read_benchmark
 
-        return run_read_benchmark(self, progress)
+        benchmark: Benchmark = read_benchmark.verb.run(self, progress)
+        return benchmark
 
     @property
     def paths(self) -> list[Path]:

@@ -21,7 +21,10 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
 
 
-def run_read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
+@verb(
+    BenchmarkOptions,
+)
+def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     """Read a benchmark.
 
     Returns:
@@ -64,9 +67,6 @@ def run_read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchma
             read_as = columns if name == evaluated else read_as
     progress("reading", len(tables), len(tables))
     return Benchmark(opened.name, opened.config, evaluated, splits, layout, left_out, opened.path, read_as)
-
-
-read_benchmark = verb("read_benchmark", BenchmarkOptions, run_read_benchmark, examples=())
 
 
 def _layout(

@@ -131,7 +131,12 @@ class AuditResult(Result):
         return write_audit(Path(path), self.audit)
 
 
-def run_audit(settings: AuditSettings, progress: Progress) -> AuditResult:
+@verb(
+    AuditSettings,
+    "vqa-mc audit vqa_mc easyvqa_iou_qou",
+    "vqa-mc audit benchmark.tsv --fail-above 0.05",
+)
+def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     """Audit a benchmark.
 
     Returns:
@@ -149,13 +154,6 @@ def run_audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     written = [] if settings.output is None else write_audit(settings.output, done, progress=progress)
     return AuditResult(done, settings, tuple(written))
 
-
-audit = verb(
-    "audit",
-    AuditSettings,
-    run_audit,
-    examples=("vqa-mc audit vqa_mc easyvqa_iou_qou", "vqa-mc audit benchmark.tsv --fail-above 0.05"),
-)
 
 TABLE_NOTE = (
     "Accuracy in percent, gain in percentage points. !: significantly above chance (Holm's correction). A probe with "

@@ -178,7 +178,12 @@ def next_steps(output: Path, config: str) -> str:
     )
 
 
-def run_build(settings: BuildSettings, progress: Progress) -> BuildResult:
+@verb(
+    BuildSettings,
+    "vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt",
+    "vqa-mc build gqa --data-dir gqa --variants balanced",
+)
+def build(settings: BuildSettings, progress: Progress) -> BuildResult:
     """Build a source's configs.
 
     Returns:
@@ -201,14 +206,3 @@ def run_build(settings: BuildSettings, progress: Progress) -> BuildResult:
     configs = inventory["sources"][settings.source]["configs"]
     removed = tuple(sorted(before.keys() - configs.keys()))
     return BuildResult(output.absolute(), settings.source, configs, inventory["default"], removed, temporary)
-
-
-build = verb(
-    "build",
-    BuildSettings,
-    run_build,
-    examples=(
-        "vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt",
-        "vqa-mc build gqa --data-dir gqa --variants balanced",
-    ),
-)

@@ -96,7 +96,12 @@ class ExportResult(Result):
         return f"<pre>{escape(repr(self))}</pre>"
 
 
-def run_export(settings: ExportSettings, progress: Progress) -> ExportResult:
+@verb(
+    ExportSettings,
+    "vqa-mc export lm-eval vqa_mc cocoqa_iou_qou --output tasks",
+    "vqa-mc export vlmevalkit vqa_mc cocoqa_iou_qou --output LMUData --hide-answers",
+)
+def export(settings: ExportSettings, progress: Progress) -> ExportResult:
     """Export a benchmark.
 
     Returns:
@@ -111,14 +116,3 @@ def run_export(settings: ExportSettings, progress: Progress) -> ExportResult:
     questions = exported_questions(settings.read(progress), settings.name, settings.hide_answers)
     done = HARNESSES[settings.harness].write(questions, settings.output, progress)
     return ExportResult(done, questions, settings)
-
-
-export = verb(
-    "export",
-    ExportSettings,
-    run_export,
-    examples=(
-        "vqa-mc export lm-eval vqa_mc cocoqa_iou_qou --output tasks",
-        "vqa-mc export vlmevalkit vqa_mc cocoqa_iou_qou --output LMUData --hide-answers",
-    ),
-)

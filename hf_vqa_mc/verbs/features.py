@@ -115,7 +115,12 @@ class FeaturesResult(Result):
         return ImageFeatures.open(self.folder).copy_to(Path(path) / self.folder.parent.name / self.folder.name)
 
 
-def run_features(settings: FeaturesSettings, progress: Progress) -> FeaturesResult:
+@verb(
+    FeaturesSettings,
+    "vqa-mc features vqa_mc cocoqa_iou_qou --images val2014",
+    "vqa-mc features vqa_mc easyvqa_iou_qou --backbone pixels",
+)
+def features(settings: FeaturesSettings, progress: Progress) -> FeaturesResult:
     """Extract image features.
 
     Returns:
@@ -130,14 +135,3 @@ def run_features(settings: FeaturesSettings, progress: Progress) -> FeaturesResu
     from hf_vqa_mc.extraction.extraction import extract_features
 
     return FeaturesResult(extract_features(**vars(settings), progress=progress))
-
-
-features = verb(
-    "features",
-    FeaturesSettings,
-    run_features,
-    examples=(
-        "vqa-mc features vqa_mc cocoqa_iou_qou --images val2014",
-        "vqa-mc features vqa_mc easyvqa_iou_qou --backbone pixels",
-    ),
-)

@@ -115,9 +115,11 @@ class GenerateComplementaryResult(Result):
         return [Path(path)]
 
 
-def run_generate_complementary(
-    settings: GenerateComplementarySettings, progress: Progress
-) -> GenerateComplementaryResult:
+@verb(
+    GenerateComplementarySettings,
+    "vqa-mc generate complementary vqa_mc vqa_iou_qou --features vqa_mc_features/resnet-152/vqa",
+)
+def generate_complementary(settings: GenerateComplementarySettings, progress: Progress) -> GenerateComplementaryResult:
     """Find complementary images.
 
     Returns:
@@ -159,14 +161,6 @@ def run_generate_complementary(
     if settings.page is not None:
         _write_page(settings.page, found, settings)
     return result
-
-
-generate_complementary = verb(
-    "generate_complementary",
-    GenerateComplementarySettings,
-    run_generate_complementary,
-    examples=("vqa-mc generate complementary vqa_mc vqa_iou_qou --features vqa_mc_features/resnet-152/vqa",),
-)
 
 
 def _check_files(settings: GenerateComplementarySettings) -> None:

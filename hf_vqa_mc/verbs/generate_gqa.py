@@ -93,7 +93,12 @@ class GenerateGqaResult(Result):
         return copy_generated(self.output, Path(path), "gqa")
 
 
-def run_generate_gqa(settings: GenerateGqaSettings, progress: Progress) -> GenerateGqaResult:
+@verb(
+    GenerateGqaSettings,
+    "vqa-mc generate gqa train_sceneGraphs.json --output my_gqa",
+    "vqa-mc generate gqa train_sceneGraphs.json val_sceneGraphs.json --keep-splits --output my_gqa",
+)
+def generate_gqa(settings: GenerateGqaSettings, progress: Progress) -> GenerateGqaResult:
     """Generate questions from scene graphs.
 
     Returns:
@@ -110,14 +115,3 @@ def run_generate_gqa(settings: GenerateGqaSettings, progress: Progress) -> Gener
         settings.scene_graphs, settings.output, subset(settings, GqaSettings), ontology=ontology, progress=progress
     )
     return GenerateGqaResult(settings.output.resolve(), statistics)
-
-
-generate_gqa = verb(
-    "generate_gqa",
-    GenerateGqaSettings,
-    run_generate_gqa,
-    examples=(
-        "vqa-mc generate gqa train_sceneGraphs.json --output my_gqa",
-        "vqa-mc generate gqa train_sceneGraphs.json val_sceneGraphs.json --keep-splits --output my_gqa",
-    ),
-)

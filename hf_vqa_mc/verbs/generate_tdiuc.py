@@ -77,7 +77,12 @@ class GenerateTdiucResult(Result):
         return copy_generated(self.output, Path(path), "tdiuc")
 
 
-def run_generate_tdiuc(settings: GenerateTdiucSettings, progress: Progress) -> GenerateTdiucResult:
+@verb(
+    GenerateTdiucSettings,
+    "vqa-mc generate tdiuc --coco instances_val2014.json --output my_tdiuc",
+    "vqa-mc generate tdiuc --coco instances_val2014.json --visual-genome vg --vqa vqa --output my_tdiuc",
+)
+def generate_tdiuc(settings: GenerateTdiucSettings, progress: Progress) -> GenerateTdiucResult:
     """Generate TDIUC's types of questions.
 
     Returns:
@@ -90,14 +95,3 @@ def run_generate_tdiuc(settings: GenerateTdiucSettings, progress: Progress) -> G
 
     statistics = generate(subset(settings, TdiucInputs), settings.output, subset(settings, TdiucSettings), progress)
     return GenerateTdiucResult(settings.output.resolve(), statistics)
-
-
-generate_tdiuc = verb(
-    "generate_tdiuc",
-    GenerateTdiucSettings,
-    run_generate_tdiuc,
-    examples=(
-        "vqa-mc generate tdiuc --coco instances_val2014.json --output my_tdiuc",
-        "vqa-mc generate tdiuc --coco instances_val2014.json --visual-genome vg --vqa vqa --output my_tdiuc",
-    ),
-)

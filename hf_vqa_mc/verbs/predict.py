@@ -89,7 +89,11 @@ class PredictResult(Result):
         return [Path(path)]
 
 
-def run_predict(settings: PredictSettings, progress: Progress) -> PredictResult:
+@verb(
+    PredictSettings,
+    "vqa-mc predict runs/qa/best vqa_mc cocoqa_iou --word-vectors glove.6B.100d.txt",
+)
+def predict(settings: PredictSettings, progress: Progress) -> PredictResult:
     """Answer the questions.
 
     Returns:
@@ -109,11 +113,3 @@ def run_predict(settings: PredictSettings, progress: Progress) -> PredictResult:
     if settings.output is not None and is_first_process():
         done.found.write(settings.output)
     return PredictResult(settings, done)
-
-
-predict = verb(
-    "predict",
-    PredictSettings,
-    run_predict,
-    examples=("vqa-mc predict runs/qa/best vqa_mc cocoqa_iou --word-vectors glove.6B.100d.txt",),
-)

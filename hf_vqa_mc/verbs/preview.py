@@ -120,7 +120,13 @@ class PreviewResult(Result):
         return f'<iframe srcdoc="{escape(self.html)}" style="width:100%;height:640px;border:0"></iframe>'
 
 
-def run_preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
+@verb(
+    PreviewSettings,
+    "vqa-mc preview vqa_mc cocoqa_iou_qou",
+    "vqa-mc preview vqa_mc cocoqa_iou_qou --predictions cocoqa_iou_qou-predictions.json",
+    "vqa-mc preview vqa_mc cocoqa_iou_qou --card",
+)
+def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     """Draw sample questions.
 
     Returns:
@@ -152,18 +158,6 @@ def run_preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
         messages.append(_add_to_card(card, benchmark, examples))
     progress("writing", 1, 1)
     return replace(result, messages=tuple(messages))
-
-
-preview = verb(
-    "preview",
-    PreviewSettings,
-    run_preview,
-    examples=(
-        "vqa-mc preview vqa_mc cocoqa_iou_qou",
-        "vqa-mc preview vqa_mc cocoqa_iou_qou --predictions cocoqa_iou_qou-predictions.json",
-        "vqa-mc preview vqa_mc cocoqa_iou_qou --card",
-    ),
-)
 
 
 def _card_folder(benchmark: "Benchmark") -> Path:

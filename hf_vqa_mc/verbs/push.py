@@ -129,7 +129,13 @@ class PushResult(Result):
         return written
 
 
-def run_push(settings: PushSettings, progress: Progress) -> PushResult:
+@verb(
+    PushSettings,
+    "vqa-mc push dataset NAMESPACE/vqa_mc --dry-run",
+    "vqa-mc push model NAMESPACE/mlp-iqa --folder RUN/best",
+    "vqa-mc push metric NAMESPACE/mc_accuracy",
+)
+def push(settings: PushSettings, progress: Progress) -> PushResult:
     """Push to the Hub.
 
     Returns:
@@ -149,18 +155,6 @@ def run_push(settings: PushSettings, progress: Progress) -> PushResult:
         return PushResult(shipment, settings)
     progress(f"sending {_files(shipment)} to {shipment.name}", 1, 1)
     return PushResult(shipment, settings, send(shipment, replace=settings.replace))
-
-
-push = verb(
-    "push",
-    PushSettings,
-    run_push,
-    examples=(
-        "vqa-mc push dataset NAMESPACE/vqa_mc --dry-run",
-        "vqa-mc push model NAMESPACE/mlp-iqa --folder RUN/best",
-        "vqa-mc push metric NAMESPACE/mc_accuracy",
-    ),
-)
 
 
 def _files(shipment: "Shipment") -> str:

@@ -13,7 +13,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import AT_LEAST_ONE, SEED, check_options, option, settings, verb
 from hf_vqa_mc.result import Result
-from hf_vqa_mc.verbs.build import BuildResult, next_steps
+from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,7 +161,11 @@ print(row, transformers.pipeline("multiple-choice-vqa", "{folder}")(row))'
         return self.built.save(path)
 
 
-def run_quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartResult:
+@verb(
+    QuickstartSettings,
+    "vqa-mc quickstart --output vqa_mc",
+)
+def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartResult:
     """Build, count, audit, and train if asked.
 
     Returns:
@@ -175,9 +179,8 @@ def run_quickstart(settings: QuickstartSettings, progress: Progress) -> Quicksta
     from hf_vqa_mc.dataset.settings import BuildSettings
     from hf_vqa_mc.report.audit_folder import AUDITS, check_audit_folder
     from hf_vqa_mc.sources.easyvqa import package_folder
-    from hf_vqa_mc.verbs.build import run_build
 
-    build = BuildSettings(
+    to_build = BuildSettings(
         SOURCE,
         output=settings.output,
         images=package_folder(),
@@ -188,7 +191,7 @@ def run_quickstart(settings: QuickstartSettings, progress: Progress) -> Quicksta
     if settings.output is not None:
         report = settings.output.absolute().parent / AUDITS / f"{settings.output.name}-{SOURCE}"
         check_audit_folder(report, "the report's folder", [settings.output])
-    built = run_build(build, progress)
+    built = build.verb.run(to_build, progress)
     figures = {}
     for name, config in built.configs.items():
         if "statistics" in config:
@@ -198,9 +201,6 @@ def run_quickstart(settings: QuickstartSettings, progress: Progress) -> Quicksta
     report_page = _audit(built, folder, settings.seed, progress)
     models = _train_models(built, settings, progress) if settings.train else {}
     return QuickstartResult(settings, built, figures, report_page, models)
-
-
-quickstart = verb("quickstart", QuickstartSettings, run_quickstart, examples=("vqa-mc quickstart --output vqa_mc",))
 
 
 def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:

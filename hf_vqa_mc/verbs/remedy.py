@@ -173,7 +173,12 @@ class RemedyResult(Result):
         return Remedied(self.remedied, self.statistics).write(self.benchmark, Path(path))
 
 
-def run_remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
+@verb(
+    RemedySettings,
+    "vqa-mc remedy benchmark.tsv --word-vectors glove.6B.100d.txt --output remedied.tsv",
+    "vqa-mc remedy vqa_mc easyvqa_random_uniform --word-vectors corpus --output remedied",
+)
+def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     """Remedy a benchmark.
 
     Returns:
@@ -220,14 +225,3 @@ def run_remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     if settings.report is not None:
         written += write_audit(settings.report, before, after, progress=progress)
     return RemedyResult(benchmark, made.benchmark, made.statistics, before, after, settings, tuple(written))
-
-
-remedy = verb(
-    "remedy",
-    RemedySettings,
-    run_remedy,
-    examples=(
-        "vqa-mc remedy benchmark.tsv --word-vectors glove.6B.100d.txt --output remedied.tsv",
-        "vqa-mc remedy vqa_mc easyvqa_random_uniform --word-vectors corpus --output remedied",
-    ),
-)

@@ -257,7 +257,12 @@ def _scores(result: Mapping[str, Any]) -> Iterator[tuple[str, str, float, float 
                 yield measure, str(group), score, error if is_main and group == "" else None
 
 
-def run_score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
+@verb(
+    ScoreSettings,
+    "vqa-mc score predictions.json vqa_mc cocoqa_iou_qou",
+    "vqa-mc score results.json v2_mscoco_val2014_annotations.json --official submission",
+)
+def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     """Score predictions.
 
     Returns:
@@ -299,17 +304,6 @@ def run_score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     written = [] if settings.official is None else result.save_official(settings.official)
     written += [] if settings.output is None else result.save(settings.output)
     return replace(result, written=tuple(written))
-
-
-score = verb(
-    "score",
-    ScoreSettings,
-    run_score,
-    examples=(
-        "vqa-mc score predictions.json vqa_mc cocoqa_iou_qou",
-        "vqa-mc score results.json v2_mscoco_val2014_annotations.json --official submission",
-    ),
-)
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,13 @@ class TrainResult(Result):
         return copy_checkpoint(self.model_folder, Path(path))
 
 
-def run_train(settings: TrainingSettings, progress: Progress) -> TrainResult:
+@verb(
+    TrainingSettings,
+    "vqa-mc train vqa_mc cocoqa_qou --model mlp-qa --word-vectors glove.6B.100d.txt --output runs/qa",
+    "accelerate launch --num_processes 2 -m hf_vqa_mc train --config run.yaml",
+    settings_file=True,
+)
+def train(settings: TrainingSettings, progress: Progress) -> TrainResult:
     """Train a model.
 
     Returns:
@@ -104,15 +110,3 @@ def run_train(settings: TrainingSettings, progress: Progress) -> TrainResult:
         except MissingExtra as error:
             curve = f"no picture of the learning curve: {error}"
     return TrainResult(settings, done, curve)
-
-
-train = verb(
-    "train",
-    TrainingSettings,
-    run_train,
-    examples=(
-        "vqa-mc train vqa_mc cocoqa_qou --model mlp-qa --word-vectors glove.6B.100d.txt --output runs/qa",
-        "accelerate launch --num_processes 2 -m hf_vqa_mc train --config run.yaml",
-    ),
-    settings_file=True,
-)

@@ -176,7 +176,14 @@ def _shown(result: Mapping[str, Any] | None) -> str:
     return f"{100 * result['accuracy']:.1f}" + (f" ± {100 * stderr:.1f}" if stderr is not None else "")
 
 
-def run_transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
+@verb(
+    TransferSettings,
+    "vqa-mc transfer vqa_mc --features vqa_mc_features/microsoft--resnet-152-... --word-vectors "
+    "word2vec-google-news-300 --image-data image_data.json.zip --output table6",
+    "vqa-mc transfer vqa_mc --features vqa_mc_features/pixels-1 --word-vectors corpus --pretrain easyvqa_iou "
+    "--targets easyvqa_qou --epochs 2 --fine-tuning-epochs 1 --output try",
+)
+def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     """Run a transfer.
 
     Returns:
@@ -219,16 +226,3 @@ def _recipe(name: str, recipe: Path | Mapping[str, Any] | None, given: Mapping[s
         return TrainingSettings(**{**told, **given})
     except InputError as error:
         raise InputError(f"{name} {recipe}: {error}") from error
-
-
-transfer = verb(
-    "transfer",
-    TransferSettings,
-    run_transfer,
-    examples=(
-        "vqa-mc transfer vqa_mc --features vqa_mc_features/microsoft--resnet-152-... --word-vectors "
-        "word2vec-google-news-300 --image-data image_data.json.zip --output table6",
-        "vqa-mc transfer vqa_mc --features vqa_mc_features/pixels-1 --word-vectors corpus --pretrain easyvqa_iou "
-        "--targets easyvqa_qou --epochs 2 --fine-tuning-epochs 1 --output try",
-    ),
-)
