@@ -100,7 +100,7 @@ def entailed_a_second(n_images: int = 100) -> float:
         write_graphs(path, n_images)
         read = [normalise(raw, ontology, problems) for raw in read_gqa_graphs(PublishedFile(path.name, path))]
     graphs = [graph for graph in read if graph is not None]
-    distractors = Distractors.learn(graphs, ontology)
+    distractors = Distractors(graphs, ontology)
     asked = [list(questions_about(graph, ontology, distractors)) for graph in graphs]
     started = time.perf_counter()
     for graph, questions in zip(graphs, asked, strict=True):

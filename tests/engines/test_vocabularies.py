@@ -12,9 +12,9 @@ from hf_vqa_mc import engines
 from hf_vqa_mc.engines.complementary import premise
 from hf_vqa_mc.engines.gqa import (
     cleaning,
+    distractors,
     edges,
     normalising,
-    observed,
     ontology,
     ontology_files,
     own_ontology,
@@ -41,7 +41,7 @@ SCHEMAS: dict[str, type] = {
     "gqa/relations": relation_names.Relations,
     "gqa/scenes": scene_graph.SceneSigns,
     "gqa/templates": wording.Templates,
-    "gqa/untold": observed.Untold,
+    "gqa/unannotated": distractors.Unannotated,
     "gqa/value_types": normalising.ValueTypes,
     "gqa/values": own_ontology.Values,
     "gqa/wording": wording.Words,

@@ -1,60 +1,134 @@
 """Decoys for questions whose answer is no, and for choices (Hudson and Manning 2019, Sect. 3.3).
 
-A decoy is plausible where it would stand, by what was seen in all graphs, and certainly wrong: nothing that might be
-called what is there, by ``Ontology.alike`` and ``Ontology.may_be``.
+A decoy is plausible, by what occurs together in all graphs, and certainly wrong: no name for anything in the image, by
+``Ontology.alike`` and ``Ontology.may_be``. The paper confirms absence with object detectors; without any, annotated
+objects suggest what is not annotated (Sect. 3.2): a wheel suggests a car, a shirt a person.
 """
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import accumulate
+from typing import Any
 
-from hf_vqa_mc.engines.gqa.observed import UNTOLD, Observed, Told, told_by
-from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Noun
-from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
+from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph, SceneObject
 from hf_vqa_mc.engines.rng import SeededRng
+from hf_vqa_mc.engines.vocabulary import vocabulary
 
-LIKELIEST = 12  # Out of so many of the likeliest a decoy is drawn, each as likely as its weight says.
-_SMOOTHING = 2.0  # Added to the images with a kind before a share of them is taken, against what was seen once.
+LIKELIEST = 12  # A decoy is drawn from this many of the most likely ones, each with its weight.
+_SMOOTHING = 2.0  # Added to the images with a kind before dividing by them, against what was seen once.
 
 _PLAIN = frozenset({"under", "below", "above", "behind", "in front of", "on top of", "on"})
-"""Relations that are plausible between any two things."""
+"""Relations that are plausible between any two objects."""
 _POSITIONS = {HORIZONTAL: ("left", "right"), VERTICAL: ("top", "bottom")}
 
 
-@dataclass(eq=False)
-class Distractors(Observed):
-    """Decoys by what was seen; what is worked out for one graph is kept until the next is asked about."""
+@dataclass(frozen=True)
+class Unannotated:
+    """The schema of ``unannotated.yaml``, which describes its keys."""
 
-    _last: tuple[SceneGraph, Told] | None = field(default=None, repr=False)
-    _absent: dict[str, bool] = field(default_factory=dict, repr=False)  # by kind, of the last graph
-    _likeliest: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict, repr=False)
-    """(kind nearby, category)"""
-    _siblings_of: dict[tuple[str, str], tuple[tuple[str, float], ...]] = field(default_factory=dict, repr=False)
-    _orders: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)  # kinds in the same image
-    _excluded: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    category_suggests: dict[str, tuple[str, ...]]
+    kind_suggests: dict[str, tuple[str, ...]]
+    has: dict[str, tuple[str, ...]]
+    any_of: dict[str, tuple[str, ...]]
+    rarely_annotated: frozenset[str]
+    wide_words: frozenset[str]
+    parts: frozenset[str]
 
-    def see(self, graph: SceneGraph) -> None:
-        """Takes one more graph into the counts; what was worked out from them is forgotten."""
-        super().see(graph)
-        self._last = None
-        self._siblings_of.clear()
-        self._orders.clear()
 
-    def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: SeededRng) -> str | None:
-        """A value of a type that an object does not have and nobody would say it has, but others of its kind do.
+UNANNOTATED = vocabulary("gqa/unannotated", Unannotated)
+_NEVER_ABSENT = UNANNOTATED.rarely_annotated | UNANNOTATED.wide_words
 
-        ``object_id`` is "scene" for weather, location and place. None where there is none: no exclusive type, no value
-        known of the object, nothing seen that would do.
+
+@dataclass
+class _Image:
+    """What one image shows, and what was computed for it."""
+
+    graph: SceneGraph
+    kinds: frozenset[str]  # of its objects
+    might_be: frozenset[str]  # these, the kinds above, and those that the objects might be called
+    suggested: frozenset[str]  # kinds and categories that may be there unannotated
+    context: Mapping[str, float]  # how likely kinds are in such an image
+    absent: dict[str, bool] = field(default_factory=dict)  # by kind
+    near: dict[str, dict[str, float]] = field(default_factory=dict)  # absent kinds with weights, by kind nearby
+
+
+def _counters() -> defaultdict[Any, Counter[str]]:
+    return defaultdict(Counter)
+
+
+class Distractors:
+    """Decoys by counts over all graphs; what is computed for one graph is kept until the next one is passed."""
+
+    def __init__(self, graphs: Iterable[SceneGraph], ontology: Ontology) -> None:
+        """Count in one pass; memory grows with the vocabulary, not with the graphs."""
+        self.ontology = ontology
+        self.images = 0
+        self._kinds: Counter[str] = Counter()  # kind to images that show it
+        self._together = _counters()  # kind to the kinds in the same image
+        self._names = _counters()  # kind to its names, in objects
+        self._values = _counters()  # (kind or category, type)
+        self._objects_of, self._subjects_of = _counters(), _counters()  # (kind or category at one end, relation)
+        self._relations = _counters()  # kinds or categories of subject and object
+        self._scenes = _counters()  # weather, location, place to values, in images
+        self._last: _Image | None = None
+        for graph in graphs:
+            self._count(graph)
+        self._usual_name = {kind: _sorted(counts)[0] for kind, counts in self._names.items()}
+        self._siblings, self._excluded = cache(self._all_siblings), cache(self._all_excluded)
+        self._likely_near = cache(lambda kind: _sorted(self._together.get(kind, {})))
+
+    def _count(self, graph: SceneGraph) -> None:
+        self.images += 1
+        kinds = sorted({self._kind(thing) for thing in graph.objects.values()})
+        self._kinds.update(kinds)
+        for kind in kinds:
+            self._together[kind].update(other for other in kinds if other != kind)
+        for scene_kind, value in graph.scene.items():
+            self._scenes[scene_kind][value] += 1
+        for thing in graph.objects.values():
+            self._names[self._kind(thing)][thing.name] += 1
+            own = self._above(thing.name)
+            for kind, values in thing.values.items():
+                if kind and kind not in _POSITIONS:
+                    for name in own:
+                        self._values[name, kind].update(values)
+            for relation, target in thing.relations:
+                if relation not in (LEFT, RIGHT):
+                    self._count_relation(own, relation, self._above(graph.objects[target].name))
+
+    def _count_relation(self, own: tuple[str, ...], relation: str, others: tuple[str, ...]) -> None:
+        for name in (*own, ANYTHING):
+            self._objects_of[name, relation][others[0]] += 1
+        for name in own:
+            for other in others:
+                self._relations[name, other][relation] += 1
+        for other in (*others, ANYTHING):
+            self._subjects_of[other, relation][own[0]] += 1
+
+    def _kind(self, thing: SceneObject) -> str:
+        return self.ontology.nouns[thing.name].kind
+
+    def _above(self, name: str) -> tuple[str, ...]:
+        noun = self.ontology.nouns[name]
+        return (noun.kind, *noun.parents)
+
+    def attribute(self, graph: SceneGraph, object_id: str, kind: str, rng: SeededRng) -> str | None:
+        """A value of a type that an object certainly does not have, but others of its kind do.
+
+        ``object_id`` is "scene" for weather, location and place. None if the type is not exclusive, the object has no
+        value of it, or no other value was seen.
         """
         if object_id == SCENE:
-            there = graph.scene.get(kind)
-            values: tuple[str, ...] = (there,) if there else ()
-            seen = [self.scenes[kind]] if kind in self.scenes else []
+            values: tuple[str, ...] = (graph.scene[kind],) if kind in graph.scene else ()
+            seen = [self._scenes[kind]] if kind in self._scenes else []
         else:
             thing = graph.objects[object_id]
             values = thing.values.get(kind, ())
-            own = [name for name in self._kinds_of(thing.name) if (name, kind) in self.values]
-            seen = [self.values[name, kind] for name in own]
+            seen = [self._values[name, kind] for name in self._above(thing.name) if (name, kind) in self._values]
             if kind in _POSITIONS:
                 seen = [Counter(dict.fromkeys(_POSITIONS[kind], 1))]
         if not values or kind not in self.ontology.exclusive:
@@ -67,162 +141,56 @@ class Distractors(Observed):
                 if value in rivals and not any(self.ontology.alike(value, other) for other in values)
             }
             if wanted:
-                return _drawn(wanted, chance)
+                return _drawn(wanted, rng)
         return None
 
-    def absent(
-        self, graph: SceneGraph, chance: SeededRng, near: str | None = None, category: str | None = None
-    ) -> str | None:
-        """The name of something that certainly is not in the image but often where such things are.
+    def absent(self, graph: SceneGraph, near: str, rng: SeededRng) -> str | None:
+        """The name of something certainly not in the image, but often in images with such an object as ``near``."""
+        image, kind = self._image(graph), self._kind(graph.objects[near])
+        if kind not in image.near:
+            counts, total = self._together.get(kind, Counter()), self._kinds[kind] + _SMOOTHING
+            weights = ((other, counts[other] / total) for other in self._likely_near(kind))
+            image.near[kind] = self._absent_from(graph, weights)
+        return _drawn(image.near[kind], rng)
 
-        ``near``: an object whose company counts alone; ``category``: what it must be a kind of.
-        """
-        kind = "" if near is None else self._kind(graph.objects[near])
-        told, asked = self._told(graph), (kind, category or "")
-        wanted = self._likeliest.get(asked)
-        if wanted is None:
-            wanted = self._absent_from(graph, self._beside(kind) if kind else told.context.items(), category)
-            self._likeliest[asked] = wanted
-        return _drawn(wanted, chance) if wanted else None
-
-    def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, chance: SeededRng) -> str | None:
+    def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, rng: SeededRng) -> str | None:
         """A name that would suit the other end of a relation, of something that certainly is not in the image.
 
         ``side``: "s" for a subject of the relation to the object, "o" for an object of it, as in programs.
         """
-        counts = self.subjects_of if side == "s" else self.objects_of
-        context = self._told(graph).context
-        for name in (*self._kinds_of(graph.objects[object_id].name), ANYTHING):
-            seen = counts.get((name, relation))
-            if seen:
-                weights = [(kind, count * (0.005 + context.get(kind, 0.0))) for kind, count in seen.items()]
-                weights.sort(key=lambda weighed: (-weighed[1], weighed[0]))
-                wanted = self._absent_from(graph, weights)
-                if wanted:
-                    return _drawn(wanted, chance)
+        counts = self._subjects_of if side == "s" else self._objects_of
+        context = self._image(graph).context
+        for name in (*self._above(graph.objects[object_id].name), ANYTHING):
+            seen = counts.get((name, relation), Counter())
+            weights = {kind: count * (0.005 + context.get(kind, 0.0)) for kind, count in seen.items()}
+            wanted = self._absent_from(graph, ((kind, weights[kind]) for kind in _sorted(weights)))
+            if wanted:
+                return _drawn(wanted, rng)
         return None
 
-    def sibling(self, name: str, category: str, chance: SeededRng, graph: SceneGraph | None = None) -> str | None:
-        """Another kind of a category, in the same number and not in the graph, which nobody would take for it."""
+    def sibling(self, name: str, category: str, rng: SeededRng, graph: SceneGraph) -> str | None:
+        """Another kind of a category, in the same number, not in the graph and not confusable with the name."""
         weights: dict[str, float] = {}
-        for other, weight in self._siblings(name, category):
-            if graph is None or self.certainly_absent(graph, other):
+        for other, weight in self._siblings(name, category).items():
+            if self.certainly_absent(graph, other):
                 weights[other] = weight
                 if len(weights) == LIKELIEST:
                     break
-        return _drawn(weights, chance) if weights else None
+        return _drawn(weights, rng)
 
-    def _siblings(self, name: str, category: str) -> tuple[tuple[str, float], ...]:
-        if (name, category) in self._siblings_of:
-            return self._siblings_of[name, category]
-        nouns, isa = self.ontology.nouns, self.ontology.isa
-        noun = nouns[name]
-        found: list[tuple[str, float]] = []
-        for kind, count in self.kinds.items():
-            if kind == category or not isa(self.usual_name(kind), category):
+    def _all_siblings(self, name: str, category: str) -> dict[str, float]:
+        nouns, noun = self.ontology.nouns, self.ontology.nouns[name]
+        found: dict[str, float] = {}
+        for kind, count in self._kinds.items():
+            if kind == category or not self.ontology.isa(self._usual_name[kind], category):
                 continue
-            other = self._named(kind, plural=noun.plural, mass=noun.mass)
+            other = self._in_number(kind, plural=noun.plural, mass=noun.mass)
             if other is not None and not self.ontology.mixed_up(name, other):
-                found.append((other, count * (1.0 + len(set(noun.parents) & set(nouns[other].parents)))))
-        found.sort(key=lambda weighed: (-weighed[1], weighed[0]))
-        return self._siblings_of.setdefault((name, category), tuple(found))
+                found[other] = count * (1.0 + len(set(noun.parents) & set(nouns[other].parents)))
+        return {other: found[other] for other in _sorted(found)}
 
-    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: SeededRng) -> str | None:
-        """Another relation that might be between such things, but certainly is not between these two."""
-        relations = self.ontology.relations
-        if relation in (LEFT, RIGHT):
-            return RIGHT if relation == LEFT else LEFT
-        told = {name for name, other in graph.objects[subject].relations if other == target}
-        barred = {relation, *relations[relation].related, *told}
-        if relation not in self._excluded:
-            own = relations[relation].excludes
-            self._excluded[relation] = [
-                name for name in relations if name in own or relation in relations[name].excludes
-            ]
-        excluded = [name for name in self._excluded[relation] if name not in barred]
-        ones, others = self._kinds_of(graph.objects[subject].name), self._kinds_of(graph.objects[target].name)
-        for one in ones:
-            for other in others:
-                seen = self.relations.get((one, other), Counter())
-                weights = {name: float(seen[name]) for name in excluded if seen[name]}
-                if weights:
-                    return _drawn(weights, chance)
-        usual = {
-            name: 1.0
-            for name in excluded
-            if name in _PLAIN
-            or (
-                any((one, name) in self.objects_of for one in ones)
-                and any((o, name) in self.subjects_of for o in others)
-            )
-        }
-        return _drawn(usual, chance) if usual else None
-
-    def _in_context(self, kinds: list[str]) -> dict[str, float]:
-        weights: dict[str, float] = defaultdict(float)
-        for kind in kinds:
-            images = self.kinds[kind] + _SMOOTHING
-            for other, count in self.together.get(kind, Counter()).items():
-                weights[other] += count / images / len(kinds)
-        return weights
-
-    def _beside(self, kind: str) -> Iterator[tuple[str, float]]:
-        counts, total = self.together.get(kind, Counter()), self.kinds[kind] + _SMOOTHING
-        if kind not in self._orders:
-            self._orders[kind] = tuple(sorted(counts, key=lambda other: (-counts[other], other)))
-        return ((other, counts[other] / total) for other in self._orders[kind])
-
-    def _absent_from(
-        self, graph: SceneGraph, weighed: Iterable[tuple[str, float]], category: str | None = None
-    ) -> dict[str, float]:
-        """The likeliest kinds, which come first, that certainly are not in the image."""
-        wanted: dict[str, float] = {}
-        for kind, weight in weighed:
-            name = self.usual_name(kind)
-            if category and (not self.ontology.isa(name, category) or kind == category):
-                continue
-            if self.certainly_absent(graph, name):
-                wanted[name] = weight
-                if len(wanted) == LIKELIEST:
-                    break
-        return wanted
-
-    def certainly_absent(self, graph: SceneGraph, name: str) -> bool:
-        """Whether nothing in the image might be called so, and nothing that is there tells of one."""
-        there = self._told(graph)
-        kind = self.ontology.nouns[name].kind
-        if kind not in self._absent:
-            self._absent[kind] = self._is_absent(self.ontology.nouns[name], there)
-        return self._absent[kind]
-
-    def _is_absent(self, noun: Noun, there: Told) -> bool:
-        if (
-            noun.vague
-            or noun.kind in UNTOLD.rarely_annotated
-            or noun.kind in UNTOLD.wide_words
-            or not UNTOLD.parts.isdisjoint(noun.parents)
-        ):
-            return False
-        own = {noun.kind, *noun.parents}
-        return (
-            noun.kind not in there.might_be
-            and own.isdisjoint(there.kinds)
-            and own.isdisjoint(there.untold)
-            and there.kinds.isdisjoint(self.ontology.similar_kinds.get(noun.kind, ()))
-        )
-
-    def _told(self, graph: SceneGraph) -> Told:
-        if self._last is None or self._last[0] is not graph:
-            told = told_by(graph, self.ontology)
-            context = self._in_context(sorted({self._kind(thing) for thing in graph.objects.values()}))
-            likeliest = sorted(context.items(), key=lambda weighed: (-weighed[1], weighed[0]))
-            self._last = (graph, told._replace(context=dict(likeliest)))
-            self._absent.clear()
-            self._likeliest.clear()
-        return self._last[1]
-
-    def _named(self, kind: str, *, plural: bool, mass: bool) -> str | None:
-        usual = self.ontology.nouns[self.usual_name(kind)]
+    def _in_number(self, kind: str, *, plural: bool, mass: bool) -> str | None:
+        usual = self.ontology.nouns[self._usual_name[kind]]
         if usual.plural == plural and (usual.mass == mass or plural):
             return usual.name
         if usual.mass or mass:
@@ -230,13 +198,93 @@ class Distractors(Observed):
         other = usual.plural_form if plural else usual.singular
         return other if other and other in self.ontology.nouns else None
 
+    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, rng: SeededRng) -> str | None:
+        """Another relation that is plausible between such objects but certainly does not hold between these two."""
+        if relation in (LEFT, RIGHT):
+            return RIGHT if relation == LEFT else LEFT
+        annotated = {name for name, other in graph.objects[subject].relations if other == target}
+        barred = {relation, *self.ontology.relations[relation].related, *annotated}
+        excluded = [name for name in self._excluded(relation) if name not in barred]
+        ones, others = self._above(graph.objects[subject].name), self._above(graph.objects[target].name)
+        for one in ones:
+            for other in others:
+                seen = self._relations.get((one, other), Counter())
+                weights = {name: float(seen[name]) for name in excluded if seen[name]}
+                if weights:
+                    return _drawn(weights, rng)
+        usual = {
+            name: 1.0
+            for name in excluded
+            if name in _PLAIN
+            or (
+                any((one, name) in self._objects_of for one in ones)
+                and any((other, name) in self._subjects_of for other in others)
+            )
+        }
+        return _drawn(usual, rng)
 
-def _drawn(weights: Mapping[str, float], chance: SeededRng) -> str:
-    names = sorted(weights, key=lambda name: (-weights[name], name))[:LIKELIEST]
-    parts = [max(1, round(1_000 * weights[name] / weights[names[0]])) for name in names]
-    at = chance.below(sum(parts))
-    for name, part in zip(names, parts, strict=True):
-        if at < part:
-            return name
-        at -= part
-    return names[-1]
+    def _all_excluded(self, relation: str) -> list[str]:
+        relations = self.ontology.relations
+        own = relations[relation].excludes
+        return [name for name in relations if name in own or relation in relations[name].excludes]
+
+    def _absent_from(self, graph: SceneGraph, weighted: Iterable[tuple[str, float]]) -> dict[str, float]:
+        """The first of the kinds that certainly are not in the image."""
+        wanted: dict[str, float] = {}
+        for kind, weight in weighted:
+            name = self._usual_name[kind]
+            if self.certainly_absent(graph, name):
+                wanted[name] = weight
+                if len(wanted) == LIKELIEST:
+                    break
+        return wanted
+
+    def certainly_absent(self, graph: SceneGraph, name: str) -> bool:
+        """Whether nothing in the image might have this name, and nothing in it suggests such an object."""
+        image, noun = self._image(graph), self.ontology.nouns[name]
+        if noun.kind not in image.absent:
+            own = {noun.kind, *noun.parents}
+            image.absent[noun.kind] = (
+                not noun.vague
+                and noun.kind not in _NEVER_ABSENT
+                and noun.kind not in image.might_be
+                and UNANNOTATED.parts.isdisjoint(noun.parents)
+                and own.isdisjoint(image.kinds)
+                and own.isdisjoint(image.suggested)
+                and image.kinds.isdisjoint(self.ontology.similar_kinds.get(noun.kind, ()))
+            )
+        return image.absent[noun.kind]
+
+    def _image(self, graph: SceneGraph) -> _Image:
+        if self._last is not None and self._last.graph is graph:
+            return self._last
+        annotated = {self._kind(thing) for thing in graph.objects.values()}
+        kinds = annotated | graph.unclear
+        might_be, suggested = set(kinds), set[str]()
+        for kind in kinds:
+            parents = self.ontology.nouns[kind].parents
+            might_be.update(parents, self.ontology.similar_kinds.get(kind, ()))
+            suggested.update(UNANNOTATED.kind_suggests.get(kind, ()), UNANNOTATED.any_of.get(kind, ()))
+            for above in (kind, *parents):
+                suggested.update(UNANNOTATED.category_suggests.get(above, ()), UNANNOTATED.has.get(above, ()))
+        context: dict[str, float] = defaultdict(float)
+        for kind in sorted(annotated):
+            images = self._kinds[kind] + _SMOOTHING
+            for other, count in self._together.get(kind, Counter()).items():
+                context[other] += count / images / len(annotated)
+        self._last = _Image(graph, frozenset(kinds), frozenset(might_be), frozenset(suggested), context)
+        return self._last
+
+
+def _sorted(weights: Mapping[str, float]) -> list[str]:
+    """Names by falling weight, equal ones by name."""
+    return sorted(weights, key=lambda name: (-weights[name], name))
+
+
+def _drawn(weights: Mapping[str, float], rng: SeededRng) -> str | None:
+    """One of the likeliest names, by weight; None if there are none."""
+    if not weights:
+        return None
+    names = _sorted(weights)[:LIKELIEST]
+    bounds = list(accumulate(max(1, round(1_000 * weights[name] / weights[names[0]])) for name in names))
+    return names[bisect_right(bounds, rng.below(bounds[-1]))]

@@ -64,7 +64,7 @@ def generate(
     problems: Counter[str] = Counter()
     images: dict[str, str] = {}
     progress("reading scene graphs", 0, 1)
-    distractors = Distractors.learn(_counted(scene_graphs, words, problems, images, settings), words)
+    distractors = Distractors(_counted(scene_graphs, words, problems, images, settings), words)
     progress("reading scene graphs", 1, 1)
     if not images:
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in problems.most_common(5)) or "no image at all"

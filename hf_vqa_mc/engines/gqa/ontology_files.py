@@ -1,20 +1,20 @@
-"""GQA's published ontology files: one line an object, one line an attribute, with what was found out about each.
+"""GQA's published ontology files: one line per object or attribute.
 
-What the marks of the files mean is nowhere told; what follows is how their use agrees with the published questions.
-Objects: ``name,how often,category,marks``. S singular, P plural, M mass, C the only one of its kind (sky); K:a.b kinds
-that are near or above; E:a.b other words; J:a another category that might be meant. Attributes:
-``value;how often;types;marks``. S:a,b similar; C:a the coarse value that it is one of; A: its adjective; E: other
-words; P stands after "is"; N is a noun. Marks that are not understood (V, T, b, B, F, Z, O, W) are not used.
+The marks of the files are undocumented; these meanings agree with the published questions. Objects:
+``name,count,category,marks``. S singular, P plural, M mass, C unique (sky); K:a.b similar or higher kinds; E:a.b
+synonyms; J:a another possible category. Attributes: ``value;count;types;marks``. S:a,b similar; C:a the coarse value
+that includes it; A: adjective; E: synonyms; P follows "is"; N is a noun. Other marks (V, T, b, B, F, Z, O, W) are not
+used.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from hf_vqa_mc.engines.gqa.ontology import KINDS, KINDS_ALIKE, Attribute, Noun, Ontology, heads_alike, people_alike
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, similar_kinds
 from hf_vqa_mc.engines.gqa.own_ontology import (
     NOUNS,
     VALUES,
@@ -50,10 +50,10 @@ _MARKS = re.compile(r"^(?:[A-Z]|x|i|o|pp|[A-Za-z]{1,2}:.*|commona?|)$")
 
 
 def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
-    """The ontology of GQA's published lists, plain or packed; our own where neither is given.
+    """The ontology of GQA's published lists, plain or packed; our own if neither is given.
 
     Raises:
-        InputError: a file cannot be read, is not such a list, or has a line without a name; only one of them is given.
+        InputError: a file cannot be read, is not such a list, or has a line without a name; only one is given.
     """
     if objects is None and attributes is None:
         return own_ontology()
@@ -89,7 +89,6 @@ class _Line:
     near: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     other_categories: tuple[str, ...] = ()
-    marks: frozenset[str] = field(default_factory=frozenset)
 
 
 def _object_lines(path: Path) -> Iterator[_Line]:
@@ -124,15 +123,13 @@ def _line(name: str, parts: list[str]) -> _Line:
         else:
             category = category or part
     category = PUBLISHED.categories.get(name, category)
-    numbers = [mark for mark in "PMSC" if mark in marks]
     return _Line(
         name=name,
         category=category,
-        number=numbers[0] if numbers else "",
+        number=next((mark for mark in "PMSC" if mark in marks), ""),
         near=tuple(lists["K"]),
         aliases=tuple(alias for alias in dict.fromkeys(lists["E"]) if alias != name),
         other_categories=tuple(lists["J"]),
-        marks=frozenset(marks),
     )
 
 
@@ -141,7 +138,7 @@ def _nouns(lines: Iterable[_Line]) -> dict[str, Noun]:
     for line in lines:
         by_name.setdefault(line.name, line)
     nouns = {line.name: _noun(line, by_name) for line in by_name.values()}
-    for noun in list(nouns.values()):  # the other number, where the list has one only
+    for noun in list(nouns.values()):  # the other number, if the list has only one
         for other, plural in ((noun.plural_form, True), (noun.singular, False)):
             if other and other not in nouns:
                 nouns[other] = replace(noun, name=other, plural=plural)
@@ -152,8 +149,7 @@ def _noun(line: _Line, by_name: Mapping[str, _Line]) -> Noun:
     name = line.name
     plural, mass = line.number == "P" or name in PUBLISHED.plurals, line.number == "M"
     singular = _singular(name, by_name) if plural else "" if mass else name
-    kind = singular or name
-    kind = {"people": "person"}.get(kind, kind)
+    kind = "person" if name == "people" else singular or name
     uncounted = mass or line.number == "C" or name.split()[-1] in PUBLISHED.uncounted
     many = name if plural else "" if uncounted else plural_of(name)
     return Noun(
@@ -182,7 +178,7 @@ def _singular(name: str, by_name: Mapping[str, _Line]) -> str:
 
 
 def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
-    """Kinds above: those of the near names that are so, then the categories."""
+    """Hypernyms: those among the similar names, then the categories."""
     own = own_ontology().nouns
     found: list[str] = []
     if line.name in KINDS.ambiguous:
@@ -194,7 +190,7 @@ def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
         if near != line.name and (near in above or (headed and same)) and near not in PUBLISHED.no_categories:
             found.append(near)
     vessel = line.category == "drink" and line.name.split()[-1] in ("bottle", "can", "cup")
-    category = "" if vessel else line.category  # of what is in it; it stays near it by K
+    category = "" if vessel else line.category  # of its content; K still lists that as similar
     while category and category not in found:
         if category != line.name and category not in PUBLISHED.no_categories:
             found.append(category)
@@ -208,30 +204,22 @@ def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
 
 def _similar_kinds(
     lines: Iterable[_Line], nouns: Mapping[str, Noun], aliases: Mapping[str, str]
-) -> dict[str, frozenset[str]]:
-    near: dict[str, set[str]] = defaultdict(set)
+) -> dict[str, set[str]]:
+    listed: dict[str, set[str]] = defaultdict(set)
     for line in lines:
         kind = nouns[line.name].kind
         loose = (line.category,) if line.name in KINDS.ambiguous and line.category else ()
         named = (*line.near, *line.other_categories, *loose)
-        others = [nouns[other].kind if other in nouns else other for other in named]
-        for other in others:
-            if other != kind:
-                near[kind].add(other)
-                near[other].add(kind)
-    for kind, others_alike in KINDS_ALIKE.items():
-        near[kind] |= others_alike
-    for others_of in (people_alike(nouns.values()), heads_alike(nouns, aliases)):
-        for kind, others_alike in others_of.items():
-            near[kind] |= others_alike
+        listed[kind].update({nouns[other].kind if other in nouns else other for other in named} - {kind})
+    near = similar_kinds(nouns, aliases, listed)
     own = own_ontology()
     categories = {parent for noun in nouns.values() for parent in noun.parents}
     for noun in nouns.values():
-        if noun.kind in own.nouns:  # a bowl may be tableware though the file has it in no category
+        if noun.kind in own.nouns:  # a bowl may be tableware, although the file gives it no category
             above = own.nouns[noun.kind]
             may_be = own.similar_kinds.get(above.kind, frozenset()) & NOUNS.categories.keys()
             near[noun.kind] |= ({*above.parents, *may_be} & categories) - {noun.kind, *noun.parents}
-    return {kind: frozenset(others) for kind, others in near.items()}
+    return near
 
 
 def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
@@ -259,13 +247,13 @@ def _attribute_marks(parts: list[str]) -> tuple[list[str], dict[str, list[str]],
     types: list[str] = []
     lists: dict[str, list[str]] = defaultdict(list)
     marks: set[str] = set()
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         mark, colon, values = part.partition(":")
         if colon:
             lists[mark].extend(value.strip().lower() for value in values.split(",") if value.strip())
         elif len(part) == 1 and part.isupper():
             marks.add(part)
-        elif place == 0 or not types:
+        elif index == 0 or not types:
             types += [kind.strip() for kind in part.split(",") if kind.strip()]
     return [PUBLISHED.numbered_types.get(kind, kind) for kind in types], lists, marks
 

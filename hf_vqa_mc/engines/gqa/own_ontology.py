@@ -1,4 +1,4 @@
-"""An ontology without files: our lists of nouns, values and relations, with WordNet's for the rarer nouns."""
+"""The default ontology: our lists of nouns, values and relations, and WordNet's rarer nouns."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,13 +9,11 @@ import numpy as np
 
 from hf_vqa_mc.engines.gqa.ontology import (
     KINDS,
-    KINDS_ALIKE,
     Attribute,
     Noun,
     Ontology,
     both_ways,
-    heads_alike,
-    people_alike,
+    similar_kinds,
 )
 from hf_vqa_mc.engines.gqa.plurals import PLURALS, plural_of
 from hf_vqa_mc.engines.gqa.relation_names import RelationTable
@@ -46,13 +44,12 @@ _ALIKE = both_ways(VALUES.alike, VALUES.alike_one)
 
 
 def own_attributes() -> dict[str, Attribute]:
-    """Our values, with the positions in the image, places and locations of ``scene_attributes``."""
-    types: dict[str, list[str]] = {}
+    """Our values, with those of `scene_attributes`."""
+    types: dict[str, list[str]] = defaultdict(list)
     for kind, values in VALUES.types.items():
         for value in values:
-            types.setdefault(value, []).append(kind)
-    for value in VALUES.untyped:
-        types.setdefault(value, [])
+            types[value].append(kind)
+    types |= {value: [] for value in VALUES.untyped if value not in types}
     similar = similar_values(types)
     made = {
         value: Attribute(
@@ -70,43 +67,34 @@ def own_attributes() -> dict[str, Attribute]:
 
 
 def scene_attributes(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    """The values with those of what is asked of every image: positions, location, place."""
+    """The values with those of every image: positions, location, place."""
+    rows = [(place, "place", {*group} - {place}) for group in VALUES.places for place in group]
+    rows += [(place, "place", {*near}) for place, near in VALUES.places_nearby.items()]
+    rows += [("indoors", "location", set()), ("outdoors", "location", set())]
+    rows += [(value, "hposition", {"middle"}) for value in ("left", "right")]
+    rows += [(value, "vposition", {"middle"}) for value in ("top", "bottom")]
+    rows += [("middle", "hposition", {"left", "right", "top", "bottom"}), ("middle", "vposition", set())]
     added = dict(attributes)
-    for group in VALUES.places:
-        for place in group:
-            _add(added, place, "place", frozenset(group) - {place})
-    for place, near in VALUES.places_nearby.items():
-        _add(added, place, "place", near)
-    for location in ("indoors", "outdoors"):
-        _add(added, location, "location", frozenset())
-    for value in ("left", "right"):
-        _add(added, value, "hposition", frozenset({"middle"}))
-    for value in ("top", "bottom"):
-        _add(added, value, "vposition", frozenset({"middle"}))
-    _add(added, "middle", "hposition", frozenset({"left", "right", "top", "bottom"}))
-    _add(added, "middle", "vposition", frozenset())
+    for value, kind, similar in rows:
+        known = added.get(value) or Attribute(value=value, types=(), adjective=value)
+        added[value] = replace(
+            known,
+            types=tuple(dict.fromkeys((*known.types, kind))),
+            similar=known.similar | similar,
+            after_only=known.after_only or value in VALUES.after_only,
+        )
     return added
 
 
 def similar_values(known: Iterable[str]) -> dict[str, frozenset[str]]:
-    """For each value those that might be used for the same thing, by our list."""
+    """For each value those that might be used for the same object, by our list."""
     values = frozenset(known)
     return {value: _ALIKE.get(value, frozenset()) & values for value in values}
 
 
 def is_participle(value: str) -> bool:
-    """Whether a value is a present participle that tells what somebody does, such as waiting."""
-    return value.split()[0].endswith("ing") and value not in VALUES.no_participles if value else False
-
-
-def _add(added: dict[str, Attribute], value: str, kind: str, similar: frozenset[str]) -> None:
-    known = added.get(value) or Attribute(value=value, types=(), adjective=value)
-    added[value] = replace(
-        known,
-        types=tuple(dict.fromkeys((*known.types, kind))),
-        similar=known.similar | similar,
-        after_only=known.after_only or value in VALUES.after_only,
-    )
+    """Whether a value is a present participle of an activity, such as waiting."""
+    return value.partition(" ")[0].endswith("ing") and value not in VALUES.no_participles
 
 
 @dataclass(frozen=True)
@@ -122,7 +110,7 @@ class Category:
     sometimes: frozenset[str] = frozenset()
 
     def names(self) -> dict[str, str]:
-        """All names, with the noun that each is a kind of, or ""."""
+        """All names, each with the noun that it is a kind of, or ""."""
         plain = dict.fromkeys([*self.nouns, *sorted(self.mass | self.plural | self.unique | self.sometimes)], "")
         return plain | {name: higher for higher, names in self.kinds_of.items() for name in names}
 
@@ -151,9 +139,9 @@ NOUNS = vocabulary("gqa/nouns", Nouns)
 
 @lru_cache(maxsize=1)
 def own_ontology() -> Ontology:
-    """Nouns of our list and WordNet's, our values and relations; the same each time.
+    """Nouns of our list and WordNet's, our values and relations.
 
-    A word is taken from WordNet only where all its noun senses are of one category: the paper warns of wrong senses
+    A word is taken from WordNet only if all its noun senses are of one category: the paper warns of wrong senses
     (Sect. 3.2, footnote 5).
     """
     nouns, loose = _listed()
@@ -162,22 +150,15 @@ def own_ontology() -> Ontology:
         if noun.plural_form and noun.plural_form not in nouns:
             nouns[noun.plural_form] = replace(noun, name=noun.plural_form, plural=True)
     nouns = with_numbers_of_one_kind(nouns)
-    near = defaultdict(set, {kind: set(others) for kind, others in KINDS_ALIKE.items()})
-    for kind, others in [*people_alike(nouns.values()).items(), *loose.items()]:
-        near[kind] |= others
-        for other in others:
-            near[other].add(kind)
     attributes = own_attributes()
     aliases = {alias: name for alias, name in NOUNS.spellings.items() if name in nouns and alias not in nouns}
-    for kind, others in heads_alike(nouns, aliases).items():
-        near[kind] |= others
     return Ontology(
         nouns=nouns,
         attributes=attributes,
         relations=RelationTable(),
         exclusive=VALUES.exclusive_types,
         name="own",
-        similar_kinds={kind: frozenset(others) for kind, others in near.items()},
+        similar_kinds=similar_kinds(nouns, aliases, loose),
         name_aliases=aliases,
         value_aliases={alias: value for alias, value in VALUES.spellings.items() if value in attributes}
         | {adjective: value for value, adjective in VALUES.adjectives.items()},
@@ -185,7 +166,7 @@ def own_ontology() -> Ontology:
 
 
 def with_numbers_of_one_kind(nouns: Mapping[str, Noun]) -> dict[str, Noun]:
-    """The nouns, without a singular or plural that is the name of something else: glasses are no glass twice."""
+    """The nouns without singulars and plurals that name something else: glasses are not the plural of glass."""
 
     def of_kind(other: str, noun: Noun) -> str:
         return other if other in nouns and nouns[other].kind == noun.kind else ""
@@ -237,7 +218,7 @@ def _noun(name: str, category: Category, parents: tuple[str, ...]) -> Noun:
 
 
 def _from_wordnet(wordnet: WordNet, listed: Mapping[str, Noun]) -> dict[str, Noun]:
-    """Nouns of one or two words of which all senses are of one of the categories."""
+    """Nouns of one or two words all of whose senses are of one category."""
     anchors = {name: wordnet.nouns.senses(one.lemma)[one.sense] for name, one in NOUNS.wordnet_categories.items()}
     codes = _category_codes(wordnet, anchors)
     taken = (
@@ -249,11 +230,11 @@ def _from_wordnet(wordnet: WordNet, listed: Mapping[str, Noun]) -> dict[str, Nou
     )
     found = {}
     starts = wordnet.nouns.starts
-    for lemma, place in wordnet.nouns.lemmas.items():
+    for lemma, index in wordnet.nouns.lemmas.items():
         name = lemma.replace("_", " ")
         if name in taken or not _plain(name):
             continue
-        above = {codes[sense] for sense in wordnet.nouns.synsets[starts[place] : starts[place + 1]]}
+        above = {codes[sense] for sense in wordnet.nouns.synsets[starts[index] : starts[index + 1]]}
         wholes = {_ABOVE[code][-1:] for code in above}
         parents = tuple(parent for parent in _ABOVE[max(above)] if parent != name) if len(wholes) == 1 else ()
         if parents:
@@ -277,7 +258,7 @@ _CHAINS: Mapping[str, tuple[str, ...]] = {
 }
 _ORDER = (*(category for category in NOUNS.wordnet_categories if category not in _CHAINS), *_CHAINS)
 _ABOVE = ((), *(_CHAINS.get(category, (category,)) for category in _ORDER))
-"""By code: what is above a synset of that category; special categories have the higher codes, 0 is none."""
+"""By code: the hypernyms of a synset of that category; special categories have the higher codes, 0 is none."""
 
 
 def _category_codes(wordnet: WordNet, anchors: Mapping[str, int]) -> list[int]:

@@ -1,9 +1,8 @@
-"""References: how a question speaks of an object so that it is clear which one is meant.
+"""Unambiguous references to objects (Hudson and Manning 2019, Sect. 3.3).
 
-Hudson and Manning 2019, Sect. 3.3: direct where the name or category alone is clear (the bear, this animal), else with
-what tells it apart: an attribute (the white bear), a position (the bear on the left), a relation (the bear that is
-wearing the coat), something it is not (the bear that is not white), and these in one another. Whether a reference is
-clear is decided by its program: it must find that object and no other that it might mean.
+Direct if the name or category alone is unambiguous (the bear, this animal), else with a modifier: an attribute (the
+white bear), a position (the bear on the left), a relation (the bear that is wearing the coat), a negation (the bear
+that is not white), also nested. A reference is unambiguous if its program finds that object and no other possible one.
 """
 
 from collections.abc import Iterator, Set
@@ -31,12 +30,12 @@ from hf_vqa_mc.engines.gqa.wording import (
 )
 from hf_vqa_mc.engines.rng import SeededRng
 
-LARGEST_SIDE = 0.6  # What is wider than this share of the image is to the left or right of nothing.
-PROMINENT = 0.1  # What takes this share of the image may be called "this".
-NEAREST = 4  # Of this many objects to the left or right each reference may take one.
+LARGEST_SIDE = 0.6  # Objects wider than this fraction of the image are not to the left or right of anything.
+PROMINENT = 0.1  # Objects that cover this fraction of the image may be called "this".
+NEAREST = 4  # How many of the nearest objects to the left and right may be used in references.
 
 Fact: TypeAlias = tuple[str, ...]
-"""What a reference states: (object,) that it is there, (object, "name"), (object, type), (subject, object)."""
+"""What a reference mentions: (object,) itself, (object, "name"), (object, type), (subject, object)."""
 NO_FACTS: frozenset[Fact] = frozenset()
 NAMED = "name"
 _NO_SIDES = MENTIONS.background | MENTIONS.on_others
@@ -44,19 +43,19 @@ _DOING = frozenset(DOING)
 
 
 class Reference(NamedTuple):
-    """One way to speak of an object."""
+    """One way to refer to an object."""
 
     object_id: str
-    said: Said  # its noun as the reference has it
+    said: Said  # its noun in the reference
     program: Program
     words: tuple[Part, ...]  # without the article
     facts: frozenset[Fact]
-    depth: int  # how many modifiers are in one another: 0 for the bear
+    depth: int  # nested modifiers: 0 for the bear
     determiner: str = "the"
 
     @property
     def with_that(self) -> "Reference":
-        """With "that is" before what stands behind its noun, so that more may follow: the cup that is on the left."""
+        """With "that is" after its noun, so that more words may follow: the cup that is on the left."""
         if len(self.words) < 2 or self.words[1][0].startswith("that"):
             return self
         head, (behind, key), *more = self.words
@@ -71,7 +70,7 @@ class Reference(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A relation that tells an object apart."""
+    """A relation that identifies an object."""
 
     head: Said
     name: str
@@ -92,7 +91,7 @@ class References:
         return self.ontology.nouns[self.graph.objects[object_id].name]
 
     def _heads(self, object_id: str) -> tuple[tuple[str, Said], ...]:
-        """The names an object may be called by, its own first, with their words."""
+        """The names of an object, its own first, then two categories, with their words."""
         noun = self._noun(object_id)
         wider = [
             (category, said)
@@ -103,9 +102,10 @@ class References:
         return ((noun.name, called(self.ontology, noun.name)), *wider[:2])
 
     def categories(self, name: str) -> tuple[str, ...]:
-        """What a name is a kind of, of which the image's objects are all members.
+        """The categories of a name by which an object can be referred to.
 
-        Not so clothes, of which people wear more than is annotated; what has an unknown name may be of any category.
+        None for clothes, as people wear more than is annotated, nor if another object may be of any category, as its
+        name is unknown.
         """
         if self.graph.nameless:
             return ()
@@ -113,7 +113,7 @@ class References:
         return tuple(category for category in parents if category not in MENTIONS.worn_categories)
 
     def _plain(self, object_id: str) -> Iterator[Reference]:
-        """All clear references without another object."""
+        """All unambiguous references without another object."""
         rng = SeededRng(0, self.graph.image_id, object_id, "references")
         for index, (name, said) in enumerate(self.heads(object_id)):
             select: Program = (Step("select", (name,)),)
@@ -140,14 +140,15 @@ class References:
                     yield Reference(object_id, said, program, words, facts, 1)
 
     def _modifiers(self, object_id: str, name: str, direct: bool) -> list[tuple[str, str, str]]:
-        values, attributes = self.graph.objects[object_id].values, self.ontology.attributes
+        values, own_name = self.graph.objects[object_id].values, self.graph.objects[object_id].name
+        attributes = self.ontology.attributes
         unique = called(self.ontology, name).unique if name in self.ontology.nouns else False
         own = [
             (kind, value, "")
             for kind, several in values.items()
             for value in several
             if (kind in (HORIZONTAL, VERTICAL) or value in attributes) and value not in name.split()
-            if not (unique and kind in (HORIZONTAL, VERTICAL)) and self.can_have(object_id, kind)
+            if not (unique and kind in (HORIZONTAL, VERTICAL)) and self.can_have(own_name, kind)
             if kind or _DOING.isdisjoint(attributes[value].types)  # a disc that is sitting
             if value != "middle" or (kind == HORIZONTAL and values.get(VERTICAL, ()) in ((), ("middle",)))
         ]
@@ -165,25 +166,17 @@ class References:
         return own + sorted(others)
 
     def is_clear(self, program: Program, object_id: str) -> bool:
-        """Whether a program finds this object and no other that it might mean."""
+        """Whether a program finds this object and no other possible one."""
         found = self.executor.find(program)
         return found is not None and found.only == object_id
 
-    def has_sides(self, *object_ids: str) -> bool:
-        """Whether people would say that these are to the left or right of something, or on one side of the image."""
-        return all(self.name_has_sides(self.graph.objects[object_id].name) for object_id in object_ids)
+    def has_sides(self, *names: str) -> bool:
+        """Whether people would speak of such things as to the left or right of something or of the image."""
+        nouns = map(self.ontology.nouns.__getitem__, names)
+        return all(noun.kind not in _NO_SIDES and BODY_PART not in noun.parents for noun in nouns)
 
-    def name_has_sides(self, name: str) -> bool:
-        """As ``has_sides``, of a name."""
-        noun = self.ontology.nouns[name]
-        return noun.kind not in _NO_SIDES and BODY_PART not in noun.parents
-
-    def can_have(self, object_id: str, kind: str) -> bool:
-        """Whether such a thing can have a value of the type: only what lives does something, and is of no material."""
-        return self.name_can_have(self.graph.objects[object_id].name, kind)
-
-    def name_can_have(self, name: str, kind: str) -> bool:
-        """As ``can_have``, of a name; rooms and towns have no color as a whole."""
+    def can_have(self, name: str, kind: str) -> bool:
+        """Whether a thing can have a value of a type: a man has activities but no material, a room no color."""
         noun = self.ontology.nouns[name]
         if kind in MENTIONS.types_of_surfaces and (noun.kind in MENTIONS.whole_places or "room" in noun.parents):
             return False
@@ -196,7 +189,7 @@ class References:
         return any(self.ontology.isa(name, category) for category in LIVING) == (kind in DOING)
 
     def _links(self, object_id: str) -> tuple[Link, ...]:
-        """The relations that tell an object apart, whichever clear reference the other object has."""
+        """The relations that identify an object, for any unambiguous reference to the other object."""
         ends = [(relation, "s", target) for relation, target in sorted(self.graph.objects[object_id].relations)]
         ends += [
             (relation, "o", key)
@@ -217,29 +210,29 @@ class References:
         )
 
     def _nearest(self, object_id: str, ends: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-        """Relations without those to the left or right that nobody would mention: of the far away and of the wide."""
+        """The relations, of those to the left or right only the nearest ones between objects that are not wide."""
         sides = [
             end
             for end in ends
             if end[0] in (LEFT, RIGHT)
-            and self.has_sides(object_id, end[2])
+            and self.has_sides(*(self.graph.objects[key].name for key in (object_id, end[2])))
             and side_by_side(self.graph, object_id, end[2])
         ]
         sides.sort(key=lambda end: abs(_center(self.graph, object_id) - _center(self.graph, end[2])))
         return [end for end in ends if end[0] not in (LEFT, RIGHT)] + sides[:NEAREST]
 
     def askable(self, object_id: str) -> bool:
-        """Whether people would speak of an object by itself."""
+        """Whether people would refer to an object by itself."""
         noun = self._noun(object_id)
         return not noun.vague and (noun.plural or noun.kind not in MENTIONS.several_each)
 
     def pick(
         self, object_id: str, rng: SeededRng, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
     ) -> Reference | None:
-        """A clear reference; None if there is none.
+        """An unambiguous reference, None if there is none.
 
-        ``hidden``: facts that it must not state, the answer and what the question says anyway; ``depth``: modifiers in
-        one another at most, None for the settings' number.
+        ``hidden``: facts that it must not mention, such as the answer; ``depth``: nested modifiers at most, by default
+        the settings' number.
         """
         if not self.askable(object_id):
             return None
@@ -273,7 +266,7 @@ class References:
                 continue
             anchor = self.pick(link.anchor, rng, {*hidden, (object_id,)}, depth - 1)
             if anchor is None or any(step.argument[-1:] == ("not",) for step in anchor.program):
-                continue  # the man wearing the hat that is not tan
+                continue  # not "the man wearing the hat that is not tan"
             if link.side == "s" or len(anchor.words) == 1:
                 return _linked(object_id, link, anchor, frozenset(own), rng)
         return None
@@ -294,7 +287,7 @@ def _linked(object_id: str, link: Link, anchor: Reference, own: frozenset[Fact],
 
 
 def side_by_side(graph: SceneGraph, one: str, other: str) -> bool:
-    """Whether one of two objects is clearly to the left of the other: neither is wide, nor is one within the other."""
+    """Whether two objects are side by side: neither is wide, and they overlap by half of the narrower at most."""
     (x, _, width, _), (x2, _, width2, _) = graph.objects[one].box, graph.objects[other].box
     if max(width, width2) > LARGEST_SIDE * graph.width:
         return False

@@ -1,6 +1,6 @@
-"""What relations mean: which follow from others, which cannot hold together.
+"""The meaning of relations: inverses, which ones are similar, which ones exclude each other.
 
-Of our own table; verbs with a preposition that stand in it only by their parts (sunbathing on) follow by rule.
+From our own table; verbs with a preposition that it has only in parts (sunbathing on) are derived by rule.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ _INVERSES = {**RELATIONS.inverses, **{back: name for name, back in RELATIONS.inv
 
 
 class RelationTable(Mapping[str, RelationName]):
-    """All relations: those of the tables, which are listed, and by rule every other participle with a preposition."""
+    """All relations: those of the tables, over which it iterates, and by rule other participles with a preposition."""
 
     def __init__(self) -> None:
         self._known = {
@@ -51,7 +51,7 @@ class RelationTable(Mapping[str, RelationName]):
         self._by_rule: dict[str, RelationName] = {}
 
     def __getitem__(self, name: str) -> RelationName:
-        """The relation of this name; a KeyError if it is in no table and follows by no rule."""
+        """The relation of this name; KeyError if it is in no table and no rule derives it."""
         found = self._known.get(name) or self._by_rule.get(name)
         if found is None:
             if (parts := _parts(name)) is None:
@@ -82,7 +82,7 @@ def _preposition(name: str) -> RelationName:
     against = set[str]().union(*map(_against, RELATIONS.sure.get(name, ())))
     excludes = {other for other, meanings in RELATIONS.sure.items() if against & meanings}
     related = {other for other, meanings in RELATIONS.prepositions.items() if meant & meanings} - {name}
-    return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), True, False, True, frozenset(related))
+    return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), many=True, related=frozenset(related))
 
 
 def _against(meaning: str) -> set[str]:
@@ -100,7 +100,6 @@ def _action(name: str) -> RelationName:
         name,
         _INVERSES.get(name, ""),
         frozenset(excludes),
-        spatial=False,
         one_subject=name in RELATIONS.one_subject,
         many=bool(meant & RELATIONS.many),
         related=frozenset(related),
@@ -108,18 +107,18 @@ def _action(name: str) -> RelationName:
 
 
 def _compound(verb: str, preposition: str) -> RelationName:
-    if not preposition:  # a verb of which nothing else is known
+    if not preposition:  # nothing else is known of the verb
         return RelationName(verb, many=True)
     plain = _preposition(preposition)
     related = set(plain.related) | {preposition}
     excludes = set(plain.excludes)
     if preposition in ("on", "on top of") and verb not in RELATIONS.postures:
-        excludes.clear()  # what hangs on the ceiling is under it
+        excludes.clear()  # a lamp hanging on the ceiling is under it
     if verb in RELATIONS.postures:
         for other in RELATIONS.postures:
             same = other == verb or tuple(sorted((verb, other))) in RELATIONS.postures_alike
             (related if same else excludes).add(f"{other} {preposition}")
     related.discard(f"{verb} {preposition}")
     return RelationName(
-        f"{verb} {preposition}", "", frozenset(excludes), True, False, True, frozenset(related - excludes)
+        f"{verb} {preposition}", "", frozenset(excludes), many=True, related=frozenset(related - excludes)
     )

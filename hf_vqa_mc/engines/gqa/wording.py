@@ -1,8 +1,4 @@
-"""The words of questions: articles, adjectives, relations, patterns (Hudson and Manning 2019, Sect. 3.3).
-
-Patterns such as ``(What|Which) color [do you think] {is} {the}`` are filled with references and values; optional words
-and alternatives, which ``data/templates.yaml`` has as named phrases, are drawn at random.
-"""
+"""The words of questions: articles, adjectives, relations, patterns (Hudson and Manning 2019, Sect. 3.3)."""
 
 import re
 from collections.abc import Mapping, Sequence, Set
@@ -11,7 +7,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from hf_vqa_mc.engines.gqa.ontology import Attribute, Ontology
+from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import VALUES
 from hf_vqa_mc.engines.gqa.plurals import plural_of
 from hf_vqa_mc.engines.gqa.program import Part
@@ -46,18 +42,15 @@ PEOPLE = "person"
 LIVING = (PEOPLE, "animal", "bird")
 DOING = ("activity", "sportActivity", "pose")  # Types of values that only people and animals have.
 BODY_PART = "body part"
+MATERIAL = "material"
 
-
-Phrase: TypeAlias = Sequence[Part]  # Words in order, each with the object it speaks of.
+Phrase: TypeAlias = Sequence[Part]
 
 AN_BEFORE = re.compile(
     r"(?!(?:eu|ew|uni(?!n|m)|us[aeu]|ut[ei]|ufo|uk|one|once)|u\b)[aeiou]|hour|honest|heir|(?:mp3|x-ray|suv|rv|lcd|led|mri|hd)\b"
 )
-"""What begins with the sound of a vowel: an apple, an hour, an SUV, but a unicorn, a one-way sign."""
-
-NOT_UNIQUE = {"glass"}  # Names of which there may be several, though their plural is another thing's name.
-
-MATERIAL = "material"
+"""Words that begin with the sound of a vowel: an apple, an hour, an SUV, but a unicorn, a one-way sign."""
+NOT_UNIQUE = {"glass"}  # Countable names whose plural names another thing.
 
 
 @dataclass(frozen=True)
@@ -80,13 +73,13 @@ POSITIONS = {(kind, value): phrases for kind, values in _WORDS.positions.items()
 
 
 class Said(NamedTuple):
-    """How something is called."""
+    """A noun phrase and its grammar."""
 
     text: str
-    plural: bool = False  # it takes a plural verb
-    mass: bool = False  # it takes no article
-    proper: bool = False  # it is a name
-    unique: bool = False  # there is one as a rule: the sky
+    plural: bool = False  # takes a plural verb
+    mass: bool = False  # takes no indefinite article
+    proper: bool = False  # a proper name
+    unique: bool = False  # usually one per image: the sky
 
     @property
     def be(self) -> str:
@@ -105,14 +98,14 @@ class Said(NamedTuple):
 
     @property
     def some(self) -> str:
-        """With an indefinite article where it takes one: an apple, apples, water."""
+        """With an indefinite article if it takes one: an apple, apples, water."""
         if self.unique:
             return f"the {self.text}"
         return self.text if self.plural or self.mass or self.proper else with_article(self.text)
 
     @property
     def the(self) -> str:
-        """The definite article, where it takes one."""
+        """The definite article, "" if it takes none."""
         return "" if self.proper else "the"
 
 
@@ -136,11 +129,7 @@ def with_article(text: str) -> str:
 
 
 def called(ontology: Ontology, name: str) -> Said:
-    """What an object of this name is called: its name.
-
-    Raises:
-        KeyError: the ontology has no such noun.
-    """
+    """A noun as a phrase."""
     noun = ontology.nouns[name]
     return _called(name, noun.plural, noun.mass, noun.proper, bool(noun.plural_form))
 
@@ -153,21 +142,14 @@ def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: 
 
 
 def one(ontology: Ontology, name: str) -> Said | None:
-    """One of what is called so: "an apple" for apples; None where there is no such form (pants, water)."""
+    """The singular phrase: "apple" for apples; None for nouns without a singular (pants, water)."""
     noun = ontology.nouns[name]
-    if (
-        noun.mass
-        or name in _WORDS.uncounted
-        or noun.proper
-        or not noun.plural_form
-        or not (noun.singular or not noun.plural)
-    ):
-        return None
-    return Said(spelled(noun.singular or name))
+    uncounted = noun.mass or noun.proper or name in _WORDS.uncounted or not noun.plural_form
+    return None if uncounted or (noun.plural and not noun.singular) else Said(spelled(noun.singular or name))
 
 
 def several(ontology: Ontology, name: str) -> Said:
-    """Several of what is called so, or the mass of it: apples, pants, water."""
+    """The plural phrase, or that of a mass noun: apples, pants, water."""
     noun = ontology.nouns[name]
     if noun.plural or not noun.plural_form or name in _WORDS.uncounted:
         return called(ontology, name)
@@ -175,61 +157,51 @@ def several(ontology: Ontology, name: str) -> Said:
 
 
 def as_category(ontology: Ontology, category: str, plural: bool) -> Said | None:
-    """What an object may be called by its category, the piece of furniture; None where that is not said."""
+    """The phrase for an object by its category, such as "piece of furniture"; None if there is none."""
     if category in PARTITIVES:
         return Said(category, mass=True) if plural else Said(f"{PARTITIVES[category]} of {category}")
     noun = ontology.nouns.get(category)
     if noun is None:
         return Said(spelled(plural_of(category) if plural else category), plural)
-    if noun.vague or noun.proper:
+    form = noun.plural_form if plural and not (noun.mass or noun.plural) else category
+    if noun.vague or noun.proper or (noun.plural and not plural) or not form:
         return None
-    if noun.mass:
-        return Said(spelled(category), mass=True)
-    if noun.plural:
-        return Said(spelled(category), plural=True) if plural else None
-    if plural:
-        return Said(spelled(noun.plural_form), plural=True) if noun.plural_form else None
-    return Said(spelled(category))
+    return Said(spelled(form), plural=plural and not noun.mass, mass=noun.mass)
 
 
 def predicate(ontology: Ontology, kind: str, value: str) -> str:
-    """A value as it stands after "is": red, made of wood, on the left."""
+    """A value after "is": red, made of wood, on the left."""
     if (kind, value) in POSITIONS:
         return POSITIONS[kind, value][0]
     if value in _WORDS.switched:
         return _WORDS.switched[value]
     if kind == MATERIAL:
         return f"made of {spelled(value)}"
-    return spelled(ontology.attributes[value].adjective or value)
+    return spelled(ontology.attributes[value].adjective)
 
 
 def stands_before(ontology: Ontology, kind: str, value: str) -> str | None:
-    """A value as an adjective before its noun; None where it stands behind (waiting, on the left)."""
+    """A value as an adjective before its noun; None if it follows the noun (waiting, on the left)."""
     attribute = ontology.attributes.get(value)
     if attribute is None or attribute.verb or value in VALUES.after_only or (kind, value) in POSITIONS:
         return None
-    return spelled(attribute.adjective or value)
+    return spelled(attribute.adjective)
 
 
-def stands_behind(ontology: Ontology, kind: str, value: str, said: Said, negated: bool, chance: SeededRng) -> str:
-    """A value behind its noun: that is red, made of wood, on the left, that is not waiting."""
+def stands_behind(ontology: Ontology, kind: str, value: str, said: Said, negated: bool, rng: SeededRng) -> str:
+    """A value after its noun: that is red, made of wood, on the left, that is not waiting."""
     places = POSITIONS.get((kind, value))
     if places and not negated:
-        return f"{chance.pick(('', f'that {said.be} '))}{chance.pick(places)}"
+        return f"{rng.pick(('', f'that {said.be} '))}{rng.pick(places)}"
     text = predicate(ontology, kind, value)
-    if kind == MATERIAL and not negated and chance.happens(0.5):
+    if kind == MATERIAL and not negated and rng.happens(0.5):
         return text
     return f"that {said.be} {'not ' if negated else ''}{text}"
 
 
-def is_doing(attribute: Attribute) -> bool:
-    """Whether a value is said of somebody doing something."""
-    return attribute.verb and attribute.value.split()[0].endswith("ing")
-
-
 @cache
 def relation_form(name: str) -> str | None:
-    """How a relation is said: "verb" (wearing), "state" (parked on), "place" (near); None if not after "is"."""
+    """The form of a relation: "verb" (wearing), "state" (parked on), "place" (near); None if it cannot follow "is"."""
     first = name.split()[0]
     if name in _WORDS.prepositions:
         return "place"
@@ -242,18 +214,15 @@ def relation_form(name: str) -> str | None:
 class Templates:
     """The schema of ``templates.yaml``."""
 
-    phrases: dict[str, tuple[str, ...]]  # name, in capitals, to what may stand for it; "" for nothing
+    phrases: dict[str, tuple[str, ...]]  # name, in capitals, to its alternatives
     templates: dict[str, dict[str, tuple[str, ...]]]  # question type and variant
     detailed_types: dict[str, dict[str, str]]  # question type and variant to GQA's detailed type
 
 
 class Pattern:
-    """A wording with slots ``{x}`` and phrases ``{X}``; all its forms are equally likely.
+    """A wording with slots ``{x}`` and phrases ``{X}``, such as ``{WHAT} color {THINK} {is} {the}``.
 
-    A question mark at its end is ignored.
-
-    Raises:
-        KeyError: there is no such phrase.
+    Each phrase has alternatives; all forms are equally likely. A question mark at the end is ignored.
     """
 
     def __init__(self, text: str, phrases: Mapping[str, Sequence[str]]) -> None:
@@ -261,20 +230,14 @@ class Pattern:
         choices = [phrases[piece] if at % 2 else [piece] for at, piece in enumerate(pieces)]
         self.forms = tuple(dict.fromkeys(_split("".join(chosen)) for chosen in product(*choices)))
 
-    def fill(
-        self, chance: SeededRng, slots: Mapping[str, str | Phrase], avoided: Set[str] = frozenset()
-    ) -> list[Part]:
-        """One of the forms with its slots filled, without the avoided words if there is such a form.
-
-        Raises:
-            KeyError: a slot is not given.
-        """
+    def fill(self, rng: SeededRng, slots: Mapping[str, str | Phrase], avoided: Set[str] = frozenset()) -> list[Part]:
+        """A random form with its slots filled, without the avoided words if there is such a form."""
         forms = self.forms
         if avoided:
             words = [{word for text, is_slot in form if not is_slot for word in text.split()} for form in forms]
             forms = tuple(form for form, own in zip(forms, words, strict=True) if own.isdisjoint(avoided)) or forms
         parts: list[Part] = []
-        for text, is_slot in forms[chance.below(len(forms))]:
+        for text, is_slot in rng.pick(forms):
             value = slots[text] if is_slot else text
             parts.extend([(value, "")] if isinstance(value, str) else value)
         return parts

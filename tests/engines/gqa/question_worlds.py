@@ -1,4 +1,4 @@
-"""A small ontology, an image and decoys by hand, and images by chance, for tests of references and questions."""
+"""A small ontology, an image, decoys and random images for tests of references and questions."""
 
 from collections.abc import Mapping
 
@@ -64,10 +64,10 @@ ATTRIBUTES = [
     Attribute("shiny", (), "shiny"),
 ]
 RELATIONS = [
-    RelationName(LEFT, RIGHT, frozenset({RIGHT}), spatial=True, many=True),
-    RelationName(RIGHT, LEFT, frozenset({LEFT}), spatial=True, many=True),
-    RelationName("on", "", frozenset({"under"}), spatial=True, many=True),
-    RelationName("under", "", frozenset({"on"}), spatial=True, many=True),
+    RelationName(LEFT, RIGHT, frozenset({RIGHT}), many=True),
+    RelationName(RIGHT, LEFT, frozenset({LEFT}), many=True),
+    RelationName("on", "", frozenset({"under"}), many=True),
+    RelationName("under", "", frozenset({"on"}), many=True),
     RelationName("wearing", one_subject=True),
     RelationName("holding", excludes=frozenset({"riding"})),
     RelationName("riding", excludes=frozenset({"holding"})),
@@ -150,73 +150,62 @@ KITCHEN = graph_of(
 
 
 class HandmadeDecoys:
-    """Decoys that are right by the graph: other values of a type, and names that nothing in the image could have."""
+    """Decoys as ``Distractors`` gives them: other values of a type, names that nothing in the image could have."""
 
-    def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: SeededRng) -> str | None:
-        """As ``distractors.Distractors``."""
+    def attribute(self, graph: SceneGraph, object_id: str, kind: str, rng: SeededRng) -> str | None:
         if object_id == "scene":
             return None
         own = graph.objects[object_id].values.get(kind, ())
         others = [
             value for value in ONTOLOGY.values.get(kind, ()) if not any(ONTOLOGY.alike(value, one) for one in own)
         ]
-        return chance.pick(others) if own and others else None
+        return rng.pick(others) if own and others else None
 
-    def absent(
-        self, graph: SceneGraph, chance: SeededRng, near: str | None = None, category: str | None = None
-    ) -> str | None:
-        """As ``distractors.Distractors``."""
+    def absent(self, graph: SceneGraph, near: str, rng: SeededRng) -> str | None:
         names = [
             name
             for name, noun in ONTOLOGY.nouns.items()
-            if not noun.vague and not any(_mixed_up(name, one.name) for one in graph.objects.values())
+            if not noun.vague and not any(ONTOLOGY.mixed_up(name, one.name) for one in graph.objects.values())
         ]
-        return chance.pick(names) if names else None
+        return rng.pick(names) if names else None
 
-    def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, chance: SeededRng) -> str | None:
-        """As ``distractors.Distractors``."""
-        return self.absent(graph, chance)
+    def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, rng: SeededRng) -> str | None:
+        return self.absent(graph, object_id, rng)
 
-    def sibling(self, name: str, category: str, chance: SeededRng, graph: SceneGraph | None = None) -> str | None:
-        """As ``distractors.Distractors``."""
+    def sibling(self, name: str, category: str, rng: SeededRng, graph: SceneGraph) -> str | None:
         names = [
             other
             for other, noun in ONTOLOGY.nouns.items()
-            if category in noun.parents and not _mixed_up(name, other) and noun.plural == ONTOLOGY.nouns[name].plural
+            if category in noun.parents
+            and not ONTOLOGY.mixed_up(name, other)
+            and noun.plural == ONTOLOGY.nouns[name].plural
         ]
-        return chance.pick(names) if names else None
+        return rng.pick(names) if names else None
 
-    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: SeededRng) -> str | None:
-        """As ``distractors.Distractors``."""
+    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, rng: SeededRng) -> str | None:
         excluded = sorted(ONTOLOGY.relations[relation].excludes)
-        return chance.pick(excluded) if excluded else None
+        return rng.pick(excluded) if excluded else None
 
 
 class LyingDecoys(HandmadeDecoys):
-    """Decoys that are so."""
+    """Decoys that are correct answers."""
 
-    def attribute(self, graph: SceneGraph, object_id: str, kind: str, chance: SeededRng) -> str | None:
+    def attribute(self, graph: SceneGraph, object_id: str, kind: str, rng: SeededRng) -> str | None:
         """A value that the object has."""
         own = () if object_id == "scene" else graph.objects[object_id].values.get(kind, ())
         return own[0] if own else None
 
-    def absent(
-        self, graph: SceneGraph, chance: SeededRng, near: str | None = None, category: str | None = None
-    ) -> str | None:
+    def absent(self, graph: SceneGraph, near: str, rng: SeededRng) -> str | None:
         """A name of something that is there."""
         return next(iter(graph.objects.values())).name
 
-    def sibling(self, name: str, category: str, chance: SeededRng, graph: SceneGraph | None = None) -> str | None:
+    def sibling(self, name: str, category: str, rng: SeededRng, graph: SceneGraph) -> str | None:
         """The name itself."""
         return name
 
-    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, chance: SeededRng) -> str | None:
+    def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, rng: SeededRng) -> str | None:
         """The relation itself."""
         return relation
-
-
-def _mixed_up(name: str, other: str) -> bool:
-    return ONTOLOGY.may_be(name, other) or ONTOLOGY.may_be(other, name)
 
 
 @st.composite

@@ -43,7 +43,7 @@ def graph_of(things: dict[str, Thing], image: str = "1") -> tuple[SceneGraph, Co
 def asked(things: dict[str, Thing], *others: dict[str, Thing], seeds: int = 12) -> dict[str, str]:
     """All questions of some seeds with their answers; other images tell what is usual."""
     graph, _ = graph_of(things)
-    decoys = Distractors.learn([graph, *(graph_of(other, "2")[0] for other in others)], ONTOLOGY)
+    decoys = Distractors([graph, *(graph_of(other, "2")[0] for other in others)], ONTOLOGY)
     return {
         one.question.text: one.answer
         for seed in range(seeds)
@@ -229,7 +229,7 @@ def test_of_several_none_is_as_asked() -> None:
     }
     two = {key: things[key] for key in ("1", "2")}
     graph, _ = graph_of(two)
-    decoys = Distractors.learn([graph, *[graph_of(things, "2")[0]] * 3], ONTOLOGY)
+    decoys = Distractors([graph, *[graph_of(things, "2")[0]] * 3], ONTOLOGY)
     told = {
         one.full_answer.text
         for seed in range(20)

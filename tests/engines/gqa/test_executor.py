@@ -35,9 +35,9 @@ ATTRIBUTES = [
     Attribute("sunny", ("weather",), "sunny"),
 ]
 RELATIONS = [
-    RelationName(LEFT, RIGHT, frozenset({RIGHT}), spatial=True),
-    RelationName(RIGHT, LEFT, frozenset({LEFT}), spatial=True),
-    RelationName("on", spatial=True, many=True),
+    RelationName(LEFT, RIGHT, frozenset({RIGHT})),
+    RelationName(RIGHT, LEFT, frozenset({LEFT})),
+    RelationName("on", many=True),
     RelationName("wearing", one_subject=True),
 ]
 ONTOLOGY = Ontology(

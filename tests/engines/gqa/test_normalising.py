@@ -230,7 +230,7 @@ def test_the_scene_follows_from_what_is_told_and_shown(tmp_path: Path) -> None:
     [
         (lambda g: g.pop("width"), "image '7', field 'width': it is missing"),
         (lambda g: g.update(height=0), "field 'height': expected the image's height"),
-        (lambda g: g.update(objects=[]), "field 'objects': expected an object of objects"),
+        (lambda g: g.update(objects=[]), "field 'objects': expected a json object"),
         (lambda g: g.update(weather=3), "field 'weather': expected text"),
         (lambda g: g["objects"]["1"].pop("name"), "object '1', field 'name': it is missing"),
         (lambda g: g["objects"]["1"].update(name=None), "object '1', field 'name': expected text"),
@@ -238,7 +238,7 @@ def test_the_scene_follows_from_what_is_told_and_shown(tmp_path: Path) -> None:
         (lambda g: g["objects"]["1"].update(w=1e12), "field 'w': expected a number of pixels"),
         (lambda g: g["objects"]["1"].update(y=float("nan")), "field 'y': expected a number of pixels"),
         (lambda g: g["objects"]["1"].update(attributes={}), "field 'attributes': expected a list"),
-        (lambda g: g["objects"]["1"].update(attributes=[1]), "field 'attributes': expected texts"),
+        (lambda g: g["objects"]["1"].update(attributes=[1]), "field 'attributes': expected text"),
         (lambda g: g["objects"]["1"].update(relations=["on"]), r"relations\[0\]: expected a json object"),
         (lambda g: g["objects"]["1"].update(relations=[{"name": "on"}]), r"relations\[0\], field 'object': it is"),
         (lambda g: g["objects"].update({"1": 5}), "object '1': expected a json object"),
@@ -284,7 +284,7 @@ def test_visual_genomes_merged_objects_are_one(tmp_path: Path) -> None:
     ("objects", "relationships", "message"),
     [
         ([{"object_id": 1}], [], r"objects\[0\], field 'names'"),
-        ([{"object_id": None, "names": []}], [], r"objects\[0\], field 'object_id': expected an id"),
+        ([{"object_id": None, "names": []}], [], r"objects\[0\], field 'object_id': expected a whole number"),
         ([_part(1, "man", attributes="red")], [], "field 'attributes': expected a list"),
         ([7], [], r"objects\[0\]: expected a json object"),
         ([], [{"predicate": "on", "subject_id": 1}], r"relationships\[0\], field 'object_id'"),

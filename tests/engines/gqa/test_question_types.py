@@ -223,7 +223,7 @@ def test_real_images_give_many_questions_and_none_that_its_program_answers_other
     path = real_data / "gqa" / "minyus100__val_sceneGraphs.json.xz"
     raw = islice(read_gqa_graphs(PublishedFile(path.name, path)), 15)
     graphs = [graph for one in raw if (graph := normalise(one, ontology, problems)) is not None]
-    decoys = Distractors.learn(graphs, ontology)
+    decoys = Distractors(graphs, ontology)
     found = [one for graph in graphs for one in questions_about(graph, ontology, decoys, GqaSettings(), left_out)]
     assert len(found) > 50 * len(graphs) > 0
     assert not [reason for reason in left_out if reason.startswith("mismatch")], left_out

@@ -12,7 +12,6 @@ from hf_vqa_mc.engines.gqa.question_types import (
     attributes,
     categories,
     comparisons,
-    logical_objects,
     objects,
     relations,
     scene,
@@ -47,9 +46,9 @@ QUESTION_TYPES = Listing(
     QuestionType("logical attribute", LOGICAL, "attr", 20, attributes.logical),
     QuestionType("choose attribute", CHOOSE, "attr", 28, attributes.choose),
     QuestionType("exist", VERIFY, "obj", 26, objects.exist),
-    QuestionType("exist relation", VERIFY, "rel", 28, objects.exist_relation),
-    QuestionType("exist or", LOGICAL, "obj", 10, logical_objects.either),
-    QuestionType("exist and", LOGICAL, "obj", 10, logical_objects.both),
+    QuestionType("exist relation", VERIFY, "rel", 28, relations.exist),
+    QuestionType("exist or", LOGICAL, "obj", 10, objects.either),
+    QuestionType("exist and", LOGICAL, "obj", 10, objects.both),
     QuestionType("query category", QUERY, "cat", 20, categories.query),
     QuestionType("choose category", CHOOSE, "cat", 12, categories.choose),
     QuestionType("query relation", QUERY, "rel", 44, relations.query),
@@ -75,8 +74,8 @@ def questions_about(
 ) -> Iterator[Question]:
     """Questions about an image, each with the answer that its program gives.
 
-    They depend on the graph and the settings only. No two of one image have the same text, and no two of a type the
-    same program. ``left_out`` counts the questions that were not asked, by reason.
+    No two questions about one image have the same text, and no two of one type the same program. ``left_out`` counts
+    rejected questions by reason.
 
     Raises:
         InputError: the settings name an unknown question type.

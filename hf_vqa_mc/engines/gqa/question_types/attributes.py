@@ -1,4 +1,4 @@
-"""Questions about what an object is like: color, material, size, what it is doing, where in the image it is."""
+"""Questions about an object's attributes: color, material, size, activity, position in the image."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,6 @@ from hf_vqa_mc.engines.gqa.wording import (
     MENTIONS,
     POSITIONS,
     detailed_types,
-    is_doing,
     one,
     spelled,
     with_article,
@@ -24,17 +23,17 @@ from hf_vqa_mc.engines.rng import SeededRng
 QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")
 VERIFY, BOTH = wordings("verify attribute"), wordings("logical attribute")["both"]
 CHOOSE, CHOOSE_TYPES = wordings("choose attribute"), detailed_types("choose attribute")
-TELLS = {"color": ("tone", "brightness"), "tone": ("color", "brightness"), "size": ("height", "length")}
-"""Types whose values tell something of another one's: a dark coat is not white."""
+HINTS = {"color": ("tone", "brightness"), "tone": ("color", "brightness"), "size": ("height", "length")}
+"""Types whose values give away something about another type: a dark coat is not white."""
 OPPOSITE_SIDE = {"left": "right", "right": "left", "top": "bottom", "bottom": "top"}
 SIDES = (HORIZONTAL, VERTICAL)
 
 
 def _refer(asking: Asking, object_id: str, rng: SeededRng, *kinds: str) -> Reference | None:
-    """A reference without the types; positions are not told by what else is to the left or right, either."""
+    """A reference that mentions none of the types; for positions, nor what is to the left or right."""
     hidden: set[Fact] = set()
     for kind in kinds:
-        hidden |= {(object_id, other) for other in (DOING if kind in DOING else (kind, *TELLS.get(kind, ())))}
+        hidden |= {(object_id, other) for other in (DOING if kind in DOING else (kind, *HINTS.get(kind, ())))}
     if HORIZONTAL in kinds:
         hidden |= {(object_id, other) for name, other in asking.thing(object_id).relations if name in (LEFT, RIGHT)}
     reference = asking.references.pick(object_id, rng, hidden)
@@ -44,7 +43,7 @@ def _refer(asking: Asking, object_id: str, rng: SeededRng, *kinds: str) -> Refer
 
 
 def _can_be_asked(asking: Asking, object_id: str, kind: str) -> bool:
-    """Whether a type can be asked about: not the age of a baby."""
+    """Whether a type is asked about: not the age of a baby."""
     if kind == "age":
         return asking.kind(object_id) not in MENTIONS.young
     return kind not in ("gender", "race", "fatness")
@@ -64,13 +63,13 @@ def _states(asking: Asking, object_id: str, kind: str, value: str) -> list[Part]
 def _with_positions(
     asking: Asking, pairs: list[tuple[str, str, str]], kinds: tuple[str, ...], rng: SeededRng
 ) -> list[tuple[str, str, str]]:
-    """Objects with a type and value each, positions not more than a third, in random order."""
+    """(Object, type, value), at most a third of them positions, in random order."""
     positions = [
         (key, kind, value)
         for key in asking.objects
         for kind in kinds
         for value in asking.thing(key).values.get(kind, ())
-        if value in OPPOSITE_SIDE and asking.references.has_sides(key)
+        if value in OPPOSITE_SIDE and asking.references.has_sides(asking.name(key))
     ]
     return rng.shuffled([*pairs, *pairs, *pairs, *rng.shuffled(positions)[: max(4, len(pairs) // 3)]])
 
@@ -86,7 +85,7 @@ def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     for key, kind, value in _with_positions(asking, pairs, (HORIZONTAL,), rng):
         if kind in DOING and sum(kind in DOING for kind, _ in asking.value_kinds(key)) != 1:
             continue
-        if kind in DOING and not is_doing(asking.ontology.attributes[value]):
+        if kind in DOING and not asking.ontology.attributes[value].verb:
             continue
         reference = _refer(asking, key, rng, kind)
         if reference is not None:
@@ -201,7 +200,7 @@ def _two_values(
 
 
 def _what_it_is(asking: Asking, key: str, chosen: list[tuple[str, str]], answers: list[str | None]) -> list[Part]:
-    """The horses are large but brown: what is right, and what is instead of what is not."""
+    """The horses are large but brown: the correct values, and the actual ones in place of the wrong ones."""
     values = asking.thing(key).values
     right = [pair for pair, answer in zip(chosen, answers, strict=True) if answer == YES]
     instead = [(kind, values[kind][0]) for (kind, _), answer in zip(chosen, answers, strict=True) if answer == NO]
@@ -221,7 +220,7 @@ def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             continue
         options = rng.shuffled((value, decoy))
         form = kind if kind in CHOOSE else "any"
-        if kind in DOING and not all(is_doing(asking.ontology.attributes[option]) for option in options):
+        if kind in DOING and not all(asking.ontology.attributes[option].verb for option in options):
             form = "any"
         patterns = CHOOSE[form]
         if kind == "color" and len(reference.words) > 1:

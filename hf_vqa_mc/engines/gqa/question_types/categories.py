@@ -1,4 +1,4 @@
-"""Questions that ask which of a category something is: what kind of fruit is on the left, who is playing."""
+"""Questions for the name of a member of a category: what kind of fruit is on the left, who is playing."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             local = f"11q-{category}"
         else:
             kind, value, negated = filtered[0].argument
-            if not asking.can_be_said(kind, value):  # a pepper plant is not pepper
+            if not asking.can_be_said(kind, value):  # a pepper plant "is not pepper"
                 continue
             detailed, form = ("categoryThat", "that") if rng.happens(0.6) else ("categoryAttr", "called")
             local = f"12q-{category}_{'n#' if negated else ''}{value}"
@@ -41,7 +41,7 @@ def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
 
 
 def _references(asking: Asking, rng: SeededRng) -> list[tuple[str, Reference]]:
-    """Clear references by category, without the name, in random order; people only by what sets them apart."""
+    """Unambiguous references by category instead of name, in random order; for people only with a modifier."""
     return rng.shuffled(
         (category, reference)
         for key in asking.objects

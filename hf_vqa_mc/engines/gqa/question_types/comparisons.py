@@ -1,4 +1,4 @@
-"""Questions that compare: who is taller, what two things have in common, whether all people are of the same gender."""
+"""Questions that compare: who is taller, what do two things have in common, are all people of the same gender."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -16,14 +16,16 @@ TWO = {"same": wordings("same"), "different": wordings("different")}
 ALL = {"same": wordings("same all"), "different": wordings("different all")}
 BOTH_SAME = wordings("same all of two")
 SHORT_NAME = {"same": "same", "different": "diff"}  # As in GQA's types and groups.
-COMPARED = ("color", MATERIAL, "shape", "pattern")  # Types that everybody judges alike: not size or age.
-LARGER = 2.0  # How many times as much of the image the larger of two things must take at least.
+COMPARED = ("color", MATERIAL, "shape", "pattern")  # Types on which people agree; not size or age.
+LARGER = 2.0  # The larger of two things must cover at least this many times the area of the smaller.
 COMMON = ("color", MATERIAL, "shape", "size", "pattern")  # Types that two things can have in common.
 
 
 def _pairs(asking: Asking, rng: SeededRng) -> list[tuple[str, str]]:
     keys = rng.shuffled(
-        key for key in asking.objects if not asking.isa(key, BODY_PART) and asking.references.has_sides(key)
+        key
+        for key in asking.objects
+        if not asking.is_any(asking.name(key), BODY_PART) and asking.references.has_sides(asking.name(key))
     )
     kindred: list[tuple[str, str]] = []
     others: list[tuple[str, str]] = []
@@ -40,7 +42,7 @@ def _kinds_of_both(asking: Asking, one: str, other: str) -> set[str]:
 def _refer_to_both(
     asking: Asking, one: str, other: str, kinds: Sequence[str], rng: SeededRng
 ) -> tuple[Reference, Reference] | None:
-    """Clear references to both, that state neither of the types nor of each other."""
+    """Unambiguous references to both that mention neither the types nor each other."""
     if asking.kind(one) == asking.kind(other):
         return None
     hidden: set[Fact] = {(key, kind) for key in (one, other) for kind in kinds}
@@ -55,7 +57,7 @@ def _refer_to_both(
 
 
 def _refer(asking: Asking, key: str, hidden: set[Fact], rng: SeededRng) -> Reference | None:
-    """A short reference where there is one: two long ones in one question are hard to read."""
+    """A short reference if there is one: two long ones in one question are hard to read."""
     short = asking.references.pick(key, rng, hidden, 0) if rng.happens(0.75) else None
     return short or asking.references.pick(key, rng, hidden, 1)
 
@@ -73,7 +75,7 @@ def compare(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             both = _refer_to_both(asking, first, second, (kind,), rng)
             if both is None or any(reference.said.plural for reference in both):
                 continue
-            which = "Who" if asking.isa(winner, PEOPLE) else "Which"
+            which = "Who" if asking.is_any(asking.name(winner), PEOPLE) else "Which"
             yield Draft(
                 "comparativeChoose",
                 joined(both[0].program, both[1].program, "compare", more),
@@ -87,9 +89,9 @@ def compare(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
 
 
 def _can_be_compared(asking: Asking, kind: str, more: str, less: str) -> bool:
-    """Whether the one is more so for anybody who looks: values tell of a thing among those of its kind.
+    """Whether the comparison is clear in the image; values are relative to a kind.
 
-    A large cup may be smaller than a small table, so what is larger or taller must take more of the image too; of
+    A large cup may be smaller than a small table, so what is larger or taller must also take more of the image. For
     other types only things of one category are compared.
     """
     if asking.name(more) == asking.name(less) or BODY_PART in asking.noun(more).parents:
@@ -97,7 +99,9 @@ def _can_be_compared(asking: Asking, kind: str, more: str, less: str) -> bool:
     _, _, width, height = asking.thing(more).box
     _, _, less_width, less_height = asking.thing(less).box
     if kind == "size":
-        return width * height >= LARGER * less_width * less_height and asking.references.has_sides(more, less)
+        return width * height >= LARGER * less_width * less_height and asking.references.has_sides(
+            asking.name(more), asking.name(less)
+        )
     return bool(_kinds_of_both(asking, more, less)) and (kind != "height" or height > less_height)
 
 
@@ -113,7 +117,7 @@ def common(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             continue
         program = joined(both[0].program, both[1].program, "common")
         kind = asking.executor.run(program).answer
-        if kind not in COMMON or not all(asking.references.can_have(key, kind) for key in (one, other)):
+        if kind not in COMMON or not all(asking.references.can_have(asking.name(key), kind) for key in (one, other)):
             continue
         value = spelled(asking.thing(one).values[kind][0])
         yield Draft(
@@ -135,7 +139,7 @@ def _two(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             kind
             for kind in COMPARED
             if all(
-                len(asking.thing(key).values.get(kind, ())) == 1 and asking.references.can_have(key, kind)
+                len(asking.thing(key).values.get(kind, ())) == 1 and asking.references.can_have(asking.name(key), kind)
                 for key in (one, other)
             )
         ]
@@ -176,7 +180,7 @@ def _all(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     for name, kind in rng.shuffled(sorted(groups)):
         if name not in asking.ontology.nouns or (name == PEOPLE) != (kind == "gender"):
             continue
-        if kind in COMPARED and not asking.references.name_can_have(name, kind):
+        if kind in COMPARED and not asking.references.can_have(name, kind):
             continue
         found = asking.executor.find(selected(name))
         said = several(asking.ontology, name)

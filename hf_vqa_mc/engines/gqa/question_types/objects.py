@@ -1,27 +1,20 @@
-"""Questions about what is in the image: is there an apple, a red one, one on the table."""
+"""Questions about which objects are in the image: is there an apple, a red one, either or both of two things."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES
-from hf_vqa_mc.engines.gqa.observed import UNTOLD
-from hf_vqa_mc.engines.gqa.program import Part, then
+from hf_vqa_mc.engines.gqa.program import Part, Program, joined, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
-from hf_vqa_mc.engines.gqa.references import Fact, side_by_side
-from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
 from hf_vqa_mc.engines.gqa.wording import (
-    LIVING,
     MATERIAL,
-    MENTIONS,
     NOT_UNIQUE,
     PEOPLE,
-    Pattern,
     Phrase,
     Said,
-    as_category,
     called,
     one,
-    relation_form,
     several,
+    spelled,
     stands_before,
     stands_behind,
     with_article,
@@ -29,16 +22,16 @@ from hf_vqa_mc.engines.gqa.wording import (
 )
 from hf_vqa_mc.engines.rng import SeededRng
 
-WORN = {"wearing", "worn by", "dressed in"}
 PLACES = ("place", "room")
-EXIST, EXIST_RELATION = wordings("exist"), wordings("exist relation")
-_SCENERY = MENTIONS.background | MENTIONS.scenery
+EXIST, TWO = wordings("exist"), {"or": wordings("exist or")["any"], "and": wordings("exist and")["any"]}
+Filters = tuple[tuple[str, str] | None, tuple[str, str] | None]  # (type, value) of the first object and of the second
 
 
-class _Form:
-    """What is looked for: one, several or some of it, with words before and behind."""
+class ObjectForm:
+    """How an object is named where its existence is asked: one, several or a mass."""
 
     def __init__(self, asking: Asking, name: str, rng: SeededRng, before: str = "") -> None:
+        """``before``: an adjective."""
         single, many = one(asking.ontology, name), several(asking.ontology, name)
         before = f"{before} " if before else ""
         is_one = single is not None and (asking.is_any(name, *PLACES) or rng.happens(0.5))
@@ -47,18 +40,15 @@ class _Form:
         some = f"{before}{many.text}"
         self.slots = {"a": with_article(f"{before}{single.text}") if single is not None else some, "several": some}
 
-    def wordings(self, variants: Mapping[str, Sequence[Pattern]]) -> Sequence[Pattern]:
-        return variants[self.variant]
-
 
 def exist(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
-    """Is there an apple in the picture? Is there one that is red, or that is not?"""
+    """Is there an apple in the picture? Is there one that is (not) red?"""
     for key in rng.shuffled([*asking.objects, *asking.objects, *asking.objects]):
         way = rng.below(4)
         if way == 0:
             yield from _there(asking, asking.name(key), rng)
         elif way == 1:
-            absent = asking.absent(rng, key)
+            absent = asking.decoys.absent(asking.graph, key, rng)
             if absent is not None:
                 yield from _there(asking, absent, rng)
         else:
@@ -69,15 +59,15 @@ def _there(asking: Asking, name: str, rng: SeededRng) -> Iterator[Draft]:
     noun, there = asking.ontology.nouns[name], asking.is_there(name)
     if there is None or noun.vague or cannot_be_missing(asking, name):
         return
-    form, program = _Form(asking, name, rng), then(selected(name), "exist")
+    form, program = ObjectForm(asking, name, rng), then(selected(name), "exist")
     said = several(asking.ontology, name)
     full = there_is(asking, name) if there == YES else [(f"there {said.be} no {said.text}", "")]
     slots = {**form.slots, "more": ""}
-    yield yes_no("exist", program, there == YES, form.wordings(EXIST), slots, full, f"03-{noun.kind}")
+    yield yes_no("exist", program, there == YES, EXIST[form.variant], slots, full, f"03-{noun.kind}")
 
 
 def cannot_be_missing(asking: Asking, name: str) -> bool:
-    """Whether nobody asks if there is one (the sky, people by name), or its plural means something else (glasses)."""
+    """Whether its existence is never asked: the sky, a proper name, a plural with another meaning (glasses)."""
     said, noun = called(asking.ontology, name), asking.ontology.nouns[name]
     plural = asking.ontology.nouns.get(noun.plural_form, noun)
     is_place = said.mass and asking.is_any(name, *PLACES)
@@ -85,7 +75,7 @@ def cannot_be_missing(asking: Asking, name: str) -> bool:
 
 
 def there_is(asking: Asking, name: str) -> list[Part]:
-    """There is a door, with the objects; there are doors."""
+    """The clause "there is a door" or "there are doors", with the object."""
     keys = asking.all_of(name)
     said = asking.said(keys[0])
     if len(keys) > 1 and not said.mass and not said.plural:
@@ -94,7 +84,7 @@ def there_is(asking: Asking, name: str) -> list[Part]:
 
 
 def is_a(said: Said, text: str, key: str) -> list[Part]:
-    """Is a red apple, are red apples: with the object."""
+    """The words "is a red apple" or "are red apples", with the object."""
     article = "" if said.plural or said.mass else with_article(text).split(" ")[0]
     return [(f"{said.be} {article}", ""), (text, key)]
 
@@ -112,14 +102,14 @@ def _there_with(asking: Asking, key: str, negated: bool, rng: SeededRng) -> Iter
     there = [other for other in asking.all_of(name) if asking.executor.has_value(other, kind, asked) == wanted]
     before = None if negated else stands_before(asking.ontology, kind, asked)
     behind = before is None or (kind == MATERIAL and rng.happens(0.5)) or rng.happens(0.3)
-    form = _Form(asking, name, rng, "" if behind else before or "")
+    form = ObjectForm(asking, name, rng, "" if behind else before or "")
     more = stands_behind(asking.ontology, kind, asked, form.number, negated, rng) if behind else ""
     detailed = "existMaterial" if kind == MATERIAL else "existThat" if behind else "existAttr"
     yield yes_no(
         f"{detailed}{'Not' if negated else ''}",
         then(then(selected(name), "filter", kind, asked, "not" if negated else ""), "exist"),
         bool(there),
-        form.wordings(EXIST),
+        EXIST[form.variant],
         {**form.slots, "more": more},
         _with(asking, there[0], kind, asked) if there else _without(asking, name, kind, asked, negated),
         f"04-{name}_{'n#' if negated else ''}{asked}",
@@ -141,100 +131,123 @@ def _without(asking: Asking, name: str, kind: str, value: str, negated: bool) ->
             none = f"but they are {'all' if negated else 'not'} {asking.predicate(kind, value)}"
             return [("there are", ""), (many.text, key), (none, "")]
     said, own = asking.said(key), asking.thing(key).values.get(kind, (value,))[0]
-    it = "they are" if said.plural else f"the {said.text} is" if asking.isa(key, PEOPLE) else "it is"
+    it = "they are" if said.plural else f"the {said.text} is" if asking.is_any(asking.name(key), PEOPLE) else "it is"
     return [(f"there {said.be}", ""), *asking.a(key), (f"but {it} {asking.predicate(kind, own)}", "")]
 
 
-def exist_relation(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
-    """Is there an apple on the black table?"""
-    for subject, relation, target in triples(asking, rng):
-        way = rng.below(4)
-        name: str | None = asking.name(subject)
-        asked: str | None = relation
-        if way < 2:
-            detailed = "existRelS"
-            if rng.happens(0.2) and (wider := asking.kinds_asked(asking.name(subject))):
-                name = rng.pick(wider)
-                if as_category(asking.ontology, name, False) is None and name != asking.name(subject):
-                    continue
-        elif way == 2 or relation in WORN:
-            name, detailed = nobody_at(asking, target, relation, "s", rng), "existRelSC"
-        else:
-            asked, detailed = other_relation(asking, subject, relation, target, rng), "existRelSRC"
-            others = asking.all_of(asking.name(subject))
-            if asked is not None and any(asking.graph.related(key, asked, target) for key in others):
-                continue
-        if name is None or asked is None:
+def either(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+    """Do you see either an apple or a banana there?"""
+    for key in rng.shuffled(asking.objects):
+        here, absent = asking.name(key), asking.decoys.absent(asking.graph, key, rng)
+        if absent is None:
             continue
-        hidden: set[Fact] = {(subject,), (subject, target), (target, subject)}
-        reference = asking.references.pick(target, rng, hidden, depth_of_relations(rng))
-        noun = asking.ontology.nouns.get(name)
-        if reference is None or noun is None or noun.vague or cannot_be_missing(asking, name):
-            continue
-        if noun.kind == asking.kind(target):
-            continue  # a bike near the bike
-        form = _Form(asking, name, rng)
-        yield Draft(
-            detailed,
-            then(then(reference.program, "relate", name, asked, "s"), "exist"),
-            YES if way < 2 else NO,
-            form.wordings(EXIST_RELATION),
-            {**form.slots, "relation": asked, "the": reference.the},
-            _near(asking, subject, relation, target, detailed),
-            f"13-{asking.name(target)}_{name}",
-        )
-
-
-def _near(asking: Asking, subject: str, relation: str, target: str, detailed: str) -> Phrase:
-    said = asking.said(subject)
-    if detailed == "existRelSRC":
-        return [("No ,", ""), *asking.the(subject), (f"{said.be} {relation}", ""), *asking.the(target)]
-    yes = "Yes" if detailed == "existRelS" else "No"
-    return [(f"{yes} , there {said.be}", ""), *asking.a(subject), (relation, ""), *asking.the(target)]
-
-
-def depth_of_relations(rng: SeededRng) -> int | None:
-    """Modifiers in references of questions that have a relation anyway: mostly one."""
-    return 1 if rng.happens(0.75) else None
-
-
-def nobody_at(asking: Asking, object_id: str, relation: str, side: str, rng: SeededRng) -> str | None:
-    """The name of something that would suit the other end of a relation but is not in the image."""
-    if relation in (LEFT, RIGHT):
-        absent = asking.absent(rng, object_id)
-        return absent if absent is not None and asking.references.name_has_sides(absent) else None
-    return asking.decoys.related(asking.graph, object_id, relation, side, rng)
-
-
-def other_relation(asking: Asking, subject: str, relation: str, target: str, rng: SeededRng) -> str | None:
-    """A relation that does not hold instead of one that does, if people might mix them up."""
-    if relation in WORN:
-        return None
-    other = asking.decoys.relation(asking.graph, subject, relation, target, rng)
-    if other is None or other in WORN or relation_form(other) is None:
-        return None
-    is_part = not UNTOLD.parts.isdisjoint(asking.noun(subject).parents)
-    if {relation, other} & MENTIONS.under and (is_part or asking.kind(target) in MENTIONS.background):
-        return None
-    return other
-
-
-def triples(asking: Asking, rng: SeededRng) -> list[tuple[str, str, str]]:
-    """Subject, relation and object of what people would mention, in random order; left and right less often."""
-    told, sides = [], []
-    askable = set(asking.objects)
-    for subject in asking.objects:
-        for relation, target in sorted(asking.thing(subject).relations):
-            if target not in askable or relation_form(relation) is None or asking.name(subject) == asking.name(target):
+        if rng.happens(0.5):
+            here_too = asking.decoys.absent(asking.graph, key, rng)
+            if here_too is None or here_too == absent:
                 continue
-            if relation in MENTIONS.within and asking.kind(target) in MENTIONS.pictures:
-                continue
-            scenery = _SCENERY if asking.isa(target, *LIVING) else MENTIONS.background
-            if relation in MENTIONS.nearby and asking.kind(subject) in scenery:
-                continue
-            if relation not in (LEFT, RIGHT):
-                told.append((subject, relation, target))
-            elif side_by_side(asking.graph, subject, target) and asking.references.has_sides(subject, target):
-                sides.append((subject, relation, target))
-    order = rng.shuffled(sides)[: max(12, 2 * len(told))]
-    return [*rng.shuffled(told), *order, *rng.shuffled(told), *rng.shuffled(sides)[: len(told)]]
+            here = here_too
+        yield from _two(asking, (here, absent), "or", key, rng)
+
+
+def both(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+    """Do you see both green apples and bananas there?"""
+    for key in rng.shuffled(asking.objects):
+        other: str | None = asking.name(rng.pick(asking.objects))
+        if rng.happens(0.5):
+            other = asking.decoys.absent(asking.graph, key, rng)
+        if other is not None:
+            yield from _two(asking, (other, asking.name(key)), "and", key, rng)
+
+
+def _two(asking: Asking, names: tuple[str, str], word: str, key: str, rng: SeededRng) -> Iterator[Draft]:
+    """Ask about two names, sometimes with a value of the object ``key`` for the second or for both."""
+    first, second = names
+    nouns = [asking.ontology.nouns[name] for name in names]
+    if None in map(asking.is_there, names) or nouns[0].kind == nouns[1].kind:
+        return
+    if any(noun.vague or cannot_be_missing(asking, noun.name) for noun in nouns):
+        return
+    if asking.ontology.isa(first, second) or asking.ontology.isa(second, first):
+        return
+    places = any(asking.is_any(name, *PLACES) for name in names)
+    singles = [one(asking.ontology, name) for name in names]
+    if places and None in singles:
+        return  # not "snow or kitchens"
+    filters = _filters(asking, key, names, word, rng)
+    # the same number for both: "either an apple or a banana", "either apples or bananas"
+    as_one = (places or rng.happens(0.5)) and None not in singles
+    programs: list[Program] = []
+    forms: list[str] = []
+    for name, single, pair in zip(names, singles, filters, strict=True):
+        program, before = selected(name), ""
+        if pair is not None:
+            program, before = then(program, "filter", *pair, ""), stands_before(asking.ontology, *pair) or ""
+        programs.append(then(program, "exist"))
+        many = f"{before} {several(asking.ontology, name).text}".strip()
+        forms.append(with_article(f"{before} {single.text}".strip()) if as_one and single else many)
+    present = [asking.executor.run(program).answer for program in programs]
+    if None in present:
+        asking.left_out["not settled by the graph"] += 1
+        return
+    is_there = [answer == YES for answer in present]
+    with_value = filters[1]
+    local = f"04-{second}_{with_value[1]}" if with_value else None
+    yield yes_no(
+        f"exist{'Attr' if with_value else ''}{word.title()}",
+        joined(programs[0], programs[1], word),
+        any(is_there) if word == "or" else all(is_there),
+        TWO[word],
+        {
+            "there": "Is there" if as_one or several(asking.ontology, first).mass else "Are there",
+            "one": forms[0],
+            "other": forms[1],
+        },
+        _which(asking, names, filters, is_there, word),
+        local or f"09exist{word.title()}-{'_'.join(sorted(noun.kind for noun in nouns))}",
+    )
+
+
+def _filters(asking: Asking, key: str, names: tuple[str, str], word: str, rng: SeededRng) -> Filters:
+    pairs = [
+        (kind, value)
+        for kind, value in asking.value_kinds(key)
+        if kind in ("color", "size") and stands_before(asking.ontology, kind, value)
+    ]
+    if not pairs or not rng.happens(0.35) or asking.name(key) not in names:
+        return None, None
+    kind, value = rng.pick(pairs)
+    if not all(asking.references.can_have(name, kind) for name in names):  # a black office
+        return None, None
+    if rng.happens(0.5):
+        decoy = asking.decoys.attribute(asking.graph, key, kind, rng)
+        if decoy is None or stands_before(asking.ontology, kind, decoy) is None:
+            return None, None
+        value = decoy
+    return ((kind, value) if word == "or" else None), (kind, value)
+
+
+def _which(asking: Asking, names: tuple[str, str], filters: Filters, is_there: list[bool], word: str) -> Phrase:
+    things = list(zip(names, filters, is_there, strict=True))
+    parts = [_present(asking, name, pair) for name, pair, there in things if there]
+    missing = [
+        f"{spelled(pair[1]) if pair else ''} {several(asking.ontology, name).text}".strip()
+        for name, pair, there in things
+        if not there
+    ]
+    if parts and (word == "or" or missing):
+        return [("there", ""), *parts[0], *([] if word == "or" else [(f"but no {missing[0]}", "")])]
+    if parts:
+        starts = [(words.removeprefix("is").removeprefix("are").strip(), key) for (words, key), *_ in parts]
+        return [("there are both", ""), starts[0], *parts[0][1:], ("and", ""), starts[1], *parts[1][1:]]
+    one_be, other_be = (several(asking.ontology, name).be for name in names)
+    if one_be != other_be:
+        return [(f"there {one_be} no {missing[0]} and there {other_be} no {missing[1]}", "")]
+    return [(f"there {one_be} no {missing[0]} or {missing[1]}", "")]
+
+
+def _present(asking: Asking, name: str, pair: tuple[str, str] | None) -> list[Part]:
+    if pair is None:
+        return [(text.removeprefix("there "), key) for text, key in there_is(asking, name)]
+    key = next(key for key in asking.all_of(name) if asking.executor.has_value(key, *pair) == YES)
+    said = asking.said(key)
+    return is_a(said, f"{stands_before(asking.ontology, *pair)} {said.text}", key)

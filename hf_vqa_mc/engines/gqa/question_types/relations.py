@@ -1,26 +1,74 @@
-"""Questions about how objects are to one another: who is wearing the hat, is the cat to the left of the flower."""
+"""Questions about relations between objects: who is wearing the hat, is there an apple on the black table."""
 
 from collections.abc import Iterator
 
+from hf_vqa_mc.engines.gqa.distractors import UNANNOTATED
 from hf_vqa_mc.engines.gqa.executor import NO, SHORT, YES
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING
 from hf_vqa_mc.engines.gqa.program import Part, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, kind_of, selected, slots_of
-from hf_vqa_mc.engines.gqa.question_types.objects import WORN, depth_of_relations, nobody_at, other_relation, triples
-from hf_vqa_mc.engines.gqa.references import Fact, Reference
+from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
+from hf_vqa_mc.engines.gqa.references import Fact, Reference, side_by_side
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
 from hf_vqa_mc.engines.gqa.wording import LIVING, MENTIONS, PEOPLE, as_category, called, relation_form, wordings
 from hf_vqa_mc.engines.rng import SeededRng
 
-QUERY = wordings("query relation")
-VERIFY = wordings("verify relation")["any"]
+WORN = {"wearing", "worn by", "dressed in"}
+EXIST, QUERY, VERIFY = wordings("exist relation"), wordings("query relation"), wordings("verify relation")["any"]
 CHOOSE, CHOOSE_OBJECT = wordings("choose relation"), wordings("choose object")
 ENDS = {"s": "subject", "o": "object"}  # Sides of a relation, as programs have them, with what is asked for.
+_SCENERY = MENTIONS.background | MENTIONS.scenery
+
+
+def exist(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+    """Is there an apple on the black table?"""
+    for subject, relation, target in _triples(asking, rng):
+        way = rng.below(4)
+        name: str | None = asking.name(subject)
+        asked: str | None = relation
+        if way < 2:
+            detailed = "existRelS"
+            if rng.happens(0.2) and (wider := asking.kinds_asked(asking.name(subject))):
+                name = rng.pick(wider)
+                if as_category(asking.ontology, name, False) is None and name != asking.name(subject):
+                    continue
+        elif way == 2 or relation in WORN:
+            name, detailed = _absent_at(asking, target, relation, "s", rng), "existRelSC"
+        else:
+            asked, detailed = _other_relation(asking, subject, relation, target, rng), "existRelSRC"
+            others = asking.all_of(asking.name(subject))
+            if asked is not None and any(asking.graph.related(key, asked, target) for key in others):
+                continue
+        if name is None or asked is None:
+            continue
+        reference = _refer(asking, target, subject, rng)
+        noun = asking.ontology.nouns.get(name)
+        if reference is None or noun is None or noun.vague or cannot_be_missing(asking, name):
+            continue
+        if noun.kind == asking.kind(target):
+            continue  # not "a bike near the bike"
+        form = ObjectForm(asking, name, rng)
+        yield Draft(
+            detailed,
+            then(then(reference.program, "relate", name, asked, "s"), "exist"),
+            YES if way < 2 else NO,
+            EXIST[form.variant],
+            {**form.slots, "relation": asked, "the": reference.the},
+            _near(asking, subject, relation, target, detailed),
+            f"13-{asking.name(target)}_{name}",
+        )
+
+
+def _near(asking: Asking, subject: str, relation: str, target: str, detailed: str) -> list[Part]:
+    if detailed == "existRelSRC":
+        return [("No ,", ""), *_states(asking, subject, relation, target)]
+    start = f"{'Yes' if detailed == 'existRelS' else 'No'} , there {asking.said(subject).be}"
+    return [(start, ""), *asking.a(subject), (relation, ""), *asking.the(target)]
 
 
 def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Who is wearing the hat? What is the small girl wearing? What kind of furniture is behind the man?"""
-    for subject, relation, target in triples(asking, rng):
+    for subject, relation, target in _triples(asking, rng):
         side = rng.pick(("s", "s", "o"))
         given, wanted = (target, subject) if side == "s" else (subject, target)
         category = _asked_as(asking, wanted, rng)
@@ -53,27 +101,27 @@ def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
 
 
 def _asked_as(asking: Asking, key: str, rng: SeededRng) -> str | None:
-    """As what something is asked for: who, what, or what kind of furniture."""
-    if asking.isa(key, PEOPLE):
+    """The name or category by which an object is asked for: who, what, or what kind of furniture."""
+    if asking.is_any(asking.name(key), PEOPLE):
         return PEOPLE if asking.name(key) != PEOPLE else None
     kinds = [kind for kind in asking.kinds_asked(asking.name(key)) if as_category(asking.ontology, kind, False)]
     return rng.pick(kinds) if kinds and rng.happens(0.6) else ANYTHING
 
 
 def _is_odd(asking: Asking, reference: Reference, relation: str, side: str, wanted: str, category: str) -> bool:
-    """Whether nobody asks so: what is wearing the collar? What is the cup to the left of the dog near?"""
+    """Whether a question is unnatural: what is wearing the collar, what is the cup to the left of the dog near."""
     form = relation_form(relation)
     if side == "o":
         return form == "place" and len(reference.words) > 1
-    return category == ANYTHING and form == "verb" and asking.isa(wanted, *LIVING)
+    return category == ANYTHING and form == "verb" and asking.is_any(asking.name(wanted), *LIVING)
 
 
 def _refer(asking: Asking, given: str, other: str, rng: SeededRng, sides: bool = False) -> Reference | None:
-    """A reference to one end of a relation that states nothing of the other end."""
+    """A reference to one end of a relation that does not mention the other end."""
     hidden: set[Fact] = {(other,), (given, other), (other, given)}
     if sides:
         hidden.add((given, HORIZONTAL))
-    return asking.references.pick(given, rng, hidden, depth_of_relations(rng))
+    return asking.references.pick(given, rng, hidden, 1 if rng.happens(0.75) else None)  # mostly one more modifier
 
 
 def _repeats(reference: Reference, *relations: str) -> bool:
@@ -89,16 +137,16 @@ def _states(asking: Asking, subject: str, relation: str, target: str) -> list[Pa
 
 def verify(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is she wearing a blue dress?"""
-    for subject, relation, target in triples(asking, rng):
+    for subject, relation, target in _triples(asking, rng):
         way = rng.below(4)
         name: str | None = asking.name(target)
         asked: str | None = relation
         if way == 3 and relation in WORN:
             way = 2
         if way == 2:
-            name = nobody_at(asking, subject, relation, "o", rng)
+            name = _absent_at(asking, subject, relation, "o", rng)
         elif way == 3:
-            asked = other_relation(asking, subject, relation, target, rng)
+            asked = _other_relation(asking, subject, relation, target, rng)
             others = asking.all_of(asking.name(target))
             if asked is not None and any(asking.graph.related(subject, asked, key) for key in others):
                 continue
@@ -106,7 +154,7 @@ def verify(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         if name is None or asked is None or reference is None or relation_form(asked) is None:
             continue
         if _repeats(reference, relation, asked) or asking.ontology.nouns[name].kind == asking.kind(subject):
-            continue  # a bike near any bikes
+            continue  # not "a bike near any bikes"
         reference = reference.with_that
         yield Draft(
             ("relVerify", "relVerify", "relVerifyCo", "relVerifyCr")[way],
@@ -130,8 +178,8 @@ def _some(asking: Asking, name: str, relation: str) -> str:
 
 def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is the cat to the left or to the right of the flower?"""
-    for subject, relation, target in triples(asking, rng):
-        other = other_relation(asking, subject, relation, target, rng)
+    for subject, relation, target in _triples(asking, rng):
+        other = _other_relation(asking, subject, relation, target, rng)
         if other is None:
             continue
         side = rng.pick(("s", "o"))
@@ -164,7 +212,7 @@ def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
 
 def choose_object(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """What is the boy eating, an apple or a slice of pizza?"""
-    for subject, relation, target in triples(asking, rng):
+    for subject, relation, target in _triples(asking, rng):
         side = rng.pick(("s", "o"))
         given, wanted = (target, subject) if side == "s" else (subject, target)
         reference = _refer(asking, given, wanted, rng)
@@ -203,3 +251,47 @@ def choose_object(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             f"15c-{asking.name(given)}_{relation},{side}",
             asking.category(name),
         )
+
+
+def _absent_at(asking: Asking, object_id: str, relation: str, side: str, rng: SeededRng) -> str | None:
+    """A name that would suit the other end of a relation, of something that is not in the image."""
+    if relation in (LEFT, RIGHT):
+        absent = asking.decoys.absent(asking.graph, object_id, rng)
+        return absent if absent is not None and asking.references.has_sides(absent) else None
+    return asking.decoys.related(asking.graph, object_id, relation, side, rng)
+
+
+def _other_relation(asking: Asking, subject: str, relation: str, target: str, rng: SeededRng) -> str | None:
+    """A plausible relation that does not hold, for one that does."""
+    if relation in WORN:
+        return None
+    other = asking.decoys.relation(asking.graph, subject, relation, target, rng)
+    if other is None or other in WORN or relation_form(other) is None:
+        return None
+    is_part = not UNANNOTATED.parts.isdisjoint(asking.noun(subject).parents)
+    if {relation, other} & MENTIONS.under and (is_part or asking.kind(target) in MENTIONS.background):
+        return None
+    return other
+
+
+def _triples(asking: Asking, rng: SeededRng) -> list[tuple[str, str, str]]:
+    """Subject, relation and object that people would mention, in random order; left and right less often."""
+    others, sides = [], []
+    askable = set(asking.objects)
+    for subject in asking.objects:
+        for relation, target in sorted(asking.thing(subject).relations):
+            if target not in askable or relation_form(relation) is None or asking.name(subject) == asking.name(target):
+                continue
+            if relation in MENTIONS.within and asking.kind(target) in MENTIONS.pictures:
+                continue
+            scenery = _SCENERY if asking.is_any(asking.name(target), *LIVING) else MENTIONS.background
+            if relation in MENTIONS.nearby and asking.kind(subject) in scenery:
+                continue
+            if relation not in (LEFT, RIGHT):
+                others.append((subject, relation, target))
+            elif side_by_side(asking.graph, subject, target) and asking.references.has_sides(
+                asking.name(subject), asking.name(target)
+            ):
+                sides.append((subject, relation, target))
+    order = rng.shuffled(sides)[: max(12, 2 * len(others))]
+    return [*rng.shuffled(others), *order, *rng.shuffled(others), *rng.shuffled(sides)[: len(others)]]

@@ -1,4 +1,4 @@
-"""Questions about the image as a whole: the weather, indoors or outdoors, which place it is."""
+"""Questions about the image as a whole: weather, location (indoors or outdoors), place."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ def _full(asking: Asking, kind: str, value: str) -> list[Part]:
 
 
 def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
-    """How is the weather? Where it is, indoors or outdoors, is only chosen and verified."""
+    """How is the weather? The location is only verified and chosen."""
     for kind, value in sorted(asking.graph.scene.items()):
         if kind in (WEATHER, PLACE):
             program, full = then(selected(SCENE), "query", kind), _full(asking, kind, value)
@@ -68,12 +68,12 @@ def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
 
 
 def _other_than(asking: Asking, kind: str, value: str, rng: SeededRng) -> str | None:
-    """A value that nobody would take for the right one."""
+    """A value that cannot be mistaken for the correct one."""
     nouns = asking.ontology.nouns
     decoy = asking.decoys.attribute(asking.graph, SCENE, kind, rng)
     if decoy is not None:
-        maybe_there = kind == PLACE and decoy in nouns and asking.is_there(decoy) != NO
-        return None if maybe_there else decoy
+        may_be_there = kind == PLACE and decoy in nouns and asking.is_there(decoy) != NO
+        return None if may_be_there else decoy
     if kind == LOCATION:
         return next((other for other in LOCATIONS if other != value), None)
     if kind == PLACE and value in nouns:

@@ -52,32 +52,20 @@ class Annotation:
         own = self.graph.objects[key].values
         values = [value for value in own if kind in self.words.types(value)]
         values = values or [value for value in own if COLOUR_LIKE.get(kind, set()) & self.words.types(value)]
-        if kind == "gender":
-            values += [self.gender(name) for name in self.graph.objects[key].names if self.gender(name)]
         return values
-
-    def gender(self, name: str) -> str:
-        for gender, names in (("male", ("man", "boy", "gentleman")), ("female", ("woman", "girl", "lady"))):
-            if any(self.words.fits(name, other) for other in names):
-                return gender
-        return ""
 
     def holds(self, key: str, kind: str, value: str) -> str:
         """Whether an object has a value: yes, no (another value of the type is annotated), or "?"."""
         if kind in POSITIONS:
             return self.placed(key, kind, value)
-        annotated = list(self.graph.objects[key].values) + (self.values(key, kind) if kind == "gender" else [])
+        annotated = self.graph.objects[key].values
         if any(self.words.includes(own, value) for own in annotated):
             return YES
-        if kind == "gender":
-            return NOT if annotated and self.values(key, kind) else OPEN
         return NOT if any(self.words.excludes(own, value) for own in annotated) else OPEN
 
     def placed(self, key: str, kind: str, value: str) -> str:
         x, y, width, height = self.graph.objects[key].box
         start, length, whole = (x, width, self.graph.width) if kind == "hposition" else (y, height, self.graph.height)
-        if not whole:
-            return OPEN
         first, end, middle = start / whole, (start + length) / whole, (start + length / 2) / whole
         if value == "middle":
             return YES if 1 / 3 <= middle <= 2 / 3 else NOT
@@ -93,13 +81,7 @@ class Annotation:
             return value if self.words.alike(told, value) else told
         if kind in ("place", "room"):
             return self.place(value)
-        if kind == "weather":
-            skies = self.named("sky").wide | self.named("clouds").wide
-            values = {
-                own for key in skies for own in self.graph.objects[key].values if "weather" in self.words.types(own)
-            }
-            return value if any(self.words.same_value(own, value) for own in values) else OPEN
-        return self.location(value)
+        return OPEN if kind == "weather" else self.location(value)
 
     def location(self, value: str) -> str:
         rooms = any(
@@ -126,9 +108,6 @@ class Annotation:
             return NOT
         if kind in ("place", "room"):
             return OPEN if self.place(value) == value else NOT
-        values = {own for item in self.graph.objects.values() for own in item.values if kind in self.words.types(own)}
-        if kind == "weather" and any(self.words.excludes(own, value) for own in values):
-            return NOT
         return NOT if kind == "location" and self.of_scene(kind, value) not in (OPEN, value) else OPEN
 
     def related(self, key: str, relation: str, side: str, other: str) -> bool | None:

@@ -1,17 +1,17 @@
-"""An interpreter of published programs over raw scene graphs, written from the paper and the published records.
+"""An interpreter of published programs on raw scene graphs, written from the paper and the published records.
 
-It keeps three sets a step: objects that surely are what is asked for, objects that are by a wide reading (a poodle is
-a dog; what the vocabulary calls like it), and objects that cannot be excluded (a car whose colour nobody noted may be
-red). A reference must fit one object in the first and the second sense; a "no" must leave none in the third.
+Each step has three sets: objects that certainly are what is asked for, objects that are by a wide reading (a poodle is
+a dog), and objects that cannot be excluded (a car without a color may be red). A reference must fit one object of the
+first and the second set; a "no" must leave the third one empty.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tests.engines.gqa.independent_checker.annotation import NOT, OPEN, POSITIONS, YES, Annotation, Objects
 from tests.engines.gqa.independent_checker.program import Step, Unreadable, read_program
 from tests.engines.gqa.independent_checker.raw_graph import RawGraph
-from tests.engines.gqa.independent_checker.vocabulary import PERSONS, SURE, Vocabulary
+from tests.engines.gqa.independent_checker.vocabulary import SURE, Vocabulary
 
 COMPARED = {
     "older": ("age", "old", "young"),
@@ -30,8 +30,8 @@ COMPARED = {
 class Reading:
     """A program run over a graph: problems is what was wrong, answer what it came to."""
 
-    def __init__(self, record: dict[str, Any], graph: RawGraph, words: Vocabulary, indefinite: Callable[[str], bool]):
-        self.record, self.graph, self.words, self.indefinite = record, graph, words, indefinite
+    def __init__(self, record: dict[str, Any], graph: RawGraph, words: Vocabulary):
+        self.record, self.graph, self.words = record, graph, words
         self.notes = Annotation(graph, words)
         self.gold = str(record["answer"])
         self.problems: list[tuple[str, str]] = []
@@ -74,9 +74,6 @@ class Reading:
     def _select(self, step: Step) -> Objects | None:
         if step.name == "scene":
             return None
-        if step.name in PERSONS or step.name == "this":
-            ids = frozenset(step.ids or ()) & self.graph.objects.keys()
-            return Objects(ids, ids, ids)
         return self.notes.named(step.name)
 
     def _filter(self, step: Step, of: Objects) -> Objects:
@@ -109,10 +106,8 @@ class Reading:
         answers = [self.notes.related(key, step.values[place], step.side, other) for other in others if other != key]
         return True if True in answers else None if None in answers else False
 
-    def _one(self, of: Objects | None, place: int, what: str) -> str | None:
+    def _one(self, of: Objects, place: int, what: str) -> str | None:
         """The one object that is spoken of; a problem where there are none or several."""
-        if of is None:
-            return None
         step = self._naming_step(place)
         told = [key for key in step.ids or () if key in self.graph.objects]
         things = {self.graph.one(key) for key in of.wide}
@@ -124,9 +119,8 @@ class Reading:
             )
             self._problem("reference: none" if len(of.wide) != 1 else "reference: by a wide reading only", text)
             return told[0] if len(told) == 1 else next(iter(of.wide), None)
-        if not self.indefinite(step.name):
-            kind = "reference: ambiguous" if len(of.sure) > 1 else "reference: ambiguous by a wide reading"
-            self._problem(kind, f"{what}: the {step.name} may be {self.notes.show(of.wide)}")
+        kind = "reference: ambiguous" if len(of.sure) > 1 else "reference: ambiguous by a wide reading"
+        self._problem(kind, f"{what}: the {step.name} may be {self.notes.show(of.wide)}")
         return told[0] if len(told) == 1 else min(of.sure)
 
     def _naming_step(self, place: int) -> Step:
@@ -170,10 +164,6 @@ class Reading:
             self._problem("ids: not told", f"step {place}: finds {self.notes.show(final.sure)}")
         elif told and len(final.sure) == 1 and not final.sure <= told:
             self._problem("ids: another object", f"step {place}: {sorted(told)}, not {self.notes.show(final.sure)}")
-
-    def _filter_after(self, place: int) -> int | None:
-        steps = enumerate(self.program)
-        return next((at for at, one in steps if one.operation == "filter" and one.inputs == (place,)), None)
 
     # attributes
 
@@ -304,7 +294,7 @@ class Reading:
         if len(of) == 1:
             keys = of[0].sure
             told = frozenset(self._naming_step(step.inputs[0]).ids or ())
-            if len(keys) < 2 and not any(self.words.number(self.graph.objects[key].names[0]) == "P" for key in keys):
+            if len(keys) < 2:
                 self._problem("reference: not several", f"{self.notes.show(keys)}")
             if told != keys:
                 self._problem(
@@ -326,15 +316,8 @@ class Reading:
             kinds = [{self.words.lemma(name) for name in self.graph.objects[key].names} for key in keys]
             return YES if set.intersection(*kinds) else NOT
         values = [self.notes.values(key, kind) for key in keys]
-        if kind == "gender" or not all(values):
-            known = [own for own in values if own]
-            if kind == "gender" and len(known) == len(values):
-                return YES if len({own[0] for own in known}) == 1 else NOT
-            if not all(values):
-                self._problem(
-                    "answer: unknown", f"{kind} of {[key for key, own in zip(keys, values, strict=True) if not own]}"
-                )
-                return OPEN
+        if not all(values):
+            return OPEN
         pairs = [(a, b) for place, a in enumerate(values) for b in values[place + 1 :]]
         if all(any(self.words.same_value(x, y) for x in a for y in b) for a, b in pairs):
             if any(not self.words.same_value(x, y) for a, b in pairs for x in a for y in b):
@@ -367,22 +350,6 @@ class Reading:
         return OPEN
 
 
-def read_question(
-    record: dict[str, Any], graph: RawGraph, words: Vocabulary, indefinite: Callable[[str], bool]
-) -> tuple[list[tuple[str, str]], dict[int, str]]:
-    """What is wrong with a record's program, references, ids and answer, and the objects that its steps find."""
-    reading = Reading(record, graph, words, indefinite)
-    problems = reading.run()
-    found = {
-        place: next(iter(result.sure))
-        for place, result in enumerate(reading.results)
-        if isinstance(result, Objects) and len(result.sure) == 1
-    }
-    return problems, found
-
-
-def answer_problems(
-    record: dict[str, Any], graph: RawGraph, words: Vocabulary, indefinite: Callable[[str], bool]
-) -> list[tuple[str, str]]:
-    """The problems alone."""
-    return read_question(record, graph, words, indefinite)[0]
+def problems_of(record: dict[str, Any], graph: RawGraph, words: Vocabulary) -> list[tuple[str, str]]:
+    """What is wrong with a record's program, references, ids and answer, each a kind and a text."""
+    return Reading(record, graph, words).run()

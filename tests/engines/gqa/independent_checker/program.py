@@ -1,4 +1,4 @@
-"""Published programs read back: operation, name, values and object ids of each step."""
+"""Parse published programs: operation, name, values and object ids of each step."""
 
 import re
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Step:
     negated: bool = False
     side: str = ""
     ids: tuple[str, ...] | None = None
-    """the object ids told; () for "-", None where none are told"""
+    """the published object ids; () for "-", None if there are none"""
     inputs: tuple[int, ...] = ()
 
 
@@ -62,8 +62,10 @@ def _naming(verb: str, argument: str, inputs: tuple[int, ...]) -> Step:
     found = NAMED.match(argument)
     if found is None:
         raise Unreadable(f"{verb} of {argument!r}")
-    told = found["ids"]
-    ids = None if told is None else tuple(part.strip() for part in told.split(",") if part.strip() not in ("", "-"))
+    listed = found["ids"]
+    ids = (
+        None if listed is None else tuple(part.strip() for part in listed.split(",") if part.strip() not in ("", "-"))
+    )
     parts = [part.strip() for part in found["text"].split(",")]
     if verb == "select":
         return Step(verb, name=",".join(parts), ids=ids, inputs=inputs)
@@ -77,22 +79,3 @@ def _attribute(verb: str, kind: str, argument: str, inputs: tuple[int, ...]) -> 
     text = negated[1] if negated else argument
     values = tuple(part.strip() for part in text.split("|"))
     return Step(verb, kind, values=values, negated=bool(negated), inputs=inputs)
-
-
-def chain(program: Sequence[Step], place: int) -> list[int]:
-    """The places of the steps that lead to one step through single inputs, first to last."""
-    places = [place]
-    while len(program[places[0]].inputs) == 1:
-        places.insert(0, program[places[0]].inputs[0])
-    return places
-
-
-def referents(program: Sequence[Step]) -> dict[int, str]:
-    """Steps that tell one object, and filters of these, with the object's id."""
-    found: dict[int, str] = {}
-    for place, step in enumerate(program):
-        if step.ids is not None and len(step.ids) == 1 and step.operation in ("select", "relate"):
-            found[place] = step.ids[0]
-        elif step.operation == "filter" and step.inputs and step.inputs[0] in found:
-            found[place] = found[step.inputs[0]]
-    return found

@@ -2,7 +2,7 @@
 
 import json
 import lzma
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,14 +75,6 @@ class RawGraph:
             return False
         side = self.side(subject, target)
         return side == relation if side else None
-
-
-def read_graphs(paths: Iterable[Path]) -> dict[str, RawGraph]:
-    """All graphs of GQA's files, by image id."""
-    graphs: dict[str, RawGraph] = {}
-    for path in paths:
-        graphs |= {image: gqa_graph(graph) for image, graph in read_json(path).items()}
-    return graphs
 
 
 def read_json(path: Path) -> Any:

@@ -82,7 +82,6 @@ IN_CATEGORY = {
     "food": "dinner crust frosting icing",
 }
 """what is in a category though the published file does not say so"""
-PERSONS = {"she": "female", "he": "male", "her": "female", "him": "male", "they": "", "them": ""}
 PLACES = ({"left", "right"}, {"top", "bottom"})
 """of an object in the image"""
 COLOUR_LIKE = {"color": {"tone", "brightness"}}
@@ -92,8 +91,6 @@ COLOUR_LIKE = {"color": {"tone", "brightness"}}
 class Noun(NamedTuple):
     """A name of an object."""
 
-    number: str
-    """S, P, M (mass), or "" """
     categories: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     """names it is a kind of, or that are like it: the published file does not tell these apart"""
@@ -159,20 +156,6 @@ class Vocabulary:
         known = [guess for guess in guesses if f"{first} {guess}".strip() in self.nouns or guess in self.nouns]
         return (known or guesses)[0]
 
-    def number(self, name: str) -> str:
-        """S, P, M, or "" where it is not clear."""
-        noun = self.nouns.get(name)
-        if noun and noun.number == "S" and self.lemma(name) != name and self.lemma(name) in self.nouns:
-            return "P"  # the published file has wires as a singular
-        if noun and noun.number:
-            return noun.number
-        last = name.rpartition(" ")[2]
-        if last in self.nouns and self.nouns[last].number and last != name:
-            return self.nouns[last].number
-        if last in ONE_THING or (last in IRREGULAR and IRREGULAR[last] != last):
-            return "P"
-        return "P" if self.lemma(name) != name else ""
-
     def _names_of(self, name: str) -> frozenset[str]:
         """The name, its number variants and its synonyms, as lemmas."""
         lemma = self.lemma(name)
@@ -216,7 +199,7 @@ class Vocabulary:
             current = todo.pop()
             for lemma in self.names_of(current):
                 for key in [lemma, *self._plurals().get(lemma, ())]:
-                    for kind in self.nouns.get(key, Noun("")).kinds:
+                    for kind in self.nouns.get(key, Noun()).kinds:
                         if self.lemma(kind) not in found:
                             found.add(self.lemma(kind))
                             todo.append(kind)
@@ -224,7 +207,7 @@ class Vocabulary:
 
     def _fits(self, name: str, asked: str) -> int:
         """Whether an object of that name is what is asked for: SURE, MAYBE or NO."""
-        if asked in ("_", "this", "scene", "thing", "object") or asked in PERSONS:
+        if asked in ("_", "thing", "object"):
             return SURE
         one, other = self.names_of(name), self.names_of(asked)
         if one & other:
@@ -319,15 +302,13 @@ def vocabulary(objects: str, attributes: str) -> Vocabulary:
 def _noun(fields: list[str]) -> Noun:
     marked = {key: tuple(text.split(".")) for key, _, text in (part.partition(":") for part in fields) if text}
     words = [part for part in fields if len(part) > 2 and ":" not in part and not part.isdigit()]
-    number = next((part for part in fields if part in ("S", "P", "M")), "")
-    return Noun(number, tuple(words), marked.get("K", ()), marked.get("E", ()))
+    return Noun(tuple(words), marked.get("K", ()), marked.get("E", ()))
 
 
 def _merged(old: Noun | None, new: Noun) -> Noun:
     if old is None:
         return new
     return Noun(
-        old.number or new.number,
         tuple(dict.fromkeys(old.categories + new.categories)),
         old.kinds + new.kinds,
         old.synonyms + new.synonyms,
