@@ -19,13 +19,13 @@ import pyarrow.parquet as pq
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.files import JSON_TEXT, file_form, json_content
 from hf_vqa_mc.benchmarks.folder_card import folder_card
-from hf_vqa_mc.dataset.folder import check_output as check_folder_place
-from hf_vqa_mc.dataset.folder import written_beside
+from hf_vqa_mc.dataset.folder import BUILT
 from hf_vqa_mc.dataset.inventory import IMAGES, LAYOUT, WRITTEN_BY, configs_of, read_inventory, write_inventory
 from hf_vqa_mc.dataset.shards import GROUP_BYTES, SHARD_BYTES, readable_by_all
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.io.atomic_file import check_place, write_bytes
-from hf_vqa_mc.io.atomic_folder import carry_over
+from hf_vqa_mc.io import atomic_folder
+from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
+from hf_vqa_mc.io.atomic_folder import carry_over, new_folder
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -51,12 +51,12 @@ def check_output(dataset: object, output: Path) -> None:
         if source is not None:
             _check_apart(source, output)
         _check_no_build(output)
-        check_folder_place(output.absolute().resolve())
+        atomic_folder.check_output(output.absolute().resolve(), BUILT)
         return
     form = file_form(source)
     if file_form(output) != form:
         raise InputError(f"output {output}: {source} is a .{form} file; name one too")
-    check_place(output, "output", [source])
+    check_output_file(output, "output", [source])
     if output.exists() and not (form == "parquet" and _is_ours(output)):
         raise InputError(f"output {output} is there already, and not known to be written by us; name another file")
 
@@ -187,7 +187,7 @@ def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: 
         raise InputError(
             f"the config {config!r} cannot be a folder's name; copy the benchmark under another name first"
         )
-    with written_beside(output) as place:
+    with new_folder(output, BUILT) as place:
         folder = place.tree / config
         folder.mkdir()
         files, infos = [], {}
@@ -230,7 +230,7 @@ def _check_apart(source: Path, output: Path) -> None:
     if source.exists():
         there, here = source.resolve(), output.absolute().resolve()
         if there.is_relative_to(here) or here.is_relative_to(there):
-            raise InputError(f"output {output} would replace or change what is read, {source}; name another place")
+            raise InputError(f"output {output} would replace or change an input, {source}; name another path")
 
 
 def _check_no_build(output: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.folder import check_output, write_folder
+from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.dataset.inventory import Inventory
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
@@ -17,6 +17,7 @@ from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.engines.vqa_candidates import read_plausible, vqa_candidates
 from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.atomic_folder import check_output
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import subset
 from hf_vqa_mc.sources import SOURCES
@@ -30,18 +31,18 @@ from hf_vqa_mc.version import __version__
 
 @dataclass(frozen=True)
 class Ingredients:
-    """What ``variants.build_variants`` takes."""
+    """The arguments of ``variants.build_variants``."""
 
     triplets: pa.Table
     names: tuple[str, ...]
-    """the variants to make"""
+    """variants to build"""
     vectors: WordVectors | None
     settings: Settings
     orig_made: Mapping[str, Any] | None = None
-    """statistics of ``orig`` decoys that were made"""
+    """statistics of generated ``orig`` decoys"""
 
     def made_with(self, decoys: str) -> dict[str, Any]:
-        """Settings and versions for the dataset card; nothing of this machine."""
+        """Settings and versions for the dataset card, the same on every machine."""
         vectors = self.vectors
         return {
             "version": __version__,
@@ -60,30 +61,25 @@ PUBLISHED_ONLY: dict[str, Any] = {
     "word_vectors": None,
     "settings": {},
 }
-"""The same of a build of open-ended configs alone, which are the publisher's records as they are."""
+"""`Ingredients.made_with` of a build of open-ended configs alone, which are the publisher's unchanged records."""
 
 
 def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> Inventory:
     """Build a source's variants and open-ended configs into a dataset folder.
 
-    Args:
-        settings: what is built.
-        output: the folder to make or to add to.
-        progress: called with (step, done, total).
-
     Returns:
-        What the folder holds now, as in its ``statistics.json``.
+        The folder's content, as in its ``statistics.json``.
 
     Raises:
-        InputError: something given cannot be used; nothing was written.
-        OSError: the output cannot be written (disk full, no permission); nothing was left behind.
+        InputError: a file or setting cannot be used; nothing was written.
+        OSError: the output cannot be written (disk full, no permission); it is unchanged.
     """
     opened = open_source(SOURCES.find(settings.source), settings.data_dir)
     source = opened.source
     named, configs = _named(source, settings.variants)
     check_source(source, settings)
     _check_folder_name(output.absolute().name)
-    check_output(output.absolute().resolve())
+    check_output(output.absolute().resolve(), BUILT)
     _use_threads(settings.workers)
     with_choices = named is None or bool(named)
     if configs is None and source.open_ended:
@@ -121,7 +117,7 @@ def about_source(source: Source) -> dict[str, str]:
 
 
 def check_source(source: Source, settings: DecoySettings) -> None:
-    """Raise InputError unless the source can have decoys of this origin."""
+    """Raise InputError if released decoys are requested of a source that has none."""
     if settings.decoys == "released" and source.read_released is None:
         raise InputError(f"{source.name}: the authors released no decoys for it; leave --decoys at generated")
 
@@ -129,17 +125,10 @@ def check_source(source: Source, settings: DecoySettings) -> None:
 def gather(
     opened: OpenedSource, variants: Sequence[str] | None, settings: DecoySettings, progress: Progress
 ) -> Ingredients:
-    """Read what a build needs.
-
-    Args:
-        opened: the source and its files.
-        variants: names of multiple-choice variants; None for all that the source can have.
-        settings: where decoys come from, and how they are made.
-        progress: called with (step, done, total).
+    """Read the ingredients of multiple-choice variants; None for all variants that the source can have.
 
     Raises:
-        InputError: files that cannot be used, a variant that the source cannot have, or no word vectors named where
-            they are needed.
+        InputError: a file cannot be used, the source cannot have a variant, or required word vectors are not named.
     """
     source, method = opened.source, subset(settings, Settings)
     wanted = settings.word_vectors or source.default_word_vectors
@@ -155,7 +144,7 @@ def gather(
             f"{CORPUS!r} to train them on the dataset's own text{alone}"
         )
     vectors = None
-    if similar and wanted is not None and wanted != CORPUS:  # first, since a wrong path is then reported at once
+    if similar and wanted is not None and wanted != CORPUS:  # first, so that a wrong path is reported at once
         progress("reading word vectors", 0, 1)
         vectors = load_word_vectors(wanted)
         progress("reading word vectors", 1, 1)
@@ -168,7 +157,7 @@ def gather(
         triplets, orig_made = vqa_candidates(
             triplets, plausible=given, pool=method.pool, seed=method.seed, progress=progress
         )
-        method = replace(method, fallback_orig=False)  # so that other variants are as without them
+        method = replace(method, fallback_orig=False)  # so that other variants do not change
     taken = {config.name for config in source.open_ended}
     possible = [name for name in variants_of(triplets) if f"{source.name}_{name}" not in taken]
     for name in variants or ():
@@ -182,22 +171,22 @@ def gather(
 
 
 def sentences(triplets: pa.Table) -> Iterator[list[str]]:
-    """The dataset's own text: each question with its answer."""
+    """The dataset's own text: tokens of each question and its answer."""
     texts = zip(triplets["question"].to_pylist(), triplets["target"].to_pylist(), strict=True)
     return ([*words(question), *words(target)] for question, target in texts)
 
 
 def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:
-    """The variants and open-ended configs of these names; None and None for all that the source can have.
+    """Variants and open-ended configs by name; None and None for all that the source can have.
 
-    Names are of variants (``iou_qou``), open-ended configs (``balanced``) or whole configs (``gqa_balanced``).
+    A name is that of a variant (``iou_qou``), an open-ended config (``balanced``) or a full config (``gqa_balanced``).
     """
     if names is None:
         return None, None
     configs = {config.name: config for config in source.open_ended}
     words = {config.word: config for config in configs.values()}
     if not names:
-        raise InputError(f"no variants named; known: {', '.join(sorted({*VARIANTS, *words}))}")
+        raise InputError(f"--variants is empty; known: {', '.join(sorted({*VARIANTS, *words}))}")
     variants: list[str] = []
     chosen: list[OpenEnded] = []
     for name in names:
@@ -215,10 +204,10 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
 
 
 def _check_folder_name(name: str) -> None:
-    """Raise InputError if ``load_dataset`` takes the name for something else, such as ``csv``."""
+    """Raise InputError if ``load_dataset`` reserves the name, such as ``csv``."""
     from datasets import packaged_modules
 
-    taken = getattr(packaged_modules, "_PACKAGED_DATASETS_MODULES", {}).keys() - {"vqa_mc"}  # ours, once registered
+    taken = getattr(packaged_modules, "_PACKAGED_DATASETS_MODULES", {}).keys() - {"vqa_mc"}  # vqa_mc once registered
     if name in taken:
         raise InputError(
             f"output {name}: load_dataset({name!r}, ...) would not look for a folder; name it vqa_mc, for example"
@@ -226,7 +215,7 @@ def _check_folder_name(name: str) -> None:
 
 
 def _use_threads(workers: int | None) -> None:
-    """Let the kernels run on so many threads, at most one per core."""
+    """Set the number of threads of numba kernels, at most one per core."""
     if workers is not None:
         import numba
 

@@ -1,10 +1,9 @@
-"""The artefact: a folder that ``load_dataset`` reads from the disk and that goes to the Hub as it is."""
+"""The dataset folder, which ``load_dataset`` reads from disk and which can be uploaded to the Hub unchanged."""
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -22,39 +21,25 @@ from hf_vqa_mc.dataset.inventory import (
     write_inventory,
 )
 from hf_vqa_mc.dataset.open_ended import write_open_ended
-from hf_vqa_mc.dataset.shards import WrittenSplit, write_split
+from hf_vqa_mc.dataset.shards import WrittenSplit, measures, write_split
 from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io import atomic_folder
-from hf_vqa_mc.io.atomic_folder import FolderKind, Place, carry_over
+from hf_vqa_mc.io.atomic_folder import FolderKind, carry_over, new_folder
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.open_ended import Reading
 
+if TYPE_CHECKING:
+    from hf_vqa_mc.dataset.variants import BuiltVariant
+
 BUILT = FolderKind("vqa-mc build", INVENTORY, lambda folder: read_inventory(folder) is not None)
-"""What ``vqa-mc build`` and ``vqa-mc remedy`` write, and the only folders that they replace."""
-
-
-class BuiltVariant(Protocol):
-    """What ``variants.build_variants`` yields."""
-
-    @property
-    def name(self) -> str:
-        """Such as ``iou_qou``."""
-
-    @property
-    def splits(self) -> Mapping[str, pa.Table]:
-        """Split name to rows, ``schema.MULTIPLE_CHOICE``."""
-
-    @property
-    def statistics(self) -> Mapping[str, Any]:
-        """JSON-ready."""
+"""Output of ``vqa-mc build`` and ``vqa-mc remedy``, which replace no other folders."""
 
 
 def write_folder(
     output: Path,
     source: str,
-    variants: Iterable[BuiltVariant],
+    variants: "Iterable[BuiltVariant]",
     *,
     about: Mapping[str, Any],
     made_with: Mapping[str, Any],
@@ -63,28 +48,28 @@ def write_folder(
     embed_images: bool = False,
     progress: Progress = silent,
 ) -> Inventory:
-    """Write a source's configs into the dataset folder, all of them or nothing.
+    """Write a source's configs into the dataset folder atomically.
 
-    Where the folder exists the source's configs in it are replaced, and other sources' configs and the source's images
-    are kept. The same rows give the same bytes.
+    In an existing folder the source's configs are replaced; its images and other sources' configs are kept. Equal rows
+    give equal bytes.
 
     Args:
         output: the dataset folder, such as ``vqa_mc``.
         source: name of the source; configs are called ``<source>_<variant>``.
-        variants: the rows, each written before the next is asked for.
-        about: what the card says of the source (title, description, homepage, licence, citation, image_hint).
-        made_with: settings and versions, for the card.
-        open_ended: the open-ended configs, each read as it is written.
-        images: the image files; adds the config ``<source>_images``, or the column ``image`` with ``embed_images``.
-        embed_images: write the images into every row instead.
-        progress: told (step, done, total) as rows are written.
+        variants: the rows, each variant written before the next is requested.
+        about: fields of the source for the card (title, description, homepage, licence, citation, image_hint).
+        made_with: settings and versions for the card.
+        open_ended: the open-ended configs, read while they are written.
+        images: the image files; adds the config ``<source>_images``.
+        embed_images: add the column ``image`` to every row instead.
+        progress: called with (step, done, total).
 
     Returns:
-        What the folder now holds, as in its ``statistics.json``.
+        The folder's content, as in its ``statistics.json``.
 
     Raises:
-        InputError: the output is not a folder of ours, and is left alone; or an open-ended config cannot be read.
-        OSError: it cannot be written (disk full, no permission); nothing is left behind.
+        InputError: the output was not written by vqa-mc build, or an open-ended config cannot be read.
+        OSError: it cannot be written (disk full, no permission); the output is unchanged.
     """
 
     def fill(tree: Path) -> dict[str, Any]:
@@ -102,7 +87,7 @@ def write_folder(
 
 
 def copy_source(folder: Path, source: str, output: Path) -> Inventory:
-    """Copy a source's configs from one dataset folder into another, as if it were built there."""
+    """Copy a source's configs from one dataset folder into another, as if built there."""
     inventory = read_inventory(folder)
     if inventory is None or source not in inventory["sources"]:
         raise InputError(f"{folder}: vqa-mc build did not write this folder, or it does not hold {source}")
@@ -116,30 +101,12 @@ def copy_source(folder: Path, source: str, output: Path) -> Inventory:
     return _publish_source(output, source, fill)
 
 
-def check_output(output: Path) -> None:
-    """Raise InputError unless nothing is there yet (in an existing folder), an empty folder, or one of ours."""
-    atomic_folder.check_output(output, BUILT)
-
-
-def written_beside(output: Path) -> AbstractContextManager[Place]:
-    """A hidden folder in which to write a new tree for ``output``; what is not published by the end is removed.
-
-    Raises:
-        InputError: as ``check_output``.
-        OSError: the disk is full or not writable; the output is as it was.
-    """
-    return atomic_folder.written_beside(output, BUILT)
-
-
 def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, Any]]) -> Inventory:
-    """Write a source's configs into a new tree; replace the output by it, with what it keeps of the old one.
+    """Replace the output by a new tree with a source's configs and the rest of the old output.
 
-    Args:
-        output: the dataset folder.
-        source: its name.
-        fill: writes the configs into a folder; gives the source's entry in the inventory.
+    ``fill`` writes the configs into a folder and returns the source's inventory entry.
     """
-    with written_beside(output) as place:
+    with new_folder(output, BUILT) as place:
         entry = fill(place.tree)
         inventory: Inventory = {}
 
@@ -159,30 +126,23 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
 
 
 def _write_variant(
-    tree: Path, name: str, variant: BuiltVariant, embedded: ImageFiles | None, progress: Progress
+    tree: Path, name: str, variant: "BuiltVariant", embedded: ImageFiles | None, progress: Progress
 ) -> dict[str, Any]:
     features = embedded_features() if embedded else multiple_choice_features()
-    total = sum(table.num_rows for table in variant.splits.values())
+    wrote = _counter(progress, f"writing {name}", sum(table.num_rows for table in variant.splits.values()))
     splits: dict[str, WrittenSplit] = {}
     for split in SPLITS:
         if split in variant.splits:
             table = variant.splits[split]
-            before = sum(written.rows for written in splits.values())
-            splits[split] = write_split(
-                tree / name,
-                split,
-                features,
-                table.num_rows,
-                table.nbytes + (_image_bytes(table, embedded) if embedded else 0),
-                _slices(table, embedded),
-                wrote=_counter(progress, f"writing {name}", before, total),
-            )
-    config = {"variant": variant.name, "embedded_images": embedded is not None, **_measures(name, splits)}
+            size = table.nbytes + (_image_bytes(table, embedded) if embedded else 0)
+            rows = _slices(table, embedded)
+            splits[split] = write_split(tree / name, split, features, table.num_rows, size, rows, wrote=wrote)
+    config = {"variant": variant.name, "embedded_images": embedded is not None, **measures(name, splits)}
     return {**config, "statistics": dict(variant.statistics), "example": _example(variant.splits)}
 
 
 def _write_images(tree: Path, name: str, images: ImageFiles, progress: Progress) -> dict[str, Any]:
-    """One split for all: an image asked about in several splits is there once and found from each of them."""
+    """A single split, so that an image with questions in several splits is stored once."""
     written = write_split(
         tree / name,
         IMAGES,
@@ -191,15 +151,15 @@ def _write_images(tree: Path, name: str, images: ImageFiles, progress: Progress)
         images.total_bytes,
         images.rows,
         group_rows=ROWS_PER_GROUP,
-        wrote=_counter(progress, f"writing {name}", 0, len(images.paths)),
+        wrote=_counter(progress, f"writing {name}", len(images.paths)),
     )
-    return {"variant": IMAGES, **_measures(name, {IMAGES: written})}
+    return {"variant": IMAGES, **measures(name, {IMAGES: written})}
 
 
 def _slices(table: pa.Table, embedded: ImageFiles | None) -> Callable[[int, int], pa.Table]:
     def rows(start: int, stop: int) -> pa.Table:
         part = table.slice(start, stop - start)
-        return embedded.beside(part) if embedded else part
+        return embedded.with_images(part) if embedded else part
 
     return rows
 
@@ -209,8 +169,8 @@ def _image_bytes(table: pa.Table, embedded: ImageFiles) -> int:
     return sum(sizes[image_id] for image_id in table["image_id"].to_pylist())
 
 
-def _counter(progress: Progress, step: str, before: int, total: int) -> Callable[[int], None]:
-    done = before
+def _counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
+    done = 0
 
     def wrote(rows: int) -> None:
         nonlocal done
@@ -220,16 +180,8 @@ def _counter(progress: Progress, step: str, before: int, total: int) -> Callable
     return wrote
 
 
-def _measures(name: str, splits: Mapping[str, WrittenSplit]) -> dict[str, Any]:
-    return {
-        "splits": {split: {"rows": s.rows, "num_bytes": s.num_bytes} for split, s in splits.items()},
-        "files": {f"{name}/{file}": sha256 for s in splits.values() for file, sha256 in s.files.items()},
-        "file_bytes": sum(s.file_bytes for s in splits.values()),
-    }
-
-
 def _example(splits: Mapping[str, pa.Table]) -> dict[str, Any]:
-    """A row for the card: the last split's first without fall-backs among the first thousand, else its first."""
+    """A row for the card: the first without fallbacks among the last split's first 1,000, else the first."""
     split = [split for split in SPLITS if split in splits][-1]
     rows = splits[split].slice(0, 1000)
     fallbacks = rows["choice_fallback"].to_pylist()

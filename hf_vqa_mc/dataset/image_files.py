@@ -1,23 +1,22 @@
-"""The image files of a dataset: every image found and readable before any work, each written once."""
+"""The image files of a dataset: all found and readable before any work, each written once."""
 
 import os
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, listed
+from hf_vqa_mc.io.progress import Progress, silent
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 NAMED = 5
-"""How many of the files that are wrong an error names."""
-
-Progress = Callable[[str, int, int], None]
+"""Number of files that an error names."""
 
 _LAST_NUMBER = re.compile(r"(\d+)$")
 _STORED = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets.Image
@@ -25,14 +24,14 @@ _STORED = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """Where each image lies, in the order the dataset first asks about them."""
+    """The file of each image, in the order of the dataset."""
 
     paths: dict[str, Path]
     """image_id to file"""
     total_bytes: int
 
     def stored(self, image_ids: Sequence[str]) -> pa.StructArray:
-        """The files' bytes and names, as ``datasets.Image`` stores them."""
+        """Bytes and names of files, as ``datasets.Image`` stores them."""
         files = [self.paths[image_id] for image_id in image_ids]
         return pa.array([{"bytes": file.read_bytes(), "path": file.name} for file in files], _STORED)
 
@@ -41,27 +40,24 @@ class ImageFiles:
         image_ids = list(self.paths)[start:stop]
         return pa.table({"image_id": pa.array(image_ids, pa.string()), "image": self.stored(image_ids)})
 
-    def beside(self, table: pa.Table) -> pa.Table:
+    def with_images(self, table: pa.Table) -> pa.Table:
         """The table with a column ``image``."""
         return table.append_column("image", self.stored(table["image_id"].to_pylist()))
 
 
-def find_images(
-    triplets: pa.Table, directory: Path, progress: Progress = lambda step, done, total: None
-) -> ImageFiles:
-    """The file of every image that the triplets ask about, each of them decoded once to see that it can be.
+def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent) -> ImageFiles:
+    """The file of every image of some triplets, in a folder or below it; each is decoded once to check it.
 
-    A file belongs to an image if it has the name the publisher gave it (``image_file``, anywhere below the folder),
-    else if the image's id is a number and the file's name ends with it, as in ``123.jpg``, ``v7w_123.jpg`` or
-    ``COCO_val2014_000000000123.jpg``.
+    A file belongs to an image if it has the publisher's file name (``image_file``), else if the image's id is a number
+    and the file's name ends with it, as in ``123.jpg``, ``v7w_123.jpg`` or ``COCO_val2014_000000000123.jpg``.
 
     Args:
-        triplets: their columns ``image_id`` and ``image_file``.
-        directory: the folder with the image files, in any folders below it.
-        progress: told (step, done, total).
+        triplets: columns ``image_id`` and ``image_file``.
+        directory: the folder.
+        progress: called with (step, done, total).
 
     Raises:
-        InputError: images are missing, unreadable or lie there twice; names the first few and says how many.
+        InputError: images are missing, unreadable or ambiguous; names the first few and their number.
     """
     if not directory.is_dir():
         raise InputError(f"images {directory}: no such folder")
@@ -72,14 +68,14 @@ def find_images(
     }
     _refuse("missing", directory, [_called(i, names[i]) for i, files in found.items() if not files], len(found))
     twice = [f"{_called(i, names[i])}: {files[0]} and {files[1]}" for i, files in found.items() if len(files) > 1]
-    _refuse("there twice", directory, twice, len(found))
+    _refuse("found twice", directory, twice, len(found))
     paths = {image_id: files[0] for image_id, files in found.items()}
     _refuse("unreadable", directory, _unreadable(list(paths.values()), progress), len(found))
     return ImageFiles(paths, sum(path.stat().st_size for path in paths.values()))
 
 
 def listed_files(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list[Path]]]:
-    """The image files below a folder, by name and by the number at the end of the name."""
+    """The image files below a folder by name, and by the number at the end of the name."""
     by_name, by_number = defaultdict(list), defaultdict(list)
     for folder, folders, files in os.walk(directory, followlinks=True):
         folders.sort()
@@ -96,14 +92,14 @@ def listed_files(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list
 def candidate_files(
     image_id: str, name: str, directory: Path, by_name: dict[str, list[Path]], by_number: dict[int, list[Path]]
 ) -> list[Path]:
-    """Files that can be this image's: several are one too many."""
+    """Files that match an image; more than one is ambiguous."""
     parts = Path(name).parts
     named = [path for path in by_name.get(Path(name).name, []) if path.parts[-len(parts) :] == parts]
     if directory / name in named:
         return [directory / name]
     if named:
         return named
-    # An id that is more than a number (easy-VQA's train-5) is no number: test-5 would find the same file.
+    # Ids that are not plain numbers (easy-VQA's train-5) do not match by number: test-5 would find the same file.
     return by_number.get(int(image_id), []) if image_id.isdecimal() else []
 
 
@@ -112,10 +108,10 @@ def _called(image_id: str, name: str) -> str:
 
 
 def _unreadable(paths: list[Path], progress: Progress) -> list[str]:
-    """The files that are no whole images; JPEGs are decoded at an eighth of their size, which reads all of them."""
+    """Files that cannot be decoded; JPEGs are decoded at an eighth of their size, which reads them completely."""
     wrong: list[str] = []
     with warnings.catch_warnings(), ThreadPoolExecutor() as threads:
-        warnings.simplefilter("ignore")  # what PIL finds odd but reads is no fault
+        warnings.simplefilter("ignore")  # PIL warns of files that it can read
         for done, error in enumerate(threads.map(_reading_error, paths), 1):
             wrong += [error] if error else []
             progress("images", done, len(paths))
@@ -136,8 +132,7 @@ def _reading_error(path: Path) -> str:
 
 def _refuse(what: str, directory: Path, wrong: list[str], total: int) -> None:
     if wrong:
-        more = f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
         raise InputError(
-            f"images {directory}: {len(wrong)} of {total} {what}: {'; '.join(wrong[:NAMED])}{more}. Expected the "
+            f"images {directory}: {len(wrong)} of {total} {what}: {listed(wrong, NAMED, '; ')}. Expected the "
             "publisher's image files under their own names, each once, in that folder or below it"
         )

@@ -1,4 +1,4 @@
-"""``statistics.json``: what a built folder holds and how it was made, for people, programs and the next build.
+"""``statistics.json``: the content of a built folder and how it was made, for people, programs and the next build.
 
 ::
 
@@ -7,10 +7,9 @@
                             "made_with": {version, decoys, settings, word_vectors, triplets, embedded_images},
                             "configs": {"cocoqa_iou": {...}, "cocoqa_images": {...}}}}}
 
-With ``preview`` (``{"config": ...}``) the folder also holds ``preview.png``, questions of that config, for the card.
-An open-ended config also holds ``open_ended`` (description, columns, features as JSON text, before).
-A config holds ``variant``, ``splits`` (rows and Arrow bytes), ``files`` (with their sha256), ``file_bytes``, and, but
-for images, ``statistics`` and ``example`` (a row).
+A config has ``variant``, ``splits`` (rows and Arrow bytes), ``files`` (with their sha256), ``file_bytes``, and, except
+for images, ``statistics`` and ``example`` (a row). An open-ended config also has ``open_ended`` (description, columns,
+features as JSON text, before). With ``preview`` (``{"config": ...}``) the card shows ``preview.png``.
 """
 
 import json
@@ -24,17 +23,17 @@ PREVIEW = "preview.png"
 """The picture on the card."""
 WRITTEN_BY = "hf_vqa_mc"
 LAYOUT = 1
-"""Changes when an older version could no longer add to a folder."""
+"""Version of the format; increased when older versions could no longer add to a folder."""
 IMAGES = "images"
-"""The variant that is no variant: the images themselves, in the config ``<source>_images``."""
+"""``variant`` of the config ``<source>_images``, which holds the images."""
 PREFERRED = "iou_qou"
-"""The variant that a folder's default config is of, where it has it; the paper's main one."""
+"""Variant of a folder's default config if available; the paper's main one."""
 
 Inventory = dict[str, Any]
 
 
 def read_inventory(folder: Path) -> Inventory | None:
-    """What a built folder says of itself; None if it is not one of ours.
+    """The inventory of a folder; None if vqa-mc build did not write it.
 
     Raises:
         InputError: a newer version wrote it.
@@ -48,37 +47,27 @@ def read_inventory(folder: Path) -> Inventory | None:
     layout = inventory.get("layout")
     if isinstance(layout, int) and layout > LAYOUT:
         raise InputError(f"{folder}: a newer hf_vqa_mc wrote this folder; upgrade with pip install -U hf_vqa_mc")
-    return inventory if _is_whole(inventory) else None
-
-
-def _is_whole(inventory: Inventory) -> bool:
-    """Whether it has the layout that we write, whatever the figures."""
     sources = inventory.get("sources")
-    return (
-        isinstance(inventory.get("layout"), int)
+    is_complete = (
+        isinstance(layout, int)
         and isinstance(sources, dict)
         and all(isinstance(entry, dict) and isinstance(entry.get("configs"), dict) for entry in sources.values())
     )
+    return inventory if is_complete else None
 
 
 def write_inventory(folder: Path, inventory: Inventory) -> None:
-    """Write ``statistics.json``, the same content in the same bytes."""
+    """Write ``statistics.json``."""
     (folder / INVENTORY).write_text(inventory_text(inventory), "utf-8")
 
 
 def inventory_text(inventory: Inventory) -> str:
-    """``statistics.json``."""
+    """The content of ``statistics.json``; equal inventories give equal text."""
     return json.dumps(inventory, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> Inventory:
-    """What the folder holds once a source was built: its own configs replaced, the images and other sources kept.
-
-    Args:
-        old: what it holds now.
-        source: name of the source.
-        entry: its ``about``, ``made_with`` and ``configs``.
-    """
+    """An inventory with a source's entry (about, made_with, configs) replaced; images and other sources are kept."""
     sources = dict(old["sources"]) if old else {}
     before = sources.get(source, {"configs": {}})["configs"]
     images = f"{source}_{IMAGES}"
@@ -86,13 +75,15 @@ def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> In
     sources[source] = {**entry, "configs": {**kept, **entry["configs"]}}
     inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": dict(sorted(sources.items()))}
     shown = pictured(old) if old else None
-    if shown and shown not in before and shown not in entry["configs"]:  # else it shows questions of the old build
+    if (
+        shown and shown not in before and shown not in entry["configs"]
+    ):  # otherwise it shows questions of the old build
         inventory["preview"] = {"config": shown}
     return {**inventory, "default": _default(inventory, (old or {}).get("default"), source)}
 
 
 def pictured(inventory: Inventory) -> str | None:
-    """The config that the picture on the card shows; None where there is none."""
+    """The config shown in the card's picture; None without a picture."""
     preview = inventory.get("preview")
     config = preview.get("config") if isinstance(preview, dict) else None
     return config if isinstance(config, str) and config in configs_of(inventory) else None
@@ -110,9 +101,9 @@ def is_open(config: dict[str, Any]) -> bool:
 
 
 def _default(inventory: Inventory, before: str | None, source: str) -> str:
-    """The config that ``load_dataset`` takes where none is named: as before, else the source's preferred one.
+    """The config that ``load_dataset`` takes by default.
 
-    Another than a preferred one is given up as soon as there is one.
+    The previous default if it is of the preferred variant, else the source's config of that variant or its first one.
     """
     if before in configs_of(inventory) and (before or "").endswith(f"_{PREFERRED}"):
         return str(before)
@@ -123,6 +114,6 @@ def _default(inventory: Inventory, before: str | None, source: str) -> str:
 
 
 def _rank(name: str, configs: dict[str, Any]) -> tuple[bool, bool, str]:
-    """Multiple-choice configs first, then open-ended ones, those that another was balanced from last."""
-    raw = {config["open_ended"]["before"] for config in configs.values() if "open_ended" in config}
-    return "open_ended" in configs[name], name in raw, name
+    """Sort key: multiple-choice configs first, then open-ended ones, those from which another was balanced last."""
+    raw = {config["open_ended"]["before"] for config in configs.values() if is_open(config)}
+    return is_open(configs[name]), name in raw, name

@@ -1,4 +1,4 @@
-"""A dataset's splits by ``load_dataset``: names checked, errors in plain words, no bars beside ours."""
+"""Load a dataset's splits with ``load_dataset``: names checked, errors in one sentence, no second progress bars."""
 
 import contextlib
 from collections.abc import Collection, Iterator
@@ -7,30 +7,26 @@ from typing import TYPE_CHECKING
 
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
 
 BUILT = "a folder that vqa-mc build wrote, or a dataset on the Hub"
-"""What a dataset's name has to be, for messages."""
+"""What a dataset's name must be, for messages."""
 
 
 def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tuple[str, "DatasetDict"]:
-    """A dataset's config by its name, and its splits.
-
-    Args:
-        dataset: what ``load_dataset`` takes.
-        config: needed where there are several with questions.
-        expected: what the dataset's name has to be, for messages.
+    """The config's name and its splits; the config is required if several have questions.
 
     Raises:
         InputError: there is no such dataset or config, or it cannot be read.
-        ConnectionError: it lies on the Hub, which cannot be reached.
+        ConnectionError: the Hub cannot be reached.
     """
     from datasets import get_dataset_config_names, load_dataset
 
-    dataset = dataset if Path(dataset).name else str(Path(dataset).resolve())  # datasets takes no "."
+    dataset = dataset if Path(dataset).name else str(Path(dataset).resolve())  # load_dataset rejects "."
     if "/" not in dataset and not Path(dataset).is_dir():
         raise InputError(f"there is no folder {dataset} here; expected {expected} (NAMESPACE/NAME)")
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
@@ -39,11 +35,7 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
 
 
 def check_has_choices(columns: Collection[str], dataset: str, config: str | None) -> None:
-    """Nothing, unless the columns are those of an open-ended config, which offers nothing to choose from.
-
-    Raises:
-        InputError: they are; says which config to take.
-    """
+    """Raise InputError if the columns are those of an open-ended config, which has no choices."""
     source = open_ended_source(columns)
     if source is not None:
         raise InputError(
@@ -53,32 +45,27 @@ def check_has_choices(columns: Collection[str], dataset: str, config: str | None
         )
 
 
-def chosen_split(splits: Collection[str], wanted: str | None, place: str) -> str:
-    """The split that is meant: by default test, else validation, else the only one.
+def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> str:
+    """The wanted split; by default test, else validation, else the only one.
 
     Raises:
         InputError: there is no such split, or several and none is usual.
     """
     if wanted is not None:
         if wanted not in splits:
-            raise unknown_name(f"split of {place}", wanted, splits)
+            raise unknown_name(f"split of {location}", wanted, splits)
         return wanted
     for usual in ("test", "validation"):
         if usual in splits:
             return usual
     if len(splits) > 1:
-        raise InputError(f"{place} has the splits {', '.join(splits)}; say which with --split")
+        raise InputError(f"{location} has the splits {', '.join(splits)}; choose one with --split")
     return next(iter(splits))
 
 
 @contextlib.contextmanager
 def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
-    """Says in a line what ``datasets`` could not load, and what was expected instead.
-
-    Raises:
-        InputError: there is no such dataset, or it cannot be read.
-        ConnectionError: it lies on the Hub, which cannot be reached.
-    """
+    """Turn errors of ``load_dataset`` into one-line InputErrors and ConnectionErrors."""
     from datasets.exceptions import DatasetsError
     from huggingface_hub.errors import HFValidationError
 
@@ -87,14 +74,14 @@ def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
     except InputError:
         raise
     except ConnectionError as error:
-        raise ConnectionError(f"{dataset} is no folder here, and on the Hub: {_first_line(error)}") from error
+        raise ConnectionError(f"{dataset} is no folder here, and on the Hub: {first_line(error)}") from error
     except (DatasetsError, FileNotFoundError, HFValidationError, ValueError) as error:
-        raise InputError(f"{dataset}: {_first_line(error)}; expected {expected}") from error
+        raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from error
 
 
 @contextlib.contextmanager
 def no_bars_of_datasets() -> Iterator[None]:
-    """Our bars on stderr, not two kinds of them at once."""
+    """Disable the progress bars of ``datasets``, which would mix with those of the command."""
     from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     if are_progress_bars_disabled():
@@ -107,16 +94,12 @@ def no_bars_of_datasets() -> Iterator[None]:
         enable_progress_bars()
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].rstrip(".")
-
-
 def _config(dataset: str, wanted: str | None, names: list[str]) -> str:
-    asked = [name for name in names if not name.endswith("_images")] or names
+    known = [name for name in names if not name.endswith("_images")] or names
     if wanted is None:
-        if len(asked) > 1:
-            raise InputError(f"{dataset} has several configs; add one of {', '.join(asked)}")
-        return asked[0]
+        if len(known) > 1:
+            raise InputError(f"{dataset} has several configs; add one of {', '.join(known)}")
+        return known[0]
     if wanted not in names:
-        raise unknown_name("config", wanted, asked)
+        raise unknown_name("config", wanted, known)
     return wanted

@@ -1,9 +1,9 @@
-"""Rows to parquet files: the same rows give the same bytes."""
+"""Rows to parquet files; equal rows give equal bytes."""
 
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from datasets import Features
 
 SHARD_BYTES = 500_000_000
-"""A file holds about this much (of Arrow data), as ``push_to_hub`` makes them."""
+"""Approximate size of a file in bytes of Arrow data, as in ``push_to_hub``."""
 GROUP_BYTES = 30_000_000
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets.Image
 GROUP_ROWS = 10_000
-"""A row group is what a streaming reader fetches at a time and what shuffling buffers."""
+"""Most rows of a row group, the unit that streaming readers fetch and shuffle."""
 
 
 @dataclass
 class WrittenSplit:
-    """What ``datasets`` wants to know of a split, and what tells its content from another's."""
+    """Sizes and checksums of a split."""
 
     rows: int
     num_bytes: int = 0
@@ -34,11 +34,20 @@ class WrittenSplit:
     file_bytes: int = 0
 
     def __iadd__(self, file: Path) -> "WrittenSplit":
-        """With one more file."""
+        """Add a file."""
         with file.open("rb") as content:
             self.files[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
         self.file_bytes += file.stat().st_size
         return self
+
+
+def measures(config: str, splits: Mapping[str, WrittenSplit]) -> dict[str, Any]:
+    """Sizes and checksums of a config's splits, as in the inventory."""
+    return {
+        "splits": {split: {"rows": s.rows, "num_bytes": s.num_bytes} for split, s in splits.items()},
+        "files": {f"{config}/{file}": sha256 for s in splits.values() for file, sha256 in s.files.items()},
+        "file_bytes": sum(s.file_bytes for s in splits.values()),
+    }
 
 
 def write_split(
@@ -52,17 +61,17 @@ def write_split(
     group_rows: int = GROUP_ROWS,
     wrote: Callable[[int], None] = lambda n: None,
 ) -> WrittenSplit:
-    """Write ``<split>-00000-of-0000N.parquet``, as many files as the size asks for.
+    """Write a split as files ``<split>-00000-of-0000N.parquet`` of about SHARD_BYTES.
 
     Args:
-        folder: where they go; made if it is missing.
+        folder: created if missing.
         split: its name.
-        features: the columns; stored in the files, so that each can be read alone.
-        n_rows: how many rows there are, at least 1.
-        total_bytes: about how much Arrow data they are.
-        rows: the rows from a position up to another, in the columns of ``features``; called in order.
-        group_rows: the most rows in a row group.
-        wrote: told after each row group how many rows it held.
+        features: the columns; stored in each file.
+        n_rows: number of rows, at least 1.
+        total_bytes: approximate size of the rows as Arrow data.
+        rows: function of start and stop to these rows; called in order.
+        group_rows: most rows in a row group.
+        wrote: called with the number of rows of each row group written.
     """
     schema = readable_by_all(features.arrow_schema)
     shards = max(1, math.ceil(total_bytes / SHARD_BYTES))
@@ -92,14 +101,9 @@ def write_stream(
     *,
     wrote: Callable[[int], None] = lambda n: None,
 ) -> WrittenSplit:
-    """Write a split of unknown size; its files are named once their number is known. No rows make no file.
+    """Write a split of unknown size as `write_split` does; no file if it has no rows.
 
-    Args:
-        folder: where they go; made if it is missing.
-        split: its name.
-        features: the columns.
-        tables: the rows, piece by piece; how they are divided does not show in the files.
-        wrote: told after each row group how many rows it held.
+    The files do not depend on how the rows are divided into ``tables``.
     """
     schema = readable_by_all(features.arrow_schema)
     written = WrittenSplit(0)
@@ -123,7 +127,7 @@ def write_stream(
 
 
 def _row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of ``GROUP_ROWS`` each, but for the last."""
+    """The rows in tables of ``GROUP_ROWS``; the last may be smaller."""
     waiting: list[pa.Table] = []
     rows = 0
     for table in tables:
@@ -138,7 +142,7 @@ def _row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def readable_by_all(schema: pa.Schema) -> pa.Schema:
-    """The schema with its lists called by their older name, which datasets 2, 3, 4 and 5 all read."""
+    """The schema with lists under their older name, Sequence, which datasets 2 to 5 can read."""
     stored = json.loads(schema.metadata[b"huggingface"])
     return schema.with_metadata({"huggingface": json.dumps(_with_sequences(stored))})
 
@@ -147,7 +151,7 @@ def _with_sequences(stored: Any) -> Any:  # noqa: ANN401  any JSON
     if not isinstance(stored, dict):
         return stored
     if stored.get("_type") == "List" and "_type" not in stored["feature"]:
-        return [_with_sequences(stored["feature"])]  # of structs: a Sequence of these would be a struct of lists
+        return [_with_sequences(stored["feature"])]  # a Sequence of structs would be a struct of lists
     return {
         key: "Sequence" if (key, value) == ("_type", "List") else _with_sequences(value)
         for key, value in stored.items()
@@ -155,13 +159,12 @@ def _with_sequences(stored: Any) -> Any:  # noqa: ANN401  any JSON
 
 
 def _options(schema: pa.Schema) -> dict[str, Any]:
-    """Zstandard for text; image files are compressed already, and a dictionary of them would only be in the way."""
+    """Zstandard for text; no compression and no dictionary for images, which are compressed already."""
     images = [f.name for f in schema if f.type == _IMAGE]
     text = [leaf for f in schema if f.name not in images for leaf in _leaves(f.name, f.type)]
-    leaves = [f"{name}.{leaf}" for name in images for leaf in ("bytes", "path")]
-    compression = dict.fromkeys([*leaves], "NONE")
+    files = [f"{name}.{leaf}" for name in images for leaf in ("bytes", "path")]
     return {
-        "compression": {**dict.fromkeys(text, "ZSTD"), **compression},
+        "compression": dict.fromkeys(text, "ZSTD") | dict.fromkeys(files, "NONE"),
         "use_dictionary": text,
         "use_content_defined_chunking": True,  # on the Hub a changed dataset shares most chunks with the old one
         "write_page_index": True,

@@ -1,9 +1,9 @@
-"""Single images out of a ``<source>_images`` config, read only when someone looks at them.
+"""Lazy access to single images of a ``<source>_images`` config.
 
-A row's ``image`` holds the address ``vqamc://<folder>/<image_id>``, which ``datasets.Image`` opens through fsspec as
-it opens any other address. So the column is an ordinary image column: it survives ``map``, ``filter``, ``shuffle``
-and workers; ``push_to_hub`` embeds the images, ``save_to_disk`` and ``to_parquet`` keep their addresses. fsspec finds
-this file system by itself in any process (entry point ``fsspec.specs``).
+A row's ``image`` holds the address ``vqamc://<folder>/<image_id>``, which ``datasets.Image`` opens through fsspec. So
+the column is an ordinary image column: it survives ``map``, ``filter``, ``shuffle`` and workers; ``push_to_hub``
+embeds the images, ``save_to_disk`` and ``to_parquet`` keep their addresses. fsspec finds this file system in any
+process (entry point ``fsspec.specs``).
 """
 
 import io
@@ -20,17 +20,17 @@ from fsspec.spec import AbstractFileSystem
 
 PROTOCOL = "vqamc"
 ROWS_PER_GROUP = 16
-"""Images in a row group of an images config: what one look reads from the disk or the network."""
+"""Images in a row group of an images config, the unit that is read from disk or network."""
 KEPT_GROUPS = 8
 
 
 def image_address(folder: str, image_id: str) -> str:
-    """Where ``datasets.Image`` finds an image of the images config in this folder (a path or an fsspec address)."""
+    """The address of an image of the images config in a folder (a path or an fsspec address)."""
     return f"{PROTOCOL}://{quote(folder, safe='')}/{quote(image_id, safe='')}"
 
 
 class StoredImages:
-    """The parquet files of an images config: an index in memory, the images where they are.
+    """The parquet files of an images config, with an index in memory.
 
     Args:
         folder: a folder, or an fsspec address of one such as ``hf://datasets/NAMESPACE/vqa_mc/cocoqa_images``.
@@ -46,18 +46,18 @@ class StoredImages:
             raise FileNotFoundError(f"no images in {folder}")
         local = "file" in file_system.protocol
         self._files = [pq.ParquetFile(name if local else file_system.open(name), memory_map=local) for name in names]
-        self._places: dict[str, tuple[int, int, int]] = {}
+        self._positions: dict[str, tuple[int, int, int]] = {}
         for number, file in enumerate(self._files):
             image_ids = iter(file.read(columns=["image_id"])["image_id"].to_pylist())
             for group in range(file.num_row_groups):
                 for row in range(file.metadata.row_group(group).num_rows):
-                    self._places[next(image_ids)] = number, group, row
+                    self._positions[next(image_ids)] = number, group, row
         self._groups: OrderedDict[tuple[int, int], Any] = OrderedDict()
-        self._one_at_a_time = threading.Lock()
+        self._lock = threading.Lock()
 
     def __contains__(self, image_id: str) -> bool:
-        """Whether there is such an image."""
-        return image_id in self._places
+        """Whether the image is stored."""
+        return image_id in self._positions
 
     def read(self, image_id: str) -> bytes:
         """The bytes of the image's file.
@@ -65,10 +65,10 @@ class StoredImages:
         Raises:
             FileNotFoundError: there is no such image.
         """
-        if image_id not in self._places:
+        if image_id not in self._positions:
             raise FileNotFoundError(f"no image with image_id {image_id!r}")
-        number, group, row = self._places[image_id]
-        with self._one_at_a_time:
+        number, group, row = self._positions[image_id]
+        with self._lock:
             images = self._groups.pop((number, group), None)
             if images is None:
                 images = self._files[number].read_row_group(group, columns=["image.bytes"])["image"]
@@ -80,7 +80,7 @@ class StoredImages:
 
 
 def stored_images(folder: str) -> StoredImages:
-    """The images of a folder, opened once in each process (a fork must not share open files with its parent)."""
+    """The images of a folder, opened once per process (a fork must not share open files with its parent)."""
     return _opened(folder, os.getpid())
 
 
@@ -90,7 +90,7 @@ def _opened(folder: str, process: int) -> StoredImages:
 
 
 class StoredImageFileSystem(AbstractFileSystem):  # type: ignore[misc]
-    """What fsspec asks for ``vqamc://`` addresses; for reading whole images only."""
+    """Read-only fsspec file system for ``vqamc://`` addresses."""
 
     protocol = PROTOCOL
 

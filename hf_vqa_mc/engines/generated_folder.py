@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hf_vqa_mc.io.atomic_file import write_json
-from hf_vqa_mc.io.atomic_folder import FolderKind, carry_over, check_output, written_beside
+from hf_vqa_mc.io.atomic_folder import FolderKind, carry_over, check_output, new_folder
 from hf_vqa_mc.sources.generated import STATISTICS, generated_by
 
 
@@ -32,7 +32,7 @@ def generated_folder(output: Path, engine: str) -> Iterator[Path]:
         InputError: as ``check_generated_folder``.
         OSError: the disk is full or closed to us; what was there before still is.
     """
-    with written_beside(output, _kind(engine)) as place:
+    with new_folder(output, _kind(engine)) as place:
         yield place.tree
         told = generated_by(place.tree) or {}
         files = sorted({STATISTICS, *(path.name for path in place.tree.iterdir())})

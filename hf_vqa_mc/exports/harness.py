@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from hf_vqa_mc.exports.harness_files import harness_file
 from hf_vqa_mc.exports.questions import Questions
 from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, write_json
-from hf_vqa_mc.io.atomic_folder import FolderKind, written_beside
+from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
@@ -94,7 +94,7 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
         InputError: something that is no export is there.
         OSError: the disk is full or not writable; what was there before still is.
     """
-    with written_beside(folder, EXPORTED) as place:
+    with new_folder(folder, EXPORTED) as place:
         yield place.tree
         place.publish()
 

@@ -1,4 +1,4 @@
-"""Atomic writes of files: a file is written under a hidden name next to its path and moved there when whole."""
+"""Atomic writes of files: a file is written under a hidden name next to its path and renamed when complete."""
 
 import contextlib
 import errno
@@ -15,15 +15,15 @@ _ENVIRONMENT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPE
 
 
 def write_json(path: Path, value: Any, indent: int | None = None) -> None:  # noqa: ANN401  any json value
-    """Write a value as JSON, as `write_bytes` does."""
+    """Write a value as JSON with `write_bytes`."""
     write_bytes(path, (json.dumps(value, allow_nan=False, indent=indent) + "\n").encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write or replace a file in one step; its folder is made if there is none.
+    """Write or replace a file atomically; its folder is created if missing.
 
     Raises:
-        OSError: the disk is full or not writable; one sentence, and what was there before still is.
+        OSError: the disk is full or not writable; an existing file is unchanged.
     """
     with in_plain_words(path):
         Path(os.path.realpath(path)).parent.mkdir(exist_ok=True)
@@ -33,17 +33,17 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def replaced_file(path: Path) -> Iterator[BinaryIO]:
-    """A file open for writing that replaces ``path`` (of a link: the file that it names) if the block succeeds.
+    """A file open for writing that replaces ``path`` (or the target of a link) if the block succeeds.
 
     Raises:
-        OSError: the disk is full or not writable; one sentence, and what was there before still is.
+        OSError: the disk is full or not writable; an existing file is unchanged.
     """
     target = Path(os.path.realpath(path))
     with in_plain_words(path):
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".partial", dir=target.parent)
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123  it is open already
-                os.fchmod(descriptor, 0o666 & ~umask())  # mkstemp lets nobody else read it
+                os.fchmod(descriptor, 0o666 & ~umask())  # mkstemp creates files that only their owner can read
                 yield file
                 file.flush()
                 os.fsync(descriptor)
@@ -54,28 +54,22 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
             raise
 
 
-def check_place(path: Path, option: str, inputs: Iterable[Path] = ()) -> None:
-    """Raise InputError unless a file can be written at a path.
-
-    Args:
-        path: of the file.
-        option: that gave it, for the message.
-        inputs: files that it must not replace, and folders in which it must not lie.
-    """
+def check_output_file(path: Path, option: str, inputs: Iterable[Path] = ()) -> None:
+    """Raise InputError unless a file can be written at the path that ``option`` names, outside of all ``inputs``."""
     if path.is_dir():
         raise InputError(f"{option} {path} is a folder; name a file in it")
     if path.exists() and not path.is_file():
-        raise InputError(f"{option} {path} is no ordinary file; name one")
+        raise InputError(f"{option} {path} is not a regular file; name one")
     check_folder(path.absolute().parent, f"{option} {path}: the folder")
-    target = Path(os.path.realpath(path))  # which takes links that lead in a circle as they are
+    target = Path(os.path.realpath(path))  # circular links stay links
     if target.is_symlink() or not target.parent.parent.is_dir():
-        raise InputError(f"{option} {path} is a link that leads nowhere; name a file")
+        raise InputError(f"{option} {path} is a broken link; name a file")
     if any(target.is_relative_to(os.path.realpath(given)) for given in inputs):
-        raise InputError(f"{option} {path} would replace or change what is read; name another place")
+        raise InputError(f"{option} {path} would replace or change an input; name another path")
 
 
 def check_folder(folder: Path, what: str) -> None:
-    """Raise InputError unless it is a folder or can be made in an existing one; what: its name in the message."""
+    """Raise InputError unless it is a folder or can be created in an existing one; ``what`` names it in messages."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{what} {folder} is a file; name a folder")
     if not folder.absolute().parent.is_dir():
@@ -91,14 +85,9 @@ def umask() -> int:
 
 @contextlib.contextmanager
 def in_plain_words(path: Path, within: str = "") -> Iterator[None]:
-    """Reword errors of a full disk or of missing permission to one sentence that names the path.
+    """Reword OSErrors of a full disk or missing permissions to one sentence that names the path.
 
-    Args:
-        path: what is written.
-        within: part of the names of the files below it; errors of other files are raised as they are.
-
-    Raises:
-        OSError: the disk is full or not writable.
+    With ``within``, errors of files outside the path whose names do not contain it stay unchanged.
     """
     try:
         yield

@@ -1,9 +1,9 @@
 """Atomic writes of folders: everything goes into ``.<output>.<random>.partial/tree`` next to the output.
 
-When the tree is whole it is exchanged with the output in one step of the kernel (Linux: renameat2 with
-RENAME_EXCHANGE). Where the kernel cannot, two renames do it: a command killed between them leaves no output, and the
-next one puts the old one back. A command killed at any other moment leaves the output as it was. The next one also
-clears the hidden folders that are left over.
+The complete tree is exchanged with the output by one system call (Linux: renameat2 with RENAME_EXCHANGE). Where that
+is not supported, two renames do it: a command killed between them leaves no output, and the next one restores the old
+one. A command killed at any other moment leaves the output unchanged. The next command also removes hidden folders
+left over by killed ones.
 """
 
 import contextlib
@@ -28,28 +28,28 @@ _CANNOT_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 @dataclass(frozen=True)
 class FolderKind:
-    """How a folder that one of our commands wrote is recognized; only such a folder may be replaced."""
+    """How a command recognizes its own output; only such a folder may be replaced."""
 
     command: str
-    """that writes it, for messages: ``vqa-mc build``"""
+    """the command, for messages: ``vqa-mc build``"""
     mark: str
-    """the file in it by which it is recognized, for messages: ``statistics.json``"""
+    """the file by which its output is recognized, for messages: ``statistics.json``"""
     is_ours: Callable[[Path], bool]
-    """whether a folder is of this kind; may raise InputError where it is, but must not be touched"""
+    """whether a folder is the command's output; raises InputError if it is, but must not be changed"""
     remedy: str = "name another"
-    """what to do where something else is there, for messages"""
+    """what to do if the output is another folder, for messages"""
 
 
 def check_output(output: Path, kind: FolderKind) -> None:
-    """Raise InputError unless nothing is there yet (in an existing folder), an empty folder, or one of this kind."""
-    target = Path(os.path.realpath(output))  # links that lead in a circle are taken as they are
+    """Raise InputError unless the output is new (in an existing folder), an empty folder, or one of this kind."""
+    target = Path(os.path.realpath(output))  # circular links stay links
     if not target.parent.is_dir():
         raise InputError(f"output {output}: there is no folder {target.parent}; create it first")
     if not target.exists() and not target.is_symlink():
         return
     if target == Path.cwd().resolve():
         raise InputError(
-            f"output {output} is the folder you are in, which {kind.command} would replace; name one in it"
+            f"output {output} is the current directory, which {kind.command} would replace; name a folder in it"
         )
     if target.is_mount():
         raise InputError(f"output {output} is a mount point, which cannot be replaced; name a folder in it")
@@ -57,31 +57,31 @@ def check_output(output: Path, kind: FolderKind) -> None:
         raise InputError(f"output {output} exists and is not a folder; name another")
     if any(target.iterdir()) and not kind.is_ours(target):
         raise InputError(
-            f"output {output} is a folder that {kind.command} did not write (it has no {kind.mark} of ours); "
+            f"output {output} is a folder that {kind.command} did not write (it has no valid {kind.mark}); "
             f"{kind.remedy}, or remove it first"
         )
 
 
 @contextlib.contextmanager
-def written_beside(output: Path, kind: FolderKind) -> Iterator["Place"]:
-    """A hidden folder in which to write a new tree for ``output``; what is not published by the end is removed.
+def new_folder(output: Path, kind: FolderKind) -> Iterator["NewFolder"]:
+    """A hidden folder in which to write a new tree for ``output``; it is removed at the end of the block.
 
     Raises:
         InputError: as ``check_output``.
-        OSError: the disk is full or not writable; one sentence, and the output is as it was.
+        OSError: the disk is full or not writable; the output is unchanged.
     """
-    output = Path(os.path.realpath(output))  # a link stays a link: what it points to is replaced
+    output = Path(os.path.realpath(output))  # a link stays a link: its target is replaced
     check_output(output, kind)
     with in_plain_words(output, within=f".{output.name}."):
-        place = Place(output, kind)
+        place = NewFolder(output, kind)
         try:
             yield place
         finally:
             place.discard()
 
 
-class Place:
-    """The hidden folder of one command: ``tree`` is what will be the output."""
+class NewFolder:
+    """The hidden folder of one command: ``tree`` will become the output."""
 
     def __init__(self, output: Path, kind: FolderKind) -> None:
         self.output = output
@@ -89,7 +89,7 @@ class Place:
         with locked(output):
             remove_leftovers(output)
             self._folder = Path(tempfile.mkdtemp(prefix=f".{output.name}.", suffix=".partial", dir=output.parent))
-            self._alive = FileLock(self._folder / "lock")  # held as long as we live: others leave the folder alone
+            self._alive = FileLock(self._folder / "lock")  # held by this process, so that others keep the folder
             self._alive.acquire()
         self.tree = self._folder / "tree"
         self.tree.mkdir()
@@ -97,9 +97,8 @@ class Place:
     def publish(self, complete: Callable[[Path | None], None] = lambda old: None) -> None:
         """Replace the output by the tree.
 
-        Args:
-            complete: called with the output as it is now (None if there is none), while no other command of ours can
-                change it; it adds to ``tree`` what the new output keeps of the old one.
+        ``complete`` is called with the current output (None if there is none) while it is locked, to add to ``tree``
+        what the new output keeps of it.
         """
         with locked(self.output):
             check_output(self.output, self._kind)
@@ -112,7 +111,7 @@ class Place:
                 self.tree.rename(self.output)
 
     def discard(self) -> None:
-        """Remove the hidden folder with what is left in it."""
+        """Remove the hidden folder."""
         _remove(self._folder, self.output)
         self._alive.release(force=True)
 
@@ -129,7 +128,7 @@ def carry_over(old: Path, tree: Path, leave_out: set[str]) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Swap two paths in one step of the kernel; False where it cannot."""
+    """Swap two paths in one system call; False where that is not supported."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
     if rename is None:
         return False
@@ -142,9 +141,9 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def remove_leftovers(output: Path) -> None:
-    """Clear away the hidden folders of killed commands, recognized by their names and by nobody holding their lock.
+    """Remove the hidden folders of killed commands, recognized by their names and free locks.
 
-    One that was killed between two renames holds the old output, which is put back.
+    The one of a command killed between two renames holds the old output, which is restored.
     """
     ours = re.compile(rf"\.{re.escape(output.name)}\.[a-z0-9_]{{8}}\.partial")
     for folder in sorted(output.parent.iterdir()):
@@ -155,9 +154,9 @@ def remove_leftovers(output: Path) -> None:
 
 @contextlib.contextmanager
 def locked(output: Path) -> Iterator[None]:
-    """Exclude other commands from the output; the lock file is removed while it is held, so that none is left."""
+    """Exclude other commands from the output; the lock file is removed at the end."""
     path = output.parent / f".{output.name}.lock"
-    with tempfile.TemporaryFile(dir=output.parent):  # where nothing can be written FileLock may wait for ever
+    with tempfile.TemporaryFile(dir=output.parent):  # FileLock may wait for ever in a folder that is not writable
         pass
     with FileLock(path):
         try:

@@ -27,7 +27,7 @@ from safetensors.torch import load_file, save_file
 from hf_vqa_mc.dataset.inventory import WRITTEN_BY
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import in_plain_words, umask, write_bytes
-from hf_vqa_mc.io.atomic_folder import FolderKind, exchange, written_beside
+from hf_vqa_mc.io.atomic_folder import FolderKind, exchange, new_folder
 from hf_vqa_mc.models.processor import checkpoint_folder
 from hf_vqa_mc.training.material import made_with
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -190,7 +190,7 @@ def copy_checkpoint(checkpoint: Path, output: Path) -> list[Path]:
         OSError: the disk is full or read-only.
     """
     kind = FolderKind("vqa-mc train", RECORD, lambda folder: (folder / RECORD).is_file())
-    with written_beside(output, kind) as new:
+    with new_folder(output, kind) as new:
         shutil.copytree(checkpoint, new.tree, dirs_exist_ok=True)
         new.publish()
     return sorted(output.iterdir())

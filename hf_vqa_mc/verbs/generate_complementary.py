@@ -165,7 +165,7 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
 
 def _check_files(settings: GenerateComplementarySettings) -> None:
     """Raise InputError unless the files can be written without harm to what is read."""
-    from hf_vqa_mc.io.atomic_file import check_place
+    from hf_vqa_mc.io.atomic_file import check_output_file
 
     inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
     inputs += [settings.answers] if settings.answers else []
@@ -174,7 +174,7 @@ def _check_files(settings: GenerateComplementarySettings) -> None:
             folder = path.absolute().parent
             if not folder.exists():
                 raise InputError(f"{option_name} {path}: there is no folder {folder}; create it first")
-            check_place(path, option_name, inputs)
+            check_output_file(path, option_name, inputs)
     if settings.output is not None:
         _check_format(settings.output, "--output")
 

@@ -103,11 +103,11 @@ def predict(settings: PredictSettings, progress: Progress) -> PredictResult:
         InputError: the checkpoint, dataset, features or word vectors cannot be used, or do not fit each other.
         ConnectionError: the Hub cannot be reached.
     """
-    from hf_vqa_mc.io.atomic_file import check_place
+    from hf_vqa_mc.io.atomic_file import check_output_file
     from hf_vqa_mc.training.evaluation import predict as predict_split
 
     if settings.output is not None:
-        check_place(settings.output, "--output", [Path(settings.dataset), Path(settings.checkpoint)])
+        check_output_file(settings.output, "--output", [Path(settings.dataset), Path(settings.checkpoint)])
     given = {name: value for name, value in vars(settings).items() if name != "output"}
     done = predict_split(**given, progress=progress)
     if settings.output is not None and is_first_process():

@@ -108,11 +108,11 @@ class PreviewResult(Result):
 
     def save(self, path: str | Path) -> list[Path]:
         """Write the page, or the picture of the first four questions if the name ends in .png."""
-        from hf_vqa_mc.io.atomic_file import check_place, write_bytes
+        from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
         from hf_vqa_mc.report.preview_picture import preview_picture
 
         path = Path(path)
-        check_place(path, "output", self.settings.paths)
+        check_output_file(path, "output", self.settings.paths)
         write_bytes(path, preview_picture(self.examples) if path.suffix == ".png" else self.html.encode())
         return [path]
 
@@ -137,7 +137,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     """
     from dataclasses import replace
 
-    from hf_vqa_mc.io.atomic_file import check_place
+    from hf_vqa_mc.io.atomic_file import check_output_file
     from hf_vqa_mc.report.examples import drawn_rows, examples_of, picks_of
     from hf_vqa_mc.report.plain_text import shown_name
 
@@ -145,7 +145,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     wanted = {"--output": settings.output, "--picture": settings.picture}
     for flag, path in wanted.items():
         if path is not None:
-            check_place(path, flag, inputs)
+            check_output_file(path, flag, inputs)
     benchmark = settings.read(progress)
     card = _card_folder(benchmark) if settings.card else None
     split = benchmark.test

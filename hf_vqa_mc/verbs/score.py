@@ -201,9 +201,9 @@ class ScoreResult(Result):
 
     def save(self, path: str | Path) -> list[Path]:
         """Write the scores as JSON to a file."""
-        from hf_vqa_mc.io.atomic_file import check_place, write_json
+        from hf_vqa_mc.io.atomic_file import check_output_file, write_json
 
-        check_place(Path(path), "output", self.settings.paths)
+        check_output_file(Path(path), "output", self.settings.paths)
         write_json(Path(path), self.to_dict(), indent=1)
         return [Path(path)]
 
@@ -225,13 +225,13 @@ class ScoreResult(Result):
             InputError: the dataset has no such files, the folder cannot be made, or one would replace what is read.
             OSError: the disk is full or read-only.
         """
-        from hf_vqa_mc.io.atomic_file import check_folder, check_place, write_json
+        from hf_vqa_mc.io.atomic_file import check_folder, check_output_file, write_json
 
         folder, output = Path(folder), self.settings.output
         files = {folder / name: content for name, content in self.official_files().items()}
         check_folder(folder, "--official")
         for path in files:
-            check_place(path, "--official: its file", [*self.settings.paths, *([output] if output else [])])
+            check_output_file(path, "--official: its file", [*self.settings.paths, *([output] if output else [])])
         is_new = not folder.exists()
         try:
             for path, content in files.items():
@@ -271,14 +271,14 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     Raises:
         InputError: predictions, dataset or an input file cannot be used; names file, record or question, and field.
     """
-    from hf_vqa_mc.io.atomic_file import check_folder, check_place
+    from hf_vqa_mc.io.atomic_file import check_folder, check_output_file
     from hf_vqa_mc.metrics.annotations import read_annotations
     from hf_vqa_mc.metrics.predictions import read_predictions
     from hf_vqa_mc.metrics.score import choose_schemes, match, official_scheme
     from hf_vqa_mc.scoring import SCHEMES
 
     if settings.output is not None:
-        check_place(settings.output, "--output", settings.paths)
+        check_output_file(settings.output, "--output", settings.paths)
     if settings.official is not None:
         check_folder(settings.official, "--official")
     inputs, declared = settings.input_files, {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}

@@ -149,7 +149,7 @@ def test_what_is_read_or_not_ours_is_never_replaced(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
     tables = rewritten(benchmark)
     for output in (hub_like, hub_like / "in", tmp_path):
-        with pytest.raises(InputError, match="would replace or change what is read"):
+        with pytest.raises(InputError, match="would replace or change an input"):
             write_benchmark(benchmark, tables, output)
     somebodys = tmp_path / "somebodys"
     somebodys.mkdir()

@@ -103,7 +103,7 @@ def test_a_file_of_others_can_be_shown(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["vqa_mc", "cocoqa_iou", "--output", "vqa_mc/preview.html"], "would replace or change what is read"),
+        (["vqa_mc", "cocoqa_iou", "--output", "vqa_mc/preview.html"], "would replace or change an input"),
         (["vqa_mc", "cocoqa_iou", "--output", "x", "--picture", "x"], "are the same file"),
         (["vqa_mc", "cocoqa_io"], "did you mean 'cocoqa_iou'"),
         (["nothing.jsonl"], "nothing.jsonl"),
@@ -121,12 +121,12 @@ def test_what_cannot_be_is_refused_before_anything_is_written(run, tmp_path, arg
 
 
 def test_a_folder_that_cannot_be_written_gets_no_picture_and_says_so(run, tmp_path, monkeypatch):
-    import hf_vqa_mc.dataset.card_picture as card_picture
+    from hf_vqa_mc.dataset import card
 
     def refused(*arguments):
         raise PermissionError(13, "Permission denied", "vqa_mc")
 
-    monkeypatch.setattr(card_picture, "write_bytes", refused)
+    monkeypatch.setattr(card, "write_bytes", refused)
     result = run("vqa_mc", "cocoqa_iou", "--card")
     assert result.exit_code == 0
     assert "wrote preview.html" in result.stdout

@@ -101,7 +101,7 @@ WRONG = {
         r"cocoqa cannot have the variant 'all' \(it can have: ",
     ),
     "a variant twice": ({"variants": ["iou", "iou"]}, r"variant 'iou' is named twice"),
-    "no variant": ({"variants": []}, r"no variants named; known: "),
+    "no variant": ({"variants": []}, r"--variants is empty; known: "),
     "decoys": ({"decoys": "relased"}, r"unknown decoys 'relased': did you mean 'released'\?"),
     "released decoys": ({"decoys": "released"}, r"cocoqa: the authors released no decoys for it"),
     "no vectors": ({"word_vectors": None}, r"cocoqa: QoU decoys need word vectors; name them"),

@@ -174,7 +174,7 @@ WRONG = {
     "a variant": ("gqa", {"variants": ["balance"]}, r"unknown variant 'balance': did you mean 'balanced'\?"),
     "a config of another": ("gqa", {"variants": ["tdiuc"]}, r"unknown variant 'tdiuc'"),
     "twice": ("gqa", {"variants": ["all", "gqa_all"]}, r"variant 'gqa_all' is named twice"),
-    "none": ("gqa", {"variants": []}, r"no variants named; known: .*balanced"),
+    "none": ("gqa", {"variants": []}, r"--variants is empty; known: .*balanced"),
     "embedding": (
         "vqa2",
         {"variants": ["pairs"], "images": ".", "embed_images": True},

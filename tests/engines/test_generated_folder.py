@@ -73,5 +73,5 @@ def test_places_where_nothing_can_be_put_are_told(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="create it first"):
         check_generated_folder(tmp_path / "nowhere" / "made", "gqa")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="the folder you are in, which vqa-mc generate gqa would replace"):
+    with pytest.raises(InputError, match="the current directory, which vqa-mc generate gqa would replace"):
         check_generated_folder(tmp_path, "gqa")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import check_place, write_json
+from hf_vqa_mc.io.atomic_file import check_output_file, write_json
 
 
 def test_it_is_readable_by_others_as_any_file_and_ends_with_a_line_end(tmp_path):
@@ -28,7 +28,7 @@ def test_it_is_readable_by_others_as_any_file_and_ends_with_a_line_end(tmp_path)
 
 
 def test_one_folder_is_made_for_it(tmp_path):
-    check_place(tmp_path / "new" / "a.json", "--output")
+    check_output_file(tmp_path / "new" / "a.json", "--output")
     assert list(tmp_path.iterdir()) == []
     write_json(tmp_path / "new" / "a.json", 1)
     assert (tmp_path / "new" / "a.json").read_text() == "1\n"
@@ -101,20 +101,20 @@ def test_nan_is_not_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_that_cannot_be_is_refused(tmp_path):
+def test_an_invalid_output_path_is_rejected(tmp_path):
     with pytest.raises(InputError, match=r"--output .* is a folder; name a file in it"):
-        check_place(tmp_path, "--output")
+        check_output_file(tmp_path, "--output")
     with pytest.raises(InputError, match=r"there is no folder .*no; create it first"):
-        check_place(tmp_path / "no" / "such" / "a.json", "--output")
+        check_output_file(tmp_path / "no" / "such" / "a.json", "--output")
     (tmp_path / "a.json").write_text("")
     with pytest.raises(InputError, match=r"--output .*: the folder .*a.json is a file; name a folder"):
-        check_place(tmp_path / "a.json" / "b.json", "--output")
+        check_output_file(tmp_path / "a.json" / "b.json", "--output")
     (tmp_path / "link").symlink_to("a.json")
-    with pytest.raises(InputError, match=r"--output .* would replace or change what is read"):
-        check_place(tmp_path / "link", "--output", [tmp_path / "a.json"])
+    with pytest.raises(InputError, match=r"--output .* would replace or change an input"):
+        check_output_file(tmp_path / "link", "--output", [tmp_path / "a.json"])
 
 
-def test_a_link_stays_and_what_it_names_is_replaced(tmp_path):
+def test_a_link_stays_and_its_target_is_replaced(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link.json").symlink_to(tmp_path / "real" / "a.json")
     write_json(tmp_path / "link.json", "new")
@@ -122,24 +122,24 @@ def test_a_link_stays_and_what_it_names_is_replaced(tmp_path):
     assert json.loads((tmp_path / "real" / "a.json").read_text()) == "new"
 
 
-def test_what_is_no_ordinary_file_is_refused(tmp_path):
+def test_special_files_are_rejected(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match=r"--output .*pipe is no ordinary file"):
-        check_place(tmp_path / "pipe", "--output")
-    with pytest.raises(InputError, match="--output /dev/null is no ordinary file"):
-        check_place(Path("/dev/null"), "--output")
+    with pytest.raises(InputError, match=r"--output .*pipe is not a regular file"):
+        check_output_file(tmp_path / "pipe", "--output")
+    with pytest.raises(InputError, match="--output /dev/null is not a regular file"):
+        check_output_file(Path("/dev/null"), "--output")
 
 
-def test_a_place_in_a_folder_that_is_read_is_refused(tmp_path):
+def test_a_path_in_an_input_folder_is_rejected(tmp_path):
     (tmp_path / "parts").mkdir()
-    with pytest.raises(InputError, match="would replace or change what is read"):
-        check_place(tmp_path / "parts" / "b.json", "--output", [tmp_path / "parts"])
-    check_place(tmp_path / "b.json", "--output", [tmp_path / "parts", tmp_path / "no such"])
+    with pytest.raises(InputError, match="would replace or change an input"):
+        check_output_file(tmp_path / "parts" / "b.json", "--output", [tmp_path / "parts"])
+    check_output_file(tmp_path / "b.json", "--output", [tmp_path / "parts", tmp_path / "no such"])
 
 
-def test_links_that_lead_nowhere_are_refused(tmp_path):
+def test_broken_links_are_rejected(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     (tmp_path / "dangling").symlink_to(tmp_path / "no" / "such" / "a.json")
     for name in ("loop", "dangling"):
-        with pytest.raises(InputError, match=rf"--output .*{name} is a link that leads nowhere; name a file"):
-            check_place(tmp_path / name, "--output")
+        with pytest.raises(InputError, match=rf"--output .*{name} is a broken link; name a file"):
+            check_output_file(tmp_path / name, "--output")

@@ -123,7 +123,7 @@ def test_nothing_is_written_unless_asked_for(tmp_path, monkeypatch):
     assert result.save("scores.json")[0].name == "scores.json"
     assert json.loads((tmp_path / "here" / "scores.json").read_text()) == result.to_dict()
     assert len(result.save_official("official")) == 5
-    with pytest.raises(InputError, match="would replace or change what is read"):
+    with pytest.raises(InputError, match="would replace or change an input"):
         result.save(path)
 
 

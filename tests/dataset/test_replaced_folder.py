@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from hf_vqa_mc.dataset.folder import check_output, write_folder, written_beside
+from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.inventory import INVENTORY, configs_of, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import atomic_folder
-from hf_vqa_mc.io.atomic_folder import Place, exchange
+from hf_vqa_mc.io.atomic_folder import NewFolder, check_output, exchange, new_folder
 from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, tree_bytes
 from tests.dataset.one_build import POINTS, start, start_whole
 from tests.killed import finish
@@ -120,7 +120,7 @@ def test_two_builds_of_one_source_leave_one_of_them_whole(output):
 
 
 def test_a_living_build_is_not_taken_for_a_leftover(output):
-    with written_beside(output) as other:
+    with new_folder(output, BUILT) as other:
         (other.tree / "unfinished").write_text("")
         build(output)
         assert (other.tree / "unfinished").exists()
@@ -194,7 +194,7 @@ def test_a_file_or_a_missing_parent_is_refused(output):
     with pytest.raises(InputError, match="exists and is not a folder"):
         build(output)
     with pytest.raises(InputError, match=r"there is no folder .*nowhere; create it first"):
-        check_output(output.parent / "nowhere" / "vqa_mc")
+        check_output(output.parent / "nowhere" / "vqa_mc", BUILT)
     assert output.read_text() == "a file"
     assert beside(output) == []
 
@@ -321,8 +321,8 @@ def test_builds_in_threads_of_one_process_do_not_meet(output):
 
 
 def test_a_place_that_is_never_published_leaves_nothing(output):
-    with written_beside(output) as unused:
-        assert isinstance(unused, Place)
+    with new_folder(output, BUILT) as unused:
+        assert isinstance(unused, NewFolder)
         assert unused.tree.is_dir()
     assert beside(output) == []
     assert not output.exists()
@@ -330,8 +330,8 @@ def test_a_place_that_is_never_published_leaves_nothing(output):
 
 def test_the_working_directory_is_no_output(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="the folder you are in"):
-        check_output(tmp_path)
+    with pytest.raises(InputError, match="is the current directory"):
+        check_output(tmp_path, BUILT)
 
 
 @pytest.mark.parametrize(
@@ -340,4 +340,4 @@ def test_the_working_directory_is_no_output(tmp_path, monkeypatch):
 def test_a_damaged_inventory_is_not_ours(tmp_path, text):
     (tmp_path / INVENTORY).write_text(text)
     with pytest.raises(InputError, match="did not write"):
-        check_output(tmp_path)
+        check_output(tmp_path, BUILT)
