@@ -1,4 +1,4 @@
-"""What turns an image into features: the interface, and the built-in ``pixels``."""
+"""The interface of image backbones, and the built-in ``pixels``."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ from PIL import Image
 from hf_vqa_mc.errors import InputError, shown
 
 Precision = Literal["float32", "bfloat16"]
-"""What a model computes in and its features are stored in."""
+"""Precision of a model's computation and of its stored features."""
 
 MOST_CELLS = 64
-"""Cells per side of the largest grid that ``pixels`` makes."""
+"""Maximum number of cells per side of ``pixels``."""
 
 
 @dataclass(frozen=True)
 class FeatureKind:
-    """What image features are: the same kind and the same image give the same features."""
+    """A kind of image features: the same kind and the same image give the same features."""
 
     backbone: str
-    """``pixels``, a name on the Hub, or the last part of a folder's path"""
+    """``pixels``, a name on the Hub, or the name of a folder"""
     revision: str
-    """the commit of the weights, or a checksum of a folder's"""
+    """commit of the weights on the Hub, or checksum of the folder"""
     grid: int | None
     """cells per side; None for one vector per image"""
     dim: int
@@ -33,17 +33,17 @@ class FeatureKind:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one image's features: (dim,), or (cells, dim), the cells row by row."""
+        """Shape of one image's features: (dim,), or (cells, dim) with the cells in row-major order."""
         return (self.dim,) if self.grid is None else (self.grid**2, self.dim)
 
     @property
     def folder_name(self) -> str:
-        """What the folder with such features is called."""
+        """The name of the folder of such features."""
         parts = [file_name(self.backbone), self.revision[:12], f"grid{self.grid}" if self.grid else "", self.precision]
         return "-".join(part for part in parts if part and part != "float32")
 
     def as_json(self) -> dict[str, Any]:
-        """Its fields."""
+        """All fields."""
         return asdict(self)
 
     @classmethod
@@ -51,7 +51,7 @@ class FeatureKind:
         """The kind with the fields of ``as_json``.
 
         Raises:
-            InputError: they are something else; names the location.
+            InputError: the fields are not valid.
         """
         kinds: dict[str, Any] = {"backbone": str, "revision": str, "grid": (int, type(None)), "dim": int}
         if (
@@ -60,17 +60,15 @@ class FeatureKind:
             or not all(isinstance(fields[name], kind) for name, kind in kinds.items())
             or fields["precision"] not in ("float32", "bfloat16")
         ):
-            raise InputError(
-                f"{location} does not say what the features are: {shown(fields)}; run vqa-mc features again"
-            )
+            raise InputError(f"{location}: not a kind of features: {shown(fields)}; run vqa-mc features again")
         return cls(**fields)
 
 
 class Backbone(ABC):
-    """Turns images into features; each image by itself, whichever others it comes with.
+    """Computes image features; the features of an image do not depend on the rest of its batch.
 
     Args:
-        kind: what it makes.
+        kind: of the features.
     """
 
     def __init__(self, kind: FeatureKind) -> None:
@@ -78,38 +76,37 @@ class Backbone(ABC):
 
     @abstractmethod
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
-        """One image as the backbone takes it, the same shape for every image; threads may call it side by side."""
+        """Preprocess an image; the shape is the same for all images. Called from several threads."""
 
     @abstractmethod
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Features of a batch, float32 (batch, *kind.shape), of what ``prepare`` made, stacked."""
+        """Features float32 (batch, *kind.shape) of stacked outputs of ``prepare``."""
 
     def encode(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-        """Features of a batch of images: float32 (batch, dim), or (batch, cells, dim)."""
+        """Features of a batch of images: float32 (batch, *kind.shape)."""
         if not images:
             return np.empty((0, *self.kind.shape), np.float32)
         return self.forward(np.stack([self.prepare(image) for image in images]))
 
 
 class Pixels(Backbone):
-    """Downscaled pixel values: no weights, for trying things out and for simple shapes and colours.
+    """Downscaled pixel values, for quick tests and for images of simple shapes and colours.
 
-    Without a grid the image is downscaled to 16x16 (width and height each by its own factor, every pixel the mean of
-    those that it covers); with one, each cell to 4x4. Red, green and blue of 0 to 255 become -1 to 1; the pixels
-    of an image, and of a cell, follow each other row by row.
+    Without a grid the image is resized to 16x16 (box filter, aspect ratio ignored); with one, each cell to 4x4. Values
+    of 0 to 255 are scaled to [-1, 1]; pixels are in row-major order.
 
     Args:
         grid: cells per side; None for one vector per image.
 
     Raises:
-        InputError: there is no such grid.
+        InputError: grid is out of range.
     """
 
     SIDE, CELL_SIDE = 16, 4
 
     def __init__(self, grid: int | None = None) -> None:
         if grid is not None and not 1 <= grid <= MOST_CELLS:
-            raise InputError(f"--grid {grid}: pixels makes grids of 1 to {MOST_CELLS} cells per side")
+            raise InputError(f"--grid {grid}: expected 1 to {MOST_CELLS} cells per side for pixels")
         self._side = self.SIDE if grid is None else self.CELL_SIDE
         super().__init__(FeatureKind("pixels", "1", grid, 3 * self._side**2, "float32"))
 
@@ -123,12 +120,12 @@ class Pixels(Backbone):
         return np.ascontiguousarray(rows.reshape(self.kind.shape))
 
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What ``prepare`` made is the feature."""
+        """The output of ``prepare``."""
         return prepared
 
 
 def file_name(name: str) -> str:
-    """The name of a model or dataset as a file name.
+    """A file name for a model or dataset.
 
     >>> file_name("microsoft/resnet-152")
     'microsoft--resnet-152'

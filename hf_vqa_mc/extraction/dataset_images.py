@@ -1,4 +1,4 @@
-"""The images that a dataset's questions are about: which there are, and the bytes of each."""
+"""The images of a dataset's questions: ids and file contents."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 
 class ImageSource(Protocol):
-    """Where the bytes of images are; threads may read side by side."""
+    """A source of image files; thread-safe."""
 
     def __contains__(self, image_id: str) -> bool:
-        """Whether there is such an image."""
+        """Whether the image exists."""
 
     def read(self, image_id: str) -> bytes:
-        """The bytes of the image's file."""
+        """The content of the image file."""
 
 
 @dataclass(frozen=True)
 class DatasetImages:
     """The images of a dataset."""
 
-    place: str
-    """what the images are looked for in, for messages"""
+    location: str
+    """where images are searched, for messages"""
     source: ImageSource
     image_ids: list[str]
-    """each once, in the order of the questions"""
+    """distinct, in the order of the questions"""
 
     @cached_property
     def missing(self) -> list[str]:
-        """Those that the source does not have."""
+        """Ids of the images that the source does not have."""
         return [image_id for image_id in self.image_ids if image_id not in self.source]
 
 
@@ -49,14 +49,14 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
     """The images of all splits of a dataset.
 
     Args:
-        dataset: what ``load_dataset`` takes.
+        dataset: as for ``load_dataset``.
         config: of its questions.
-        directory: with the image files, in any folders below it. By default the dataset's own images are taken: the
-            rows' column ``image``, else the config ``<source>_images`` beside them.
+        directory: folder of the image files, searched recursively. By default the dataset's own images: the column
+            ``image``, or the config ``<source>_images``.
 
     Raises:
-        InputError: there is no such dataset or config, it has no images, or an image lies there twice.
-        ConnectionError: it lies on the Hub, which cannot be reached.
+        InputError: there is no such dataset or config, it has no images, or an image has several files.
+        ConnectionError: the Hub cannot be reached.
     """
     if directory is not None and not directory.is_dir():
         raise InputError(f"--images {directory}: no such folder")
@@ -76,17 +76,17 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
 
 
 class FolderImages:
-    """Image files below a folder.
+    """Image files in a folder, searched recursively.
 
-    A file belongs to an image if the image's id is the file's name (with or without suffix), or a number with which
-    the name ends, as in ``COCO_val2014_000000000123.jpg``; ``train-5`` is ``5.png`` anywhere below a folder ``train``.
+    The image id is the file's name (with or without suffix), or the number at its end, as in
+    ``COCO_val2014_000000000123.jpg``; ``train-5`` is ``5.png`` anywhere in a folder ``train``.
 
     Args:
         directory: the folder.
-        image_ids: the images wanted.
+        image_ids: ids to search for.
 
     Raises:
-        InputError: several files can be one image's.
+        InputError: several files match an id.
     """
 
     def __init__(self, directory: Path, image_ids: list[str]) -> None:
@@ -106,20 +106,20 @@ class FolderImages:
                 self._paths[image_id] = found[0]
         if twice:
             raise InputError(
-                f"images {directory}: {len(twice)} of {len(image_ids)} twice there: {listed(twice, separator='; ')}; "
-                "leave one of each"
+                f"images {directory}: {len(twice)} of {len(image_ids)} have several files: "
+                f"{listed(twice, separator='; ')}; remove all but one of each"
             )
 
     def __contains__(self, image_id: str) -> bool:
         return image_id in self._paths
 
     def read(self, image_id: str) -> bytes:
-        """The bytes of the image's file."""
+        """The content of the image file."""
         return self._paths[image_id].read_bytes()
 
 
 class RowImages:
-    """Images in the rows that ask about them, as ``vqa-mc build --embed-images`` writes them.
+    """Images embedded in the rows, as written by ``vqa-mc build --embed-images``.
 
     Args:
         splits: with columns ``image_id`` and ``image``.
@@ -140,7 +140,7 @@ class RowImages:
         return image_id in self._rows
 
     def read(self, image_id: str) -> bytes:
-        """The bytes of the image's file."""
+        """The content of the image file."""
         import fsspec
 
         split, row = self._rows[image_id]
@@ -158,17 +158,17 @@ def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]
     return [path for path in by_stem.get(number, []) if folder in path.relative_to(directory).parts[:-1]]
 
 
-def _image_ids(splits: "DatasetDict", place: str) -> list[str]:
+def _image_ids(splits: "DatasetDict", location: str) -> list[str]:
     image_ids: dict[str, None] = {}
     for split, rows in splits.items():
         if "image_id" not in rows.column_names:
-            raise InputError(f"{place}, {split}: image_id is no such column; expected rows as vqa-mc build makes them")
+            raise InputError(f"{location}, {split}: no column image_id; expected rows as written by vqa-mc build")
         column: Any = rows.with_format("arrow").select_columns(["image_id"])[:]["image_id"]
         if column.null_count:
-            raise InputError(f"{place}, {split}, row {column.is_null().to_pylist().index(True)}: image_id is null")
+            raise InputError(f"{location}, {split}, row {column.is_null().to_pylist().index(True)}: image_id is null")
         if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
-            raise InputError(f"{place}, {split}: image_id is {column.type}; expected string")
+            raise InputError(f"{location}, {split}: image_id is {column.type}; expected string")
         image_ids.update(dict.fromkeys(map(str, column.unique().to_pylist())))
     if not image_ids:
-        raise InputError(f"{place} has no rows")
+        raise InputError(f"{location} has no rows")
     return list(image_ids)

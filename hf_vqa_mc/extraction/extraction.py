@@ -1,9 +1,8 @@
-"""From a dataset's images to their features on the disk: each image once, by what it holds."""
+"""Extraction of a dataset's image features; each distinct image is encoded once."""
 
 import contextlib
 import os
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -25,19 +24,19 @@ from hf_vqa_mc.io.progress import Progress, silent
 
 @dataclass
 class Extracted:
-    """What was done."""
+    """The result of an extraction."""
 
     folder: Path
-    """what ``ImageFeatures.open`` takes"""
+    """for ``ImageFeatures.open``"""
     kind: FeatureKind
     images: dict[str, bytes] = field(default_factory=dict)
     """image_id to sha256"""
     computed: int = 0
-    """images encoded in this run; the others were in the store, or are the same as these"""
+    """number of images encoded in this run; the others were in the store, or are duplicates"""
     missing: list[str] = field(default_factory=list)
     """image_ids"""
     broken: dict[str, str] = field(default_factory=dict)
-    """image_id to what is wrong with the image"""
+    """image_id to the reason why the image cannot be decoded"""
 
 
 def extract_features(
@@ -53,32 +52,30 @@ def extract_features(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Extracted:
-    """Compute the features of a dataset's images that are not in the store yet, and write which image has which.
+    """Compute the features of a dataset's images that are not in the store yet, and write their index.
 
-    What was computed is kept whatever happens: a run after one that was killed, or that found broken images, computes
-    only what is missing.
-
-    Arguments are those of ``hf_vqa_mc.features``.
+    Computed features are kept if a run fails or is killed. Arguments are those of ``hf_vqa_mc.features``.
 
     Raises:
-        InputError: something given cannot be used; or images are missing or broken, and none are to be skipped.
-        OSError: the disk is full or closed to us.
+        InputError: an argument is not valid; or images are missing or broken without ``skip_missing``.
+        OSError: the disk is full or read-only.
     """
     found = find_images(dataset, config, images)
     progress("reading the dataset", 1, 1)
     if found.missing and not skip_missing:
-        raise _refused(found, found.missing, {})
+        raise _unusable(found, found.missing, {})
     model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
     progress(f"loading {model.kind.backbone}", 1, 1)
     store = FeatureStore(output / model.kind.folder_name, model.kind)
     where = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
     done = Extracted(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
-    with _quiet_pillow():
-        _Run(found, model, store, done).go(batch_size, workers or os.cpu_count() or 1, progress)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"PIL\.")  # PIL warns about unusual files that it reads
+        _Run(found, model, store, done).run(batch_size, workers or os.cpu_count() or 1, progress)
     if done.broken and not skip_missing:
-        raise _refused(found, [], done.broken)
+        raise _unusable(found, [], done.broken)
     if not done.images:
-        raise _refused(found, done.missing, done.broken)
+        raise _unusable(found, done.missing, done.broken)
     about = {"dataset": where, "config": config, "missing": done.missing, "broken": done.broken}
     write_index(done.folder, model.kind, done.images, about)
     return done
@@ -88,20 +85,20 @@ class _Read(NamedTuple):
     image_id: str
     image_hash: bytes = b""
     prepared: NDArray[np.float32] | None = None
-    """as the backbone takes it; None if its features are known already"""
-    wrong: str = ""
+    """preprocessed; None if its features are known already"""
+    error: str = ""
 
 
 class _Run:
-    """One way through the images: fills the store with what it lacks, and ``done`` with what was found."""
+    """Reads and encodes images; fills the store and ``done``."""
 
     def __init__(self, found: DatasetImages, backbone: Backbone, store: FeatureStore, done: Extracted) -> None:
         self._found, self._backbone, self._store, self._done = found, backbone, store, done
         self._taken: set[bytes] = set()
         self._batch: list[_Read] = []
 
-    def go(self, batch_size: int, workers: int, progress: Progress) -> None:
-        """Read and encode; an interruption keeps what was computed."""
+    def run(self, batch_size: int, workers: int, progress: Progress) -> None:
+        """Read and encode all images; if interrupted, computed features are kept."""
         wanted = [image_id for image_id in self._found.image_ids if image_id in self._found.source]
         step = f"features ({self._backbone.kind.backbone})"
         try:
@@ -120,18 +117,18 @@ class _Run:
         try:
             content = self._found.source.read(image_id)
         except OSError as error:
-            return _Read(image_id, wrong=error.strerror or str(error))
+            return _Read(image_id, error=error.strerror or str(error))
         image_hash = sha256(content).digest()
         if image_hash in self._store or image_hash in self._taken:
             return _Read(image_id, image_hash)
         try:
             return _Read(image_id, image_hash, self._backbone.prepare(decoded(content)))
         except BrokenImage as error:
-            return _Read(image_id, image_hash, wrong=str(error))
+            return _Read(image_id, image_hash, error=str(error))
 
     def _take(self, one: _Read) -> None:
-        if one.wrong:
-            self._done.broken[one.image_id] = one.wrong
+        if one.error:
+            self._done.broken[one.image_id] = one.error
             return
         self._done.images[one.image_id] = one.image_hash
         if one.prepared is not None and one.image_hash not in self._taken:
@@ -145,31 +142,19 @@ class _Run:
         for one, row in zip(self._batch, features, strict=True):
             is_shaped = row.shape == self._backbone.kind.shape
             if not is_shaped or not np.isfinite(row).all():
-                wrong = "infinite or no numbers" if is_shaped else f"shape {row.shape}"
-                raise InputError(
-                    f"{self._backbone.kind.backbone} makes {wrong} of the image with image_id {one.image_id!r}"
-                )
+                what = "features that are not finite" if is_shaped else f"features of shape {row.shape}"
+                raise InputError(f"{self._backbone.kind.backbone} gives {what} for image_id {one.image_id!r}")
             self._store.add(one.image_hash, row)
         self._done.computed += len(self._batch)
         self._batch.clear()
 
 
-def _refused(found: DatasetImages, missing: list[str], broken: dict[str, str]) -> InputError:
-    told = []
+def _unusable(found: DatasetImages, missing: list[str], broken: dict[str, str]) -> InputError:
+    total, reasons = len(found.image_ids), []
     if missing:
-        told.append(
-            f"{len(missing)} of {len(found.image_ids)} missing, with image_id {listed(missing, separator='; ')}"
-        )
+        reasons.append(f"{len(missing)} of {total} missing, with image_id {listed(missing, separator='; ')}")
     if broken:
         named = listed([f"{image_id!r} ({reason})" for image_id, reason in broken.items()], separator="; ")
-        told.append(f"{len(broken)} of {len(found.image_ids)} broken, with image_id {named}")
-    skip = "" if len(missing) + len(broken) == len(found.image_ids) else "; --skip-missing goes on without them"
-    return InputError(f"images in {found.place}: {'; '.join(told)}{skip}")
-
-
-@contextlib.contextmanager
-def _quiet_pillow() -> Iterator[None]:
-    """What PIL finds odd but reads is no fault."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module=r"PIL\.")
-        yield
+        reasons.append(f"{len(broken)} of {total} broken, with image_id {named}")
+    skip = "" if len(missing) + len(broken) == total else "; skip them with --skip-missing"
+    return InputError(f"images in {found.location}: {'; '.join(reasons)}{skip}")

@@ -1,4 +1,4 @@
-"""What training reads: the features of a dataset's images, found by image_id, read from the disk when asked for."""
+"""The stored features of a dataset's images, by image_id, memory-mapped."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -18,14 +18,14 @@ INDEX = "index.json"
 
 
 class ImageFeatures:
-    """The features of a dataset's images; pickled, as for workers, it is opened again where it arrives.
+    """The features of a dataset's images; unpickling opens the folder again.
 
     Args:
-        folder: as ``vqa-mc features`` names it: the index of a dataset's images, in the folder of the features.
+        folder: printed by ``vqa-mc features``: a dataset's index, inside the folder of the features.
         kind: of the features.
         hashes: image_id to sha256 of the image.
-        missing: image_ids that were skipped since there was no image.
-        broken: image_id to what was wrong with the image, which was skipped.
+        missing: image_ids that were skipped because the image was missing.
+        broken: image_id of skipped broken images to the reason.
     """
 
     def __init__(
@@ -43,19 +43,19 @@ class ImageFeatures:
         if lost:
             raise InputError(
                 f"{folder.parent} lacks the features of {len(lost)} of {len(hashes)} images, the first with image_id "
-                f"{lost[0]!r}; run vqa-mc features again, which computes what is missing"
+                f"{lost[0]!r}; run vqa-mc features again to compute them"
             )
         self.hashes = hashes
         self.checksum = sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
-        """of which images these are"""
+        """checksum of image ids and images"""
         self._locations = {image_id: self._store.location(bytes.fromhex(one)) for image_id, one in hashes.items()}
 
     @classmethod
     def open(cls, folder: str | Path) -> "ImageFeatures":
-        """The features of a dataset's images.
+        """Open a folder of image features.
 
         Raises:
-            InputError: there are none, or not those of all its images.
+            InputError: it is not one, or features are missing.
         """
         folder = Path(folder).expanduser()
         path = folder / INDEX
@@ -63,15 +63,15 @@ class ImageFeatures:
             index = json.loads(path.read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
             inside = sorted(str(found.parent) for found in [*folder.glob(f"*/{INDEX}"), *folder.glob(f"*/*/{INDEX}")])
-            near = f"; did you mean {' or '.join(inside)}?" if inside else "; vqa-mc features makes one"
-            raise InputError(f"{folder} is no folder of image features{near}") from None
+            near = f"; did you mean {' or '.join(inside)}?" if inside else "; create one with vqa-mc features"
+            raise InputError(f"{folder} is not a folder of image features{near}") from None
         except ValueError as error:
-            raise InputError(f"{path} is no JSON; run vqa-mc features again") from error
+            raise InputError(f"{path} is not valid JSON; run vqa-mc features again") from error
         try:
             kind = FeatureKind.from_json(index["kind"], str(path))
             return cls(folder, kind, index["images"], index["missing"], index["broken"])
         except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path} is no index of image features; run vqa-mc features again") from error
+            raise InputError(f"{path} is not an index of image features; run vqa-mc features again") from error
 
     def __reduce__(self) -> tuple[Callable[[Path], "ImageFeatures"], tuple[Path]]:
         return ImageFeatures.open, (self.folder,)
@@ -83,10 +83,10 @@ class ImageFeatures:
         return image_id in self._locations
 
     def take(self, image_ids: Sequence[str]) -> NDArray[np.float32]:
-        """Features of images, in this order: float32 (images, dim), or (images, cells, dim), cells row by row.
+        """Features of images in this order: float32 (images, dim), or (images, cells, dim) in row-major order.
 
         Raises:
-            InputError: there are none of one of them.
+            InputError: an image has no features.
         """
         try:
             locations = [self._locations[image_id] for image_id in image_ids]
@@ -95,10 +95,10 @@ class ImageFeatures:
         return self._store.take(locations)
 
     def copy_to(self, folder: Path) -> list[Path]:
-        """Copy these features to a folder of their own, in the folder of a store; the files there.
+        """Copy these features to a folder inside the folder of another store; return the files.
 
         Raises:
-            InputError: features of another kind are there.
+            InputError: the store has features of another kind.
             OSError: the disk is full or read-only.
         """
         store = FeatureStore(folder.parent, self.kind)
@@ -119,16 +119,13 @@ class ImageFeatures:
         near = get_close_matches(str(image_id), self._locations, n=1) if len(self._locations) < 1000 else []
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         return InputError(
-            f"{self.folder} has no features of an image with image_id {image_id!r}{hint}; they are of "
-            f"{len(self):,} images, perhaps another dataset's: run vqa-mc features for this one"
+            f"{self.folder} has no features of an image with image_id {image_id!r}{hint}; run vqa-mc features for "
+            "this dataset"
         )
 
 
 def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
-    """Write which features are which image's (image_id to sha256), atomically, into a folder in the store's.
-
-    ``about`` has at least ``missing`` and ``broken``.
-    """
+    """Write the index (image_id to sha256) atomically; ``about`` has at least ``missing`` and ``broken``."""
     hashes = {image_id: image_hash.hex() for image_id, image_hash in images.items()}
     text = json.dumps({"kind": kind.as_json(), **about, "images": hashes}, indent=0)
     with locked(folder.parent):

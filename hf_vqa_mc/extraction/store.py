@@ -1,7 +1,7 @@
-"""All features of one kind, by what the images hold: safetensors files that are only ever added, each atomically.
+"""All features of one kind by the image's sha256, in append-only safetensors files that are written atomically.
 
-Processes may add to a store at once. Each file is written under the store's lock, and an image that another process
-has added meanwhile is left out, so an image is computed twice at worst, never stored twice.
+Several processes may write to a store. Files are written under the store's lock, without images that another process
+has stored meanwhile.
 """
 
 import contextlib
@@ -25,21 +25,21 @@ from hf_vqa_mc.extraction.backbones import FeatureKind
 from hf_vqa_mc.io.atomic_file import in_plain_words
 
 SHARD_IMAGES, SHARD_BYTES, SHARD_SECONDS = 4096, 256 << 20, 60.0
-"""A file is written when one of these is reached: a killed process loses the work of a minute at most."""
+"""A file is written when one of these is reached; a killed process loses at most a minute of work."""
 HASH_BYTES = 32
 
 _NAME = re.compile(r"features-(\d{5,})\.safetensors")
 _KIND, _FEATURES, _HASHES = "kind", "features", "sha256"
 
 Location = tuple[int, int]
-"""File and row of an image's features."""
+"""File number and row of an image's features."""
 
 
 class FeatureStore:
     """A folder of features of one kind, created with the first file.
 
     Raises:
-        InputError: a file holds features of another kind, or is damaged.
+        InputError: a file has features of another kind, or is damaged.
     """
 
     def __init__(self, folder: Path, kind: FeatureKind) -> None:
@@ -57,15 +57,11 @@ class FeatureStore:
         return image_hash in self._locations
 
     def location(self, image_hash: bytes) -> Location:
-        """Where the features of the image with this sha256 are.
-
-        Raises:
-            KeyError: they are not stored.
-        """
+        """The location of the features of the image with this sha256; raise KeyError if not stored."""
         return self._locations[image_hash]
 
     def refresh(self) -> None:
-        """Read which images other processes have added."""
+        """Read files that other processes have added."""
         for path in sorted(self.folder.glob("features-*.safetensors")):
             if path not in self._files and _NAME.fullmatch(path.name):
                 features, hashes = _opened(path, self.kind)
@@ -84,7 +80,7 @@ class FeatureStore:
         return taken
 
     def add(self, image_hash: bytes, features: NDArray[np.float32]) -> None:
-        """Add an image's features, float32 (*kind.shape), to be stored with the next file."""
+        """Add an image's features, float32 (*kind.shape), to the next file."""
         self._since = self._since if self._new else time.monotonic()
         self._new[image_hash] = row = torch.tensor(features, dtype=getattr(torch, self.kind.precision))
         full = len(self._new) >= SHARD_IMAGES or len(self._new) * row.nbytes >= SHARD_BYTES
@@ -92,10 +88,10 @@ class FeatureStore:
             self.commit()
 
     def commit(self) -> None:
-        """Store what was added since the last file.
+        """Write the features added since the last file.
 
         Raises:
-            OSError: the disk is full or read-only; the files that are there stay as they are.
+            OSError: the disk is full or read-only; existing files are unchanged.
         """
         if not self._new:
             return
@@ -113,12 +109,12 @@ class FeatureStore:
 
 
 def _opened(path: Path, kind: FeatureKind) -> tuple[torch.Tensor, list[bytes]]:
-    """The features of a file, mapped into memory (rows, *kind.shape), and the sha256 of each row's image.
+    """The memory-mapped features of a file (rows, *kind.shape), and the sha256 of each row's image.
 
     Raises:
-        InputError: it is no whole file of ours, or holds other features.
+        InputError: it is damaged, or has features of another kind.
     """
-    damaged = f"{path} is no whole file of features; remove it, and vqa-mc features computes its images again"
+    damaged = f"{path} is damaged; remove it and run vqa-mc features again"
     try:
         with safe_open(path, "pt") as file:
             stored = FeatureKind.from_json(json.loads(file.metadata()[_KIND]), str(path))
@@ -131,33 +127,33 @@ def _opened(path: Path, kind: FeatureKind) -> tuple[torch.Tensor, list[bytes]]:
     if hashes.shape != (rows, HASH_BYTES) or hashes.dtype != torch.uint8:
         raise InputError(damaged)
     if stored != kind:
-        raise InputError(f"{path} holds features of {stored}, expected {kind}; move it out of this folder")
+        raise InputError(f"{path} has features of {stored}, expected {kind}; move it out of this folder")
     packed = hashes.numpy().tobytes()
     return features, [packed[first : first + HASH_BYTES] for first in range(0, len(packed), HASH_BYTES)]
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """The lock of what is written in a folder, which is created if it does not exist.
+    """Hold the lock of a folder, which is created if it does not exist.
 
     Raises:
-        OSError: nothing can be written there.
+        OSError: the folder is not writable.
     """
     with _one_sentence(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):  # where nothing can be written FileLock may wait for ever
+        with tempfile.TemporaryFile(dir=folder):  # in a read-only folder FileLock may wait forever
             pass
     with FileLock(folder / ".lock"):
         yield
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file atomically; only for who holds the lock of its folder or of the one around it.
+    """Write a file atomically; the caller must hold the lock of its folder or of the parent folder.
 
     Raises:
-        OSError: the disk is full or read-only; what was there before still is.
+        OSError: the disk is full or read-only; an existing file is unchanged.
     """
-    partial = path.with_name(f".{path.name}.partial")  # what a killed process left of it is written over
+    partial = path.with_name(f".{path.name}.partial")  # overwrites the leftovers of a killed process
     with _one_sentence(path):
         try:
             with partial.open("wb") as file:
@@ -179,4 +175,4 @@ def _one_sentence(path: Path) -> Iterator[None]:
     except FileExistsError as error:
         raise InputError(f"{error.filename} is a file; name another folder with --output") from error
     except NotADirectoryError as error:
-        raise InputError(f"{path}: there is a file where a folder should be; name another with --output") from error
+        raise InputError(f"{path}: a parent is a file, not a folder; name another folder with --output") from error

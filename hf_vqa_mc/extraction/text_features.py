@@ -1,4 +1,4 @@
-"""Average word vectors of texts, and what a checkpoint keeps of the file that the word vectors come from."""
+"""Average word vectors of texts; the vectors of the training vocabulary are part of a checkpoint."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from hf_vqa_mc.text.normalisation import words as words_of
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors
 
 NewWords = Literal["refuse", "skip"]
-"""What becomes of a word that was in no training text, where the file of the word vectors is not there."""
+"""Handling of words that are not in the training vocabulary if no file of word vectors is given."""
 
 WORDS_FILE = "words.safetensors"
 _ABOUT = "text_features"
@@ -27,29 +27,29 @@ _ABOUT = "text_features"
 
 @dataclass(frozen=True, eq=False)
 class TextFeatures:
-    """Average word vectors of texts; they travel with a model, so that it reads texts without the file.
+    """Average word vectors of texts, with the vectors of the training vocabulary.
 
-    ``dataclasses.replace(features, new_words="skip")`` leaves words out that are not known instead of refusing them.
+    ``dataclasses.replace(features, new_words="skip")`` skips unknown words instead of raising InputError.
 
     Raises:
-        InputError: the fields do not fit each other.
+        InputError: the fields are inconsistent.
     """
 
     name: str
-    """of the word vectors: a file's name, a gensim-data name, or ``corpus``"""
+    """of the word vectors: a file name, a gensim-data name, or ``corpus``"""
     sha256: str
-    """as `WordVectors` has it"""
+    """as of `WordVectors`"""
     dim: int
     words: tuple[str, ...] = field(repr=False)
-    """the words of the training texts that have a vector, sorted"""
+    """training vocabulary with vectors, sorted"""
     vectors: NDArray[np.float32] = field(repr=False)
-    """float32 (words, dim), as in the file"""
+    """float32 (words, dim)"""
     without: frozenset[str] = field(repr=False)
-    """the words of the training texts that the file has no vector of"""
+    """training vocabulary without vectors"""
     mean: NDArray[np.float32] | None = field(default=None, repr=False)
-    """float32 (dim,), subtracted from every word's vector; None where they are not centred"""
+    """float32 (dim,), subtracted from all vectors; None if they are not centred"""
     file: WordVectors | None = field(default=None, repr=False)
-    """where new words are looked up"""
+    """for new words"""
     new_words: NewWords = "refuse"
     _row: dict[str, int] = field(init=False, repr=False)
 
@@ -60,21 +60,21 @@ class TextFeatures:
         mean = np.zeros(self.dim, np.float32) if self.mean is None else self.mean
         if self.vectors.shape != (len(row), self.dim) or len(row) != len(self.words) or mean.shape != (self.dim,):
             raise InputError(
-                f"text features of {self.name}: {len(self.words)} words, {len(row)} of them different, and a mean of "
-                f"{mean.shape}, do not fit vectors of {self.vectors.shape}; expected ({len(row)}, {self.dim})"
+                f"text features of {self.name}: {len(self.words)} words ({len(row)} distinct) and a mean of shape "
+                f"{mean.shape} do not match vectors of shape {self.vectors.shape}; expected ({len(row)}, {self.dim})"
             )
         if not (np.isfinite(self.vectors).all() and np.isfinite(mean).all()):
-            raise InputError(f"text features of {self.name}: a vector is not finite; expected numbers")
+            raise InputError(f"text features of {self.name}: a vector is not finite; expected finite numbers")
         object.__setattr__(self, "_row", row)
 
     @classmethod
     def of(cls, vectors: WordVectors, texts: Iterable[str], *, centred: bool = False) -> "TextFeatures":
-        """What a model needs of a file to read these texts.
+        """The vectors of the words in the training texts.
 
         Args:
-            vectors: the file.
+            vectors: the word vectors.
             texts: all texts of the training rows.
-            centred: subtract the mean vector of their different words from every word's vector.
+            centred: subtract the mean vector of the vocabulary from all vectors.
         """
         vocabulary = sorted({word for text in dict.fromkeys(texts) for word in words_of(text)})
         rows, found = vectors.rows(vocabulary)
@@ -87,11 +87,11 @@ class TextFeatures:
         return cls(vectors.name, vectors.sha256, vectors.dim, words, rows, without, mean)
 
     def as_json(self) -> dict[str, Any]:
-        """Which word vectors these are."""
+        """Name, checksum and size of the word vectors."""
         return {"name": self.name, "sha256": self.sha256, "dim": self.dim, "centred": self.mean is not None}
 
     def with_file(self, vectors: WordVectors) -> "TextFeatures":
-        """These features, which look new words up in the file that theirs are from.
+        """These features with the file of their word vectors, for new words.
 
         Raises:
             InputError: it is another file.
@@ -104,83 +104,75 @@ class TextFeatures:
         return replace(self, file=vectors)
 
     def knowing(self, texts: Iterable[str]) -> "TextFeatures":
-        """These features with the words of more training texts, looked up in the file that is there.
-
-        Words stay new where there is no file.
-        """
+        """These features with the vocabulary of more training texts, looked up in the file; unchanged without one."""
         if self.file is None:
             return self
         known = self.without | self._row.keys()
         new = sorted({word for text in dict.fromkeys(texts) for word in words_of(text)} - known)
         rows, found = self.file.rows(new)
-        vector_of = dict(zip(self.words, self.vectors, strict=True)) | {
-            word: row for word, row, is_there in zip(new, rows, found.tolist(), strict=True) if is_there
-        }
-        words = sorted(vector_of)
-        vectors = np.array([vector_of[word] for word in words], np.float32).reshape(len(words), self.dim)
-        without = self.without | {word for word, is_there in zip(new, found.tolist(), strict=True) if not is_there}
-        return replace(self, words=tuple(words), vectors=vectors, without=without)
+        words = np.array([*self.words, *(word for word, known in zip(new, found, strict=True) if known)], object)
+        order = np.argsort(words, kind="stable")
+        vectors = np.concatenate([self.vectors, rows[found]])[order]
+        without = self.without | frozenset(new).difference(words)
+        return replace(self, words=tuple(words[order]), vectors=vectors, without=without)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The mean of the vectors of each text's words, not normalised.
+        """The mean vector of each text's words, not normalised.
 
         Returns:
-            float32 (texts, dim); words without vector are left out, 0 where no word has one.
+            float32 (texts, dim); words without a vector are skipped, 0 if no word has one.
 
         Raises:
-            InputError: a word was in no training text, and there is no file to look it up in.
+            InputError: a word is not in the vocabulary, and there is no file.
         """
-        different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        table, ids, starts = self._looked_up(list(different))
-        means = np.zeros((len(different), self.dim), np.float32)
+        distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+        table, ids, starts = self._looked_up(list(distinct))
+        means = np.zeros((len(distinct), self.dim), np.float32)
         if ids.size:
             given = torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(starts)
             means = functional.embedding_bag(*given, mode="mean", include_last_offset=True).numpy()
-        return means if len(means) == len(texts) else means[[different[text] for text in texts]]
+        return means if len(means) == len(texts) else means[[distinct[text] for text in texts]]
 
     def encode_words(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """The vectors of each text's words, in order; words without vector are left out.
+        """The vectors of each text's words in order; words without a vector are skipped.
 
         Returns:
-            float32 (texts, most words, dim), 0 in padding, which comes after the words; and where there are words,
-            bool (texts, most words). A text of which no word has a vector has one word, whose vector is 0.
+            float32 (texts, words, dim), right-padded with 0, and the mask bool (texts, words). A text without any
+            vector has one valid word with a vector of 0.
 
         Raises:
-            InputError: a word was in no training text, and there is no file to look it up in.
+            InputError: a word is not in the vocabulary, and there is no file.
         """
         table, ids, starts = self._looked_up(texts)
         counts = np.diff(starts)
-        places = np.arange(max(counts.max(initial=0), 1))
-        vectors = np.zeros((len(counts), len(places), self.dim), np.float32)
-        vectors[places < counts[:, None]] = table[ids]
-        return vectors, places < np.maximum(counts, 1)[:, None]
+        positions = np.arange(max(counts.max(initial=0), 1))
+        vectors = np.zeros((len(counts), len(positions), self.dim), np.float32)
+        vectors[positions < counts[:, None]] = table[ids]
+        return vectors, positions < np.maximum(counts, 1)[:, None]
 
     def _looked_up(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
-        """Vectors of the texts' different words, the words of all texts as rows of it, and where each text starts.
-
-        The places of the start have one more, the end of the last text.
-        """
+        """Vectors of the distinct words, the words of all texts as rows of that table, and offsets (texts + 1,)."""
         in_texts = [words_of(text) for text in texts]
-        different = list(dict.fromkeys(word for words in in_texts for word in words))
-        vectors, found = self._vectors(different)
+        distinct = list(dict.fromkeys(word for words in in_texts for word in words))
+        vectors, found = self._vectors(distinct)
         ids = np.where(found, np.cumsum(found) - 1, -1).tolist()
-        id_of = {word: number for word, number in zip(different, ids, strict=True) if number >= 0}
+        id_of = {word: number for word, number in zip(distinct, ids, strict=True) if number >= 0}
         by_text = [[id_of[word] for word in words if word in id_of] for words in in_texts]
         starts = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(words) for words in by_text], out=starts[1:])
         return vectors[found], np.fromiter((i for words in by_text for i in words), np.int64, int(starts[-1])), starts
 
-    def _vectors(self, different: list[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Of each word, its vector (0 if there is none), and whether there is one."""
-        row = np.array([self._row.get(word, -1) for word in different], np.int64)
+    def _vectors(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """The vector of each word (0 if there is none), and the mask of words with a vector."""
+        row = np.array([self._row.get(word, -1) for word in words], np.int64)
         found = row >= 0
-        vectors = np.zeros((len(different), self.dim), np.float32)
+        vectors = np.zeros((len(words), self.dim), np.float32)
         vectors[found] = self.vectors[row[found]]
-        new = [place for place in np.flatnonzero(~found).tolist() if different[place] not in self.without]
+        new = [index for index in np.flatnonzero(~found).tolist() if words[index] not in self.without]
         if new and self.file is not None:
-            vectors[new], found[new] = self.file.rows([different[place] for place in new])
+            vectors[new], found[new] = self.file.rows([words[index] for index in new])
         elif new and self.new_words == "refuse":
-            raise self._new_words([different[place] for place in new])
+            raise self._new_words([words[index] for index in new])
         if self.mean is not None:
             vectors[found] -= self.mean
         return vectors, found
@@ -188,15 +180,15 @@ class TextFeatures:
     def _new_words(self, new: list[str]) -> InputError:
         file = f"give the file of its word vectors, {self.name} (sha256 {self.sha256[:12]}), as word_vectors, or "
         return InputError(
-            f"{len(new)} words were in no text that the model was trained on: {listed(list(map(repr, new)), 10)}; "
-            f'{"" if self.name == CORPUS else file}leave such words out with new_words="skip"'
+            f"{len(new)} words are not in the model's training texts: {listed(list(map(repr, new)), 10)}; "
+            f'{"" if self.name == CORPUS else file}skip such words with new_words="skip"'
         )
 
     def save(self, folder: Path) -> None:
-        """Write the vectors to a checkpoint; the same features give the same bytes.
+        """Write the vectors to a checkpoint; deterministic.
 
         Raises:
-            OSError: the disk is full or closed to us; what was there before still is.
+            OSError: the disk is full or read-only; an existing file is unchanged.
         """
         tensors: dict[str, NDArray[Any]] = {
             "vectors": np.ascontiguousarray(self.vectors, np.float32),
@@ -211,10 +203,10 @@ class TextFeatures:
 
     @classmethod
     def load(cls, folder: Path) -> "TextFeatures":
-        """What ``save`` wrote.
+        """Read the output of ``save``.
 
         Raises:
-            InputError: there is nothing of ours, or not all of it.
+            InputError: the file is missing or damaged.
         """
         path = folder / WORDS_FILE
         try:
@@ -233,14 +225,12 @@ class TextFeatures:
                 f"{folder} has no {WORDS_FILE}; expected a checkpoint as vqa-mc train writes it"
             ) from None
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"{path} is no whole file of word vectors; copy or download the checkpoint again"
-            ) from error
+            raise InputError(f"{path} is damaged; copy or download the checkpoint again") from error
         return cls(name, sha256, dim, tuple(words), vectors, frozenset(without), mean)
 
 
 def _packed(words: Sequence[str]) -> NDArray[np.uint8]:
-    return np.frombuffer("\n".join(words).encode(), np.uint8)  # no word holds a line end
+    return np.frombuffer("\n".join(words).encode(), np.uint8)  # words contain no line breaks
 
 
 def _unpacked(packed: NDArray[np.uint8]) -> list[str]:

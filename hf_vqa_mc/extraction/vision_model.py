@@ -1,4 +1,4 @@
-"""Vision models of transformers as backbones: any whose last layer is a feature map, or a row of patch tokens."""
+"""Vision models of transformers as backbones: any whose last layer is a feature map or a sequence of patch tokens."""
 
 import contextlib
 import hashlib
@@ -19,42 +19,39 @@ from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Pixels, Precis
 from hf_vqa_mc.io.hub_folder import first_line, hub_folder
 
 FILES = ["config.json", "preprocessor_config.json", "processor_config.json", "model*.safetensors", "model*.json"]
-"""What is read of a model: no pickle is ever loaded."""
+"""Files read of a model; pickles are never loaded."""
 WARPED_FROM = 384
-"""Side of the input from which on transformers' ConvNeXT processor, which ResNet has too, squeezes an image into a
-square and no longer cuts the square out of its middle."""
+"""Input side from which transformers' ConvNeXT processor, also used for ResNet, resizes an image to a square instead
+of cropping its centre."""
 
 
 def find_backbone(
     name: str, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
 ) -> Backbone:
-    """The backbone of that name.
+    """Load a backbone.
 
     Args:
-        name: ``pixels``, a vision model's name on the Hub, or the folder of one.
+        name: ``pixels``, or a vision model: a name on the Hub or a folder.
         grid: cells per side; None for one vector per image.
-        device: where a model runs; by default the GPU if there is one.
-        precision: what a model computes in; by default bfloat16 (autocast) on a GPU, float32 on a CPU.
+        device: by default the GPU if there is one.
+        precision: by default bfloat16 (autocast) on a GPU, float32 on a CPU.
 
     Raises:
         InputError: there is no such model, or it has no such grid.
         ConnectionError: the Hub cannot be reached, and the model is not in the cache.
     """
-    if name == "pixels":
-        return Pixels(grid)
-    return VisionModel(name, grid, device=device, precision=precision)
+    return Pixels(grid) if name == "pixels" else VisionModel(name, grid, device=device, precision=precision)
 
 
 class VisionModel(Backbone):
-    """A model of transformers, read with AutoModel and AutoImageProcessor.
+    """A vision model loaded with AutoModel and AutoImageProcessor.
 
-    One vector per image: what the model pools (ResNet: the mean of its last feature map); where its weights have no
-    pooling layer, the class token, or the mean of the patches if it has none. A grid: the last feature map, or the
-    patch tokens without class token. A grid of twice the side comes of an input twice as large, of the same part of
-    the image.
+    One vector per image is the pooler output (ResNet: the mean of the last feature map); without pooling weights the
+    class token, or the mean of the patch tokens if there is none. A grid is the last feature map, or the patch tokens.
+    For a grid of twice that side, the input has twice the resolution.
 
-    Images are always prepared with transformers' PIL code, whether torchvision is installed or not: the two differ by
-    more than rounding. Arguments and errors are those of `find_backbone`.
+    Images are always preprocessed with the PIL backend, which differs from torchvision's by more than rounding.
+    Arguments and errors are those of `find_backbone`.
     """
 
     def __init__(
@@ -78,7 +75,7 @@ class VisionModel(Backbone):
         super().__init__(FeatureKind(known_as, revision, grid, dim, precision))
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
-        """Float32 (3, height, width)."""
+        """Preprocessed image, float32 (3, height, width)."""
         image = image.convert("RGB")
         options: dict[str, Any] = {}
         if self._scale != 1:
@@ -95,7 +92,7 @@ class VisionModel(Backbone):
         return np.asarray(pixels, np.float32)
 
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Float32 (batch, dim), or (batch, cells, dim)."""
+        """Features, float32 (batch, dim) or (batch, cells, dim)."""
         return self._features(prepared, self.kind.grid)
 
     def _features(self, prepared: NDArray[np.float32], grid: int | None) -> NDArray[np.float32]:
@@ -109,7 +106,7 @@ class VisionModel(Backbone):
         return array
 
     def _pooled(self, given: Any) -> torch.Tensor:  # noqa: ANN401  outputs of any model
-        """(batch, dim), whatever shape the model has for it."""
+        """(batch, dim)."""
         pooled, last = getattr(given, "pooler_output", None), given.last_hidden_state
         if self._pools and isinstance(pooled, torch.Tensor):
             return pooled.flatten(1)  # (batch, dim) or (batch, dim, 1, 1)
@@ -119,13 +116,13 @@ class VisionModel(Backbone):
         return tokens[:, 0] if tokens.shape[1] > self._patches(tokens.shape[1]) else tokens.mean(1)
 
     def _cells(self, last: torch.Tensor) -> torch.Tensor:
-        """(batch, cells, dim), row by row."""
+        """(batch, cells, dim) in row-major order."""
         if last.ndim == 4:  # (batch, dim, height, width)
             return last.flatten(2).transpose(1, 2)
         return last[:, last.shape[1] - self._patches(last.shape[1]) :]  # class token and registers come first
 
     def _patches(self, tokens: int) -> int:
-        """How many of the tokens are patches: as many as form a square, after class token and registers if any."""
+        """Number of patch tokens: those after class token and registers if they form a square, else all."""
         registers = getattr(self._model.config, "num_register_tokens", 0) or 0
         for first in (1 + registers, 0):
             if tokens > first and isqrt(tokens - first) ** 2 == tokens - first:
@@ -133,10 +130,10 @@ class VisionModel(Backbone):
         return tokens
 
     def _sizes(self, grid: int | None) -> tuple[int, int | None]:
-        """Dimensions of a vector; cells per side, None if they form no square."""
+        """Feature dimensions, and cells per side; None if they form no square."""
         wide, high = (self.prepare(Image.new("RGB", size)) for size in ((96, 64), (48, 80)))
         if wide.shape != high.shape:
-            raise InputError("its image processor does not give all images the same size")
+            raise InputError("its image processor does not resize all images to the same size")
         features = self._features(wide[None], grid)
         if grid is None:
             return features.shape[1], None
@@ -145,10 +142,7 @@ class VisionModel(Backbone):
 
 
 def middle(image: Image.Image, side: int, share: float, resample: Image.Resampling) -> Image.Image:
-    """The square in the middle of an image, as transformers' ConvNeXT processor cuts it out for small inputs.
-
-    It has ``side`` pixels and covers ``share`` of the shorter side.
-    """
+    """The centre crop of ``side`` pixels and ``share`` of the shorter side, as of transformers' ConvNeXT processor."""
     shorter, longer = sorted(image.size)
     short = int(side / share)
     long = int(short * longer / shorter)
@@ -162,7 +156,7 @@ def _times(size: Mapping[str, int], scale: int) -> dict[str, int]:
 
 
 def _loaded(folder: Path, device: torch.device) -> tuple[Any, torch.nn.Module, bool]:
-    """Image processor, model, and whether the weights have what the model pools with."""
+    """Image processor, model, and whether the weights of its pooling layer are present."""
     from transformers import AutoImageProcessor, AutoModel
 
     processors: Any = AutoImageProcessor  # without types
@@ -178,31 +172,28 @@ def _loaded(folder: Path, device: torch.device) -> tuple[Any, torch.nn.Module, b
 
 
 def _files_of(name: str) -> tuple[Path, str, str]:
-    """The folder with the model's files, the name that it goes by, and the revision of its weights."""
-    here = Path(name).expanduser()
-    if here.is_dir():
-        folder = here.resolve()
-        _check_weights(folder, name)
-        return folder, folder.name, _checksum(folder)
-    near = get_close_matches(name, ["pixels"], cutoff=0.7)
-    expected = f"did you mean {near[0]}?" if near else "expected pixels, a folder, or a name on the Hub"
-    folder = hub_folder("--backbone", name, FILES, expected)
-    _check_weights(folder, name)
-    return folder, name, folder.name  # the cache calls a snapshot's folder after its commit
-
-
-def _check_weights(folder: Path, name: str) -> None:
+    """The folder with the model's files, its name, and its revision."""
+    local = Path(name).expanduser()
+    if local.is_dir():
+        folder = local.resolve()
+    else:
+        near = get_close_matches(name, ["pixels"], cutoff=0.7)
+        expected = f"did you mean {near[0]}?" if near else "expected pixels, a folder, or a name on the Hub"
+        folder = hub_folder("--backbone", name, FILES, expected)
     for needed in ("config.json", "preprocessor_config.json", "model*.safetensors"):
         other = "processor_config.json" if needed.startswith("pre") else needed
         if not any(folder.glob(needed)) and not any(folder.glob(other)):
             raise InputError(
-                f"--backbone {name} has no {needed}; expected a vision model as save_pretrained writes it, with its "
+                f"--backbone {name} has no {needed}; expected a vision model written by save_pretrained, with its "
                 "image processor and safetensors weights (pickled weights are never loaded)"
             )
+    if local.is_dir():
+        return folder, folder.name, _checksum(folder)
+    return folder, name, folder.name  # the folder of a cached snapshot has the name of its commit
 
 
 def _checksum(folder: Path) -> str:
-    """Of all that is read of a folder: two models that differ never share features."""
+    """Checksum of all files that are read, so that different models never share features."""
     digest = hashlib.sha256()
     for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
         with path.open("rb") as file:
@@ -212,13 +203,13 @@ def _checksum(folder: Path) -> str:
 
 def _other_grids(name: str, grid: int, side: int | None) -> str:
     if side is None:
-        return f"--grid {grid}: what {name} gives forms no square; leave --grid out"
-    return f"--grid {grid}: {name} gives {side}x{side}, and at most {2 * side}x{2 * side} of an input twice as large"
+        return f"--grid {grid}: the output of {name} forms no square; remove --grid"
+    return f"--grid {grid}: {name} has grids of {side} and {2 * side} cells per side"
 
 
 @contextlib.contextmanager
 def _as_input_errors(name: str) -> Iterator[None]:
-    """Any error in a model's files as an InputError that names the model."""
+    """Raise any error of a model's files as an InputError that names the model."""
     try:
         yield
     except InputError as error:
@@ -232,7 +223,7 @@ def _as_input_errors(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Hide transformers' progress bars and its warnings of missing weights, which the callers check."""
+    """Hide transformers' progress bars and warnings about missing weights, which the callers check."""
     from transformers.utils import logging as untyped
 
     logging: Any = untyped

@@ -15,12 +15,12 @@ from transformers.processing_utils import ProcessorMixin
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
+from hf_vqa_mc.extraction.pictures import RawImage, open_image
 from hf_vqa_mc.extraction.text_features import NewWords, TextFeatures
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.models.model import IMAGE_INPUTS, QUESTION_INPUTS
-from hf_vqa_mc.models.raw_images import RawImage, open_image
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 PROCESSOR_CONFIG = "processor_config.json"

@@ -1,7 +1,6 @@
-"""How many of the images that a model is tested on another dataset's training has shown it.
+"""The overlap between test images and the training images of another dataset.
 
-Visual Genome's images are COCO's and Flickr's under numbers of their own; its ``image_data.json`` tells of each which
-image of COCO it is (``coco_id``), if it is one.
+Visual Genome numbers images of COCO and Flickr anew; its ``image_data.json`` has their COCO ids (``coco_id``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,25 +19,25 @@ VISUAL_GENOME, COCO = "Visual Genome", "COCO"
 """Values of ``Source.image_numbering``."""
 
 ImageData = Mapping[str, str | None]
-"""Visual Genome's images: image_id to COCO's id of the same, if it is one of COCO's."""
+"""Visual Genome's image_id to the COCO id, None if it is not an image of COCO."""
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Images of a split that another's training part has, too."""
+    """The overlap of a test split with a training split."""
 
     images: int
-    """of the split"""
+    """of the test split"""
     shared_images: int
     questions: int
-    """of the split"""
+    """of the test split"""
     shared_questions: int
-    """those on shared images"""
+    """on shared images"""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """On which images questions are."""
+class QuestionImages:
+    """The images of a split's questions."""
 
     config: str
     image_ids: Sequence[str]
@@ -46,13 +45,13 @@ class Asked:
 
     @property
     def numbering(self) -> str | None:
-        """Whose numbers the image_ids are; None if that is not known."""
+        """The dataset that the image ids are from; None if unknown."""
         source = source_of(self.config)
         return (SOURCES[source].image_numbering or None) if source else None
 
 
 def source_of(config: str) -> str | None:
-    """The source that a config is made of, by its name.
+    """The source of a config, by its name.
 
     >>> source_of("vqa_minus_iou_qou"), source_of("vqa_orig"), source_of("mine")
     ('vqa_minus', 'vqa', None)
@@ -61,10 +60,10 @@ def source_of(config: str) -> str | None:
     return max(found, key=len, default=None)
 
 
-def overlap(trained: Asked, tested: Asked, image_data: ImageData | None) -> Overlap | None:
-    """Which of a split's images are among those of a training part; None if that cannot be known.
+def overlap(trained: QuestionImages, tested: QuestionImages, image_data: ImageData | None) -> Overlap | None:
+    """Count the images of a test split that are also in a training split; None if unknown.
 
-    With image data, images of Visual Genome are also the same if they are the same image of COCO.
+    With image data, images of Visual Genome and COCO are compared by COCO id.
     """
     if why_unknown(trained, tested, image_data):
         return None
@@ -75,30 +74,30 @@ def overlap(trained: Asked, tested: Asked, image_data: ImageData | None) -> Over
     return Overlap(len(distinct), len(shared), len(tested.image_ids), on_shared)
 
 
-def why_unknown(trained: Asked, tested: Asked, image_data: ImageData | None) -> str:
-    """Why it cannot be known which images are the same, and what is needed; empty if it can be."""
+def why_unknown(trained: QuestionImages, tested: QuestionImages, image_data: ImageData | None) -> str:
+    """The reason why the overlap is unknown; "" if it is known."""
     numberings = {trained.numbering, tested.numbering}
     if None in numberings and trained.config != tested.config:
-        strange = trained.config if trained.numbering is None else tested.config
-        return f"whose image_ids {strange} has is not known; name configs <source>_<variant> as vqa-mc build does"
+        config = trained.config if trained.numbering is None else tested.config
+        return f"the source of {config}'s image_ids is not known; expected a config name <source>_<variant>"
     if numberings == {VISUAL_GENOME, COCO} and image_data is None:
-        return f"it takes --image-data {IMAGE_DATA}, which maps Visual Genome's images to COCO's ({IMAGE_DATA_URL})"
+        return f"needs --image-data {IMAGE_DATA}, which maps Visual Genome's images to COCO's ({IMAGE_DATA_URL})"
     return ""
 
 
-def unlisted(trained: Asked, image_data: ImageData) -> int:
-    """How many images of Visual Genome that were trained on the file says nothing of."""
+def unlisted(trained: QuestionImages, image_data: ImageData) -> int:
+    """Number of Visual Genome's training images that are not in the image data."""
     return len(set(trained.image_ids).difference(image_data)) if trained.numbering == VISUAL_GENOME else 0
 
 
 def read_image_data(path: Path) -> dict[str, str | None]:
-    """What ``image_data.json`` says.
+    """Read Visual Genome's ``image_data.json``.
 
     Args:
-        path: the file, plain or packed, or the publisher's zip file that holds it.
+        path: the file, plain or compressed, or the published zip file.
 
     Raises:
-        InputError: there is no such file, or it holds something else.
+        InputError: there is no such file, or its content is not valid.
     """
     if not path.is_file():
         raise InputError(f"--image-data {path}: no such file; {IMAGE_DATA} is in {IMAGE_DATA_URL}")
@@ -106,22 +105,22 @@ def read_image_data(path: Path) -> dict[str, str | None]:
     if path.suffix == ".zip":
         members = members_named(member_names(path), IMAGE_DATA)
         if not members:
-            raise InputError(f"--image-data {path} holds no {IMAGE_DATA}; it is in {IMAGE_DATA_URL}")
+            raise InputError(f"--image-data {path} has no {IMAGE_DATA}; it is in {IMAGE_DATA_URL}")
         member = members[0]
     found: dict[str, str | None] = {}
     for records in read_records(PublishedFile(IMAGE_DATA, path, member)):
         first = records.rows[0]
         of_first_release = isinstance(first, dict) and "image_id" not in first and "id" in first
         names = records.ids("id" if of_first_release else "image_id")
-        for place, (name, coco_id) in enumerate(zip(names, records.column("coco_id"), strict=True)):
+        for index, (name, coco_id) in enumerate(zip(names, records.column("coco_id"), strict=True)):
             if coco_id is not None and type(coco_id) is not int:
-                raise records.unexpected(place, "coco_id", "a whole number or null", coco_id)
+                raise records.unexpected(index, "coco_id", "a whole number or null", coco_id)
             found[name] = None if coco_id is None else str(coco_id)
     return found
 
 
-def _identities(asked: Asked, image_id: str, image_data: ImageData | None) -> set[tuple[str, str]]:
-    """The image under all ids that are known of it."""
-    found = {(asked.numbering or asked.config, image_id)}
-    coco_id = (image_data or {}).get(image_id) if asked.numbering == VISUAL_GENOME else None
+def _identities(split: QuestionImages, image_id: str, image_data: ImageData | None) -> set[tuple[str, str]]:
+    """All known ids of an image, as (dataset, id)."""
+    found = {(split.numbering or split.config, image_id)}
+    coco_id = (image_data or {}).get(image_id) if split.numbering == VISUAL_GENOME else None
     return found if coco_id is None else {*found, (COCO, coco_id)}

@@ -1,4 +1,4 @@
-"""Transfer: one model pretrained on a large dataset, tested on others as it is and fine-tuned on each (Table 6).
+"""Transfer: one pretrained model is tested on other datasets, fine-tuned on each, and tested again (Table 6).
 
 ::
 
@@ -12,16 +12,16 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import check_folder, write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.training.evaluation import predict
-from hf_vqa_mc.training.image_overlap import ImageData, Overlap, overlap, read_image_data, unlisted, why_unknown
+from hf_vqa_mc.training.image_overlap import ImageData, overlap, read_image_data, unlisted, why_unknown
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.processes import accelerator_of
 from hf_vqa_mc.training.run_folder import lock_folder
@@ -32,34 +32,24 @@ from hf_vqa_mc.version import __version__
 PRETRAINED_ON = "qavg_iou_qou"
 TARGETS = ("visual7w_orig", "visual7w_iou_qou", "visual7w_all", "vqa_orig", "vqa_iou_qou", "vqa_all")
 """Chao et al. 2018, section 5.3."""
-
-
-class Paper(NamedTuple):
-    """Accuracies in percent that the paper reports of a target."""
-
-    alone: float
-    """the best of its models trained on the target alone"""
-    as_is: float
-    """MLP-IQA trained on qaVG, IoU and QoU decoys together"""
-    fine_tuned: float
-
-
+PAPER = ("alone", "as_is", "fine_tuned")
 TABLE_6 = {
-    "visual7w_orig": Paper(65.7, 60.5, 69.1),
-    "visual7w_iou_qou": Paper(52.0, 58.1, 58.7),
-    "visual7w_all": Paper(45.1, 48.9, 51.0),
-    "vqa_orig": Paper(64.6, 42.2, 65.6),
-    "vqa_iou_qou": Paper(63.7, 47.9, 64.1),
-    "vqa_all": Paper(58.9, 37.5, 59.4),
+    "visual7w_orig": (65.7, 60.5, 69.1),
+    "visual7w_iou_qou": (52.0, 58.1, 58.7),
+    "visual7w_all": (45.1, 48.9, 51.0),
+    "vqa_orig": (64.6, 42.2, 65.6),
+    "vqa_iou_qou": (63.7, 47.9, 64.1),
+    "vqa_all": (58.9, 37.5, 59.4),
 }
-"""Chao et al. 2018, Table 6; of models pretrained on `PRETRAINED_ON`."""
+"""Accuracies in percent of Chao et al. 2018, Table 6: of their best model trained on the target alone, and of MLP-IQA
+pretrained on `PRETRAINED_ON`, before and after fine-tuning."""
 
 PLAN, RESULTS, SUMMARY = "plan.json", "results", "transfer.json"
 PRETRAINED, AS_IS, FINE_TUNED, FROM_SCRATCH = "pretrained", "as_is", "fine_tuned", "from_scratch"
 """Steps; those that train have a folder of this name."""
 
 _NO_RECIPE = {"dataset", "config", "output", "features", "word_vectors", "init_from", "track", "skip_missing"}
-"""Settings that are no recipe, or whose contents are compared."""
+"""Settings that are not part of a recipe, or whose contents are compared."""
 _OF_PRETRAINED = {"model", "model_settings", "centre", "mixed_precision"}
 """Settings that fine-tuning takes from the pretrained model."""
 
@@ -67,46 +57,6 @@ Result = dict[str, Any]
 """Accuracy, stderr, chance and so on of a split, as in training.json."""
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Row:
-    """Results of one target."""
-
-    config: str
-    split: str
-    """that is reported"""
-    left_out: int
-    """questions of it whose images have no features"""
-    paper: Paper | None
-    as_is: Result
-    fine_tuned: Result
-    from_scratch: Result | None
-    """of the same model trained on the target alone, where that was asked for"""
-    overlap: Overlap | None
-    """images of the split that the pretraining has shown"""
-    overlap_unknown: str
-    """what is needed to count them; empty where they are counted"""
-
-
-@dataclass(frozen=True)
-class Transferred:
-    """All results."""
-
-    checkpoint: str
-    """of the pretrained model"""
-    pretrained_on: str
-    pretrained: Result | None
-    """of the pretrained model on its own dataset's reported split; None for a checkpoint from elsewhere"""
-    model: str
-    rows: list[Row]
-    unlisted: int
-    """images that it was pretrained on which the image data does not list"""
-
-    def as_json(self) -> dict[str, Any]:
-        """As in transfer.json."""
-        rows = [asdict(row) | {"paper": row.paper and row.paper._asdict()} for row in self.rows]
-        return {"written_by": "hf_vqa_mc", "version": __version__, **asdict(self), "rows": rows}
 
 
 def transfer(
@@ -117,159 +67,181 @@ def transfer(
     from_scratch: bool = False,
     image_data: Path | None = None,
     progress: Progress = silent,
-) -> Transferred:
-    """Pretrain a model, test it on each target as it is, fine-tune it on each and test again.
+) -> dict[str, Any]:
+    """Pretrain a model, test it on each target, fine-tune it on each and test again.
 
-    Each step's result is kept: interrupted at any moment, the same call resumes. Steps are logged.
+    The result of each step is saved: the same call resumes an interrupted transfer. Steps are logged.
 
     Args:
-        recipe: of the pretraining, and of training from scratch: ``dataset`` holds all configs, ``config`` is
-            pretrained on, ``output`` is the folder of the whole transfer, ``features`` the one in which `vqa-mc
-            features` made a folder for each config; with ``init_from`` that checkpoint replaces the pretraining.
-        fine_tuning: its recipe; by default the trainer's, at its rate for that. Its dataset, model, paths and mixed
-            precision are the recipe's.
+        recipe: of the pretraining and of training from scratch. ``dataset`` has all configs, ``config`` is the
+            pretraining's, ``output`` the folder of the transfer, ``features`` the folder in which `vqa-mc features`
+            created one for each config; with ``init_from`` that checkpoint replaces the pretraining.
+        fine_tuning: recipe of the fine-tuning; by default the trainer's. Dataset, model, paths and mixed precision are
+            taken from ``recipe``.
         targets: configs to test on.
         from_scratch: also train the same model on each target alone.
-        image_data: Visual Genome's ``image_data.json``, which maps its images to COCO's ids.
+        image_data: Visual Genome's ``image_data.json``, which maps its images to COCO ids.
         progress: called with (step, done, total).
 
+    Returns:
+        The content of transfer.json. ``pretrained`` (None for a given checkpoint) and in ``rows`` ``as_is``,
+        ``fine_tuned`` and ``from_scratch`` are results as in training.json; ``skipped`` counts questions without image
+        features, ``unlisted`` pretraining images that are not in the image data; ``overlap`` is an `Overlap`, or None
+        for the reason in ``overlap_unknown``.
+
     Raises:
-        InputError: something given cannot be used, or does not fit what the folder holds.
+        InputError: an input cannot be used, or does not match the content of the folder.
         ConnectionError: the Hub cannot be reached.
-        OSError: the disk is full or read-only; what was kept before still is.
+        OSError: the disk is full or read-only; finished steps are kept.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError(
-            "a transfer runs in one process; pretrain with several by accelerate launch -m hf_vqa_mc train, and name "
+            "a transfer runs in one process; pretrain in several with accelerate launch -m hf_vqa_mc train, and give "
             "the checkpoint with --init-from"
         )
     if not targets or len(set(targets)) < len(targets):
         raise InputError(f"--targets {','.join(targets)}: expected configs, each once")
     check_transfer_folder(recipe.output)
-    known = None if image_data is None else read_image_data(image_data)
+    image_ids = None if image_data is None else read_image_data(image_data)
     inputs = check_inputs(recipe, targets, progress)
     recipe, output = inputs.recipe, inputs.recipe.output
     if recipe.mixed_precision != "no":
-        accelerator_of(recipe.mixed_precision)  # a process's first one decides for all steps
-    checkpoint = recipe.init_from or str(output / PRETRAINED / "best")
+        accelerator_of(recipe.mixed_precision)  # the first accelerator of a process decides for all steps
+    steps = _Steps(inputs, recipe.init_from or str(output / PRETRAINED / "best"), progress)
     alone = replace(recipe, init_from=None)
-    fine_tuning = replace(
-        fine_tuning or TrainingSettings(recipe.dataset, recipe.config, output=output),
-        dataset=recipe.dataset,
-        init_from=checkpoint,
-        model=recipe.model,
-        model_settings={},
-        centre=False,
-        word_vectors=recipe.word_vectors,
-        skip_missing=recipe.skip_missing,
-        mixed_precision=recipe.mixed_precision,
-    )
-
-    def trained(settings: TrainingSettings, config: str, folder: Path) -> Result:
-        """The best checkpoint's results on the split that is reported, which has chosen nothing."""
-        done = train(replace(settings, config=config, output=folder, features=inputs.features[config]), progress)
-        results: Result = done.record["results"][inputs.splits.get(config, done.reported_on)]
-        return results
-
-    def tested(config: str) -> Result:
-        options: dict[str, Any] = {
-            "word_vectors": recipe.word_vectors,
-            "skip_missing": recipe.skip_missing,
-            "progress": progress,
-        }
-        return predict(checkpoint, recipe.dataset, config, features=inputs.features[config], **options).results
-
-    def step(name: str, config: str, what: str, work: Callable[[], Result]) -> Result:
-        return _kept(output / RESULTS / f"{name}-{file_name(config)}.json", what, work)
-
-    def run(name: str, config: str, what: str, settings: TrainingSettings) -> Result:
-        return step(name, config, what, lambda: trained(settings, config, output / name / file_name(config)))
-
+    fine_tuning = steps.fine_tuning(fine_tuning or TrainingSettings(recipe.dataset, recipe.config, output=output))
     with lock_folder(output, "transfer"):
-        plan = dict(inputs.identity)
-        if from_scratch or recipe.init_from is None:
-            plan |= {
-                f"{name} in pretraining": value for name, value in alone.as_json().items() if name not in _NO_RECIPE
-            }
-        without = _NO_RECIPE | _OF_PRETRAINED
-        plan |= {
-            f"{name} in fine-tuning": value for name, value in fine_tuning.as_json().items() if name not in without
-        }
-        _keep_plan(output, plan)
-        pretrained = None
-        if not recipe.init_from:
-            folder, what = output / PRETRAINED, f"pretraining on {recipe.config}"
-            pretrained = step(PRETRAINED, recipe.config, what, lambda: trained(recipe, recipe.config, folder))
-        as_is = {
-            name: step(AS_IS, name, f"testing the pretrained model on {name} as it is", lambda name=name: tested(name))  # type: ignore[misc]
-            for name in targets
-        }
-        tuned = {name: run(FINE_TUNED, name, f"fine-tuning on {name}", fine_tuning) for name in targets}
+        _check_plan(output, _plan(inputs, alone if from_scratch or recipe.init_from is None else None, fine_tuning))
+        pretrained = None if recipe.init_from else steps.pretrain()
+        as_is = {name: steps.test(name) for name in targets}
+        tuned = {name: steps.train(FINE_TUNED, name, f"fine-tuning on {name}", fine_tuning) for name in targets}
         scratch = {
-            name: run(FROM_SCRATCH, name, f"training on {name} alone", alone) for name in targets if from_scratch
-        }
-        rows = [
-            Row(
-                name,
-                inputs.splits[name],
-                len(inputs.tested[name].image_ids) - as_is[name]["questions"],
-                TABLE_6.get(name) if recipe.config == PRETRAINED_ON else None,
-                as_is[name],
-                tuned[name],
-                scratch.get(name),
-                *_shared(inputs, name, known),
-            )
+            name: steps.train(FROM_SCRATCH, name, f"training on {name} alone", alone)
             for name in targets
-        ]
-        lost = unlisted(inputs.trained, known) if inputs.trained and known is not None else 0
-        done = Transferred(checkpoint, recipe.config, pretrained, recipe.model, rows, lost)
-        write_json(output / SUMMARY, done.as_json(), indent=1)
+            if from_scratch
+        }
+        done = {
+            "written_by": "hf_vqa_mc",
+            "version": __version__,
+            "checkpoint": steps.checkpoint,
+            "pretrained_on": recipe.config,
+            "pretrained": pretrained,
+            "model": recipe.model,
+            "rows": [
+                _row(inputs, name, image_ids, as_is[name])
+                | {AS_IS: as_is[name], FINE_TUNED: tuned[name], FROM_SCRATCH: scratch.get(name)}
+                for name in targets
+            ],
+            "unlisted": unlisted(inputs.trained, image_ids) if inputs.trained and image_ids is not None else 0,
+        }
+        write_json(output / SUMMARY, done, indent=1)
     return done
 
 
-def _shared(inputs: Inputs, target: str, image_data: ImageData | None) -> tuple[Overlap | None, str]:
+class _Steps:
+    """The steps of a transfer; a step with a saved result is not run again."""
+
+    def __init__(self, inputs: Inputs, checkpoint: str, progress: Progress) -> None:
+        self.checkpoint, self._inputs, self._progress = checkpoint, inputs, progress
+        self._recipe, self._output = inputs.recipe, inputs.recipe.output
+
+    def fine_tuning(self, recipe: TrainingSettings) -> TrainingSettings:
+        """The recipe with the dataset, the model and the paths of the pretraining."""
+        shared = ("dataset", "model", "word_vectors", "skip_missing", "mixed_precision")
+        given = {name: getattr(self._recipe, name) for name in shared}
+        return replace(recipe, init_from=self.checkpoint, model_settings={}, centre=False, **given)
+
+    def pretrain(self) -> Result:
+        config = self._recipe.config
+        return self._run(PRETRAINED, config, f"pretraining on {config}", lambda: self._train(self._recipe, PRETRAINED))
+
+    def test(self, config: str) -> Result:
+        given = {name: getattr(self._recipe, name) for name in ("word_vectors", "skip_missing")}
+        given |= {"features": self._inputs.features[config], "progress": self._progress}
+        return self._run(
+            AS_IS,
+            config,
+            f"testing the pretrained model on {config} as it is",
+            lambda: predict(self.checkpoint, self._recipe.dataset, config, **given).results,
+        )
+
+    def train(self, step: str, config: str, message: str, settings: TrainingSettings) -> Result:
+        folder = f"{step}/{file_name(config)}"
+        return self._run(step, config, message, lambda: self._train(replace(settings, config=config), folder))
+
+    def _train(self, settings: TrainingSettings, folder: str) -> Result:
+        """The best checkpoint's result on the reported split, which was not used to choose it."""
+        features = self._inputs.features[settings.config]
+        done = train(replace(settings, output=self._output / folder, features=features), self._progress)
+        result: Result = done.record["results"][self._inputs.splits.get(settings.config, done.reported_on)]
+        return result
+
+    def _run(self, step: str, config: str, message: str, work: Callable[[], Result]) -> Result:
+        path = self._output / RESULTS / f"{step}-{file_name(config)}.json"
+        if path.is_file():
+            return _read(path, "remove it to repeat its step")
+        logger.info(message)
+        result = work()
+        write_json(path, result, indent=1)
+        return result
+
+
+def _row(inputs: Inputs, target: str, image_data: ImageData | None, as_is: Result) -> dict[str, Any]:
+    """The fields of a target's row other than its results."""
     trained, tested = inputs.trained, inputs.tested[target]
     if trained is None:
         config = inputs.identity["pretraining config"]
-        return None, f"it takes {config} in {inputs.recipe.dataset}, whose training part has the images"
-    return overlap(trained, tested, image_data), why_unknown(trained, tested, image_data)
+        found, reason = None, f"needs {config} in {inputs.recipe.dataset}, which has the images of its training split"
+    else:
+        found, reason = overlap(trained, tested, image_data), why_unknown(trained, tested, image_data)
+    has_paper = inputs.recipe.config == PRETRAINED_ON and target in TABLE_6
+    return {
+        "config": target,
+        "split": inputs.splits[target],
+        "skipped": len(tested.image_ids) - as_is["questions"],
+        "paper": dict(zip(PAPER, TABLE_6[target], strict=True)) if has_paper else None,
+        "overlap": found and asdict(found),
+        "overlap_unknown": reason,
+    }
 
 
 def check_transfer_folder(path: Path) -> None:
-    """Raise InputError unless a transfer can be at the path: nothing is there yet, an empty folder, or a transfer."""
+    """Raise InputError unless the path does not exist, is an empty folder, or is the folder of a transfer."""
     check_folder(path, "--output")
-    strange = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
-    if strange and not {PLAN, RESULTS, SUMMARY, PRETRAINED} & set(strange):
-        raise InputError(f"--output {path} holds something that is no transfer, such as {min(strange)}; name another")
+    names = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
+    if names and not {PLAN, RESULTS, SUMMARY, PRETRAINED} & set(names):
+        raise InputError(f"--output {path} is not the folder of a transfer: it has {min(names)}; name another folder")
 
 
-def _keep_plan(output: Path, plan: Mapping[str, Any]) -> None:
-    """Write what the results depend on; entries of an earlier call that this one does not have stay.
+def _plan(inputs: Inputs, training: TrainingSettings | None, fine_tuning: TrainingSettings) -> dict[str, Any]:
+    """What the results depend on."""
+    plan = dict(inputs.identity)
+    without = _NO_RECIPE
+    for moment, settings in (("pretraining", training), ("fine-tuning", fine_tuning)):
+        if settings is not None:
+            kept = {name: value for name, value in settings.as_json().items() if name not in without}
+            plan |= {f"{name} in {moment}": value for name, value in kept.items()}
+        without = _NO_RECIPE | _OF_PRETRAINED
+    return plan
+
+
+def _check_plan(output: Path, plan: Mapping[str, Any]) -> None:
+    """Write the plan; entries of an earlier call that this one does not have are kept.
 
     Raises:
-        InputError: the folder holds results of something else.
+        InputError: the folder has results of another plan.
     """
     path, own = output / PLAN, json.loads(json.dumps(plan))
     before = _read(path, f"remove {output}") if path.is_file() else {}
     if not before and any((output / RESULTS).glob("*.json")):
-        raise InputError(f"--output {output} holds results without {PLAN}; name another folder, or remove that")
+        raise InputError(f"--output {output} has results without {PLAN}; remove it or name another folder")
     for name in own:
         if name in before and own[name] != before[name]:
             raise InputError(
-                f"--output {output} holds a transfer with another {name}: {before[name]}, not {own[name]}; "
-                "name another folder, or remove that one"
+                f"--output {output} is a transfer with another {name}: {before[name]}, not {own[name]}; "
+                "name another folder, or remove it"
             )
     write_json(path, {**before, **own}, indent=1)
-
-
-def _kept(path: Path, what: str, work: Callable[[], Result]) -> Result:
-    """A step's result; computed unless it is there already."""
-    if path.is_file():
-        return _read(path, "remove it, and its step is done again")
-    logger.info(what)
-    result = work()
-    write_json(path, result, indent=1)
-    return result
 
 
 def _read(path: Path, remedy: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a transfer starts from, checked before any work: datasets, features, word vectors, a checkpoint."""
+"""The inputs of a transfer, checked first: datasets, features, word vectors, checkpoint."""
 
 import glob
 import hashlib
@@ -20,7 +20,7 @@ from hf_vqa_mc.models.checkpoint import WEIGHTS, load_checkpoint
 from hf_vqa_mc.models.model import IMAGE_INPUTS, model_of
 from hf_vqa_mc.models.processor import checkpoint_folder
 from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
-from hf_vqa_mc.training.image_overlap import Asked, source_of
+from hf_vqa_mc.training.image_overlap import QuestionImages, source_of
 from hf_vqa_mc.training.material import (
     check_same_features,
     made_with,
@@ -36,32 +36,30 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.models.processor import VqaMcProcessor
 
-LOOKING = "checking inputs"
-
 
 @dataclass(frozen=True)
 class Inputs:
-    """All that a transfer reads."""
+    """The inputs of a transfer."""
 
     recipe: TrainingSettings
-    """as given, with the model, its shape and the word vectors named"""
+    """as given, with the model and the word vectors filled in"""
     features: Mapping[str, Path | None]
-    """config to the folder of its images' features"""
+    """config to the folder of its image features"""
     splits: Mapping[str, str]
-    """target to the split that is reported"""
-    trained: Asked | None
-    """the training part that the model is pretrained on; None where the dataset does not have it"""
-    tested: Mapping[str, Asked]
     """target to its reported split"""
+    trained: QuestionImages | None
+    """training split of the pretraining; None if the dataset does not have it"""
+    tested: Mapping[str, QuestionImages]
+    """target to the images of its reported split"""
     identity: Mapping[str, Any]
-    """what the results depend on besides recipes, by name"""
+    """everything but the recipes that the results depend on, by name"""
 
 
 def check_inputs(recipe: TrainingSettings, targets: Sequence[str], progress: Progress) -> Inputs:
-    """All that a transfer reads; arguments as of `training.transfer.transfer`.
+    """Check and open the inputs; arguments as of `training.transfer.transfer`.
 
     Raises:
-        InputError: something is missing, or does not fit the rest; names it and the remedy.
+        InputError: an input is missing, or inputs do not match.
         ConnectionError: the Hub cannot be reached.
     """
     available = _configs(recipe.dataset)
@@ -70,16 +68,16 @@ def check_inputs(recipe: TrainingSettings, targets: Sequence[str], progress: Pro
         builds = ", ".join(
             f"vqa-mc build {source}" for source in sorted({source_of(name) or "SOURCE" for name in missing})
         )
-        having = ", ".join(sorted(name for name in available if not name.endswith("_images")))
+        existing = ", ".join(sorted(name for name in available if not name.endswith("_images")))
         raise InputError(
-            f"{recipe.dataset} has no {', '.join(missing)}; it has {having}: make them ({builds}), or name others "
-            "with --pretrain and --targets"
+            f"{recipe.dataset} has no {', '.join(missing)}; it has {existing}: build them ({builds}), or choose "
+            "others with --pretrain and --targets"
         )
     recipe, config, processor, identity = _model(recipe)
     images: dict[str, dict[str, list[str]]] = {}  # config to split to the image_id of each question
     splits = {}
     for name in dict.fromkeys([*wanted, *({recipe.config} & available)]):
-        progress(LOOKING, len(images), len(wanted) + 1)
+        progress("checking inputs", len(images), len(wanted) + 1)
         images[name], splits[name] = _images(recipe.dataset, name)
     features = _features(
         recipe, config, {name: {one for ids in images[name].values() for one in ids} for name in wanted}
@@ -91,13 +89,13 @@ def check_inputs(recipe: TrainingSettings, targets: Sequence[str], progress: Pro
     kinds = {one.kind.folder_name: str(one.folder) for one in opened}
     if len(kinds) > 1:
         raise InputError(f"--features {recipe.features}: {' and '.join(kinds.values())} are of different kinds")
-    progress(LOOKING, len(wanted) + 1, len(wanted) + 1)
+    progress("checking inputs", len(wanted) + 1, len(wanted) + 1)
     return Inputs(
         recipe=recipe,
         features={name: one.folder if one else None for name, one in features.items()},
         splits={name: splits[name] for name in targets},
-        trained=Asked(recipe.config, images[recipe.config]["train"]) if recipe.config in images else None,
-        tested={name: Asked(name, images[name][splits[name]]) for name in targets},
+        trained=QuestionImages(recipe.config, images[recipe.config]["train"]) if recipe.config in images else None,
+        tested={name: QuestionImages(name, images[name][splits[name]]) for name in targets},
         identity={
             "pretraining config": recipe.config,
             **identity,
@@ -111,7 +109,7 @@ def check_inputs(recipe: TrainingSettings, targets: Sequence[str], progress: Pro
 def _model(
     recipe: TrainingSettings,
 ) -> "tuple[TrainingSettings, PreTrainedConfig, VqaMcProcessor | None, dict[str, Any]]":
-    """The recipe with model and words named, the model's config, a checkpoint's processor, and what they are."""
+    """The recipe with model and word vectors, the model's config, a checkpoint's processor, and their checksums."""
     if recipe.init_from is None:
         config = MODELS.find(recipe.model).config(recipe.model_settings)
         words = named_word_vectors(recipe, f"; those of --word-vectors {CORPUS} know only words of {recipe.config}")
@@ -128,8 +126,8 @@ def _model(
     text = with_word_vectors(processor.text, recipe.word_vectors)
     if text.name != CORPUS and recipe.word_vectors is None:
         raise InputError(
-            f"{start} reads with the vectors of {text.name} (sha256 {text.sha256[:12]}), where words that are new to "
-            "it are looked up: name that file, --word-vectors FILE"
+            f"{start} was trained with the word vectors {text.name} (sha256 {text.sha256[:12]}), which are needed for "
+            "new words: add --word-vectors FILE"
         )
     declared = model_of(model.config)
     named = replace(
@@ -152,32 +150,32 @@ def _configs(dataset: str) -> set[str]:
 
 
 def _images(dataset: str, config: str) -> tuple[dict[str, list[str]], str]:
-    """The image_id of each question of each split, and the split that is reported."""
-    place = f"{dataset}, {config}"
+    """The image_id of each question of each split, and the reported split."""
+    location = f"{dataset}, {config}"
     _, splits = load_splits(dataset, config)
     if "train" not in splits:
-        raise InputError(f"{place} has no split train to learn from; it has {', '.join(splits)}")
+        raise InputError(f"{location} has no split train; it has {', '.join(splits)}")
     found = {}
     for split, rows in splits.items():
         if "image_id" not in rows.column_names:
-            raise InputError(f"{place}, {split}: no column 'image_id'; columns: {rows.column_names}")
+            raise InputError(f"{location}, {split}: no column 'image_id'; columns: {rows.column_names}")
         column = rows.with_format("arrow").select_columns(["image_id"])[:]["image_id"]
         found[str(split)] = pc.cast(column, pa.string()).to_pylist()
     others = [split for split in found if split != "train"]
     if not others:
-        raise InputError(f"{place} has nothing but a split train; expected one to test on")
-    return found, chosen_split(others, None, place)
+        raise InputError(f"{location} has only a split train; expected one to test on")
+    return found, chosen_split(others, None, location)
 
 
 def _features(
     recipe: TrainingSettings, config: "PreTrainedConfig", images: Mapping[str, set[str]]
 ) -> dict[str, ImageFeatures | None]:
-    """The image features of each config, if the model sees images: those that lack the fewest."""
+    """The image features of each config, if the model sees images: of several candidates the most complete."""
     folder, model = recipe.features, recipe.model
     if folder is None or model_of(config).inputs.isdisjoint(IMAGE_INPUTS):
         return dict.fromkeys(images, open_images(folder, config, model))
     if (folder / INDEX).is_file():
-        raise InputError(f"--features {folder} is of one config; name the folder that it is in, {folder.parent}")
+        raise InputError(f"--features {folder} has features of one config; name its parent folder, {folder.parent}")
     dataset = Path(recipe.dataset).resolve().name if Path(recipe.dataset).is_dir() else recipe.dataset
     found: dict[str, ImageFeatures | None] = {}
     lacking = []
@@ -193,17 +191,17 @@ def _features(
     if lacking:
         inside = sorted({str(index.parents[1]) for index in folder.glob(f"*/*/{INDEX}")})
         if inside:
-            raise InputError(f"--features {folder} is of several kinds; name one, such as {inside[0]}")
-        skip = ", or leave questions on images without them out with --skip-missing" if any(found.values()) else ""
+            raise InputError(f"--features {folder} has features of several kinds; name one, such as {inside[0]}")
+        skip = ", or skip questions without image features with --skip-missing" if any(found.values()) else ""
         raise InputError(
-            f"--features {folder} lacks those of {', '.join(lacking)}; vqa-mc features {recipe.dataset} CONFIG "
-            f"--output {folder.parent} makes them{skip}"
+            f"--features {folder} lacks features of {', '.join(lacking)}; run vqa-mc features {recipe.dataset} CONFIG "
+            f"--output {folder.parent}{skip}"
         )
     return found
 
 
 def _candidates(folder: Path, dataset: str, config: str) -> list[Path]:
-    """Where a config's features can be: its own folder, else that of another config of the same source."""
+    """Folders that can have a config's features: its own, then those of other configs of the same source."""
     start, source = file_name(f"{dataset}-"), source_of(config)
     own = folder / file_name(f"{dataset}-{config}")
     others = sorted(folder.glob(f"{glob.escape(start)}*"))

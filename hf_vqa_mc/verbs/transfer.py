@@ -16,17 +16,14 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from hf_vqa_mc.training.transfer import Transferred
-
-DATA, RECIPES = "What is trained on what", "Recipes"
+DATA, RECIPES = "Datasets", "Recipes"
 
 
 @settings
 class TransferSettings:
-    """Pretrain a model, test it on other datasets as it is, fine-tune it on each, and test again: Table 6.
+    """Pretrain a model, test it on other datasets, fine-tune it on each, and test again (Chao et al. 2018, Table 6).
 
-    Interrupted at any moment, the same call resumes. Nothing starts before all configs, features and word vectors are
-    checked.
+    The same call resumes an interrupted transfer. All configs, features and word vectors are checked first.
 
     Raises:
         InputError: an option is out of range; names it.
@@ -35,22 +32,23 @@ class TransferSettings:
     dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub, with all configs.", kw_only=False)
     output: Path = option("Folder of the transfer, created or resumed.")
     features: Path | None = option(
-        "Folder in which vqa-mc features made one per config, such as vqa_mc_features/microsoft--resnet-152-..., for "
-        "models with images.",
+        "Folder with image features of all configs, such as vqa_mc_features/microsoft--resnet-152-..., for models "
+        "with images.",
         default=None,
     )
     word_vectors: str | None = option(
-        "word2vec, GloVe or .kv file that the decoys were made with, gensim-data name, or corpus.", default=None
+        "Word vectors that the decoys were made with: word2vec, GloVe or .kv file, gensim-data name, or corpus.",
+        default=None,
     )
     skip_missing: bool = option("Leave out questions whose images vqa-mc features skipped.", default=False)
     init_from: str | None = option(
-        "Use this checkpoint (a folder, or a name on the Hub) instead of pretraining one.", default=None, panel=DATA
+        "Checkpoint (folder or Hub name) to use instead of pretraining.", default=None, panel=DATA
     )
     pretrain: str | None = option(
         "Config to pretrain on; by default qavg_iou_qou, as in the paper.", default=None, panel=DATA
     )
     targets: tuple[str, ...] | None = option(
-        "Configs to test and fine-tune on, separated by commas; by default the paper's six: orig, iou_qou and all of "
+        "Comma-separated configs to test and fine-tune on; by default the paper's six: orig, iou_qou and all of "
         "visual7w and vqa.",
         default=None,
         separator=",",
@@ -58,25 +56,25 @@ class TransferSettings:
     )
     from_scratch: bool = option("Also train the same model on each target alone.", default=False, panel=DATA)
     image_data: Path | None = option(
-        "Visual Genome's image_data.json (or its zip file), which says which of its images are COCO's, to count those "
-        "that are both trained and tested on.",
+        "Visual Genome's image_data.json (or its zip file), which maps its images to COCO's, to count images that are "
+        "both trained and tested on.",
         default=None,
         panel=DATA,
     )
     epochs: float | None = option(
-        "Epochs of the pretraining, and from scratch; 40 by default.", default=None, check=EPOCHS, panel=RECIPES
+        "Epochs of pretraining and of training from scratch; by default 40.", default=None, check=EPOCHS, panel=RECIPES
     )
     fine_tuning_epochs: float | None = option(
-        "Epochs on each target; 40 by default.", default=None, check=EPOCHS, panel=RECIPES
+        "Epochs of fine-tuning; by default 40.", default=None, check=EPOCHS, panel=RECIPES
     )
     recipe: Path | Mapping[str, Any] | None = option(
-        "YAML file (in Python also a dictionary) of other settings of train, such as model or learning_rate, for the "
-        "pretraining and from scratch.",
+        "YAML file (in Python also a dictionary) of other settings of vqa-mc train, such as model or learning_rate, "
+        "for pretraining and training from scratch.",
         default=None,
         panel=RECIPES,
     )
     fine_tuning_recipe: Path | Mapping[str, Any] | None = option(
-        "The same for fine-tuning, whose learning rate is 0.001 by default.", default=None, panel=RECIPES
+        "As --recipe, for fine-tuning; the default learning rate is 0.001.", default=None, panel=RECIPES
     )
 
     def __post_init__(self) -> None:
@@ -88,26 +86,27 @@ class TransferResult(Result):
     """The rows of Table 6."""
 
     settings: TransferSettings
-    transferred: "Transferred"
+    record: dict[str, Any]
+    """the content of transfer.json"""
 
     def report(self) -> "Iterator[RenderableType]":
-        """The rows next to the paper's, images both trained and tested on, and where the results are."""
-        done = self.transferred
+        """The rows next to the paper's, the images both trained and tested on, and the files."""
+        done, rows = self.record, self.record["rows"]
         yield self._accuracies()
-        if any(row.overlap for row in done.rows):
+        if any(row["overlap"] for row in rows):
             yield self._overlaps()
-        own = f", {_shown(done.pretrained)} on its own test questions" if done.pretrained else ""
-        yield f"{done.model} trained on {done.pretrained_on}{own}: {done.checkpoint}"
-        if any(row.paper for row in done.rows):
-            yield "paper: Chao et al. 2018, Table 6; its best model of any kind trained on the target alone"
-        for row in done.rows:
-            if row.left_out:
-                yield f"{row.left_out:,} questions of {row.config}, {row.split}, left out: no features of their images"
-        for why in dict.fromkeys(row.overlap_unknown for row in done.rows if row.overlap_unknown):
-            names = ", ".join(row.config for row in done.rows if row.overlap_unknown == why)
-            yield f"images of {names} that were trained on: unknown; {why}"
-        if done.unlisted:
-            yield f"{done.unlisted:,} images of {done.pretrained_on} are not in the image data; they count as others"
+        own = f", {_shown(done['pretrained'])} on its own test questions" if done["pretrained"] else ""
+        yield f"{done['model']} trained on {done['pretrained_on']}{own}: {done['checkpoint']}"
+        if any(row["paper"] for row in rows):
+            yield "paper: Chao et al. 2018, Table 6; target alone: the best of its models"
+        for row in rows:
+            if row["skipped"]:
+                yield f"{row['config']}, {row['split']}: {row['skipped']:,} questions skipped without image features"
+        for reason in dict.fromkeys(row["overlap_unknown"] for row in rows if row["overlap_unknown"]):
+            names = ", ".join(row["config"] for row in rows if row["overlap_unknown"] == reason)
+            yield f"images of {names} that were trained on: unknown; {reason}"
+        if done["unlisted"]:
+            yield f"{done['unlisted']:,} images of {done['pretrained_on']} are missing in the image data"
         yield f"all figures: {self.settings.output / 'transfer.json'}"
 
     def _accuracies(self) -> "Table":
@@ -116,47 +115,43 @@ class TransferResult(Result):
         table = Table(title="Accuracy in %, ± standard error")
         for heading in ("", "chance", "target alone", "as it is", "fine-tuned"):
             table.add_column(heading, justify="right" if heading else "left")
-        for row in self.transferred.rows:
-            shown = [_shown(row.from_scratch), _shown(row.as_is), _shown(row.fine_tuned)]
-            table.add_row(row.config, f"{100 * row.as_is['chance']:.1f}", *shown, end_section=row.paper is None)
-            if row.paper is not None:
-                table.add_row("  paper", "", *(f"{one:.1f}" for one in row.paper), style="dim", end_section=True)
+        for row in self.record["rows"]:
+            shown = [_shown(row[step]) for step in ("from_scratch", "as_is", "fine_tuned")]
+            paper = row["paper"]
+            table.add_row(row["config"], f"{100 * row['as_is']['chance']:.1f}", *shown, end_section=paper is None)
+            if paper is not None:
+                table.add_row("  paper", "", *(f"{one:.1f}" for one in paper.values()), style="dim", end_section=True)
         return table
 
     def _overlaps(self) -> "Table":
         from rich.table import Table
 
-        table = Table(title=f"Tested on images that {self.transferred.pretrained_on} was trained on")
+        table = Table(title=f"Test images that are also training images of {self.record['pretrained_on']}")
         for heading in ("", "split", "images", "questions"):
             table.add_column(heading, justify="right" if heading in ("images", "questions") else "left")
-        for row in self.transferred.rows:
-            if seen := row.overlap:
-                images = f"{seen.shared_images:,} of {seen.images:,}"
-                table.add_row(row.config, row.split, images, f"{seen.shared_questions:,} of {seen.questions:,}")
+        for row in self.record["rows"]:
+            if seen := row["overlap"]:
+                shares = (f"{seen[f'shared_{what}']:,} of {seen[what]:,}" for what in ("images", "questions"))
+                table.add_row(row["config"], row["split"], *shares)
         return table
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in transfer.json."""
-        return self.transferred.as_json()
+        return self.record
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Table 6: one row per target; accuracies in [0, 1], the paper's in percent, None where there is none."""
+        """Table 6: one row per target; accuracies in [0, 1], the paper's in percent, None if unknown."""
         import pandas as pd
 
         rows = [
             {
-                "config": row.config,
-                "split": row.split,
-                "chance": row.as_is["chance"],
-                "from_scratch": row.from_scratch and row.from_scratch["accuracy"],
-                "as_is": row.as_is["accuracy"],
-                "fine_tuned": row.fine_tuned["accuracy"],
-                **{
-                    f"paper_{name}": row.paper and getattr(row.paper, name)
-                    for name in ("alone", "as_is", "fine_tuned")
-                },
+                "config": row["config"],
+                "split": row["split"],
+                "chance": row["as_is"]["chance"],
+                **{step: row[step] and row[step]["accuracy"] for step in ("from_scratch", "as_is", "fine_tuned")},
+                **{f"paper_{name}": (row["paper"] or {}).get(name) for name in ("alone", "as_is", "fine_tuned")},
             }
-            for row in self.transferred.rows
+            for row in self.record["rows"]
         ]
         return pd.DataFrame(rows)
 
@@ -169,7 +164,7 @@ class TransferResult(Result):
 
 
 def _shown(result: Mapping[str, Any] | None) -> str:
-    """An accuracy with its standard error, if one is known."""
+    """An accuracy with its standard error, if known."""
     if result is None:
         return "-"
     stderr = result.get("stderr")
@@ -187,10 +182,10 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     """Run a transfer.
 
     Returns:
-        The rows of Table 6 for the targets; all figures are in ``output``/transfer.json, too.
+        The rows of Table 6 for the targets; also written to ``output``/transfer.json.
 
     Raises:
-        InputError: something given cannot be used, or does not fit what ``output`` holds.
+        InputError: an input cannot be used, or does not match the content of ``output``.
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only; finished steps are kept.
     """
@@ -200,9 +195,7 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
 
     for name, value in (("--epochs", settings.epochs), ("--recipe", settings.recipe)):
         if settings.init_from and not settings.from_scratch and value is not None:
-            raise InputError(
-                f"{name} {value}: --init-from leaves no pretraining to do; add --from-scratch, or drop it"
-            )
+            raise InputError(f"{name} {value} has no effect with --init-from; add --from-scratch, or remove {name}")
     config = settings.pretrain or (settings.init_from and config_of(settings.init_from)) or PRETRAINED_ON
     paths = {"dataset": settings.dataset, "config": config, "output": settings.output}
     shared = ("features", "word_vectors", "init_from", "skip_missing", "epochs")
@@ -220,9 +213,9 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
 
 
 def _recipe(name: str, recipe: Path | Mapping[str, Any] | None, given: Mapping[str, Any]) -> TrainingSettings:
-    """The settings of a recipe and those given, which win."""
-    told = read_settings_file(recipe, TrainingSettings, name) if isinstance(recipe, Path) else dict(recipe or {})
+    """The settings of a recipe, overridden by the given ones."""
+    own = read_settings_file(recipe, TrainingSettings, name) if isinstance(recipe, Path) else dict(recipe or {})
     try:
-        return TrainingSettings(**{**told, **given})
+        return TrainingSettings(**{**own, **given})
     except InputError as error:
         raise InputError(f"{name} {recipe}: {error}") from error

@@ -70,11 +70,11 @@ def test_missing_and_broken_images_end_it_unless_they_are_to_be_skipped(features
     Path("pictures/000000000004.png").write_bytes(b"")
     code, out, err = features(*PIXELS)
     assert (code, out) == (2, "")
-    assert "vqa-mc: images in pictures: 1 of 12 missing, with image_id 3; --skip-missing goes on without them" in err
+    assert "vqa-mc: images in pictures: 1 of 12 missing, with image_id 3; skip them with --skip-missing" in err
     code, out, _ = features(*PIXELS, "--skip-missing")
     assert code == 0
     assert "Skipped because missing: 1 images, with image_id 3" in out
-    assert "Skipped because broken: 1 images, with image_id 4 (no image that can be read)" in out
+    assert "Skipped because broken: 1 images, with image_id 4 (not a readable image)" in out
 
 
 @pytest.mark.parametrize(

@@ -112,4 +112,4 @@ def test_help_and_page_say_that_failing_premises_go_last(made, tmp_path):
 def test_features_that_are_not_there_are_named(made, tmp_path):
     done = run(made[0], "made", "--features", tmp_path / "none", "--output", tmp_path / "a.jsonl")
     assert done.exit_code == 2
-    assert "no folder of image features" in " ".join(done.stderr.split())
+    assert "not a folder of image features" in " ".join(done.stderr.split())

@@ -104,10 +104,10 @@ def test_as_json_and_from_a_checkpoint_whose_dataset_it_knows(transfer):
 
 
 @pytest.mark.slow
-def test_what_is_unknown_is_said(transfer):
+def test_unknown_overlaps_are_reported(transfer):
     code, out, _ = transfer(*PAPERS, *SMALL)
     assert code == 0
-    assert "images of vqa_orig that were trained on: unknown; it takes --image-data image_data.json" in out
+    assert "images of vqa_orig that were trained on: unknown; needs --image-data image_data.json" in out
     assert len(cells(out, "vqa_orig")) == 1
     assert cells(out, "visual7w_all")[1][2:] == ["0 of 20", "0 of 38"]
 
@@ -126,14 +126,14 @@ def test_other_configs_than_the_papers(transfer):
     [
         (["--targets", "visual7w_orig,vqa_all"], "vqa_mc has no vqa_all; it has "),
         (["--word-vectors", "none.txt"], "word vectors none.txt: no such file"),
-        (["--features", "vqa_mc_features"], "is of several kinds; name one, such as vqa_mc_features/pixels-1"),
+        (["--features", "vqa_mc_features"], "of several kinds; name one, such as vqa_mc_features/pixels-1"),
         (["--image-data", "none.json"], "--image-data none.json: no such file; image_data.json is in https://"),
         (["--epochs", "0"], "--epochs 0.0: expected more than 0"),
         (["--fine-tuning-epochs", "0"], "--fine-tuning-epochs 0.0: expected more than 0"),
         (["--recipe", "none.yaml"], "--recipe none.yaml: no such file"),
         (["--fine-tuning-recipe", "vectors0.txt"], "--fine-tuning-recipe vectors0.txt: "),
-        (["--init-from", "nothing/here", "--epochs", "3"], "--epochs 3.0: --init-from leaves no pretraining to do"),
-        (["--output", "vqa_mc"], "--output vqa_mc holds something that is no transfer, such as README.md"),
+        (["--init-from", "nothing/here", "--epochs", "3"], "--epochs 3.0 has no effect with --init-from"),
+        (["--output", "vqa_mc"], "--output vqa_mc is not the folder of a transfer: it has README.md"),
         (["--output", "no/where"], "there is no folder"),
     ],
 )

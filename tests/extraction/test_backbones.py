@@ -165,9 +165,9 @@ def test_no_images_give_no_features(folders, name):
 
 
 def test_what_cannot_be_used_is_named(folders, tmp_path):
-    with pytest.raises(InputError, match=r"--grid 7: .*tiny-resnet gives 2x2, and at most 4x4 of an input twice"):
+    with pytest.raises(InputError, match=r"--grid 7: .*tiny-resnet has grids of 2 and 4 cells per side"):
         find_backbone(str(folders["resnet"]), grid=7)
-    with pytest.raises(InputError, match=r"--grid 65: pixels makes grids of 1 to 64"):
+    with pytest.raises(InputError, match=r"--grid 65: expected 1 to 64 cells"):
         find_backbone("pixels", grid=65)
     with pytest.raises(InputError, match=r"has no config.json; expected a vision model"):
         find_backbone(str(tmp_path))
@@ -232,7 +232,7 @@ def test_a_model_in_the_hub_s_cache_goes_by_its_name_and_commit(monkeypatch, tmp
 
 @pytest.mark.parametrize("fields", [None, {}, {"backbone": "pixels"}, [1]])
 def test_a_kind_that_is_none_is_refused(fields):
-    with pytest.raises(InputError, match=r"here does not say what the features are"):
+    with pytest.raises(InputError, match=r"here: not a kind of features"):
         FeatureKind.from_json(fields, "here")
     kind = find_backbone("pixels", 3).kind
     assert FeatureKind.from_json(kind.as_json(), "here") == kind

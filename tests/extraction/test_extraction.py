@@ -156,7 +156,7 @@ def test_missing_images_are_listed_before_any_work(dataset, pictures):
     for number in range(20, 35):
         (pictures / f"{number:012d}.png").unlink()
     with pytest.raises(
-        InputError, match=r"15 of 60 missing, with image_id 20; 22; .* and 5 more; --skip-missing goes"
+        InputError, match=r"15 of 60 missing, with image_id 20; 22; .* and 5 more; skip them with --skip-missing"
     ):
         extract(dataset, pictures)
     assert not Path("vqa_mc_features").exists()
@@ -166,7 +166,7 @@ def test_broken_images_are_listed_and_the_others_kept(dataset, pictures):
     (pictures / f"{3:012d}.png").write_bytes(b"no image")
     whole = (pictures / f"{8:012d}.png").read_bytes()
     (pictures / f"{8:012d}.png").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match=r"2 of 60 broken, with image_id '8' \(.*truncated.*\); '3' \(no image that"):
+    with pytest.raises(InputError, match=r"2 of 60 broken, with image_id '8' \(.*truncated.*\); '3' \(not a readable"):
         extract(dataset, pictures)
     assert not list(Path("vqa_mc_features").rglob(INDEX))
     made_dataset.draw(pictures, N_IMAGES)
@@ -178,10 +178,10 @@ def test_told_to_skip_them_it_counts_them(dataset, pictures):
     (pictures / f"{4:012d}.png").unlink()
     done, _ = extract(dataset, pictures, skip_missing=True)
     features = ImageFeatures.open(done.folder)
-    assert (features.missing, features.broken, len(features)) == (["4"], {"3": "no image that can be read"}, 58)
+    assert (features.missing, features.broken, len(features)) == (["4"], {"3": "not a readable image"}, 58)
     with pytest.raises(InputError, match=r"the image with image_id '4' was missing and skipped"):
         features.take(["1", "4"])
-    with pytest.raises(InputError, match=r"the image with image_id '3' was skipped: no image that can be read"):
+    with pytest.raises(InputError, match=r"the image with image_id '3' was skipped: not a readable image"):
         features.take(["3"])
 
 
@@ -193,7 +193,7 @@ def test_all_images_skipped_is_an_error_still(dataset, tmp_path):
 
 def test_an_image_that_lies_there_twice_is_named(dataset, pictures):
     shutil.copy(pictures / f"{3:012d}.png", pictures / "other_3.png")
-    with pytest.raises(InputError, match=r"1 of 60 twice there: '3': .*; leave one of each"):
+    with pytest.raises(InputError, match=r"1 of 60 have several files: .3.: .*; remove all but one of each"):
         extract(dataset, pictures, skip_missing=True)
 
 
@@ -202,7 +202,7 @@ def test_infinite_features_are_refused(dataset, pictures):
         def forward(self, prepared):
             return super().forward(prepared) * np.float32(np.inf)
 
-    with pytest.raises(InputError, match=r"pixels makes infinite or no numbers of the image with image_id '0'"):
+    with pytest.raises(InputError, match=r"pixels gives features that are not finite for image_id '0'"):
         extract(dataset, pictures, Overflowing())
 
 
@@ -216,13 +216,15 @@ def test_an_unknown_image_is_named_with_the_nearest(dataset, pictures):
 
 def test_what_is_no_folder_of_features_is_named(dataset, pictures):
     done, _ = extract(dataset, pictures)
-    with pytest.raises(InputError, match=r"no folder of image features; did you mean .*questions-made\?"):
+    with pytest.raises(InputError, match=r"not a folder of image features; did you mean .*questions-made\?"):
         ImageFeatures.open("vqa_mc_features")
-    with pytest.raises(InputError, match=r"nowhere is no folder of image features; vqa-mc features makes one"):
+    with pytest.raises(
+        InputError, match=r"nowhere is not a folder of image features; create one with vqa-mc features"
+    ):
         ImageFeatures.open("nowhere")
     for wrong in ("{", "[]", "{}", '{"kind": {}}'):
         (done.folder / INDEX).write_text(wrong)
-        with pytest.raises(InputError, match=r"index.json .*run vqa-mc features again"):
+        with pytest.raises(InputError, match=r"index.json.*run vqa-mc features again"):
             ImageFeatures.open(done.folder)
 
 

@@ -104,7 +104,7 @@ def test_what_another_has_stored_meanwhile_is_not_stored_again(tmp_path):
 
 def test_features_of_another_kind_are_refused(tmp_path):
     filled(tmp_path, POOLED, 1)
-    with pytest.raises(InputError, match=r"features-00000.safetensors holds features of .*move it out of this folder"):
+    with pytest.raises(InputError, match=r"features-00000.safetensors has features of .*move it out of this folder"):
         FeatureStore(tmp_path, GRID)
 
 
@@ -116,7 +116,7 @@ def test_a_damaged_file_is_named(tmp_path, change):
     filled(tmp_path, POOLED, 3)
     (path,) = tmp_path.glob("*.safetensors")
     path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(InputError, match=r"features-00000.safetensors is no whole file of features; remove it"):
+    with pytest.raises(InputError, match=r"features-00000.safetensors is damaged; remove it"):
         FeatureStore(tmp_path, POOLED)
 
 

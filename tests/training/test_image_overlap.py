@@ -7,9 +7,17 @@ import zipfile
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.training.image_overlap import Asked, Overlap, overlap, read_image_data, source_of, unlisted, why_unknown
+from hf_vqa_mc.training.image_overlap import (
+    Overlap,
+    QuestionImages,
+    overlap,
+    read_image_data,
+    source_of,
+    unlisted,
+    why_unknown,
+)
 
-GENOME = Asked("qavg_iou_qou", ["1", "1", "2", "3", "4"])
+GENOME = QuestionImages("qavg_iou_qou", ["1", "1", "2", "3", "4"])
 
 
 def test_the_longest_source_counts():
@@ -19,11 +27,11 @@ def test_the_longest_source_counts():
 
 
 def test_visual7w_has_visual_genomes_ids():
-    assert overlap(GENOME, Asked("visual7w_orig", ["2", "2", "9"]), None) == Overlap(2, 1, 3, 2)
+    assert overlap(GENOME, QuestionImages("visual7w_orig", ["2", "2", "9"]), None) == Overlap(2, 1, 3, 2)
 
 
 def test_vqa_takes_the_image_data():
-    vqa = Asked("vqa_orig", ["1", "1", "70", "70", "70", "80"])
+    vqa = QuestionImages("vqa_orig", ["1", "1", "70", "70", "70", "80"])
     assert overlap(GENOME, vqa, None) is None
     assert "--image-data image_data.json" in why_unknown(GENOME, vqa, None)
     assert overlap(GENOME, vqa, {"1": None, "2": "70", "3": "80", "9": "1"}) == Overlap(3, 2, 6, 4)
@@ -31,25 +39,25 @@ def test_vqa_takes_the_image_data():
 
 
 def test_an_image_of_coco_that_visual_genome_has_twice_is_one():
-    tested = Asked("visual7w_orig", ["5", "6"])
+    tested = QuestionImages("visual7w_orig", ["5", "6"])
     assert overlap(GENOME, tested, None) == Overlap(2, 0, 2, 0)
     assert overlap(GENOME, tested, {"1": "70", "5": "70", "6": None}) == Overlap(2, 1, 2, 1)
 
 
 def test_the_same_id_elsewhere_is_another_image():
-    assert overlap(GENOME, Asked("easyvqa_iou", ["1"]), None) == Overlap(1, 0, 1, 0)
+    assert overlap(GENOME, QuestionImages("easyvqa_iou", ["1"]), None) == Overlap(1, 0, 1, 0)
 
 
 def test_ids_of_an_unknown_source_are_not_compared():
-    mine = Asked("mine", ["1"])
+    mine = QuestionImages("mine", ["1"])
     assert overlap(GENOME, mine, None) is None
-    assert "whose image_ids mine has is not known" in why_unknown(GENOME, mine, None)
+    assert "the source of mine's image_ids is not known" in why_unknown(GENOME, mine, None)
     assert overlap(mine, mine, None) == Overlap(1, 1, 1, 1)
 
 
 def test_images_that_the_file_does_not_list_are_counted():
     assert unlisted(GENOME, {"1": None, "2": "7"}) == 2
-    assert unlisted(Asked("vqa_orig", ["1"]), {}) == 0
+    assert unlisted(QuestionImages("vqa_orig", ["1"]), {}) == 0
 
 
 def test_the_file_is_read_plain_packed_and_of_the_first_release(tmp_path):
@@ -87,5 +95,5 @@ def test_a_missing_file_and_another_zip_file_say_where_to_get_it(tmp_path):
         read_image_data(tmp_path / "image_data.json")
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("other.json", "[]")
-    with pytest.raises(InputError, match=r"holds no image_data.json"):
+    with pytest.raises(InputError, match=r"has no image_data.json"):
         read_image_data(tmp_path / "other.zip")

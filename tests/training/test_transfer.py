@@ -15,7 +15,7 @@ from hf_vqa_mc.training import transfer as transfer_module
 from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.transfer import Paper, transfer
+from hf_vqa_mc.training.transfer import transfer
 from tests.training import toy_dataset, transfer_world
 
 TARGETS = ("visual7w_orig", "visual7w_all", "vqa_orig")
@@ -69,23 +69,23 @@ def figures(output: Path) -> dict:
 def test_each_target_is_tested_before_and_after_fine_tuning(recipe, fine_tuning, tmp_path):
     told = recipe()
     done = transfer(told, fine_tuning, targets=TARGETS)
-    assert [row.config for row in done.rows] == list(TARGETS)
-    assert [row.split for row in done.rows] == ["test", "test", "validation"]
-    assert done.rows[0].paper == Paper(65.7, 60.5, 69.1)
-    assert done.rows[2].paper == Paper(64.6, 42.2, 65.6)
-    assert json.loads(json.dumps(done.as_json())) == json.loads((told.output / "transfer.json").read_text())
-    for row in done.rows:
-        features = told.features / f"vqa_mc-{row.config.replace('_all', '_orig')}"
+    assert [row["config"] for row in done["rows"]] == list(TARGETS)
+    assert [row["split"] for row in done["rows"]] == ["test", "test", "validation"]
+    assert done["rows"][0]["paper"] == {"alone": 65.7, "as_is": 60.5, "fine_tuned": 69.1}
+    assert done["rows"][2]["paper"] == {"alone": 64.6, "as_is": 42.2, "fine_tuned": 65.6}
+    assert json.loads(json.dumps(done)) == json.loads((told.output / "transfer.json").read_text())
+    for row in done["rows"]:
+        features = told.features / f"vqa_mc-{row['config'].replace('_all', '_orig')}"
         given = {"features": features, "word_vectors": told.word_vectors}
-        as_is = predict(told.output / "pretrained" / "best", told.dataset, row.config, **given)
-        tuned = predict(told.output / "fine_tuned" / row.config / "best", told.dataset, row.config, **given)
-        assert (as_is.results, tuned.results) == (row.as_is, row.fine_tuned)
-        record = json.loads((told.output / "fine_tuned" / row.config / "best" / "training.json").read_text())
+        as_is = predict(told.output / "pretrained" / "best", told.dataset, row["config"], **given)
+        tuned = predict(told.output / "fine_tuned" / row["config"] / "best", told.dataset, row["config"], **given)
+        assert (as_is.results, tuned.results) == (row["as_is"], row["fine_tuned"])
+        record = json.loads((told.output / "fine_tuned" / row["config"] / "best" / "training.json").read_text())
         assert (record["settings"]["learning_rate"], record["settings"]["epochs"]) == (0.001, 1)
         assert record["init_from"] == {"name": "best", "config": "qavg_iou_qou"}
-    assert any(row.as_is["accuracy"] != row.fine_tuned["accuracy"] for row in done.rows)
+    assert any(row["as_is"]["accuracy"] != row["fine_tuned"]["accuracy"] for row in done["rows"])
     alone = train(replace(told, output=tmp_path / "alone", features=told.features / "vqa_mc-qavg_iou_qou"))
-    assert done.pretrained == alone.record["results"]["test"]
+    assert done["pretrained"] == alone.record["results"]["test"]
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_nothing_is_chosen_on_the_split_that_is_reported(recipe, fine_tuning):
     record = json.loads((told.output / "fine_tuned" / "vqa_orig" / "best" / "training.json").read_text())
     rows = pq.read_metadata(Path(told.dataset) / "vqa_orig" / "train-00000.parquet").num_rows
     assert record["rows"]["train"] + record["rows"]["held_out"] == rows
-    assert done.rows[0].fine_tuned["questions"] != record["rows"]["held_out"]
+    assert done["rows"][0]["fine_tuned"]["questions"] != record["rows"]["held_out"]
 
 
 class Stop(Exception):
@@ -172,7 +172,10 @@ def test_what_is_done_is_not_done_again_and_targets_can_be_added(recipe, fine_tu
         "training on visual7w_orig alone",
         "training on visual7w_all alone",
     ]
-    assert (more.rows[0].as_is, more.rows[0].fine_tuned) == (first.rows[0].as_is, first.rows[0].fine_tuned)
+    assert (more["rows"][0]["as_is"], more["rows"][0]["fine_tuned"]) == (
+        first["rows"][0]["as_is"],
+        first["rows"][0]["fine_tuned"],
+    )
     monkeypatch.setattr(transfer_module, "train", None)
     monkeypatch.setattr(transfer_module, "predict", None)
     assert transfer(told, fine_tuning, targets=TARGETS[:2], from_scratch=True) == more
@@ -182,18 +185,18 @@ def test_what_is_done_is_not_done_again_and_targets_can_be_added(recipe, fine_tu
 def test_a_checkpoint_takes_the_place_of_pretraining(recipe, fine_tuning, tmp_path):
     told = recipe()
     whole = transfer(told, fine_tuning, targets=TARGETS[:1], from_scratch=True)
-    other = replace(told, output=tmp_path / "other", init_from=whole.checkpoint, model_settings={})
+    other = replace(told, output=tmp_path / "other", init_from=whole["checkpoint"], model_settings={})
     done = transfer(other, fine_tuning, targets=TARGETS[:1], from_scratch=True)
-    assert done.pretrained is None
-    assert done.rows == whole.rows  # the model trained alone has the checkpoint's shape, and the recipe's rate
+    assert done["pretrained"] is None
+    assert done["rows"] == whole["rows"]  # the model trained alone has the checkpoint's shape, and the recipe's rate
     assert not (other.output / "pretrained").exists()
     with pytest.raises(InputError, match=r"--pretrain vqa_orig: --init-from .* was trained on qavg_iou_qou"):
         transfer(replace(other, config="vqa_orig"), fine_tuning, targets=TARGETS[:1])
     with pytest.raises(InputError, match=r"model setting hidden_size: --init-from .* has its own"):
         transfer(replace(other, model_settings={"hidden_size": 9}), fine_tuning, targets=TARGETS[:1])
-    weights = Path(whole.checkpoint) / "model.safetensors"
+    weights = Path(whole["checkpoint"]) / "model.safetensors"
     shutil.copy(told.output / "fine_tuned" / "visual7w_orig" / "best" / "model.safetensors", weights)
-    with pytest.raises(InputError, match="holds a transfer with another checkpoint"):
+    with pytest.raises(InputError, match="is a transfer with another checkpoint"):
         transfer(other, fine_tuning, targets=TARGETS[:1], from_scratch=True)
 
 
@@ -201,13 +204,13 @@ def test_a_checkpoint_takes_the_place_of_pretraining(recipe, fine_tuning, tmp_pa
 def test_the_same_word_vectors_are_demanded(recipe, fine_tuning, tmp_path):
     told = recipe()
     done = transfer(told, fine_tuning, targets=TARGETS[:1])
-    other = replace(told, init_from=done.checkpoint, output=tmp_path / "other", model_settings={})
+    other = replace(told, init_from=done["checkpoint"], output=tmp_path / "other", model_settings={})
     another = str(toy_dataset.vectors_file(tmp_path, seed=1))
     with pytest.raises(InputError, match=r"vectors1.txt .* are not those that the model was trained with, vectors0"):
         transfer(replace(other, word_vectors=another), fine_tuning, targets=TARGETS)
-    with pytest.raises(InputError, match=r"reads with the vectors of vectors0.txt .* name that file, --word-vectors"):
+    with pytest.raises(InputError, match=r"was trained with the word vectors vectors0.txt .* add --word-vectors"):
         transfer(replace(other, word_vectors=None), fine_tuning, targets=TARGETS)
-    with pytest.raises(InputError, match="holds a transfer with another file of word vectors"):
+    with pytest.raises(InputError, match="is a transfer with another file of word vectors"):
         transfer(replace(told, word_vectors=another), fine_tuning, targets=TARGETS)
     assert not other.output.exists()
 
@@ -216,8 +219,8 @@ def test_the_same_word_vectors_are_demanded(recipe, fine_tuning, tmp_path):
 def test_the_overlap_of_images_is_that_of_an_independent_count(recipe, fine_tuning, tmp_path):
     told, path = recipe(), transfer_world.image_data(tmp_path / "image_data.json")
     unknown = transfer(told, fine_tuning, targets=TARGETS)
-    assert [row.overlap is None for row in unknown.rows] == [False, False, True]
-    assert "it takes --image-data image_data.json" in unknown.rows[2].overlap_unknown
+    assert [row["overlap"] is None for row in unknown["rows"]] == [False, False, True]
+    assert "needs --image-data image_data.json" in unknown["rows"][2]["overlap_unknown"]
     done = transfer(told, fine_tuning, targets=TARGETS, image_data=path)
     coco = {str(row["image_id"]): str(row["coco_id"]) for row in json.loads(path.read_text())}
 
@@ -227,13 +230,13 @@ def test_the_overlap_of_images_is_that_of_an_independent_count(recipe, fine_tuni
     seen = [coco[image] for image in asked("qavg_iou_qou", "train")]
     questions = asked("vqa_orig", "validation")
     shared = [image for image in questions if image in seen]
-    found = done.rows[2].overlap
-    assert (found.images, found.questions) == (40, len(questions))
-    assert (found.shared_images, found.shared_questions) == (len(set(shared)), len(shared))
-    assert 5 < found.shared_images < 35
-    assert found.shared_images < found.shared_questions < 2 * found.shared_images
-    assert done.rows[0].overlap.shared_images == 0  # Visual7W's test images are in qaVG's test part
-    assert done.unlisted == 0
+    found = done["rows"][2]["overlap"]
+    assert (found["images"], found["questions"]) == (40, len(questions))
+    assert (found["shared_images"], found["shared_questions"]) == (len(set(shared)), len(shared))
+    assert 5 < found["shared_images"] < 35
+    assert found["shared_images"] < found["shared_questions"] < 2 * found["shared_images"]
+    assert done["rows"][0]["overlap"]["shared_images"] == 0  # Visual7W's test images are in qaVG's test part
+    assert done["unlisted"] == 0
 
 
 @pytest.mark.slow
@@ -244,11 +247,13 @@ def test_without_the_pretraining_dataset_the_overlap_is_unknown(recipe, fine_tun
     shutil.rmtree(less / "qavg_iou_qou")
     rest = (less / "README.md").read_text().partition("- config_name: visual7w_orig")[2]
     (less / "README.md").write_text(f"---\nconfigs:\n- config_name: visual7w_orig{rest}")
-    other = replace(told, dataset=str(less), init_from=done.checkpoint, output=tmp_path / "other", model_settings={})
-    row = transfer(other, fine_tuning, targets=["vqa_orig"]).rows[0]
-    assert row.overlap is None
-    assert row.overlap_unknown.startswith(f"it takes qavg_iou_qou in {less}")
-    assert row.fine_tuned == done.rows[0].fine_tuned
+    other = replace(
+        told, dataset=str(less), init_from=done["checkpoint"], output=tmp_path / "other", model_settings={}
+    )
+    row = transfer(other, fine_tuning, targets=["vqa_orig"])["rows"][0]
+    assert row["overlap"] is None
+    assert row["overlap_unknown"].startswith(f"needs qavg_iou_qou in {less}")
+    assert row["fine_tuned"] == done["rows"][0]["fine_tuned"]
 
 
 @pytest.mark.slow
@@ -260,11 +265,11 @@ def test_questions_without_features_are_left_out_and_counted(recipe, fine_tuning
     for image in ("5002", "5063", "5064"):
         del told["images"][image]
     index.write_text(json.dumps(told))
-    with pytest.raises(InputError, match=r"lacks those of vqa_orig \(3 of 100 images\).*--skip-missing"):
+    with pytest.raises(InputError, match=r"lacks features of vqa_orig \(3 of 100 images\).*--skip-missing"):
         transfer(recipe(features=fewer), fine_tuning, targets=TARGETS)
     done = transfer(recipe(features=fewer, skip_missing=True), fine_tuning, targets=["vqa_orig"])
-    assert done.rows[0].left_out == 4
-    assert done.rows[0].overlap_unknown
+    assert done["rows"][0]["skipped"] == 4
+    assert done["rows"][0]["overlap_unknown"]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +280,7 @@ def test_questions_without_features_are_left_out_and_counted(recipe, fine_tuning
         ({"word_vectors": None}, TARGETS, r"name the word vectors that the model reads with: --word-vectors FILE"),
         ({"word_vectors": "none.txt"}, TARGETS, r"none.txt: no such file"),
         ({"features": None}, TARGETS, r"mlp-iqa sees images: name their features"),
-        ({"features": Path("none")}, TARGETS, r"--features none lacks those of qavg_iou_qou, visual7w_orig, v"),
+        ({"features": Path("none")}, TARGETS, r"--features none lacks features of qavg_iou_qou, visual7w_orig, v"),
         ({"model": "mlp-qa"}, TARGETS, r"mlp-qa sees no images; leave it out"),
         ({"model": "attention"}, TARGETS, r"has one vector per image, attention takes a grid"),
         ({"init_from": "nothing/here/at/all"}, TARGETS, r"nothing/here"),
@@ -293,16 +298,16 @@ def test_what_is_missing_is_named_before_any_work(recipe, fine_tuning, monkeypat
 
 def test_the_folder_around_and_one_configs_own_are_told_apart(recipe, fine_tuning):
     features = recipe().features
-    with pytest.raises(InputError, match=rf"is of several kinds; name one, such as {features}"):
+    with pytest.raises(InputError, match=rf"has features of several kinds; name one, such as {features}"):
         transfer(recipe(features=features.parent), fine_tuning, targets=TARGETS)
-    with pytest.raises(InputError, match=rf"is of one config; name the folder that it is in, {features}$"):
+    with pytest.raises(InputError, match=rf"has features of one config; name its parent folder, {features}$"):
         transfer(recipe(features=features / "vqa_mc-vqa_orig"), fine_tuning, targets=TARGETS)
 
 
 @pytest.mark.slow
 def test_a_model_that_sees_no_image_needs_no_features(recipe, fine_tuning):
     done = transfer(recipe(model="mlp-qa", features=None), fine_tuning, targets=["vqa_orig"])
-    assert (done.model, done.rows[0].left_out) == ("mlp-qa", 0)
+    assert (done["model"], done["rows"][0]["skipped"]) == ("mlp-qa", 0)
 
 
 @pytest.mark.slow
@@ -320,7 +325,7 @@ def test_strange_folders_damaged_results_and_a_second_process(recipe, fine_tunin
     told = recipe()
     told.output.mkdir()
     (told.output / "holiday.jpg").touch()
-    with pytest.raises(InputError, match=r"holds something that is no transfer, such as holiday.jpg"):
+    with pytest.raises(InputError, match=r"is not the folder of a transfer: it has holiday.jpg"):
         transfer(told, fine_tuning, targets=TARGETS[:1])
     (told.output / "holiday.jpg").unlink()
     with FileLock(told.output / ".lock"), pytest.raises(InputError, match="another transfer writes there"):
@@ -328,15 +333,13 @@ def test_strange_folders_damaged_results_and_a_second_process(recipe, fine_tunin
     done = transfer(told, fine_tuning, targets=TARGETS[:1])
     damaged = told.output / "results" / "as_is-visual7w_orig.json"
     damaged.write_text("{")
-    with pytest.raises(
-        InputError, match=r"as_is-visual7w_orig.json is damaged; remove it, and its step is done again"
-    ):
+    with pytest.raises(InputError, match=r"as_is-visual7w_orig.json is damaged; remove it to repeat its step"):
         transfer(told, fine_tuning, targets=TARGETS[:1])
     damaged.unlink()
     (told.output / "results" / "pretrained-qavg_iou_qou.json").unlink()  # as a kill after training leaves it
     assert transfer(told, fine_tuning, targets=TARGETS[:1]) == done
     (told.output / "plan.json").unlink()
-    with pytest.raises(InputError, match=r"holds results without plan.json"):
+    with pytest.raises(InputError, match=r"has results without plan.json"):
         transfer(told, fine_tuning, targets=TARGETS[:1])
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(InputError, match="a transfer runs in one process"):
