@@ -50,9 +50,11 @@ def image_vectors(
     vectors, missing = [], []
     for split in splits:
         found = image_descriptors(split, progress)
-        reason = split.images_missing or f"{split.place} has no images here"
+        reason = split.images_missing or f"{split.location} has no images here"
         if found is not None and not found.images:
-            reason = f"none of the {found.broken:,} images of {split.place} can be read; they are broken or too large"
+            reason = (
+                f"none of the {found.broken:,} images of {split.location} can be read; they are broken or too large"
+            )
         if found is None or not found.images:
             return None, [NotRun("probes that see images", reason)]
         vectors.append(found.vectors)

@@ -1,6 +1,6 @@
-"""Any multiple-choice benchmark as rows of one kind, and back: whoever made it, in whichever layout.
+"""Read multiple-choice benchmarks of any layout as rows with one schema, and write them back.
 
-Names are imported when they are asked for.
+Names are imported on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""A benchmark, its splits and images."""
+"""A benchmark with its splits and images."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 
 ROWS = pa.schema(
     [
-        ("question_id", pa.string()),  # unique in its split; the row's number where the benchmark has none
-        ("image_id", pa.string()),  # the same for rows with the same image; "" where there is none
+        ("question_id", pa.string()),  # unique in its split; the row number if the benchmark has none
+        ("image_id", pa.string()),  # equal for rows with the same image; "" without image
         ("question", pa.string()),
         ("choices", pa.list_(pa.string())),  # as published
         ("label", pa.int64()),  # index of the target in choices
-        ("question_type", pa.string()),  # "" where the benchmark has none
-        ("answers", pa.list_(pa.string())),  # all human answers; empty where the benchmark has none
-        ("choice_kinds", pa.list_(pa.string())),  # names of decoys.CHOICE_KINDS; empty where the benchmark has none
+        ("question_type", pa.string()),  # "" if the benchmark has none
+        ("answers", pa.list_(pa.string())),  # all human answers; empty if the benchmark has none
+        ("choice_kinds", pa.list_(pa.string())),  # names of decoys.CHOICE_KINDS; empty if the benchmark has none
     ]
 )
-"""What is known of every row, whatever the benchmark's layout; no nulls anywhere."""
+"""Schema of every benchmark's rows; no nulls."""
 
 
 class Images(Protocol):
-    """The images of a split's rows; threads may read side by side."""
+    """The images of a split's rows; thread-safe."""
 
     def read(self, row: int) -> bytes | None:
-        """The bytes of a row's image file; None where it has none.
+        """The bytes of a row's image file; None if it has no image.
 
         Raises:
-            InputError: there should be one, but it cannot be read.
+            InputError: the image cannot be read.
         """
 
 
@@ -49,30 +49,30 @@ class Split:
     """A split of a benchmark."""
 
     name: str
-    place: str
-    """for messages: the dataset, its config and the split, or the file"""
+    location: str
+    """for messages: dataset, config and split, or the file"""
     rows: pa.Table
     """``ROWS``"""
     original: pa.Table
-    """all columns as the benchmark has them, row by row; images undecoded"""
+    """all columns of the benchmark, unchanged; images undecoded"""
     images: Images | None
-    """None where the benchmark has no images, or only names of images that are not here"""
-    placed: bool = True
-    """whether the benchmark says in which order the choices stand; else the target was put first"""
+    """None if there are no images, or only names of missing files"""
+    ordered: bool = True
+    """whether the benchmark defines the order of choices; otherwise the target comes first"""
     images_missing: str = ""
-    """why ``images`` is None though the rows tell of images, and what to do; "" otherwise"""
+    """why ``images`` is None although the rows name images, and what to do; "" otherwise"""
 
     @cached_property
     def clusters(self) -> NDArray[np.int64]:
-        """(rows,): the number of each row's unit, from 0."""
+        """(rows,): number of each row's unit, from 0."""
         numbers: dict[str, int] = {}
         return np.fromiter((numbers.setdefault(name, len(numbers)) for name in self.units), np.int64, len(self.units))
 
     @cached_property
     def units(self) -> list[str]:
-        """What goes right or wrong together: the image of each row; of rows without one, question and choices.
+        """(rows,): units of clustered standard errors: the image, else question and choices in any order.
 
-        The choices in any order, so that a question asked again with its choices moved round counts once.
+        So a question repeated with shuffled choices counts once.
         """
         images: list[str] = self.rows["image_id"].to_pylist()
         if all(images):
@@ -95,59 +95,50 @@ class SomeImages:
     rows: NDArray[np.integer]
 
     def read(self, row: int) -> bytes | None:
-        """As `Images` has it."""
+        """See `Images`."""
         return self.images.read(int(self.rows[row]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Benchmark:
-    """A multiple-choice benchmark, ours or another's."""
+    """A multiple-choice benchmark."""
 
     dataset: str
-    """as the user named it; of an object in memory the name that it has, else ``dataset``"""
+    """name given by the user; of an object in memory its own name, else ``dataset``"""
     config: str | None
-    asked: str
-    """the split that is audited"""
+    evaluated: str
+    """the evaluated split"""
     splits: dict[str, Split]
-    """in the benchmark's order, without those that cannot be read as questions, such as one with hidden answers"""
+    """in the benchmark's order, without unreadable ones, such as a split with hidden answers"""
     layout: Layout
-    """how choices and labels are read, and written back"""
+    """how choices and labels are read and written"""
     left_out: dict[str, str]
-    """splits that are not among ``splits``, and why"""
+    """reason by split that is not in ``splits``"""
     path: Path | None = None
     """the file or folder; None on the Hub or in memory"""
     read_as: str = ""
-    """which columns of the asked split were read as what: ``question=frage, choices=A to D, label=key (letters)``"""
+    """columns of the evaluated split: ``question=frage, choices=A to D, label=key (letters)``"""
 
     @property
     def test(self) -> Split:
-        """The split that is audited."""
-        return self.splits[self.asked]
+        """The evaluated split."""
+        return self.splits[self.evaluated]
 
     @property
     def train(self) -> Split | None:
-        """The split that rules may be learnt from, where there is one beside the audited."""
-        return self.splits["train"] if self.asked != "train" and "train" in self.splits else None
+        """The training split, unless it is evaluated."""
+        return self.splits["train"] if self.evaluated != "train" and "train" in self.splits else None
 
     def with_choices(self, split: Split, choices: Choices, labels: Sequence[int]) -> pa.Table:
-        """The columns of a split with other choices, in the benchmark's layout; unchanged rows keep their cells.
-
-        Args:
-            split: as it was read.
-            choices: (rows,) the choices of each row.
-            labels: (rows,) the index of the correct one.
+        """The columns of a split with new choices and labels, (rows,) each; unchanged rows keep their cells.
 
         Raises:
-            InputError: the layout cannot hold them.
+            InputError: the layout cannot represent them.
         """
-        return self.layout.written(split.original, split.rows, choices, labels, split.place)
+        return self.layout.written(split.original, split.rows, choices, labels, split.location)
 
     def to_datasets(self, tables: Mapping[str, pa.Table] | None = None) -> "DatasetDict":
-        """All splits with the benchmark's own columns, images as `datasets.Image`.
-
-        Args:
-            tables: split name to other rows, as `write_benchmark` takes them; by default those read.
-        """
+        """All splits, or ``tables`` as for `write_benchmark`, with the benchmark's own columns as a DatasetDict."""
         from datasets import Dataset, DatasetDict, DatasetInfo, NamedSplit
         from datasets.table import InMemoryTable
 
@@ -171,6 +162,6 @@ class Benchmark:
             least, most = pc.min_max(sizes).as_py().values()
             sizes = f"{least}" if least == most else f"{least} to {most}"
             images = "images" if split.images is not None else split.images_missing or "no images"
-            evaluated = "; evaluated by default" if name == self.asked else ""
+            evaluated = "; evaluated by default" if name == self.evaluated else ""
             lines.append(f"{name}: {split.rows.num_rows:,} rows, {sizes} choices, {images}{evaluated}")
         return "\n".join([*lines, *(f"left out: {name} ({why})" for name, why in self.left_out.items())])

@@ -1,4 +1,4 @@
-"""Cells of a benchmark's columns: as text, as lists, and the choices of all rows, empty cells included."""
+"""Cells of a benchmark's columns as text, as lists, and as choices, including empty cells."""
 
 import ast
 import json
@@ -14,19 +14,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 UNKNOWN = -1
-"""Index of a correct choice that the label does not give."""
+"""Index of the correct choice if the label does not give it."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChoiceCells:
-    """The cells that hold choices, row after row; empty ones are no choices."""
+    """The cells with choices of all rows, concatenated; empty cells are not choices."""
 
     texts: pa.Array
-    """(cells,): text; null where a cell is empty"""
+    """(cells,): text; null for an empty cell"""
     lengths: NDArray[np.int64]
     """(rows,): number of cells of each row"""
     names: pa.Array | None = None
-    """(cells,): what labels call each, where the rows or the columns' names define it"""
+    """(cells,): name of each in labels, if rows or column names define it"""
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -36,17 +36,17 @@ class ChoiceCells:
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
-        """(cells,): the row of each."""
+        """(cells,): row of each."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
-        """(cells,): whether it is a choice: null, "" and NaN are not."""
+        """(cells,): whether each is a choice: not null, "" or NaN."""
         return as_mask(pc.not_equal(self.texts, ""))
 
     @cached_property
     def before(self) -> NDArray[np.int64]:
-        """(cells + 1,): number of choices in front of each cell."""
+        """(cells + 1,): number of choices before each cell."""
         return np.concatenate([[0], np.cumsum(self.valid)])
 
     @cached_property
@@ -57,7 +57,7 @@ class ChoiceCells:
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """(rows,): position behind each row's last choice; their number where no cell before it is empty."""
+        """(rows,): position after each row's last choice; the number of choices if no cell is empty."""
         ends = np.zeros(len(self.lengths), np.int64)
         cells = np.flatnonzero(self.valid)
         np.maximum.at(ends, self.rows[cells], cells - self.starts[self.rows[cells]] + 1)
@@ -65,17 +65,13 @@ class ChoiceCells:
 
     @cached_property
     def choices(self) -> pa.ListArray:
-        """(rows,): the choices, lists of text."""
+        """(rows,): lists of text."""
         offsets = np.concatenate([self.before[self.starts], self.before[-1:]]).astype(np.int32)
         texts = self.texts if self.valid.all() else self.texts.filter(pa.array(self.valid))
         return pa.ListArray.from_arrays(pa.array(offsets), texts)
 
     def labels(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Indices among the choices from positions among all cells of the row; UNKNOWN where that cell is empty.
-
-        Args:
-            positions: (rows,), UNKNOWN allowed.
-        """
+        """(rows,): indices among the choices from positions among all cells; UNKNOWN for empty cells."""
         if not len(self.valid):
             return np.full(len(positions), UNKNOWN, np.int64)
         fits = (positions >= 0) & (positions < self.lengths)
@@ -83,11 +79,7 @@ class ChoiceCells:
         return np.where(fits & self.valid[cells], self.before[cells] - self.before[self.starts], UNKNOWN)
 
     def first(self, hit: pa.Array) -> NDArray[np.int64]:
-        """(rows,): position in its row of the first choice that is hit, UNKNOWN where none is.
-
-        Args:
-            hit: (cells,) boolean.
-        """
+        """(rows,): position of the first choice in its row with true ``hit`` (cells,), else UNKNOWN."""
         cells = np.flatnonzero(as_mask(hit) & self.valid)
         found = np.full(len(self.lengths), UNKNOWN, np.int64)
         rows = self.rows[cells]
@@ -113,16 +105,12 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def is_cell(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds what can be written as a short text: text, numbers, booleans."""
+    """Whether a column of this type holds values that can be written as short text: text, numbers, booleans."""
     return is_text(kind) or is_number(kind) or bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
 
 
 def as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A column in one piece.
-
-    Raises:
-        pa.ArrowInvalid: it is more than one Arrow array holds (2 GB of text).
-    """
+    """A column as one array; raises pa.ArrowInvalid if it exceeds the limit of one (2 GB of text)."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     if column.num_chunks == 1:
@@ -131,11 +119,7 @@ def as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A column in one piece as text; NaN becomes null.
-
-    Raises:
-        pa.ArrowInvalid: it is more than an Arrow text array holds (2 GB), or cannot be text.
-    """
+    """A column as one array of text, NaN as null; raises pa.ArrowInvalid if it exceeds 2 GB or cannot be text."""
     array = as_array(column)
     if pa.types.is_floating(array.type):
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
@@ -150,7 +134,7 @@ def as_mask(array: pa.Array) -> NDArray[np.bool_]:
 
 
 def as_lists(column: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int64]]:
-    """All entries of a column of lists, one after the other, and (rows,) the lengths; null lists are empty."""
+    """The concatenated entries of a column of lists, and (rows,) their lengths; null lists are empty."""
     lists = as_array(column)
     if pa.types.is_fixed_size_list(lists.type):
         lists = lists.cast(pa.list_(lists.type.value_type))
@@ -161,12 +145,12 @@ def as_lists(column: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.i
 def unpacked_lists(cells: Sequence[str | None]) -> list[list[str | None] | None]:
     """`unpacked_list` of each cell."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # of "\\d" in a text that is no program
+        warnings.simplefilter("ignore", SyntaxWarning)  # for invalid escapes such as "\\d"
         return [unpacked_list(cell) for cell in cells]
 
 
 def unpacked_list(cell: str | None) -> list[str | None] | None:
-    """The list that a text spells in Python or json, never evaluated as code; None if none, [] for an empty cell.
+    """Parse a list in Python or JSON syntax, without evaluating code; None if it is not one, [] for an empty cell.
 
     >>> unpacked_list("['red', 2, None]"), unpacked_list('["a"]'), unpacked_list("red")
     (['red', '2', None], ['a'], None)
@@ -175,7 +159,7 @@ def unpacked_list(cell: str | None) -> list[str | None] | None:
     """
     if not cell or not cell.strip():
         return []
-    found = None if cell.lstrip()[1:2] == "'" else list_of_json(cell)  # a quote that json does not know
+    found = None if cell.lstrip()[1:2] == "'" else list_of_json(cell)  # a quote that is not JSON
     if found is None:
         try:
             found = ast.literal_eval(cell.strip())
@@ -187,7 +171,7 @@ def unpacked_list(cell: str | None) -> list[str | None] | None:
 
 
 def list_of_json(cell: str) -> list[Any] | None:
-    """The list that a text spells in json; None if none."""
+    """Parse a JSON list; None if the text is not one."""
     try:
         found = json.loads(cell)
     except (ValueError, RecursionError):

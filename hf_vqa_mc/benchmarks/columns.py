@@ -1,4 +1,4 @@
-"""Which column of a benchmark holds what: as the user says, else by the names that benchmarks use."""
+"""Detection of a benchmark's columns by the names that benchmarks commonly use."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -25,8 +25,8 @@ QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", 
 QUESTION_TYPE = ("questiontype", "qtype", "type", "category", "l2category", "subject", "subfield", "topic", "task")
 ANSWERS = ("answers", "directanswers", "humananswers")
 
-MOST_TOLD = 60
-"""A column's name is told in full up to so many characters."""
+MAX_NAME_LENGTH = 60
+"""Longer column names are shortened in messages."""
 
 _LETTERED = re.compile(r"(?i:(option|choice|opt|answer|ans|candidate)[\s_.-]*)?([A-Z]|[a-z])")
 _NUMBERED = re.compile(r"(?i)(option|choice|opt|ending|answer|ans|candidate)[\s_.-]*(\d{1,2})")
@@ -36,7 +36,7 @@ _PICTURE = re.compile(r"(?i)(image|img)[\s_.-]*(\d{1,2})")
 
 
 def named(names: Iterable[str], known: Sequence[str]) -> list[str]:
-    """Those of the columns that have one of the known names, in the order of these; case and punctuation aside.
+    """The columns with known names, in the order of these; case and punctuation are ignored.
 
     >>> named(["Answer", "correct_choice_idx", "hint"], LABEL)
     ['correct_choice_idx', 'Answer']
@@ -47,7 +47,7 @@ def named(names: Iterable[str], known: Sequence[str]) -> list[str]:
 
 
 def choice_columns(names: Sequence[str]) -> list[list[str]]:
-    """Runs of columns with a choice each, such as A, B, C, D or option1, option2.
+    """Runs of columns with one choice each, such as A, B, C, D or option1, option2.
 
     >>> choice_columns(["index", "A", "B", "C", "question"])
     [['A', 'B', 'C']]
@@ -58,22 +58,22 @@ def choice_columns(names: Sequence[str]) -> list[list[str]]:
 
 
 def decoy_columns(names: Sequence[str]) -> list[list[str]]:
-    """Runs of columns with a decoy each, such as distractor1, distractor2, distractor3; one alone counts too."""
+    """Runs of one or more columns with one decoy each, such as distractor1, distractor2, distractor3."""
     return _runs(names, _DECOY, least=1)
 
 
 def picture_columns(names: Sequence[str]) -> list[str]:
-    """image_1, image_2 and so on, where there are such."""
+    """The run image_1, image_2 and so on, if there is one."""
     return next(iter(_runs(names, _PICTURE, least=1)), [])
 
 
 def cell_columns(table: pa.Table) -> list[str]:
-    """The columns whose cells are short texts or numbers."""
+    """The columns of short texts or numbers."""
     return [name for name in table.column_names if is_cell(table.schema.field(name).type)]
 
 
 def next_name(last: str, more: int) -> str:
-    """The name of the column that comes so many after the last of a run.
+    """The name of the column ``more`` positions after the last of a run.
 
     >>> next_name("D", 1), next_name("option_b", 2), next_name("choice9", 1)
     ('E', 'option_d', 'choice10')
@@ -86,24 +86,24 @@ def next_name(last: str, more: int) -> str:
         return f"{last[: digits.start()]}{int(digits[0]) + more:0{len(digits[0])}d}"
     letter = chr(ord(last[-1]) + more)
     if not letter.isascii() or not letter.isalpha() or letter.isupper() != last[-1].isupper():
-        raise InputError(f"there is no letter for a column {more} after {last!r}: too many choices in a row")
+        raise InputError(f"no letter is left for a column {more} after {last!r}: too many choices in a row")
     return last[:-1] + letter
 
 
 def columns_in_words(names: Sequence[str]) -> str:
-    """Columns for a message: a run by its ends.
+    """Column names for messages; a run by its first and last.
 
     >>> columns_in_words(["alt1", "alt2", "alt3"]), columns_in_words(["A", "C", "D"])
     ('alt1 to alt3', 'A, C and D')
     """
-    told = [name if name.isprintable() and len(name) <= MOST_TOLD else shown(name) for name in names]
-    if len(names) > 2 and _is_run(names):  # two are as short as they are
-        return f"{told[0]} to {told[-1]}"
-    return " and ".join([*([", ".join(told[:-1])] if told[1:] else []), *told[-1:]])
+    shortened = [name if name.isprintable() and len(name) <= MAX_NAME_LENGTH else shown(name) for name in names]
+    if len(names) > 2 and _is_run(names):
+        return f"{shortened[0]} to {shortened[-1]}"
+    return " and ".join([*([", ".join(shortened[:-1])] if shortened[1:] else []), *shortened[-1:]])
 
 
 def _is_run(names: Sequence[str]) -> bool:
-    """Whether each name is the next after the one before it."""
+    """Whether the names are consecutive."""
     try:
         return all(names) and all(name == next_name(names[0], more) for more, name in enumerate(names))
     except InputError:
@@ -111,7 +111,7 @@ def _is_run(names: Sequence[str]) -> bool:
 
 
 def _runs(names: Sequence[str], pattern: re.Pattern[str], *, letters: bool = False, least: int = 2) -> list[list[str]]:
-    """Columns whose names differ in a letter or number only, which goes up from its first value without a gap."""
+    """Columns whose names differ only in a letter or number that increases from 0, 1 or A without a gap."""
     stems: dict[str, dict[int, str]] = {}
     for name in names:
         found = pattern.fullmatch(name)
@@ -120,11 +120,11 @@ def _runs(names: Sequence[str], pattern: re.Pattern[str], *, letters: bool = Fal
             stem = name[: len(name) - len(end)] + (("A" if end.isupper() else "a") if letters else "")
             stems.setdefault(stem, {})[ord(end.upper()) - ord("A") if letters else int(end)] = name
     runs = []
-    for places in stems.values():
-        first = 0 if 0 in places else 1
+    for indices in stems.values():
+        first = 0 if 0 in indices else 1
         run: list[str] = []
-        while first + len(run) in places and not (letters and first):
-            run.append(places[first + len(run)])
+        while first + len(run) in indices and not (letters and first):
+            run.append(indices[first + len(run)])
         if len(run) >= least:
             runs.append(run)
     return sorted(runs, key=len, reverse=True)

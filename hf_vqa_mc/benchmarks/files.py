@@ -1,4 +1,4 @@
-"""Files and data frames as tables, so that they can be written back as they were."""
+"""Files and data frames as tables that can be written back unchanged."""
 
 import json
 import math
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 PACKINGS = (".gz", ".xz")
 JSON_TEXT = {b"hf_vqa_mc": b"json"}
-"""Metadata of a text column that holds json values which have no one type."""
+"""Metadata of a text column with JSON values of different types."""
 
 _UNTYPED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
-"""What pyarrow raises of values that have no one type."""
+"""Exceptions of pyarrow for values of different types."""
 _SPLITS = {"train": "train", "training": "train", "validation": "validation", "valid": "validation",
            "val": "validation", "dev": "validation", "test": "test", "testing": "test"}  # fmt: skip
-_BLOCK = 1 << 26  # bytes of csv read at once; a row has to fit into one
+_BLOCK = 1 << 26  # bytes of CSV per block, into which each row must fit
 _LARGEST_BLOCK = (1 << 31) - 1
 _Column = tuple[pa.Array, dict[bytes, bytes] | None]
 """A column and its metadata."""
 
 
 def file_form(path: Path) -> str | None:
-    """Which of READERS a file has by its name, None if none.
+    """The key of READERS for a file name; None if there is none.
 
     >>> file_form(Path("MMBench.TSV.gz")), file_form(Path("photo.png"))
     ('tsv', None)
@@ -46,7 +46,7 @@ def file_form(path: Path) -> str | None:
 
 
 def split_of(path: Path) -> str:
-    """The split that a file's name contains, else test.
+    """The split named in a file name, else test.
 
     >>> split_of(Path("aokvqa_v1p0_val.json")), split_of(Path("MMBench_DEV_EN.tsv")), split_of(Path("rows.csv"))
     ('validation', 'validation', 'test')
@@ -57,7 +57,7 @@ def split_of(path: Path) -> str:
 
 
 def read_file(path: Path) -> pa.Table:
-    """A file's rows with the types that it has; columns of csv are text.
+    """Read a file as a table; CSV columns are text.
 
     Raises:
         InputError: it cannot be read.
@@ -72,17 +72,17 @@ def read_file(path: Path) -> pa.Table:
     except UnicodeError as error:
         raise InputError(f"{path}: expected UTF-8 text ({error}); save the file as UTF-8") from error
     except OSError as error:  # also of damaged pages
-        remedy = "see whether it may be read" if error.errno else "it is damaged: download or write it again"
+        remedy = "check its permissions" if error.errno else "it is damaged: download or write it again"
         raise InputError(f"{path}: cannot be read as {form} ({str(error).strip()[:300]}); {remedy}") from error
     names = table.column_names
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{path}: the column {name!r} is there {names.count(name)} times; expected each once")
+            raise InputError(f"{path}: the column {name!r} occurs {names.count(name)} times; expected unique names")
     return table
 
 
 def json_content(path: Path) -> tuple[Any, str | None]:
-    """The value of a json file, and the key of its records where they are not the whole of it.
+    """The value of a JSON file, and the key of its records if it is an object.
 
     Raises:
         InputError: it holds no list of records.
@@ -91,9 +91,9 @@ def json_content(path: Path) -> tuple[Any, str | None]:
         content = _content(path)
         value = json.loads(content.decode(json.detect_encoding(content)))
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: no UTF-8 text ({error}); save the file as UTF-8") from error
+        raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: no json ({error}); of one value a line name the file .jsonl") from error
+        raise InputError(f"{path}: not JSON ({error}); if it has one value per line, name it .jsonl") from error
     lists = {None: value, **(value if isinstance(value, dict) else {})}
     keys = [
         key
@@ -130,7 +130,7 @@ def _csv(path: Path) -> pa.Table:
 
 
 def _check_utf8(content: bytes, path: Path) -> None:
-    """Raise InputError unless the content is UTF-8; names the first line that is not."""
+    """Raise InputError unless the content is UTF-8; names the first invalid line."""
     try:
         content.decode()
     except UnicodeDecodeError as error:
@@ -156,12 +156,12 @@ def _json(path: Path) -> pa.Table:
 
 
 READERS = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv, "tsv": _csv}
-"""By kind of file."""
+"""By file type."""
 EXPECTED = f"a file (.{', .'.join(READERS)}; plain or .gz), a folder that load_dataset reads, or a dataset on the Hub"
 
 
 def _table_of(path: Path, records: Mapping[str, dict[str, Any]]) -> pa.Table:
-    """Records by their location as a table; columns of mixed types as json text."""
+    """Records by location as a table; columns of mixed types become JSON text."""
     names = dict.fromkeys(name for record in records.values() for name in record)
     try:
         return _table({name: _column([record.get(name) for record in records.values()], name) for name in names})
@@ -172,22 +172,18 @@ def _table_of(path: Path, records: Mapping[str, dict[str, Any]]) -> pa.Table:
             except UnicodeEncodeError as inner:
                 half = shown(inner.object[inner.start])
                 raise InputError(
-                    f"{path}, {location}: {half} is half of a character (a surrogate), not UTF-8 text; fix the text "
-                    "and write it again"
+                    f"{path}, {location}: {half} is an unpaired surrogate, not UTF-8 text; fix the text "
+                    "and write the file again"
                 ) from error
         raise
 
 
 def frame_table(frame: "pd.DataFrame") -> pa.Table:
-    """A data frame as a table; PIL images become bytes, mixed values json text.
-
-    Raises:
-        InputError: a column cannot be read.
-    """
+    """A data frame as a table; PIL images become bytes, mixed values JSON text."""
     columns: dict[str, _Column] = {}
     for position, name in enumerate(map(str, frame.columns)):
         if name in columns:
-            raise InputError(f"the data frame: the column {name!r} is there more than once; expected each once")
+            raise InputError(f"the data frame: the column {name!r} occurs more than once; expected unique names")
         values = frame.iloc[:, position]
         try:
             columns[name] = pa.array(values, from_pandas=True), None
@@ -197,7 +193,7 @@ def frame_table(frame: "pd.DataFrame") -> pa.Table:
 
 
 def _plain_cell(value: object) -> object:
-    """A cell of a data frame for Arrow or json: a PIL image as ``datasets`` stores it, NaN as None."""
+    """A cell of a data frame for Arrow or JSON: a PIL image as in ``datasets``, NaN as None."""
     from datasets import Image
     from PIL.Image import Image as Picture
 
@@ -212,7 +208,7 @@ def _table(columns: Mapping[str, _Column]) -> pa.Table:
 
 
 def _column(values: list[Any], name: str) -> _Column:
-    """Values as a column; those of mixed types as json text, marked with JSON_TEXT."""
+    """Values as a column; mixed types become JSON text, marked with JSON_TEXT."""
     try:
         column = pa.array(values)
         if _lossless(column, values):
@@ -226,7 +222,7 @@ def _column(values: list[Any], name: str) -> _Column:
 
 
 def _lossless(column: pa.Array, values: list[Any]) -> bool:
-    """Whether the values come back as they were: no key is added to a record, no integer becomes 1.0."""
+    """Whether the values are unchanged: no key added to a record, no integer turned into 1.0."""
     if pa.types.is_floating(column.type):
         return not any(type(value) is int for value in values)
     if pa.types.is_nested(column.type) and not is_text(getattr(column.type, "value_type", column.type)):

@@ -1,4 +1,4 @@
-"""A benchmark's splits as tables: from a file, a folder, the Hub or memory."""
+"""Open a benchmark's splits as tables from a file, a folder, the Hub or memory."""
 
 import re
 from collections.abc import Mapping
@@ -18,38 +18,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opened:
-    """All splits, nothing interpreted."""
+    """All splits as raw tables."""
 
     name: str
-    """the dataset as the user named it; of an object in memory its own name"""
+    """name given by the user; of an object in memory its own name"""
     config: str | None
     tables: dict[str, pa.Table]
     """split name to all its columns"""
-    places: dict[str, str]
+    locations: dict[str, str]
     """split name to its location, for messages"""
     path: Path | None = None
     """the file or folder; None on the Hub or in memory"""
     rows: "Dataset | None" = None
-    """the first split as ``datasets`` has it; None of a file or a data frame"""
+    """the first split; None for a file or a data frame"""
     location: str | None = None
-    """what ``load_dataset`` read; None in memory and of files"""
+    """argument of ``load_dataset``; None for files and objects in memory"""
 
     @property
     def base(self) -> Path | None:
-        """The folder that paths in the rows start from."""
+        """The folder to which paths in the rows are relative."""
         return self.path if self.path is None or self.path.is_dir() else self.path.parent
 
 
 def open_tables(dataset: object, config: str | None) -> Opened:
-    """The splits of a benchmark.
-
-    Args:
-        dataset: a file, a folder, a dataset's name on the Hub, a `datasets.Dataset`, several by split, or a data
-            frame.
-        config: needed where there are several.
+    """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict or data frame.
 
     Raises:
-        InputError: there is none, it cannot be read, or it is an open-ended config of vqa-mc build.
+        InputError: it does not exist, cannot be read, or is an open-ended config of vqa-mc build.
         ConnectionError: the Hub cannot be reached.
     """
     if not isinstance(dataset, str | Path):
@@ -68,7 +63,7 @@ def open_tables(dataset: object, config: str | None) -> Opened:
 
 
 def _in_memory(dataset: object, config: str | None) -> Opened:
-    """The splits of an object."""
+    """Open an object."""
     import pandas as pd
     from datasets import Dataset
 
@@ -76,7 +71,7 @@ def _in_memory(dataset: object, config: str | None) -> Opened:
         raise InputError(f"a dataset in memory has no configs; leave out {config!r}")
     if isinstance(dataset, pd.DataFrame):
         return Opened("dataset", None, {"test": frame_table(dataset)}, {"test": "the data frame"})
-    if not isinstance(dataset, Mapping):  # "train" of "train[:100]"; test if the rows have no name
+    if not isinstance(dataset, Mapping):  # "train" for "train[:100]"; "test" if unnamed
         split = re.split(r"\W", str(getattr(dataset, "split", None) or "test"))[0]
         dataset = {split or "test": dataset}
     for rows in dataset.values():
@@ -97,19 +92,19 @@ def _opened(name: str, config: str | None, prefix: str, splits: Mapping[Any, Any
         check_has_choices(rows.column_names, name, config)
         table = rows.data.table if rows._indices is None else rows.with_format("arrow")[:]  # images undecoded
         tables[str(split)] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
-    places = {split: f"{prefix}, {split}" for split in tables}
-    return Opened(name, config, tables, places, rows=next(iter(splits.values())), **more)
+    locations = {split: f"{prefix}, {split}" for split in tables}
+    return Opened(name, config, tables, locations, rows=next(iter(splits.values())), **more)
 
 
 def check_text(table: pa.Table, location: str) -> None:
-    """Raise InputError unless all texts of a table are UTF-8; names the first row and column that is not."""
+    """Raise InputError unless all texts of a table are UTF-8; names the first invalid row and column."""
     for name in table.column_names:
         try:
             table[name].validate(full=True)
         except pa.ArrowInvalid as error:
             row = next((row for row, cell in enumerate(table[name]) if not _readable(cell)), None)
             where = location if row is None else f"{location}, row {row}"
-            raise InputError(f"{where}: {name} is no UTF-8 text ({error}); write the file again") from error
+            raise InputError(f"{where}: {name} is not UTF-8 text ({error}); write the file again") from error
 
 
 def _readable(cell: pa.Scalar) -> bool:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 COLUMNS = "Columns (detected if not given)"
 OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
-"""What to do where columns are not recognised."""
+"""Remedy if columns are not recognised, for messages."""
 
 
 @settings
 class BenchmarkOptions:
-    """Read the splits of a multiple-choice benchmark, whichever of the usual layouts it has.
+    """Read the splits of a multiple-choice benchmark in any common layout.
 
-    Columns that are not named are detected by their names and content; nothing is guessed where two readings differ.
+    Columns that are not named are detected by name and content; an ambiguous layout is an error.
 
     Raises:
         InputError: an option is out of range; names it.
@@ -60,7 +60,7 @@ class BenchmarkOptions:
     image_id: str | None = option(
         "Column of image ids: the same for rows with the same image.", default=None, cli=False
     )
-    question_id: str | None = option("Column of question ids, each once.", default=None, cli=False)
+    question_id: str | None = option("Column of unique question ids.", default=None, cli=False)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -78,17 +78,13 @@ class BenchmarkOptions:
 
     @property
     def paths(self) -> list[Path]:
-        """The files and folders that are read, which nothing written may touch."""
+        """The input files and folders, which outputs must not overwrite."""
         named = [self.dataset] if isinstance(self.dataset, str | Path) else []
         return [Path(path) for path in (*named, self.images) if path is not None and Path(path).exists()]
 
     @property
     def dataset_name(self) -> str:
-        """The dataset as messages and default output folders name it; ``dataset`` where it is an object.
-
-        Raises:
-            InputError: the dataset is empty text.
-        """
+        """Name of the dataset for messages and default output folders; ``dataset`` for an object in memory."""
         if not isinstance(self.dataset, str | Path):
             return "dataset"
         if not str(self.dataset):
@@ -96,7 +92,7 @@ class BenchmarkOptions:
         return str(self.dataset)
 
     def check_columns(self, names: Sequence[str], location: str) -> None:
-        """Raise InputError unless all columns that the user named are among these."""
+        """Raise InputError unless all columns named by the user are among ``names``."""
         singles = (self.question, self.label, self.image, self.image_id, self.question_id, self.question_type)
         for name in (*(self.choices or ()), *filter(None, singles)):
             if name not in names:

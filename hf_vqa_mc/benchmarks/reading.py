@@ -1,4 +1,4 @@
-"""Reading a benchmark as rows with one schema."""
+"""Read a benchmark as rows with one schema."""
 
 from collections.abc import Mapping
 
@@ -28,12 +28,12 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     """Read a benchmark.
 
     Returns:
-        Every split whose labels are known; why others are left out. Rows without choices (open questions among
+        All splits with known labels, and why others are left out. Rows without choices (open questions among
         multiple-choice ones) are left out and counted.
 
     Raises:
         InputError: there is no such dataset, config, split or column, no layout fits all rows of the evaluated split,
-            or several contradict each other; names location, row, column and remedy.
+            or several are contradictory; names location, row, column and remedy.
         ConnectionError: the Hub cannot be reached.
     """
     if options.images is not None and not options.images.is_dir():
@@ -45,7 +45,7 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     if not tables:
         raise InputError(f"{opened.name}: no rows at all")
     for name, table in tables.items():
-        check_text(table, opened.places[name])
+        check_text(table, opened.locations[name])
     progress("opening", 1, 1)
     evaluated, layout = _layout(opened, tables, options, left_out)
     pictures = find_pictures(opened, options, lambda done, total: progress("images", done, total))
@@ -57,7 +57,7 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
             continue
         try:
             splits[name], columns = _split(
-                name, table, opened.places[name], layout, options, pictures.get(name), left_out
+                name, table, opened.locations[name], layout, options, pictures.get(name), left_out
             )
         except InputError as error:
             if name == evaluated:
@@ -72,13 +72,13 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
 def _layout(
     opened: Opened, tables: Mapping[str, pa.Table], options: BenchmarkOptions, left_out: dict[str, str]
 ) -> tuple[str, Layout]:
-    """The split that is evaluated, and the layout; a usual split with hidden labels is replaced by the next."""
+    """The evaluated split and the layout; a default split with hidden labels is replaced by the next."""
     candidates, wanted = dict(tables), options.split
     if wanted in opened.tables and wanted not in tables:
-        raise InputError(f"{opened.places[wanted]}: no rows at all")
+        raise InputError(f"{opened.locations[wanted]}: no rows at all")
     while True:
         split = chosen_split(list(candidates), wanted, opened.name)
-        location = opened.places[split]
+        location = opened.locations[split]
         options.check_columns(tables[split].column_names, location)
         try:
             return split, find_layout(candidates, split, options, location)
@@ -99,7 +99,7 @@ def _split(
     pictures: Pictures | None,
     left_out: dict[str, str],
 ) -> tuple[Split, str]:
-    """One split, and which of its columns was read as what."""
+    """One split, and a description of its columns."""
     missing = [column for column in layout.columns if column not in table.column_names]
     if missing:
         raise InputError(f"{location}: no column {missing[0]!r}, which the other splits have")

@@ -1,4 +1,4 @@
-"""The columns of a row besides choices and label: question, ids, type, human answers, and our own choice_kinds."""
+"""The columns other than choices and label: question, ids, type, human answers, and choice_kinds of vqa-mc."""
 
 import json
 from collections.abc import Iterable
@@ -24,24 +24,18 @@ from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError, shown
 
 KINDS = "choice_kinds"
-"""Our own column with the kind of each choice."""
+"""Column of vqa-mc with the kind of each choice."""
 TEXTS = pa.list_(pa.string())
 
 
 def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -> str:
-    """The column of questions.
-
-    Raises:
-        InputError: there is none, it holds no text, or a row has no question.
-    """
+    """The column of questions; raises InputError if there is none, it is not text, or a row is empty."""
     names = [options.question] if options.question else named(table.column_names, QUESTION)
     texts = [name for name in names if is_text(table.schema.field(name).type)]
     if not texts:
-        held = (
-            f"--question {names[0]} holds {table.schema.field(names[0]).type}" if names else "no column of questions"
-        )
+        found = f"--question {names[0]} holds {table.schema.field(names[0]).type}" if names else "no question column"
         raise InputError(
-            f"{location}: {held}, expected text; columns: {', '.join(map(shown, table.column_names))}; {OPTIONS}"
+            f"{location}: {found}, expected text; columns: {', '.join(map(shown, table.column_names))}; {OPTIONS}"
         )
     column = as_text(table[texts[0]])
     if column.null_count:
@@ -54,11 +48,7 @@ def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -
 
 
 def id_column(table: pa.Table, options: BenchmarkOptions, location: str) -> str | None:
-    """The first column of ids that has each once; None if there is none.
-
-    Raises:
-        InputError: the one that the user names is none.
-    """
+    """The first column of unique ids, or None; raises InputError if the one named by the user is not unique."""
     for name in [options.question_id] if options.question_id else named(table.column_names, QUESTION_ID):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
@@ -66,24 +56,18 @@ def id_column(table: pa.Table, options: BenchmarkOptions, location: str) -> str 
             if not found.null_count and pc.count_distinct(found).as_py() == len(found):
                 return name
         if options.question_id:
-            raise InputError(f"{location}: {name} is no id: expected text or integers, each once and none empty")
+            raise InputError(f"{location}: {name} is not an id: expected unique texts or integers, none empty")
     return None
 
 
 def type_column(table: pa.Table, options: BenchmarkOptions, other: Iterable[str]) -> str | None:
-    """The column of question types, None if there is none.
-
-    Args:
-        table: of a split.
-        options: columns that the user names.
-        other: columns that hold something else.
-    """
+    """The column of question types, or None; ``other`` columns are excluded unless named by the user."""
     names = [name for name in named(table.column_names, QUESTION_TYPE) if name not in other]
     return options.question_type or next((name for name in names if is_text(table.schema.field(name).type)), None)
 
 
 def human_answers(table: pa.Table) -> pa.Array:
-    """(rows,): the human answers: lists of text, of records with an answer, or texts that spell a list."""
+    """(rows,): human answers, from lists of text, lists of records with an answer, or texts with such lists."""
     for name in named(table.column_names, ANSWERS):
         kind = table.schema.field(name).type
         if is_text(kind):
@@ -110,7 +94,7 @@ def no_lists(rows: int) -> pa.ListArray:
 
 
 def choice_kinds(table: pa.Table, cells: ChoiceCells, labels: NDArray[np.int64]) -> pa.Array:
-    """(rows,): our own column choice_kinds by name; empty in rows whose kinds do not fit their choices."""
+    """(rows,): names of the column choice_kinds; empty in rows whose kinds do not match their choices."""
     rows = table.num_rows
     lists = _lists_of(table, KINDS)
     if lists is None:
@@ -133,7 +117,7 @@ def choice_kinds(table: pa.Table, cells: ChoiceCells, labels: NDArray[np.int64])
 
 
 def _lists_of(table: pa.Table, name: str) -> pa.Array | None:
-    """A column of lists, or of texts that spell them as csv files do; None if it is none."""
+    """A column of lists, or of texts with lists as in CSV files; None for other columns."""
     if name not in table.column_names:
         return None
     kind = table.schema.field(name).type
@@ -144,7 +128,7 @@ def _lists_of(table: pa.Table, name: str) -> pa.Array | None:
 
 
 def _class_names(schema: pa.Schema, column: str) -> list[str]:
-    """The names of a list of ClassLabel, as datasets stores them with the rows; else those of our kinds."""
+    """The names of a list of ClassLabel in the metadata of ``datasets``; by default those of CHOICE_KINDS."""
     try:
         feature = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"][column]
         inner = feature[0] if isinstance(feature, list) else feature["feature"]

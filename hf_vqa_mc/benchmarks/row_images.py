@@ -1,4 +1,4 @@
-"""Which image each row is about, and where its bytes are: in the rows, in files, or in a config of images."""
+"""The image of each row: its id, and its bytes in the rows, in files or in an images config."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,14 +21,14 @@ from hf_vqa_mc.benchmarks.columns import (
 )
 from hf_vqa_mc.benchmarks.opening import Opened
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.picture_cells import MOST_NAME, NAME_FOLDER, PictureCells, told
+from hf_vqa_mc.benchmarks.picture_cells import MOST_NAME, NAME_FOLDER, PictureCells, shortened
 from hf_vqa_mc.dataset.image_column import images_folder
 from hf_vqa_mc.dataset.stored_images import StoredImages
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.dataset_images import FolderImages, ImageSource
 
 _INDEX_FIRST = tuple(dict.fromkeys(("index", *QUESTION_ID)))
-"""Columns that rows are referred to by, index first: a question_id next to it is another number."""
+"""Columns by which rows refer to each other, index first: a question_id next to it is another number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,34 +36,34 @@ class Pictures:
     """The images of a split's rows."""
 
     ids: pa.Array
-    """(rows,): text, the same for rows with the same image, "" where there is none"""
+    """(rows,): text, equal for rows with the same image, "" without image"""
     source: Images | None
-    """None where rows only name images that are not here"""
+    """None if rows only name missing images"""
     missing: str = ""
-    """why there is no ``source``, and what to do"""
+    """why ``source`` is None, and what to do"""
     columns: tuple[str, ...] = ()
-    """those that hold the pictures, or their paths"""
+    """columns with images or their paths"""
     id_column: str | None = None
-    """the one that ``ids`` are from"""
+    """column of ``ids``"""
 
     def take(self, rows: NDArray[np.int64]) -> "Pictures":
-        """Those of some rows."""
+        """The images of some rows."""
         source = self.source and SomeImages(self.source, rows)
         return replace(self, ids=self.ids.take(pa.array(rows)), source=source)
 
 
 @dataclass(frozen=True, eq=False)
 class NamedPictures:
-    """Pictures stored elsewhere under their image's id."""
+    """Images stored elsewhere by id."""
 
     ids: list[str]
     source: ImageSource
     location: str
     rest: Images | None = None
-    """where those are that are not stored there"""
+    """images that are not stored there"""
 
     def read(self, row: int) -> bytes | None:
-        """As `Images` has it."""
+        """See `Images`."""
         image_id = self.ids[row]
         if not image_id:
             return None
@@ -81,29 +81,24 @@ def find_pictures(
 ) -> dict[str, Pictures]:
     """The images of each split that has any.
 
-    An image's id is its column (image_id, img_id and the like), else its path (the file's name alone where no two
-    paths share it), else the sha256 of its bytes; where a row has several images, of all of them.
-
-    Args:
-        opened: the benchmark's splits.
-        columns: those that the user names, and the folder of images.
-        progress: called with (rows whose images were looked at, all rows).
+    An image's id comes from an id column (image_id, img_id ...), else is its path (the file name if these are unique),
+    else the sha256 of its bytes, of all images if a row has several.
 
     Raises:
-        InputError: the column that the user names holds no images, or the folder has none of them.
+        InputError: the column named by the user holds no images, or the folder has none of them.
     """
     images = columns.images
     done, total = 0, sum(table.num_rows for table in opened.tables.values())
     found: dict[str, Pictures] = {}
     for name, table in opened.tables.items():
-        pictures = _pictures(table, opened, columns, opened.places[name])
+        pictures = _pictures(table, opened, columns, opened.locations[name])
         if pictures is not None and table.num_rows:
             found[name] = pictures
         done += table.num_rows
         progress(done, total)
     found = _with_short_names(found)
     if images is not None and not all(
-        isinstance(pictures.source, PictureCells) and pictures.source.all_here() for pictures in found.values()
+        isinstance(pictures.source, PictureCells) and pictures.source.all_found() for pictures in found.values()
     ):
         return _in_folder(found, images)
     if found and not any(pictures.source for pictures in found.values()) and opened.rows is not None:
@@ -112,7 +107,7 @@ def find_pictures(
 
 
 def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, location: str) -> Pictures | None:
-    """The images of one split; None where it has none."""
+    """The images of one split; None without images."""
     names = _image_columns(table, columns)
     paths = [name for name in named(table.column_names, IMAGE_PATH) if is_text(table.schema.field(name).type)][:1]
     cells = {
@@ -129,7 +124,7 @@ def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, locati
     id_column = _id_column(table, columns)
     if id_column is None and not cells:
         return None
-    used, source = next(((some, one) for some, one in cells.items() if one.here()), (next(iter(cells), ()), None))
+    used, source = next(((some, one) for some, one in cells.items() if one.any_found()), (next(iter(cells), ()), None))
     texts = id_column or next(iter(paths), None)
     empty = pa.repeat("", table.num_rows).cast(pa.string())
     ids = empty if texts is None else pc.fill_null(as_text(table[texts]), "")
@@ -142,24 +137,20 @@ def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, locati
 
 
 def _missing(cells: list[PictureCells], ids: pa.Array) -> str:
-    """Why no picture of a split is here, and what to do; "" where its rows tell of none."""
+    """Why no image of a split was found, and what to do; "" if its rows name none."""
     for one in cells:
         if one.missing():
             return one.missing()
     known = next((image_id for image_id in pc.unique(ids).to_pylist() if image_id), None)
-    return "" if known is None else f"the rows only name their images, e.g. {told(known)}; {NAME_FOLDER}"
+    return "" if known is None else f"the rows only name their images, e.g. {shortened(known)}; {NAME_FOLDER}"
 
 
 def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
-    """The columns with pictures: one, or image_1, image_2 and so on.
-
-    Raises:
-        InputError: the one that the user names cannot hold any.
-    """
+    """The columns of images: one, or image_1, image_2 and so on; raises InputError if ``--image`` is not one."""
     if columns.image is not None:
         if not _may_hold(table.schema.field(columns.image).type):
             kind = table.schema.field(columns.image).type
-            raise InputError(f"--image {columns.image}: holds {kind}, expected pictures, base64 text or paths")
+            raise InputError(f"--image {columns.image}: holds {kind}, expected images, base64 text or paths")
         return [columns.image]
     run = [name for name in picture_columns(table.column_names) if _may_hold(table.schema.field(name).type)]
     return run or [name for name in named(table.column_names, IMAGE) if _may_hold(table.schema.field(name).type)][:1]
@@ -174,24 +165,24 @@ def _may_hold(kind: pa.DataType) -> bool:
 
 
 def _id_column(table: pa.Table, columns: BenchmarkOptions) -> str | None:
-    """The column of image ids, None if there is none."""
+    """The column of image ids, or None."""
     for name in [columns.image_id] if columns.image_id else named(table.column_names, IMAGE_ID):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
             return name
         if columns.image_id:
-            raise InputError(f"--image-id {name}: holds {kind}, expected text or whole numbers")
+            raise InputError(f"--image-id {name}: holds {kind}, expected text or integers")
     return None
 
 
 def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
-    """What a cell may name instead of a picture: another row's index, as in VLMEvalKit's tables."""
+    """Row by the name that may be in a cell instead of an image: a row's index, as in VLMEvalKit's tables."""
     if not all(is_text(table.schema.field(name).type) for name in names):
         return {}
     if not any(
         pc.any(pc.greater(pc.utf8_length(table[name].cast(pa.large_string())), MOST_NAME)).as_py() for name in names
     ):
-        return {}  # all are names
+        return {}  # no cell holds an image
     for name in named(table.column_names, _INDEX_FIRST):
         kind = table.schema.field(name).type
         if is_text(kind) or pa.types.is_integer(kind):
@@ -200,7 +191,7 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
 
 
 def _with_short_names(found: dict[str, Pictures]) -> dict[str, Pictures]:
-    """Paths as ids become names of files where no two paths share one."""
+    """Replace paths in ids by file names if these are unique."""
     distinct = {image_id for pictures in found.values() for image_id in pc.unique(pictures.ids).to_pylist()}
     paths = {image_id for image_id in distinct if "/" in image_id}
     if not paths:
@@ -215,13 +206,15 @@ def _with_short_names(found: dict[str, Pictures]) -> dict[str, Pictures]:
 
 
 def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
-    """Images found in a folder by their ids."""
+    """Images in a folder by id."""
     ids = {name: pictures.ids.to_pylist() for name, pictures in found.items()}
     wanted = [image_id for image_id in dict.fromkeys(one for some in ids.values() for one in some) if image_id]
     folder = FolderImages(images, wanted)
     if not any(image_id in folder for image_id in wanted) and not any(pictures.source for pictures in found.values()):
-        some = f"such as {wanted[0]!r}" if wanted else "as the rows name none"
-        raise InputError(f"--images {images}: holds no image of the benchmark, {some}; name the folder that does")
+        some = f"such as {wanted[0]!r}" if wanted else "and the rows name none"
+        raise InputError(
+            f"--images {images}: holds no image of the benchmark, {some}; name the folder with its images"
+        )
     return {
         name: replace(pictures, source=NamedPictures(ids[name], folder, str(images), pictures.source), missing="")
         for name, pictures in found.items()
@@ -229,7 +222,7 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
 
 
 def _in_images_config(found: dict[str, Pictures], opened: Opened) -> dict[str, Pictures]:
-    """Images of the config ``<source>_images`` next to ours, where there is one that holds them."""
+    """Images in the config ``<source>_images`` of the same folder, if there is one."""
     ids = {name: pictures.ids.to_pylist() for name, pictures in found.items()}
     try:
         folder = images_folder(opened.rows, opened.location)
@@ -237,7 +230,7 @@ def _in_images_config(found: dict[str, Pictures], opened: Opened) -> dict[str, P
     except (InputError, FileNotFoundError):
         return found
     if opened.location is None and not all(one in stored for some in ids.values() for one in some if one):
-        return found  # rows in memory do not say where they are from
+        return found  # the origin of rows in memory is not certain
     return {
         name: replace(pictures, source=NamedPictures(ids[name], stored, folder), missing="")
         for name, pictures in found.items()

@@ -121,10 +121,10 @@ def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: boo
     for row, texts in enumerate(choices):
         if len(texts) < 2 or not all(text.strip() for text in texts):
             raise InputError(
-                f"{split.place}, row {row} (question_id {shown(question_ids[row])}): choices are {shown(texts)}, "
+                f"{split.location}, row {row} (question_id {shown(question_ids[row])}): choices are {shown(texts)}, "
                 "expected two or more, none of them empty; fix or leave out the row"
             )
-    if not split.placed:
+    if not split.ordered:
         start = purpose_hash(SEED, "order of exported choices")
         for row, row_hash in enumerate(text_hashes(question_ids)):
             order = shuffled(start, row_hash, text_hashes(choices[row])).tolist()
@@ -132,7 +132,7 @@ def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: boo
     images, image_rows = _distinct_images(split)
     return Questions(
         name=_checked_name(name) if name is not None else default_name(benchmark),
-        location=split.place,
+        location=split.location,
         question_ids=question_ids,
         questions=rows["question"].to_pylist(),
         choices=choices,

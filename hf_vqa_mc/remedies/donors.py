@@ -93,7 +93,9 @@ def from_captions(column: str, split: Split, answers: Iterable[str]) -> list[Don
     for row, (image_id, value) in enumerate(_distinct_cells(column, split)):
         captions = [value] if isinstance(value, str) else value
         if not isinstance(captions, list) or not all(isinstance(one, str) for one in captions):
-            raise InputError(f"{split.place}, row {row}: {column} is {shown(value)}; expected text or a list of text")
+            raise InputError(
+                f"{split.location}, row {row}: {column} is {shown(value)}; expected text or a list of text"
+            )
         phrases = dict.fromkeys(known.get(phrase) for caption in captions for phrase in _phrases(words(caption)))
         found += [Donor(image_id, "", answer, f"caption of image {image_id}") for answer in phrases if answer]
     return found
@@ -113,17 +115,17 @@ def from_scene_graphs(column: str, split: Split) -> list[Donor]:
     return [
         Donor(image_id, "", name, f"scene graph of image {image_id}")
         for row, (image_id, value) in enumerate(_distinct_cells(column, split))
-        for name in dict.fromkeys(_names(value, f"{split.place}, row {row}: {column}"))
+        for name in dict.fromkeys(_names(value, f"{split.location}, row {row}: {column}"))
     ]
 
 
 def _distinct_cells(column: str, split: Split) -> Iterator[tuple[str, Any]]:
     """Each image with what the column holds; pairs that an earlier row has are left out."""
     if column not in split.original.column_names:
-        raise InputError(f"{split.place}: no column {column!r}; columns: {', '.join(split.original.column_names)}")
+        raise InputError(f"{split.location}: no column {column!r}; columns: {', '.join(split.original.column_names)}")
     images = split.rows["image_id"].to_pylist()
     if not any(images):
-        raise InputError(f"{split.place} has no images, so {column} cannot give IoU decoys; name them with --image")
+        raise InputError(f"{split.location} has no images, so {column} cannot give IoU decoys; name them with --image")
     seen = set()
     for image_id, value in zip(images, split.original[column].to_pylist(), strict=True):
         pair = (image_id, str(value))

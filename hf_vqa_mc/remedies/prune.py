@@ -48,7 +48,7 @@ def prune(
     split = benchmark.test
     published = split.rows.num_rows
     if published * (1 - MOST_PRUNED) < LEAST_ROWS:
-        raise InputError(f"{split.place}: {published} rows are too few to prune; expected {2 * LEAST_ROWS} or more")
+        raise InputError(f"{split.location}: {published} rows are too few to prune; expected {2 * LEAST_ROWS} or more")
     kept = np.arange(published)
     rounds: list[dict[str, Any]] = []
     most_rounds = int(MOST_PRUNED / ROUND) + 1
@@ -68,7 +68,7 @@ def prune(
 
 def _with(benchmark: Benchmark, split: Split) -> Benchmark:
     """The benchmark with another audited split."""
-    return replace(benchmark, splits={**benchmark.splits, benchmark.asked: split})
+    return replace(benchmark, splits={**benchmark.splits, benchmark.evaluated: split})
 
 
 def _strongest(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimate, NDArray[np.float64]]:
@@ -80,6 +80,6 @@ def _strongest(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimat
     gains = [estimate(one.scores, chance, clusters, one.inflation) for one in found]
     chances = mean_chances(found, Sees.QUESTION)
     if chances is None:
-        place = context.split.place
+        place = context.split.location
         raise InputError(f"{place}: no probe can be fitted, as all rows are connected by their images or choices")
     return max(gains, key=lambda one: one.gain), chances[:, 0]

@@ -159,7 +159,7 @@ def picks_of(split: Split, predictions: Path) -> dict[int, int]:
         InputError: it cannot be read, questions are missing, or an answer is not among the choices.
     """
     ids, choices, labels = (split.rows[name].to_pylist() for name in ("question_id", "choices", "label"))
-    annotations = Annotations(MULTIPLE_CHOICE, split.place, ids, choices=choices, labels=labels)
+    annotations = Annotations(MULTIPLE_CHOICE, split.location, ids, choices=choices, labels=labels)
     matched = match(annotations, read_predictions(predictions), [SCHEMES["mc_accuracy"]])
     return {
         row: _index(answer, choices[row], labels[row])

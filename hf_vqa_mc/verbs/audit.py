@@ -80,7 +80,7 @@ class AuditResult(Result):
     def report(self) -> "Iterator[RenderableType]":
         """The table of shortcuts, the verdict, findings and files."""
         figures = self.audit.as_json()
-        yield f"{self.audit.benchmark.test.place}: {figures['rows']:,} rows"
+        yield f"{self.audit.benchmark.test.location}: {figures['rows']:,} rows"
         yield shortcut_table([self.audit])
         yield TABLE_NOTE
         if figures["read_as"]:
@@ -116,7 +116,7 @@ class AuditResult(Result):
         widest = max([0.01, *(one.estimate.high for one in self.audit.gains)])
         lines = [figures["verdict"], figures["caveat"], ambiguity(figures)]
         return (
-            f"<p><b>{escape(self.audit.benchmark.test.place)}</b>: {figures['rows']:,} rows, "
+            f"<p><b>{escape(self.audit.benchmark.test.location)}</b>: {figures['rows']:,} rows, "
             f"chance {100 * figures['chance']:.1f}%</p>"
             "<table><thead><tr><th>shortcut<th>sees<th>accuracy<th>gain<th>95% interval<th></tr></thead><tbody>"
             f"{''.join(_html_row(gain, widest) for gain in self.audit.gains)}</tbody></table>"

@@ -1,4 +1,4 @@
-"""Labels that are numbers count from 0 or from 1 as the rows, the column's name or the user say; else it is asked."""
+"""Integer labels start from 0 or 1 according to rows, column name or user; otherwise they are ambiguous."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,8 +29,8 @@ def test_many_labels_that_could_count_from_0_or_1_are_not_guessed(tmp_path):
     with pytest.raises(InputError) as error:
         read(tmp_path, UNTOLD)
     assert str(error.value).endswith(
-        "rows.parquet: label: labels are 1 to 3 of 4 choices, which may count from 0 or from 1; "
-        "say which: --label-from 0 (or 1)"
+        "rows.parquet: label: labels are 1 to 3 of 4 choices, which may start from 0 or 1; "
+        "choose with --label-from 0 (or 1)"
     )
     with pytest.raises(InputError, match="labels are 1 of 2 choices"):
         read(tmp_path, [1] * 20, choices=["x", "y"])
@@ -81,17 +81,17 @@ def test_the_user_decides_against_what_the_rows_look_like(first, tmp_path):
 def test_a_number_that_is_none_is_refused(tmp_path):
     with pytest.raises(InputError, match="--label-from 2: expected 0 or 1"):
         read_benchmark("a.parquet", label_from=2)
-    with pytest.raises(InputError, match=r"--label-from 1: .* label holds letters, no numbers; leave it out"):
+    with pytest.raises(InputError, match=r"--label-from 1: .* label holds letters, not integers; leave it out"):
         read(tmp_path, ["A", "B"], columns={"label_from": 1})
     distractors = {"distractor1": ["a cat"], "correct_answer": ["a dog"]}
     pq.write_table(pa.table({"question": ["a"], **distractors}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="correct_answer holds texts, no numbers"):
+    with pytest.raises(InputError, match="correct_answer holds texts, not integers"):
         read_benchmark(str(tmp_path / "a.parquet"), label_from=0)
 
 
 def test_numbers_that_are_no_places_are_not_taken_for_right_answers(tmp_path):
     columns = {"choices": ["choices"], "label": "label"}
-    with pytest.raises(InputError, match="which may count from 0 or from 1"):
+    with pytest.raises(InputError, match="which may start from 0 or 1"):
         read(tmp_path, [str(label) for label in UNTOLD], columns=columns)
     with pytest.raises(InputError, match="row 1: label is '7', expected the index of a choice, from 0"):
         read(tmp_path, ["0", "7"], columns=columns)
@@ -99,7 +99,7 @@ def test_numbers_that_are_no_places_are_not_taken_for_right_answers(tmp_path):
         read(tmp_path, ["3", "4"], columns={"choices": ["choices"], "label": "label", "label_from": 0})
     numbers = {"question": ["a", "b"], "distractor1": ["one", "4"], "distractor2": ["2", "5"], "answer": ["3", "6"]}
     pq.write_table(pa.table(numbers), tmp_path / "a.parquet")
-    assert not read_benchmark(str(tmp_path / "a.parquet")).test.placed
+    assert not read_benchmark(str(tmp_path / "a.parquet")).test.ordered
 
 
 def test_open_questions_and_empty_cells_do_not_tell(tmp_path):

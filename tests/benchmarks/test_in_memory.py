@@ -45,7 +45,7 @@ def test_an_object_reads_as_its_file_does(kind, shape, tmp_path):
 
 def test_a_split_of_a_dataset_keeps_its_name():
     rows = Dataset.from_dict({"question": ["a"], "choices": [["x", "y"]], "label": [0]}, split="validation[:10%]")
-    assert vm.read_benchmark(rows).asked == "validation"
+    assert vm.read_benchmark(rows).evaluated == "validation"
 
 
 @pytest.mark.parametrize("decode", [True, False])
@@ -110,7 +110,7 @@ def test_what_cannot_be_read_is_refused():
         "found a IterableDataset; expected a Dataset": Dataset.from_pandas(frame).to_iterable_dataset(),
         "has no splits": DatasetDict(),
         "column 'other': .*; expected text": frame.assign(other=[object()]),
-        "the column 'label' is there more than once": pd.concat([frame, frame[["label"]]], axis=1),
+        "the column 'label' occurs more than once": pd.concat([frame, frame[["label"]]], axis=1),
         "no rows at all": frame[:0],
     }
     for message, given in wrong.items():

@@ -36,7 +36,7 @@ def test_every_shape_tells_the_same_questions(shape, tmp_path):
     assert split.rows["question"].to_pylist() == QUESTIONS
     assert split.rows["choices"].to_pylist() == CHOICES
     assert split.rows["label"].to_pylist() == LABELS
-    assert split.placed
+    assert split.ordered
     assert split.original.equals(table(shape))
 
 
@@ -45,7 +45,7 @@ def test_an_answer_beside_its_decoys_comes_first(shape, tmp_path):
     split = read(tmp_path, table(shape)).test
     assert split.rows["choices"].to_pylist() == [[t, *d] for t, d in zip(TARGETS, DECOYS, strict=True)]
     assert split.rows["label"].to_pylist() == [0] * 4
-    assert not split.placed
+    assert not split.ordered
 
 
 KINDS = {
@@ -154,9 +154,9 @@ def test_places_count_from_1_only_beyond_doubt(tmp_path):
 
 def test_contradicting_readings_are_not_guessed(tmp_path):
     numbers = {"question": ["a", "b"], "choices": [["1", "2", "0"], ["0", "1", "2"]], "label": ["0", "1"]}
-    assert "two readings give different choices, as in row 0" in refused(tmp_path, numbers)
+    assert "two interpretations differ, as in row 0" in refused(tmp_path, numbers)
     two = {"question": ["a"], "choices": [["x", "y"]], "label": [0], "answer": ["y"]}
-    assert "say which with --label" in refused(tmp_path, two)
+    assert "choose one with --label" in refused(tmp_path, two)
     assert read(tmp_path, two, label="answer").test.rows["label"].to_pylist() == [1]
     agreeing = {"question": ["a"], "choices": [["A", "B"]], "label": ["B"]}
     assert read(tmp_path, agreeing).test.rows["label"].to_pylist() == [1]
@@ -194,7 +194,7 @@ WRONG = {
     "hidden labels": ({**GOOD, "label": [-1, -1]}, "the labels are hidden (label is '-1' in row 0)"),
     "one choice": ({**GOOD, "choices": [["x"], ["x", "y"]]}, "row 0: 1 choice(s), expected two or more"),
     "a question null": ({**GOOD, "question": ["a", None]}, "row 1: question is empty (null)"),
-    "no questions": ({"choices": GOOD["choices"], "label": [0, 1]}, "no column of questions, expected text; columns:"),
+    "no questions": ({"choices": GOOD["choices"], "label": [0, 1]}, "no question column, expected text; columns:"),
     "questions of numbers": ({**GOOD, "question": [1, 2]}, "question holds int64, expected text"),
     "no labels": ({"question": ["a", "b"], "choices": GOOD["choices"]}, "name it with --label"),
     "a text that is no choice": ({**GOOD, "label": ["x", "w"]}, "row 1: label is 'w', expected the text of a choice"),

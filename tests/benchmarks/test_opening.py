@@ -19,10 +19,10 @@ BROKEN = {
     "a.jsonl": (b'{"question": "a"}\n{"question"', "a.jsonl, line 2: not json at character"),
     "b.jsonl": (b"[1]\n", "b.jsonl, line 1: expected a record"),
     "a.json": (b"{}", "a.json: expected a list of records"),
-    "b.json": (b"[" * 100_000, "b.json: no json"),
-    "c.json": (b'{"a": 1}\n{"a": 2}', "name the file .jsonl"),
+    "b.json": (b"[" * 100_000, "b.json: not JSON"),
+    "c.json": (b'{"a": 1}\n{"a": 2}', "name it .jsonl"),
     "a.csv": (b"question,A,B,answer\na,x,y\n", "a.csv: cannot be read as csv"),
-    "b.csv": (b"question,A,A,B,answer\na,x,x,y,B\n", "the column 'A' is there 2 times"),
+    "b.csv": (b"question,A,A,B,answer\na,x,x,y,B\n", "the column 'A' occurs 2 times"),
     "c.csv": (CSV.replace(b"x", b"\xff"), "c.csv, line 2: the byte 0xff is not UTF-8 text; save the file as UTF-8"),
     "latin.tsv": ("question\tA\tB\tanswer\na\tx\ty\tB\nb\tx\té\tB\n".encode("latin-1"), "latin.tsv, line 3: the byte"),
     "header.csv": ("größe,A,B,answer\na,x,y,B\n".encode("latin-1"), "header.csv, line 1: the byte 0xf6"),
@@ -36,13 +36,13 @@ BROKEN = {
     "a.jsonl.gz": (b"\x1f\x8b broken", "damaged"),
     "surrogate.jsonl": (
         f"{json.dumps(GOOD)}\n\n{json.dumps({**GOOD, 'question': chr(0xD800)})}".encode(),
-        "surrogate.jsonl, line 3: '\\ud800' is half of a character (a surrogate), not UTF-8 text; fix",
+        "surrogate.jsonl, line 3: '\\ud800' is an unpaired surrogate, not UTF-8 text; fix",
     ),
     "raw.jsonl": (
         json.dumps(GOOD).encode().replace(b"x", b"\xed\xa0\x80"),
         "found the byte 0xed",
     ),
-    "name.jsonl": (json.dumps({**GOOD, chr(0xD800): 1}).encode(), "name.jsonl, line 1: '\\ud800' is half"),
+    "name.jsonl": (json.dumps({**GOOD, chr(0xD800): 1}).encode(), "name.jsonl, line 1: '\\ud800' is an unpaired"),
     "deep.json": (json.dumps([GOOD, {**GOOD, "choices": ["x", chr(0xDFFF)]}]).encode(), "deep.json, record 1:"),
     "a.txt": (CSV, "unknown kind of file; expected a file (.parquet, .jsonl"),
 }
@@ -72,7 +72,7 @@ def test_what_is_not_there_is_said(tmp_path):
 def test_text_that_is_no_utf8_is_refused_by_name(tmp_path):
     broken = pa.StringArray.from_buffers(1, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfe"))
     pq.write_table(pa.table({"question": broken, "choices": [["x", "y"]], "label": [0]}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet, row 0: question is no UTF-8 text"):
+    with pytest.raises(InputError, match=r"a\.parquet, row 0: question is not UTF-8 text"):
         read_benchmark(str(tmp_path / "a.parquet"))
 
 
@@ -84,7 +84,7 @@ def test_any_column_that_is_no_utf8_is_refused_with_its_row(column, tmp_path):
     lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), broken)
     rows = {"question": ["a", "b"], "choices": [["x", "y"]] * 2, "answer": ["x", "y"], "hint": ["", ""]}
     pq.write_table(pa.table({**rows, column: lists if column == "choices" else broken}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=rf"a\.parquet, row 1: {column} is no UTF-8 text .*; write the file again"):
+    with pytest.raises(InputError, match=rf"a\.parquet, row 1: {column} is not UTF-8 text .*; write the file again"):
         read_benchmark(str(tmp_path / "a.parquet"))
 
 
@@ -132,7 +132,7 @@ def test_hostile_cells_pass_through(kind, tmp_path):
 def test_files_may_be_packed_and_begin_with_a_mark(tmp_path):
     (tmp_path / "val.csv.xz").write_bytes(lzma.compress(b"\xef\xbb\xbf" + CSV.replace(b"\n", b"\r\n")))
     benchmark = read_benchmark(str(tmp_path / "val.csv.xz"))
-    assert benchmark.asked == "validation"
+    assert benchmark.evaluated == "validation"
     assert benchmark.test.original.column_names[0] == "question"
     assert benchmark.test.rows["choices"].to_pylist() == [["x", "y"]]
 

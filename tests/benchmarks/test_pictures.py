@@ -80,14 +80,14 @@ def test_a_reference_may_lead_to_another_but_not_round(tmp_path):
     assert len(set(ids(split))) == 1
     split = read(tmp_path, image=[as_base64(RED), "3", "2"])
     assert split.images.read(0) == RED
-    with pytest.raises(InputError, match="row 1: there is no image '2'"):
+    with pytest.raises(InputError, match="row 1: no image '2'"):
         split.images.read(1)
 
 
 def test_broken_base64_is_refused_by_name_when_it_is_looked_at(tmp_path):
     split = read(tmp_path, image=[as_base64(RED), "A" * 5001, as_base64(RED)])
     assert len(set(ids(split))) == 2
-    with pytest.raises(InputError, match=r"rows.parquet, image, row 1: the image is no base64 text"):
+    with pytest.raises(InputError, match=r"rows.parquet, image, row 1: the image is not base64 text"):
         split.images.read(1)
 
 
@@ -99,7 +99,7 @@ def test_paths_start_from_the_files_folder_and_never_leave_it(tmp_path):
     split = read(folder, image_path=["pictures/1.png", "../secret.png", str(tmp_path / "secret.png")])
     assert split.images.read(0) == RED
     for row in (1, 2):
-        with pytest.raises(InputError, match="say where with --images DIR"):
+        with pytest.raises(InputError, match="name its folder with --images DIR"):
             split.images.read(row)
 
 
@@ -133,9 +133,9 @@ def missing(folder, **more):
 def test_why_there_are_no_images_is_said_with_a_remedy(tmp_path):
     remedy = "name the folder that holds them with --images"
     paths = ["pics/1.jpg", "pics/2.jpg", "pics/1.jpg"]
-    assert missing(tmp_path, image_path=paths) == f"none of 2 image paths is there, e.g. pics/1.jpg; {remedy}"
+    assert missing(tmp_path, image_path=paths) == f"none of 2 image paths exists, e.g. pics/1.jpg; {remedy}"
     assert missing(tmp_path, image=pa.array([{"bytes": None, "path": path} for path in paths], STORED)).startswith(
-        "none of 2 image paths is there"
+        "none of 2 image paths exists"
     )
     assert missing(tmp_path, image_id=["1", "2", "1"]) == f"the rows only name their images, e.g. 1; {remedy}"
     assert "web addresses, e.g. https://a.b/c.jpg; download" in missing(tmp_path, image_url=["https://a.b/c.jpg"] * 3)
@@ -170,7 +170,7 @@ def test_a_text_only_benchmark_has_none(tmp_path):
 
 
 def test_an_image_column_of_numbers_is_refused_by_name(tmp_path):
-    with pytest.raises(InputError, match="--image number: holds int64, expected pictures"):
+    with pytest.raises(InputError, match="--image number: holds int64, expected images"):
         read(tmp_path, number=[1, 2, 3], image="number")
 
 
@@ -182,7 +182,7 @@ def test_our_own_folders_show_their_images(embedded, tmp_path):
     output = tmp_path / "vqa_mc"
     write_folder(output, "cocoqa", variants, about=ABOUT, made_with=MADE_WITH, images=files, embed_images=embedded)
     benchmark = read_benchmark(str(output), "cocoqa_iou_qou")
-    assert (benchmark.asked, list(benchmark.splits)) == ("test", ["train", "test"])
+    assert (benchmark.evaluated, list(benchmark.splits)) == ("test", ["train", "test"])
     for split in benchmark.splits.values():
         for row, image_id in enumerate(ids(split)):
             assert split.images.read(row) == files.paths[image_id].read_bytes()

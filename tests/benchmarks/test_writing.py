@@ -114,7 +114,7 @@ def hub_like(tmp_path):
 
 def test_a_folder_comes_back_for_load_dataset(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
-    assert benchmark.asked == "validation"
+    assert benchmark.evaluated == "validation"
     assert benchmark.left_out["test"].endswith("the labels are hidden (answer is '' in row 0)")
     with pytest.raises(InputError, match=r"hidden.*name another split with --split"):
         read_benchmark(str(hub_like), split="test")

@@ -59,7 +59,7 @@ def asked(path: Path, **more: list) -> str:
 
 
 def told(remedied) -> list[dict]:
-    return remedied.tables[remedied.benchmark.asked].to_pylist()
+    return remedied.tables[remedied.benchmark.evaluated].to_pylist()
 
 
 def targets(rows: list[dict]) -> dict[str, str]:
@@ -320,7 +320,7 @@ def test_letter_columns_are_widened_for_more_choices(tmp_path, vectors):
     path.write_text("\n".join(lines) + "\n", "utf-8")
     benchmark = read_benchmark(str(path))
     remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
-    table = remedied.tables[benchmark.asked]
+    table = remedied.tables[benchmark.evaluated]
     assert table.column_names[:9] == ["index", "question", "A", "B", "C", "D", "E", "F", "G"]
     first = table.slice(0, 1).to_pylist()[0]
     assert first[first["answer"]] == "black"

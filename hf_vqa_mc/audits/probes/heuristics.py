@@ -21,7 +21,7 @@ def _position(index: int) -> Probe:
     """Always pick the choice at an index of the published order."""
 
     def run(context: Context) -> Prediction | None:
-        if not context.split.placed or index >= context.rows.texts.shape[1]:
+        if not context.split.ordered or index >= context.rows.texts.shape[1]:
             return None
         return context.prefer(context.rows.positions == index)
 
@@ -31,7 +31,7 @@ def _position(index: int) -> Probe:
 
 def _last(context: Context) -> Prediction | None:
     sizes = context.rows.sizes
-    if not context.split.placed or sizes.min() == sizes.max():  # with equal sizes it is one of the positions
+    if not context.split.ordered or sizes.min() == sizes.max():  # with equal sizes it is one of the positions
         return None
     return context.prefer(context.rows.positions == sizes[:, None] - 1)
 

@@ -134,7 +134,7 @@ class Context:
         from hf_vqa_mc.audits.probes.features import Features
 
         least = LEAST_COUNTED if self.train_rows is None else 0
-        return Features(self.shuffled, self.split.placed, lambda: self.images[0], self.settings.seed, least)
+        return Features(self.shuffled, self.split.ordered, lambda: self.images[0], self.settings.seed, least)
 
     def pick(self, values: NDArray[Any]) -> Prediction:
         """Pick the highest value of each row; values are (rows, choices), the target in column 0."""

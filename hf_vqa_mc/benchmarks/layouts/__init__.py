@@ -1,6 +1,6 @@
 """Layouts of multiple-choice benchmarks: one file and one class each, listed in ``LAYOUTS``.
 
-Another package adds its own with ``LAYOUTS.add(TheirLayout)``; see `layouts.layout.Layout` for what it must define.
+Other packages add one with ``LAYOUTS.add(TheirLayout)``; see `layouts.layout.Layout`.
 """
 
 from hf_vqa_mc.benchmarks.layouts.choices_and_label import ChoicesAndLabel
@@ -15,16 +15,10 @@ LAYOUTS: Listing[type[Layout]] = Listing("layout", ChoicesAndLabel, TargetAndDec
 
 
 def find_layout(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> Layout:
-    """The layout of a benchmark's splits: the first listed one that fits.
-
-    Args:
-        tables: split name to its columns.
-        split: the one that must be readable; the others help to decide what its labels mean.
-        options: columns that the user names.
-        location: of the split, for messages.
+    """The first listed layout that fits a split; arguments as of `Layout.find`.
 
     Raises:
-        InputError: none fits (HiddenLabels: no row has a label), or two readings disagree.
+        InputError: none fits (HiddenLabels: no row has a label), or two interpretations disagree.
     """
     failures: list[InputError] = []
     for layout in LAYOUTS.values():

@@ -1,4 +1,4 @@
-"""The ways in which columns hold the choices of a row."""
+"""The forms in which columns hold the choices of a row."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -25,29 +25,21 @@ from hf_vqa_mc.benchmarks.columns import choice_columns, next_name
 from hf_vqa_mc.errors import InputError, shown
 
 Texts = Mapping[int, Sequence[str]]
-"""Row to its new choices; only rows that change."""
+"""New choices by row, for changed rows only."""
 
 
 class ChoiceForm(Protocol):
-    """How columns hold choices."""
+    """A form of columns with choices."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that hold them."""
+        """The columns."""
 
     def read(self, table: pa.Table, location: str) -> ChoiceCells:
-        """The choices of all rows.
-
-        Raises:
-            InputError: the columns hold something else.
-        """
+        """The choices of all rows; raises InputError if a row cannot be read."""
 
     def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
-        """The columns with other choices in some rows; new columns come last.
-
-        Raises:
-            InputError: the form cannot hold them.
-        """
+        """The columns with new choices, new columns last; raises InputError if the form cannot represent them."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,7 @@ class _OneColumn:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The column that holds them."""
+        """The column."""
         return (self.column,)
 
 
@@ -75,14 +67,14 @@ class ListOfChoices(_OneColumn):
         return ChoiceCells(as_text(cells), lengths)
 
     def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
-        """The column with other choices in some rows."""
+        """The column with new choices in some rows."""
         kind = table.schema.field(self.column).type
         values = table[self.column].to_pylist()
         for row, choices in texts.items():
             if pa.types.is_fixed_size_list(kind) and len(choices) != kind.list_size:
                 raise InputError(
                     f"row {row}: column {self.column!r} holds lists of {kind.list_size}, not of {len(choices)}; "
-                    "keep the number of choices or store it as lists of any length"
+                    "keep the number of choices, or store lists of variable length"
                 )
             values[row] = list(choices)
         if is_text(kind.value_type):
@@ -93,7 +85,7 @@ class ListOfChoices(_OneColumn):
 
 @dataclass(frozen=True)
 class LabelledChoices(_OneColumn):
-    """A column of records, each with a list of texts and a list of the names that labels use."""
+    """A column of records, each with a list of texts and a list of their names in labels."""
 
     text: str
     label: str
@@ -119,7 +111,7 @@ class LabelledChoices(_OneColumn):
         return ChoiceCells(as_text(texts), lengths, as_text(names))
 
     def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
-        """The column with other choices in some rows."""
+        """The column with new choices in some rows."""
         records = table[self.column].to_pylist()
         for row, choices in texts.items():
             names = list(records[row][self.label] or ["A"])[: len(choices)]
@@ -131,7 +123,7 @@ class LabelledChoices(_OneColumn):
 
 
 class PackedChoices(_OneColumn):
-    """A list spelled as text in one column, in Python or json."""
+    """A list as text in one column, in Python or JSON syntax."""
 
     @classmethod
     def of(cls, table: pa.Table, column: str) -> "PackedChoices | None":
@@ -156,7 +148,7 @@ class PackedChoices(_OneColumn):
         return ChoiceCells(texts, lengths)
 
     def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
-        """The column with other choices in some rows."""
+        """The column with new choices in some rows."""
         cells = table[self.column].to_pylist()
         as_json = all(list_of_json(cell) is not None for cell in cells if cell)
         for row, choices in texts.items():
@@ -181,7 +173,7 @@ class ChoiceColumns:
         return ChoiceCells(by_column.take(pa.array(row_by_row)), np.full(rows, width, np.int64), names)
 
     def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
-        """The columns with other choices in some rows, and new ones where there are more choices."""
+        """The columns with new choices in some rows, and additional columns for more choices."""
         if not texts:
             return {name: table[name] for name in self.columns}
         last = self.columns[-1]
@@ -189,7 +181,7 @@ class ChoiceColumns:
         added = [next_name(last, number) for number in range(1, more + 1)]
         for name in added:
             if name in table.column_names:
-                raise InputError(f"another choice needs the column {name!r}, which holds something else; rename it")
+                raise InputError(f"a new choice needs the column {name!r}, which exists already; rename that column")
         kinds = {name: table.schema.field(name).type for name in self.columns}
         filled = all(map(is_text, kinds.values())) and not any(table[name].null_count for name in self.columns)
         empty = "" if filled else None
@@ -228,7 +220,7 @@ class ChoiceFields(_OneColumn):
         return ChoiceColumns(names).read(pa.table(fields), location)
 
     def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
-        """The column with other choices in some rows."""
+        """The column with new choices in some rows."""
         fields = self._fields(table)
         written = ChoiceColumns(self.fields).write(pa.table(fields), texts)
         arrays = {name: as_array(column) for name, column in {**fields, **written}.items()}
@@ -249,21 +241,17 @@ ONE_COLUMN_FORMS: tuple[Callable[[pa.Table, str], ChoiceForm | None], ...] = (
 
 
 def form_of(table: pa.Table, column: str) -> ChoiceForm | None:
-    """The form in which one column holds all choices of a row, None if it does not."""
+    """The form of a column that holds all choices of a row; None if it does not."""
     return next((form for find in ONE_COLUMN_FORMS if (form := find(table, column))), None)
 
 
 def typed(texts: pa.Array, kind: pa.DataType, column: str, what: str) -> pa.Array:
-    """Texts as a column of this type.
-
-    Raises:
-        InputError: a text is no value of it.
-    """
+    """Texts as a column of another type; raises InputError if a text cannot be converted."""
     if pa.types.is_null(kind):
-        return texts  # a column without a single value has no type to keep
+        return texts  # a column without values has no type to keep
     try:
         return (pc.utf8_lower(texts) if pa.types.is_boolean(kind) else texts).cast(kind)
     except pa.ArrowInvalid as error:
         raise InputError(
-            f"column {column!r} holds {kind}, which a new {what} is not ({error}); store it as text"
+            f"column {column!r} holds {kind}, but a new {what} is not one ({error}); store the column as text"
         ) from error

@@ -1,4 +1,4 @@
-"""The layout of most benchmarks: choices in an order, and a label that gives the correct one."""
+"""The layout of most benchmarks: ordered choices, and a label for the correct one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from hf_vqa_mc.errors import InputError, shown
 
 @dataclass(frozen=True)
 class ChoicesAndLabel(Layout):
-    """Choices in an order, and a label that gives the correct one."""
+    """Ordered choices, and a label for the correct one."""
 
     name: ClassVar[str] = "choices_and_label"
 
@@ -29,11 +29,11 @@ class ChoicesAndLabel(Layout):
     """the column"""
     label_form: LabelForm
     also: tuple[tuple[str, LabelForm], ...] = ()
-    """more columns that give the same, such as the choice's text next to its letter"""
+    """further label columns, such as the choice's text next to its letter"""
 
     @classmethod
     def find(cls, tables: Tables, split: str, options: BenchmarkOptions, location: str) -> "ChoicesAndLabel | None":
-        """The first form of choices with a column of labels that fit them."""
+        """The first form of choices with a matching label column."""
         failures: list[InputError] = []
         for form in _choice_forms(tables[split], options):
             try:
@@ -50,18 +50,14 @@ class ChoicesAndLabel(Layout):
     def _with_label(
         cls, tables: Tables, split: str, form: ChoiceForm, options: BenchmarkOptions, location: str
     ) -> "ChoicesAndLabel":
-        """The layout with these choices.
-
-        Raises:
-            InputError: no column gives the correct one (HiddenLabels: no row does), or several that disagree.
-        """
+        """The layout with these choices; raises InputError without label column, or if several disagree."""
         table = tables[split]
         names = [options.label] if options.label else named(cell_columns(table), LABEL)
         names = [name for name in names if name not in form.columns]
         if not names:
             raise InputError(
                 f"{location}: choices are in {', '.join(form.columns)}, but no column of "
-                f"{', '.join(map(shown, table.column_names))} is known to hold labels; name it with --label"
+                f"{', '.join(map(shown, table.column_names))} is recognised as labels; name it with --label"
             )
         same = {name: one for name, one in tables.items() if set(form.columns) <= set(one.column_names)}
         cells = {name: form.read(one, location if name == split else name) for name, one in same.items()}
@@ -73,14 +69,14 @@ class ChoicesAndLabel(Layout):
             except InputError as error:
                 failures.append(error)
         if not fitting:
-            raise failures[0]  # of the column whose name says most
+            raise failures[0]  # of the most likely column
         found = decided(fitting, tables, cells, location)
-        check_agreement(found, f"{location}: {names}", "say which with --label")
+        check_agreement(found, f"{location}: {names}", "choose one with --label")
         first, *more = found
         if options.label_from is not None and not any(isinstance(one.form, ByIndex) for one in found):
             raise InputError(
-                f"--label-from {options.label_from}: in {location}, {first.label} holds {first.form.short}, no "
-                "numbers; leave it out"
+                f"--label-from {options.label_from}: in {location}, {first.label} holds {first.form.short}, not "
+                "integers; leave it out"
             )
         return cls(form, first.label, first.form, tuple((one.label, one.form) for one in more))
 
@@ -90,12 +86,12 @@ class ChoicesAndLabel(Layout):
 
     @property
     def description(self) -> str:
-        """The columns of choices, and what labels are."""
+        """The columns of choices, and the form of labels."""
         return f"choices in {', '.join(self.choices.columns)}; {self.label} is {self.label_form.description}"
 
     @property
     def read_as(self) -> str:
-        """The columns of choices and labels, in short."""
+        """Short description of the columns."""
         labels = " and ".join(f"{columns_in_words([name])} ({form.short})" for name, form in self._labels)
         return f"choices={columns_in_words(self.choices.columns)}, label={labels}"
 
@@ -106,7 +102,7 @@ class ChoicesAndLabel(Layout):
 
     @property
     def index_from(self) -> int | None:
-        """The index of the first choice where labels are integers."""
+        """Index of the first choice, if labels are integers."""
         return self.label_form.first if isinstance(self.label_form, ByIndex) else None
 
     def cells(self, table: pa.Table, location: str) -> ChoiceCells:
@@ -118,7 +114,7 @@ class ChoicesAndLabel(Layout):
         return checked_labels(self.label_form, self.label, table, cells, location)
 
     def write(self, table: pa.Table, rows: Mapping[int, tuple[list[str], int]], location: str) -> pa.Table:
-        """The table with other choices and labels in some rows."""
+        """The table with new choices and labels in some rows."""
         columns = self.choices.write(table, {row: texts for row, (texts, _) in rows.items()})
         table = with_columns(table, columns)
         wider = ChoiceColumns(tuple(columns)) if isinstance(self.choices, ChoiceColumns) else self.choices
@@ -133,15 +129,15 @@ class ChoicesAndLabel(Layout):
 
 
 def _choice_forms(table: pa.Table, options: BenchmarkOptions) -> list[ChoiceForm]:
-    """The forms in which the table may hold all choices, the likeliest first."""
+    """Candidate forms of all choices, most likely first."""
     if options.choices is not None and len(options.choices) > 1:
         return [ChoiceColumns(options.choices)]
     forms = [form for name in options.choices or named(table.column_names, CHOICES) if (form := form_of(table, name))]
     if options.choices and not forms:
         (name,) = options.choices
         raise InputError(
-            f"--choices {name}: holds {table.schema.field(name).type}, expected a list of texts, a text that spells "
-            "one, or several columns"
+            f"--choices {name}: holds {table.schema.field(name).type}, expected a list of texts, a text with "
+            "such a list, or several columns"
         )
     runs = [] if options.choices else choice_columns(cell_columns(table))
     return [*forms, *(ChoiceColumns(tuple(run)) for run in runs)]

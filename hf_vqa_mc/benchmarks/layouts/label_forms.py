@@ -1,4 +1,4 @@
-"""The ways in which a column of labels gives the correct choice."""
+"""The forms of labels: index, letter, name or text of the correct choice."""
 
 import re
 from abc import ABC, abstractmethod
@@ -18,53 +18,48 @@ from hf_vqa_mc.errors import InputError
 NO_NUMBER = np.iinfo(np.int64).min
 _LETTER = re.compile(r"(\W*)([A-Za-z])(\W*)")
 _HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")
-"""Labels that are not published."""
+"""Values of hidden labels."""
 
 
 @dataclass(frozen=True)
 class LabelForm(ABC):
-    """How a label gives the correct choice."""
+    """A form of labels."""
 
     description: ClassVar[str]
-    """what a label is"""
+    """of one label, for messages"""
     short: ClassVar[str]
-    """what labels are, in a word or two"""
+    """of labels, in one or two words"""
 
     @abstractmethod
     def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-        """(rows,): position of the correct choice among the row's cells, UNKNOWN where the label gives none.
-
-        Args:
-            column: (rows,) the labels as text.
-            cells: the choices.
-        """
+        """(rows,): position of the correct choice among the row's cells, or UNKNOWN, from labels as text."""
 
     @abstractmethod
     def write(self, old: str, index: int, choice: str, name: str | None) -> str:
-        """The label of a row, as text.
+        """The new label of a row, as text.
 
         Args:
-            old: what it is now.
+            old: the current label.
             index: of the correct choice.
             choice: its text.
-            name: what the row or the column calls it, if defined.
+            name: its name in row or column, if defined.
         """
 
 
 @dataclass(frozen=True)
 class ByIndex(LabelForm):
-    """An integer: the choice's index, from 0 or from 1."""
+    """The choice's index, from 0 or 1."""
 
     first: int
 
     @property
     def description(self) -> str:  # type: ignore[override]
-        """What a label is."""
+        """Of one label."""
         return f"the index of a choice, from {self.first}"
 
     @property
     def short(self) -> str:  # type: ignore[override]
-        """What labels are."""
+        """Of labels."""
         return f"numbers from {self.first}"
 
     def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
@@ -78,7 +73,7 @@ class ByIndex(LabelForm):
 
 
 class ByLetter(LabelForm):
-    """A letter, in brackets or not: A is the first choice."""
+    """A letter, possibly in brackets: A is the first choice."""
 
     description = "a choice's letter"
     short = "letters"
@@ -88,16 +83,16 @@ class ByLetter(LabelForm):
         return _of_texts(column, _letter_index, UNKNOWN)
 
     def write(self, old: str, index: int, choice: str, name: str | None) -> str:
-        """A letter in the brackets and the case of the old one."""
+        """A letter with the brackets and case of the old one."""
         found = _LETTER.fullmatch(old)
         if index >= 26:  # letters
-            raise InputError(f"there is no letter for choice {index + 1}; keep to 26 choices a row")
+            raise InputError(f"no letter is left for choice {index + 1}; use at most 26 choices per row")
         letter = chr(ord("A" if found is None or found[2].isupper() else "a") + index)
         return f"{found[1]}{letter}{found[3]}" if found else letter
 
 
 class ByName(LabelForm):
-    """What the row, or the name of the choice's column, calls the choice."""
+    """The choice's name in the row, or that of its column."""
 
     description = "the name of a choice"
     short = "names of choices"
@@ -115,7 +110,7 @@ class ByName(LabelForm):
 
 
 class ByText(LabelForm):
-    """The text of the choice; of equal texts the first."""
+    """The choice's text; the first of equal ones."""
 
     description = "the text of a choice"
     short = "texts of choices"
@@ -130,31 +125,24 @@ class ByText(LabelForm):
 
 
 def integers(column: pa.Array) -> NDArray[np.int64]:
-    """(rows,): the integers that texts spell, also 3 as 3.0; NO_NUMBER where they spell none."""
+    """(rows,): texts as integers, 3.0 as 3; NO_NUMBER for other texts."""
     return _of_texts(column, _integer, NO_NUMBER)
 
 
 def integers_only(column: pa.Array) -> bool:
-    """Whether all labels are integers, hidden ones aside."""
+    """Whether all labels are integers or hidden."""
     return bool(((integers(column) != NO_NUMBER) | hidden(column)).all())
 
 
 def hidden(column: pa.Array) -> NDArray[np.bool_]:
-    """(rows,): whether a label is not published: null, "", NaN or -1."""
+    """(rows,): whether each label is hidden: null, "", NaN or -1."""
     return _of_texts(column, lambda text: int(text.strip().lower() in _HIDDEN), 1).astype(bool)
 
 
 def with_labels(
     form: LabelForm, table: pa.Table, name: str, labels: Mapping[int, tuple[int, str, str | None]]
 ) -> pa.ChunkedArray | pa.Array:
-    """A label column with other labels in some rows.
-
-    Args:
-        form: of the labels.
-        table: with the column.
-        name: of the column.
-        labels: row to the index of its correct choice, its text and its name.
-    """
+    """The label column ``name`` with new labels by row: index, text and name of the correct choice."""
     if not labels:
         return table[name]
     cells = as_text(table[name]).to_pylist()
@@ -164,7 +152,7 @@ def with_labels(
 
 
 def _of_texts(column: pa.Array, read: Callable[[str], int | None], default: int) -> NDArray[np.int64]:
-    """What each text says, computed once per distinct text; the default for null."""
+    """``read`` of each text, computed once per distinct text; the default for null and None."""
     encoded = column.dictionary_encode()
     values = [*map(read, encoded.dictionary.to_pylist()), None]
     numbers = np.array([default if value is None else value for value in values], np.int64)

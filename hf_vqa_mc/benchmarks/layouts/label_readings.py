@@ -1,4 +1,4 @@
-"""What a column of labels means: index, letter, name or text, and where indices start; never guessed."""
+"""Interpretation of a label column: index, letter, name or text, and the first index; ambiguity is an error."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,19 +25,19 @@ from hf_vqa_mc.benchmarks.row_columns import KINDS, choice_kinds
 from hf_vqa_mc.errors import InputError, shown
 
 ENOUGH = 20
-"""Rows without a 0 among their labels, and without the number of their choices, from which on they are ambiguous: with
-four choices, evenly drawn labels look like this once in (3/4)^20 = 0.3 % of benchmarks, whether they count from 0 or
-from 1. Fewer rows may do so by chance, and count from 0 as most benchmarks do."""
+"""Rows from which labels are ambiguous if none is 0 or the number of its choices. With four choices, uniform labels
+look like this in (3/4)^20 = 0.3% of benchmarks, whether they start from 0 or 1. Fewer rows may do so by chance, and
+are read as starting from 0, as most benchmarks do."""
 
 _FROM_0 = re.compile(r"(?i)idx|index")
-"""Names of columns that count from 0."""
+"""Names of columns that start from 0."""
 Cells = Mapping[str, ChoiceCells]
 """Split name to its choices."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A column of labels read in a form that fits all rows."""
+    """A label column interpreted in a form that fits all rows."""
 
     label: str
     """the column"""
@@ -47,7 +47,7 @@ class Reading:
 
     @property
     def description(self) -> str:
-        """What its labels are."""
+        """Column and form."""
         return f"{self.label} is {self.form.description}"
 
 
@@ -57,7 +57,7 @@ def checked_labels(
     """(rows,): index of the correct choice, UNKNOWN in rows without choices.
 
     Raises:
-        InputError: a row with choices has no valid label (HiddenLabels: none has a label).
+        InputError: a row with choices has no valid label (HiddenLabels: no row has one).
     """
     column, valid = as_text(table[name]), cells.counts > 0
     found = cells.labels(form.read(column, cells))
@@ -78,18 +78,18 @@ def checked_labels(
 def readings(
     tables: Tables, split: str, name: str, cells: Cells, label_from: int | None, location: str
 ) -> list[Reading]:
-    """How a column gives the correct choice: forms that fit all rows must agree on every row.
+    """Interpretations of a split's label column; forms that fit all rows must agree on every row.
 
     Args:
         tables: the splits.
         split: the one that must be readable.
         name: the column.
         cells: choices of the splits that have such columns.
-        label_from: index of the first choice, if the user gives it.
+        label_from: index of the first choice, if given by the user.
         location: for messages.
 
     Returns:
-        One reading; two where integers may count from 0 or from 1.
+        One reading; two if integers may start from 0 or 1.
 
     Raises:
         InputError: none fits all rows (HiddenLabels: no row has a label), or several disagree.
@@ -118,10 +118,10 @@ def readings(
 
 
 def decided(fitting: Sequence[list[Reading]], tables: Tables, cells: Cells, location: str) -> list[Reading]:
-    """One reading per column: where integers may count from 0 or from 1, the other columns decide.
+    """One reading per column: if integers may start from 0 or 1, other columns decide.
 
     Raises:
-        AmbiguousLabels: none of them does, and there are too many rows for chance.
+        AmbiguousLabels: no column decides, and there are ENOUGH rows.
     """
     certain = next((found[0] for found in fitting if len(found) == 1), None)
     if certain is not None:
@@ -133,33 +133,27 @@ def decided(fitting: Sequence[list[Reading]], tables: Tables, cells: Cells, loca
 
 
 def check_agreement(found: Sequence[Reading], what: str, remedy: str) -> None:
-    """Raise InputError unless all readings give the same choices; names the first row where they do not."""
+    """Raise InputError unless all readings agree; names the first row where they do not."""
     first = found[0]
     for other in found[1:]:
         for row in np.flatnonzero(first.labels != other.labels)[:1]:
             raise InputError(
-                f"{what}: two readings give different choices, as in row {row}: {first.description} (choice "
+                f"{what}: two interpretations differ, as in row {row}: {first.description} (choice "
                 f"{first.labels[row]}, from 0), or {other.description} (choice {other.labels[row]}); {remedy}"
             )
 
 
 def known_labels(tables: Tables, name: str, cells: Cells) -> dict[str, pa.Array]:
-    """The labels, as text, of the splits that have any."""
+    """(rows,) labels as text, of the splits whose labels are not hidden."""
     labels = {split: as_text(tables[split][name]) for split in cells if name in tables[split].column_names}
     return {split: column for split, column in labels.items() if not hidden(column).all()}
 
 
 def first_index(name: str, labels: Mapping[str, pa.Array], cells: Cells, tables: Tables) -> int | None:
-    """The index of the first choice, None where the rows do not decide it.
+    """The index of the first choice; None if it cannot be decided.
 
-    A label 0 means 0; one that equals the number of its row's choices, with no 0 anywhere, means 1. Where there is
-    neither, a name such as answer_idx means 0, and our own column of kinds knows the target.
-
-    Args:
-        name: the column of labels.
-        labels: split name to (rows,) text.
-        cells: the same splits' choices.
-        tables: the same splits' columns.
+    0 if any label is 0; else 1 if any label equals the number of its row's choices; else 0 for a column name such as
+    answer_idx; else as the column ``choice_kinds`` shows. All mappings have the same splits.
     """
     numbers = {split: integers(column) for split, column in labels.items()}
     valid = {split: cells[split].counts > 0 for split in labels}
@@ -171,7 +165,7 @@ def first_index(name: str, labels: Mapping[str, pa.Array], cells: Cells, tables:
         return 0
     if not any(KINDS in tables[split].column_names for split in labels):
         return None
-    targets = [0, 0]  # rows whose label, from 0 or from 1, is the target of the column of kinds
+    targets = [0, 0]  # rows in which the choice kind of the label, from 0 or 1, is the target
     for split, found in numbers.items():
         for first in (0, 1):
             indices = np.maximum(cells[split].labels(found - first), 0)
@@ -180,15 +174,15 @@ def first_index(name: str, labels: Mapping[str, pa.Array], cells: Cells, tables:
 
 
 def _check_unambiguous(location: str, name: str, labels: Mapping[str, pa.Array], cells: Cells) -> None:
-    """Raise AmbiguousLabels unless there are so few rows that chance explains them."""
+    """Raise AmbiguousLabels if there are ENOUGH rows."""
     valid = {split: cells[split].counts > 0 for split in labels}
     numbers = np.concatenate([integers(column)[valid[split]] for split, column in labels.items()])
     counts = np.concatenate([cells[split].counts[valid[split]] for split in labels])
-    numbers, counts = numbers[numbers > 0], counts[numbers > 0]  # without hidden ones
+    numbers, counts = numbers[numbers > 0], counts[numbers > 0]  # without hidden labels
     if len(numbers) >= ENOUGH:
         raise AmbiguousLabels(
-            f"{location}: {name}: labels are {_range(numbers)} of {_range(counts)} choices, which may count from 0 or "
-            "from 1; say which: --label-from 0 (or 1)"
+            f"{location}: {name}: labels are {_range(numbers)} of {_range(counts)} choices, which may start from 0 or "
+            "1; choose with --label-from 0 (or 1)"
         )
 
 
@@ -198,5 +192,5 @@ def _range(numbers: NDArray[np.int64]) -> str:
 
 
 def _agreeing(found: list[Reading], certain: Reading) -> list[Reading]:
-    """The one with the same labels as another column or form; the first if none has, or all have."""
+    """The reading that agrees with another one; the first if none or all do."""
     return [one for one in found if (one.labels == certain.labels).all()][:1] or found[:1]

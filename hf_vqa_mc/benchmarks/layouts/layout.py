@@ -1,4 +1,4 @@
-"""What a layout is: how a benchmark's columns hold choices and the correct one, found, read and written back."""
+"""The interface of layouts: how choices and labels are found in a benchmark's columns, read and written back."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
 
 PER_CHOICE = ("choice_kinds", "choice_fallback", "choice_origins")
-"""Our own columns with an entry for each choice; emptied where the choices change."""
+"""Columns of vqa-mc with one entry per choice; emptied where the choices change."""
 
 Tables = Mapping[str, pa.Table]
 """Split name to its columns."""
@@ -26,25 +26,25 @@ class HiddenLabels(InputError):
 
 
 class AmbiguousLabels(InputError):
-    """Labels fit two readings, and nothing decides between them: no other layout is tried."""
+    """Two interpretations of the labels fit equally well; no other layout is tried."""
 
 
 class Layout(ABC):
-    """A layout, as it was found in the columns of a benchmark; the class is the declaration, listed in ``LAYOUTS``."""
+    """A layout found in a benchmark's columns; the class is the declaration, listed in ``LAYOUTS``."""
 
     name: ClassVar[str]
     ordered: ClassVar[bool] = True
-    """whether the benchmark has an order of choices; else the target is put first"""
+    """whether the benchmark defines the order of choices; otherwise the target comes first"""
 
     @classmethod
     @abstractmethod
     def find(cls, tables: Tables, split: str, options: BenchmarkOptions, location: str) -> Self | None:
-        """The layout of these tables; None if they have another.
+        """The layout of these tables; None if it does not apply.
 
         Args:
             tables: the splits.
-            split: the one that must be readable; the others help to decide what its labels mean.
-            options: columns that the user names.
+            split: the one that must be readable; the others help to interpret its labels.
+            options: columns named by the user.
             location: of the split, for messages.
 
         Raises:
@@ -54,30 +54,26 @@ class Layout(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """Choices and label in words, for cards and messages."""
+        """Description of choices and labels for cards and messages."""
 
     @property
     @abstractmethod
     def read_as(self) -> str:
-        """Which columns are read as what, in short."""
+        """Short description of the detected columns."""
 
     @property
     @abstractmethod
     def columns(self) -> tuple[str, ...]:
-        """The columns that hold choices and labels."""
+        """The columns of choices and labels."""
 
     @property
     def index_from(self) -> int | None:
-        """The index of the first choice where labels are integers."""
+        """Index of the first choice, if labels are integers."""
         return None
 
     @abstractmethod
     def cells(self, table: pa.Table, location: str) -> ChoiceCells:
-        """The choices of all rows.
-
-        Raises:
-            InputError: the columns hold something else.
-        """
+        """The choices of all rows; raises InputError if a row cannot be read."""
 
     @abstractmethod
     def labels(self, table: pa.Table, cells: ChoiceCells, location: str) -> NDArray[np.int64]:
@@ -89,32 +85,22 @@ class Layout(ABC):
 
     @abstractmethod
     def write(self, table: pa.Table, rows: Mapping[int, tuple[list[str], int]], location: str) -> pa.Table:
-        """The table with other choices and labels in some rows.
-
-        Args:
-            table: as it was read.
-            rows: row to its new choices and the index of the correct one.
-            location: for messages.
-
-        Raises:
-            InputError: the layout cannot hold them.
-        """
+        """The table with new choices and label index by row; raises InputError if it cannot represent them."""
 
     def written(
         self, table: pa.Table, rows: pa.Table, choices: Choices, labels: Sequence[int], location: str
     ) -> pa.Table:
-        """The table with other choices; rows whose choices and label are unchanged keep their cells.
+        """The table with new choices; unchanged rows keep their cells, others have empty ``PER_CHOICE`` columns.
 
         Args:
-            table: as it was read; its columns ``PER_CHOICE`` are emptied where choices change.
-            rows: the same as ``benchmark.ROWS``.
+            table: the split's columns.
+            rows: the same split as ``benchmark.ROWS``.
             choices: (rows,) new choices.
-            labels: (rows,) index of the correct one.
+            labels: (rows,) index of the correct choice.
             location: for messages.
 
         Raises:
-            InputError: not one of each per row, a choice is empty, a label is none of them, or the layout cannot hold
-                them.
+            InputError: a wrong number of rows, an empty choice, a label out of range, or unsupported by the layout.
         """
         if not len(choices) == len(labels) == rows.num_rows:
             raise InputError(
@@ -135,7 +121,7 @@ class Layout(ABC):
 
 
 def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
-    """The table with these columns replaced; new ones are inserted behind the one named before them."""
+    """The table with columns replaced; each new one is inserted after the one named before it."""
     last = len(table.column_names) - 1
     for name, values in columns.items():
         if name in table.column_names:
@@ -154,6 +140,6 @@ def _emptied(table: pa.Table, rows: Sequence[int]) -> pa.Table:
         if rows and name in table.column_names:
             values, kind = table[name].to_pylist(), table.schema.field(name).type
             for row in rows:
-                values[row] = "[]" if is_text(kind) else []  # text, as csv files have it
+                values[row] = "[]" if is_text(kind) else []  # text in CSV files
             table = with_columns(table, {name: pa.array(values, kind)})
     return table

@@ -1,4 +1,4 @@
-"""The layout of SciQ and Visual7W: the text of the target in one column, its decoys in others; there is no order."""
+"""The layout of SciQ and Visual7W: target in one column, decoys in others, without an order of choices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from hf_vqa_mc.errors import InputError
 
 @dataclass(frozen=True)
 class TargetAndDecoys(Layout):
-    """The text of the target, and its decoys."""
+    """The target's text and its decoys."""
 
     name: ClassVar[str] = "target_and_decoys"
     ordered: ClassVar[bool] = False
@@ -37,10 +37,10 @@ class TargetAndDecoys(Layout):
         targets = [name for name in targets if name in cells and is_text(table.schema.field(name).type)]
         for form in _decoy_forms(table, options):
             for target in targets:
-                if target not in form.columns and _apart(table, form, target):
+                if target not in form.columns and _are_disjoint(table, form, target):
                     if options.label_from is not None:
                         raise InputError(
-                            f"--label-from {options.label_from}: in {location}, {target} holds texts, no numbers; "
+                            f"--label-from {options.label_from}: in {location}, {target} holds texts, not integers; "
                             "leave it out"
                         )
                     return cls(target, form)
@@ -53,7 +53,7 @@ class TargetAndDecoys(Layout):
 
     @property
     def read_as(self) -> str:
-        """The columns of target and decoys, in short."""
+        """Short description of the columns."""
         return f"right choice={columns_in_words([self.target])}, decoys={columns_in_words(self.decoys.columns)}"
 
     @property
@@ -83,7 +83,7 @@ class TargetAndDecoys(Layout):
         return found
 
     def write(self, table: pa.Table, rows: Mapping[int, tuple[list[str], int]], location: str) -> pa.Table:
-        """The table with other targets and decoys in some rows."""
+        """The table with new targets and decoys in some rows."""
         targets, kind = table[self.target].to_pylist(), table.schema.field(self.target).type
         decoys = {}
         for row, (texts, label) in rows.items():
@@ -94,7 +94,7 @@ class TargetAndDecoys(Layout):
 
 
 def _decoy_forms(table: pa.Table, options: BenchmarkOptions) -> list[ChoiceForm]:
-    """The forms in which the table may hold decoys, the likeliest first."""
+    """Candidate forms of decoys, most likely first."""
     if options.choices is not None and len(options.choices) > 1:
         return [ChoiceColumns(options.choices)]
     names = options.choices or named(table.column_names, DECOYS)
@@ -103,7 +103,7 @@ def _decoy_forms(table: pa.Table, options: BenchmarkOptions) -> list[ChoiceForm]
     return [*forms, *(ChoiceColumns(tuple(run)) for run in runs)]
 
 
-def _apart(table: pa.Table, form: ChoiceForm, target: str) -> bool:
+def _are_disjoint(table: pa.Table, form: ChoiceForm, target: str) -> bool:
     """Whether the target is a text that is never among the row's decoys."""
     try:
         cells = form.read(table, "")
@@ -111,13 +111,13 @@ def _apart(table: pa.Table, form: ChoiceForm, target: str) -> bool:
         return False
     column = as_text(table[target])
     if integers_only(column) and not (_decoys_by_name(form) or integers_only(cells.texts)):
-        return False  # indices that do not fit, of choices in words
+        return False  # indices out of range of textual choices
     among = ByText().read(column, cells) != UNKNOWN
     letters = ByLetter().read(column, cells) != UNKNOWN
     return bool(not among.any() and not letters.all() and not hidden(column).all())
 
 
 def _decoys_by_name(form: ChoiceForm) -> bool:
-    """Whether the columns' names say that they hold decoys, and not all choices."""
+    """Whether the columns' names indicate decoys instead of all choices."""
     known = {*named(form.columns, DECOYS)} - {*named(form.columns, CHOICES)}
     return bool(known or decoy_columns(form.columns))
