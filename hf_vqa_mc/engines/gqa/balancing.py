@@ -1,4 +1,4 @@
-"""Columns of all questions, and how many of each answer a group keeps, so that its answers are more even.
+"""Columns of all questions, and how many questions of each answer a group keeps.
 
 Hudson and Manning 2019, Sect. 3.5 and Appendix B. Loops over cells are compiled: a dataset has millions of questions.
 """
@@ -33,15 +33,14 @@ class AnswerCells:
         group = found // n_answers
         by_count = np.lexsort((found, -counts, group))
         self.counts: Ints = counts[by_count].astype(np.int64)
-        """of all questions of each cell"""
+        """number of questions of each cell"""
         self.cell_starts: Ints = np.concatenate(([0], np.cumsum(self.counts)))
         moved = np.repeat(first[by_count] - self.cell_starts[:-1], self.counts)
         self.questions: Ints = order[np.arange(len(order)) + moved]
-        """indices of questions, cell by cell, those that stay longest first"""
+        """indices of questions by cell, those that stay longest first"""
         self.groups, starts = np.unique(group[by_count], return_index=True)
         self.starts: Ints = np.append(starts, len(found)).astype(np.int64)
-        """where the cells of each group begin, and the end"""
-        self.answers: Ints = found[by_count] % n_answers
+        """index of each group's first cell, and the number of cells"""
 
     def kept_counts(self, kept: Bools) -> Ints:
         """Number of kept questions of each cell, int64 (cells,)."""
@@ -50,11 +49,11 @@ class AnswerCells:
         return np.add.reduceat(kept[self.questions].astype(np.int64), self.cell_starts[:-1])
 
     def drop_to(self, kept: Bools, most: Ints) -> None:
-        """Keep no more than ``most`` questions of each cell."""
+        """Keep at most ``most`` questions of each cell."""
         _drop(kept, self.questions, self.cell_starts, most)
 
     def bring_back(self, kept: Bools, more: Ints) -> int:
-        """Take back ``more`` questions of each cell, as far as there are; returns how many."""
+        """Restore up to ``more`` questions of each cell; returns how many."""
         return int(_bring_back(kept, self.questions, self.cell_starts, more))
 
 
@@ -87,10 +86,10 @@ def _bring_back(kept: Bools, questions: Ints, starts: Ints, more: Ints) -> int:
 
 @njit(cache=True)
 def out_of_order(counts: Ints, kept: Ints, starts: Ints, fewest: int) -> Ints:
-    """Number of questions each answer lacks to stay ahead of all answers that were less frequent.
+    """Number of questions that each answer lacks to stay ahead of all answers that were less frequent, int64 (cells,).
 
-    ``counts`` of all questions and of the ``kept`` ones, int64 (cells,), the first falling in each group; ``starts``:
-    where the groups begin, and the end; ``fewest``: questions that each answer must keep.
+    ``counts``: of all questions, falling in each group; ``kept``: of the kept ones; ``starts``: first cell of each
+    group, and the end; ``fewest``: questions that each answer must keep.
     """
     lacks = np.zeros(len(counts), np.int64)
     for group in range(len(starts) - 1):
@@ -109,15 +108,14 @@ def out_of_order(counts: Ints, kept: Ints, starts: Ints, fewest: int) -> Ints:
 def smoothed(counts: Ints, starts: Ints, bound: float, min_ratio: float, max_ratio: float, thin: float) -> Ints:
     """How many questions of each answer are kept, group by group.
 
-    From the most to the least frequent answer, the answers so far (the head) are scaled down together until they
-    hold no more than ``bound`` times what the others (the tail) hold and their last is no more than ``max_ratio``
-    times as frequent as the next, but not below ``min_ratio`` times the next. Of two answers the more frequent stays
-    so; equal ones stay equal; none vanishes; the entropy never falls. Done twice it may take more: what is a thin tail
-    is so in relation to all questions of the group.
+    From the most to the least frequent answer, the answers so far (the head) are scaled down together until they hold
+    at most ``bound`` times the questions of the others (the tail) and the last of them is at most ``max_ratio`` times
+    as frequent as the next, but not below ``min_ratio`` times the next. Of two answers the more frequent one stays so;
+    equal ones stay equal; none vanishes; the entropy never falls. Not idempotent: ``thin`` is relative to the group.
 
     Args:
-        counts: questions of each answer, int64 (cells,), of each group together and in falling order, all above 0.
-        starts: where the groups begin, and the end, int64 (groups + 1,).
+        counts: questions of each answer, int64 (cells,), by group and in falling order, all above 0.
+        starts: first cell of each group, and the end, int64 (groups + 1,).
         bound: `GqaSettings.head`; the other three as there.
         min_ratio: at least 1.
         max_ratio: at least ``min_ratio``.
@@ -186,11 +184,11 @@ class QuestionTable:
     global_group: NDArray[np.int32]  # -1 for none
     local_group: NDArray[np.int32]  # -1 for none
     answer: NDArray[np.int32]
-    content: NDArray[np.int32]  # questions about one image with the same number state the same
+    content: NDArray[np.int32]  # the same for questions about an image that state the same
     words: NDArray[np.int16]
     steps: NDArray[np.int16]  # steps of the program
     entailed: NDArray[np.int32]  # how many other questions follow
-    names: Mapping[str, Sequence[str]]  # the names that the columns image, structural ... answer index
+    names: Mapping[str, Sequence[str]]  # column to the names that it indexes
     vocabulary: int  # distinct words of questions and answers, in lower case
 
     @property
@@ -208,7 +206,7 @@ _TYPE_CODES = {
 
 
 class QuestionColumns:
-    """Gathers questions, image by image."""
+    """Collects questions, image by image."""
 
     def __init__(self) -> None:
         self._columns = {name: array(code) for name, code in _TYPE_CODES.items()}

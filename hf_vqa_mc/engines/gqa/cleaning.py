@@ -1,4 +1,4 @@
-"""Annotators' words to the ontology's: names with their values ("two white horses"), values, spelling."""
+"""Maps annotators' words to the ontology: names, also with values ("two white horses"), values, spelling."""
 
 import re
 import unicodedata
@@ -28,22 +28,20 @@ class NameWords:
 
 
 _WORDS = vocabulary("gqa/cleaning", NameWords)
-_UNSEEN = frozenset({"Mn", "Me", "Cf"})  # Unicode's categories of accents and of what cannot be seen.
-LONGEST = 3  # Words of a name that is read as its last one; longer ones are sentences more often than names.
+_INVISIBLE = frozenset({"Mn", "Me", "Cf"})  # Unicode's categories of accents and invisible characters.
+LONGEST = 3  # Longest name, in words, that is read as its last word; longer ones are mostly sentences.
 
 
 class Cleaned(NamedTuple):
-    """What a name says."""
+    """A name in the ontology's words."""
 
-    name: str | None  # in the ontology, None if it knows no such thing
+    name: str | None  # None if the ontology has no such noun
     values: tuple[str, ...] = ()
-    note: str = ""  # what had to be done, for the count of problems
+    note: str = ""  # how it was found, for the count of problems
 
 
 def plain(text: str) -> str:
-    """Lower case, single spaces, no accents, no punctuation but hyphens and apostrophes inside words.
-
-    Letters that only look otherwise, such as wide ones, become plain ones, and what cannot be seen is left away.
+    """Lower case, single spaces, no accents, no punctuation but hyphens and apostrophes inside words, NFKD letters.
 
     >>> plain("  The Man's  T-shirt. "), plain("caf\u00e9\u200b")
     ("the man's t-shirt", 'cafe')
@@ -53,23 +51,20 @@ def plain(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Compatible letters as one (NFKD), without accents, marks and what cannot be seen."""
+    """NFKD letters without accents, marks and invisible characters."""
     if text.isascii():
         return text
     letters = unicodedata.normalize("NFKD", text)
-    return "".join(letter for letter in letters if unicodedata.category(letter) not in _UNSEEN)
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in _INVISIBLE)
 
 
 def is_foreign(text: str) -> bool:
-    """Whether a name is in letters or signs of which nobody can tell whether they name what the ontology knows."""
+    """Whether a name has other than Latin letters, so that it may mean any noun of the ontology."""
     return not folded(text).isascii()
 
 
 def clean_value(text: str, ontology: Ontology) -> str | None:
-    """The ontology's value for an annotator's word, None if it knows none.
-
-    Spelling, adjectives (wooden: wood) and words around it (very large) are seen to.
-    """
+    """The ontology's value for an annotator's word, its spelling, adjective (wooden) or with a filler (very large)."""
     word = plain(text)
     for tried in (word, word.replace("-", " "), word.replace(" ", "-"), _without_filler(word)):
         if tried in ontology.attributes:
@@ -80,7 +75,7 @@ def clean_value(text: str, ontology: Ontology) -> str | None:
 
 
 def unclear_kinds(names: Iterable[str], ontology: Ontology) -> frozenset[str]:
-    """The kinds that words of names are, of objects that were left out: a toy car may be meant by car.
+    """The kinds that single words of names mean, for objects that were left out: a toy car may be called a car.
 
     >>> from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
     >>> sorted(unclear_kinds(["man riding a horse"], own_ontology()))
@@ -92,7 +87,7 @@ def unclear_kinds(names: Iterable[str], ontology: Ontology) -> frozenset[str]:
 
 
 def is_unknown(name: str, ontology: Ontology) -> bool:
-    """Whether nothing tells what a name is of: the ontology knows neither it nor any of its words.
+    """Whether the ontology knows neither a name nor any of its words.
 
     >>> from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
     >>> [is_unknown(name, own_ontology()) for name in ("zzyzx", "dog", "thing", "man riding a horse", "")]
@@ -107,14 +102,14 @@ def is_unknown(name: str, ontology: Ontology) -> bool:
 
 
 def besides(name: str) -> str:
-    """What a name tells of besides its object: a chair, of the leg of a chair; "" where nothing.
+    """What else a name mentions: a chair, for "leg of a chair"; "" if nothing.
 
     >>> besides("leg of a chair"), besides("chair leg")
     ('a chair', '')
     """
     words = plain(name).split()
-    place = next((place for place, word in enumerate(words) if place and word in _WORDS.after_it), len(words))
-    return " ".join(words[place + 1 :])
+    end = next((index for index, word in enumerate(words) if index and word in _WORDS.after_it), len(words))
+    return " ".join(words[end + 1 :])
 
 
 def _without_filler(word: str) -> str:
@@ -127,10 +122,10 @@ def _without_filler(word: str) -> str:
 
 
 def clean_name(text: str, ontology: Ontology) -> Cleaned:
-    """What an annotator's name for an object says in the ontology's words.
+    """An annotator's name for an object in the ontology's words.
 
-    As it stands, as another spelling or number of it, else as values before a noun ("white horse"), else as its last
-    word if the whole is no word of its own in WordNet ("crt monitor"); words after "of", "in", "on" are left away.
+    The name, another spelling or number of it, else values before a noun ("white horse"), else its last word unless
+    the whole is a noun of its own in WordNet ("crt monitor"); words from "of", "in", "on" onwards are ignored.
     """
     words = plain(text).split()
     while len(words) > 1 and words[0] in _WORDS.stop_words:
@@ -142,9 +137,9 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
     found = _known(" ".join(words), ontology)
     if found:
         return Cleaned(found)
-    for place, word in enumerate(words):
-        if place and word in _WORDS.after_it:
-            shorter = clean_name(" ".join(words[:place]), ontology)
+    for index, word in enumerate(words):
+        if index and word in _WORDS.after_it:
+            shorter = clean_name(" ".join(words[:index]), ontology)
             noun = ontology.nouns.get(shorter.name or "")
             return Cleaned(None, (), "unknown") if noun is None or noun.vague else shorter._replace(note="phrase")
     for split in range(1, len(words)):
@@ -180,29 +175,29 @@ def _known(name: str, ontology: Ontology) -> str | None:
 
 
 def _values(words: list[str], ontology: Ontology) -> tuple[str, ...] | None:
-    """The values that all of the words are, one or two words each; None if one is none."""
+    """The values of all words, one or two words each; None if a word is no value."""
     values: list[str] = []
-    place = 0
-    while place < len(words):
+    start = 0
+    while start < len(words):
         for length in (2, 1):
-            text = " ".join(words[place : place + length])
-            value = clean_value(text, ontology) if len(words[place : place + length]) == length else None
+            text = " ".join(words[start : start + length])
+            value = clean_value(text, ontology) if start + length <= len(words) else None
             found = ontology.attributes.get(value or "")
             if found is None or text in _WORDS.not_themselves:
                 continue
-            if not (found.before_only or found.verb or found.after_only):  # not so a drinking bottle, a tennis racket
+            if not (found.before_only or found.verb or found.after_only):  # not a drinking bottle, a tennis racket
                 values.append(found.value)
-                place += length
+                start += length
                 break
         else:
-            if words[place] not in _WORDS.stop_words and words[place] != "and":
+            if words[start] not in _WORDS.stop_words and words[start] != "and":
                 return None
-            place += 1
+            start += 1
     return tuple(values)
 
 
 def _is_a_word(words: list[str]) -> bool:
-    """Whether the last two words are one of WordNet's that is no kind of the last: home plate, key board."""
+    """Whether WordNet has the last two words as a noun that is no hyponym of the last: home plate, key board."""
     return any(_is_another(form, words[-1]) for form in ("_".join(words[-2:]), "".join(words[-2:])))
 
 

@@ -1,4 +1,4 @@
-"""Generated questions on disk: first in a temporary file, then in the layout of GQA's published files."""
+"""Writes generated questions, first to a temporary file, then in the layout of GQA's published files."""
 
 import json
 import tempfile
@@ -21,17 +21,17 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 
 ALL, BALANCED, GRAPHS, CHOICES = "all_questions", "balanced_questions", "sceneGraphs", "choices"
-DIGITS = 4  # of a question's number in its id
+DIGITS = 4  # of the question's number in its id
 BOTH = (YES, NO)
 
 Record = dict[str, Any]
 
 
 def question_id(image_id: str, number: int) -> str:
-    """A question's id, unique among all: its image's and its number of four digits.
+    """A unique question id: the image's id and the question's number in four digits.
 
     Raises:
-        InputError: the number has more.
+        InputError: the number has more digits.
 
     >>> question_id("2386621", 7)
     '23866210007'
@@ -44,10 +44,7 @@ def question_id(image_id: str, number: int) -> str:
 def question_record(
     question: Question, image_id: str, entailed: Sequence[int] = (), equivalent: Sequence[int] = ()
 ) -> Record:
-    """A question as a record of GQA's question files, not yet balanced.
-
-    ``entailed`` and ``equivalent``: numbers of the questions about the image that follow or state the same.
-    """
+    """A question as a record of GQA's files, not yet balanced, with numbers of entailed and equivalent questions."""
     steps = published(question.program, question.found)
     kind = QUESTION_TYPES[question.row]
     return {
@@ -81,7 +78,7 @@ def _answer_objects(question: Question) -> dict[str, str]:
 
 
 def graph_record(graph: SceneGraph) -> Record:
-    """A normalised scene graph as a record of GQA's files; positions in the image are left to the boxes."""
+    """A normalised scene graph as a record of GQA's files, without positions in the image."""
     objects = {}
     for key, thing in graph.objects.items():
         x, y, width, height = thing.box
@@ -99,10 +96,10 @@ def graph_record(graph: SceneGraph) -> Record:
 
 
 class Spilled(AbstractContextManager["Spilled"]):
-    """All questions until it is known which are balanced: records in a temporary file, some integers in memory."""
+    """All questions before balancing: records in a temporary file, columns of integers in memory."""
 
     def __init__(self, folder: Path) -> None:
-        """``folder``: on the disk of the temporary file."""
+        """``folder``: where the temporary file is created."""
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8", dir=folder)
         self._columns = QuestionColumns()
         self._sizes: dict[str, int] = {}
@@ -111,14 +108,8 @@ class Spilled(AbstractContextManager["Spilled"]):
         self._file.close()
 
     def add(self, graph: SceneGraph, questions: Sequence[Question], follow: Entailments) -> None:
-        """Append an image's graph and the questions about it.
-
-        Raises:
-            InputError: the image came before, or has too many questions.
-        """
+        """Append an image's graph and the questions about it; InputError if there are too many."""
         image = graph.image_id
-        if image in self._sizes:
-            raise InputError(f"image {image!r} comes more than once; give each image one scene graph")
         self._sizes[image] = len(questions)
         self._columns.add(image, questions, follow)
         self._file.write(json.dumps(graph_record(graph)) + "\n")
@@ -127,7 +118,7 @@ class Spilled(AbstractContextManager["Spilled"]):
             self._file.write(json.dumps([question_id(image, number), record]) + "\n")
 
     def table(self) -> QuestionTable:
-        """The integers of all questions, in their order."""
+        """The columns of all questions, in order."""
         return self._columns.table()
 
     def images(self) -> Iterator[tuple[str, Record, list[tuple[str, Record]]]]:
@@ -162,7 +153,7 @@ def write_dataset(
 ) -> None:
     """Write ``{split}_all_questions.json``, ``_balanced_questions.json``, ``_sceneGraphs.json``, ``_choices.json``.
 
-    Choices are of the balanced questions (``kept``), which are the ones that are scored; ``splits``: of each image.
+    Choices are those of the balanced questions (``kept``), which are scored; ``splits``: each image's split.
 
     Raises:
         OSError: the disk is full or read-only.
@@ -194,9 +185,9 @@ def write_dataset(
 class Choices:
     """The valid and the plausible answers to each question (Hudson and Manning 2019, Sect. 4.4).
 
-    Valid: all answers of the question's global group, or of its detailed type where it has none; for yes or no these,
-    and for a choice of two, or a comparison of two, these two. Plausible: what of these is also an answer in its local
-    group, which is that of its subject; for yes or no both.
+    Valid: all answers of the question's global group, or of its detailed type if it has none; yes and no; the options
+    of a choice or comparison. Plausible: valid ones that are answers in its local group, that of its subject; yes and
+    no.
     """
 
     def __init__(self, table: QuestionTable) -> None:

@@ -1,4 +1,4 @@
-"""The relations of a scene graph: those of its file that make sense, and those that follow (Sect. 3.2)."""
+"""The relations of a scene graph: the consistent ones of its file, and implied ones (Sect. 3.2)."""
 
 import re
 from collections import Counter, defaultdict
@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import connected_components
 from hf_vqa_mc.engines.gqa.cleaning import folded
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.relation_names import RELATIONS
-from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, Box, is_left_of
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, is_left_of
+from hf_vqa_mc.engines.gqa.scene_graph_files import Box, RawGraph
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
 Edge: TypeAlias = tuple[str, str, str]  # subject, relation, object
@@ -23,7 +23,7 @@ Edge: TypeAlias = tuple[str, str, str]  # subject, relation, object
 
 @dataclass(frozen=True)
 class Direction:
-    """Relations of one way, by whether the subject comes first."""
+    """Relations of one direction, by whether the subject comes first."""
 
     forward: frozenset[str]
     backward: frozenset[str] = frozenset()
@@ -64,7 +64,7 @@ def clean_relations(
     ontology: Ontology,
     problems: Counter[str],
 ) -> dict[str, set[tuple[str, str]]]:
-    """By subject: what the file has and what follows, without what is wrong."""
+    """(Relation, object) by subject: those of the file and implied ones, without inconsistent ones."""
     edges: set[Edge] = set()
     problems.update({"relation: of an object that is not there": raw.lost} if raw.lost else {})
     for key, thing in raw.objects.items():
@@ -118,7 +118,7 @@ def _edge(
 
 
 def _is_unnatural(subject: Noun, relation: str, target: Noun) -> bool:
-    """Whether a triplet is one of those that the paper prunes, by rules on categories."""
+    """Whether the paper prunes such triplets, by rules on categories."""
     above, below = {subject.kind, *subject.parents}, {target.kind, *target.parents}
     if relation in (LEFT, RIGHT):
         return False
@@ -134,7 +134,7 @@ def _is_unnatural(subject: Noun, relation: str, target: Noun) -> bool:
 
 
 def _without_contradictions(edges: set[Edge], boxes: Mapping[str, Box], ontology: Ontology) -> tuple[set[Edge], int]:
-    """The relations of which none speaks against another: both are dropped, for either may be wrong."""
+    """The relations without those that contradict each other; both are dropped, as either may be wrong."""
     pairs: dict[tuple[str, str], set[str]] = {}
     for key, name, other in edges:
         pairs.setdefault((key, other), set()).add(name)
@@ -143,12 +143,12 @@ def _without_contradictions(edges: set[Edge], boxes: Mapping[str, Box], ontology
         back = pairs.get((other, key), set())
         for name in names:
             words = ontology.relations[name]
-            turned = words.inverse != name and (name in back or (bool(words.inverse) and words.inverse in names))
+            reverse = words.inverse != name and (name in back or (bool(words.inverse) and words.inverse in names))
             against = any(rival in words.excludes or name in ontology.relations[rival].excludes for rival in names)
             against = against or any(
                 name in ones and names & others for ones, others in (RULES.not_both, RULES.not_both[::-1])
             )
-            if (turned and name not in RULES.mutual) or against or _against_boxes(boxes[key], name, boxes[other]):
+            if (reverse and name not in RULES.mutual) or against or _against_boxes(boxes[key], name, boxes[other]):
                 wrong.add((key, name, other))
     for subject, name, target in list(wrong):
         if back_name := ontology.relations[name].inverse:
@@ -168,10 +168,10 @@ def _put_sides(
     edges: set[Edge],
     together: Set[frozenset[str]],
 ) -> None:
-    """Puts in who is to the left of whom, where the boxes tell, the annotators do not say otherwise, none touches."""
+    """Add left and right by boxes, unless an annotation contradicts it or the objects touch."""
     keys = sorted(kept, key=lambda key: boxes[key][0])
-    for place, key in enumerate(keys):
-        for other in keys[place + 1 :]:
+    for index, key in enumerate(keys):
+        for other in keys[index + 1 :]:
             if (
                 is_left_of(boxes[key], boxes[other], width)
                 and (key, RIGHT, other) not in edges
@@ -182,7 +182,7 @@ def _put_sides(
 
 
 def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
-    """The relations of one way (on and on top of; above and, turned round, below) that lead in a circle.
+    """The relations of one direction (on and on top of; above and, reversed, below) that form a cycle.
 
     >>> sorted(in_cycles({("cat", "on", "box"), ("box", "sitting on", "cat"), ("cat", "on", "mat")}))
     [('box', 'sitting on', 'cat'), ('cat', 'on', 'box')]
@@ -195,7 +195,7 @@ def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
             ends[edge] = ((way, edge[0]), (way, edge[2]))[:: 1 if forward else -1]
     if not ends:
         return set()
-    index = {end: at for at, end in enumerate(dict.fromkeys(chain(*ends.values())))}
+    index = {end: node for node, end in enumerate(dict.fromkeys(chain(*ends.values())))}
     ones, others = ([index[pair[side]] for pair in ends.values()] for side in (0, 1))
     graph = coo_array((np.ones(len(ones)), (ones, others)), shape=(len(index), len(index)))
     _, part = connected_components(graph, connection="strong")
@@ -203,9 +203,9 @@ def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
 
 
 def touching(edges: Set[Edge]) -> set[frozenset[str]]:
-    """The pairs of which nobody says that one is to the left of the other, for they are in one place.
+    """The pairs of objects that touch, so that neither is to the left of the other.
 
-    A rider and the horse, a plate and the table that it is on; what somebody wears or holds is where he is.
+    A rider and the horse, a plate and the table that it is on; what somebody wears or holds is where that person is.
 
     >>> [sorted(pair) for pair in touching({("man", "riding", "horse"), ("dog", "near", "man")})]
     [['horse', 'man']]
@@ -233,7 +233,7 @@ _THIRD_PERSON = re.compile(r"^([a-z]+?)(?:(ie)s|(sse|she|che|xe|zze)s|s)$")
 
 
 def cleaned_relation(text: str) -> str:
-    """A relation as annotators write it, in the form that stands after "is"; "" where it says nothing.
+    """An annotator's relation in the form that follows "is"; "" if it has no meaning.
 
     >>> [cleaned_relation(text) for text in ("ON", "wears", "are sitting in a", "has", "laying on", "left of")]
     ['on', 'wearing', 'sitting in', '', 'lying on', 'to the left of']
@@ -251,7 +251,7 @@ def cleaned_relation(text: str) -> str:
 
 
 def _participle(word: str) -> str:
-    """wears, wear: wearing; other words as they are."""
+    """The present participle of a verb (wearing of wears and wear); other words unchanged."""
     found = _THIRD_PERSON.match(word)
     bases = [word]
     if found:

@@ -1,10 +1,10 @@
-"""Which questions about an image follow from which (Hudson and Manning 2019, Sect. 3.4, Fig. 15).
+"""Entailments among the questions about an image (Hudson and Manning 2019, Sect. 3.4, Fig. 15).
 
-A question with its answer states facts about objects (``facts.py``), and from these more facts follow. Another
-question follows if these settle it (`Ways`). That what it refers to is there and the only one is taken as given, and
-that it has an answer; but not which object it is: who knows that the vehicle is an airplane does not know that the
-white vehicle is. Facts are closed under what follows from them, so chains of entailments are found at once, but for
-those that lean on what a question in the middle presupposes.
+A question with its answer states facts about objects (``facts.py``), which imply more facts. These entail another
+question if they settle it (`Ways`), given that its references are unambiguous and it has an answer. Which object a
+reference means is not given: that the vehicle is an airplane does not imply that the white vehicle is one. Facts are
+closed under implication, so chains of entailments are found at once, except those that rest on what a question in
+between presupposes.
 """
 
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ from hf_vqa_mc.engines.gqa.facts import (
     Condition,
     Described,
     Fact,
-    Told,
+    Statement,
     condition_fact,
     described_facts,
     is_kind,
@@ -28,72 +28,68 @@ from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Question
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 
-MANY_WAYS = 64  # ways to settle a question that are considered; what follows only by others is left out
+MANY_WAYS = 64  # Ways to settle a question that are considered; entailments by other ways are not found.
 
-Way: TypeAlias = tuple[Fact, ...]  # Facts that settle a question together, those that state what it refers to last.
+Way: TypeAlias = tuple[Fact, ...]  # Facts that together settle a question, those of its references last.
 
 
 class Entailments(NamedTuple):
-    """What follows from each question about an image; questions are known by their indices."""
+    """For each question about an image, indices of other ones."""
 
-    entailed: list[list[int]]  # the others that follow, among them the equivalent ones; in order
-    equivalent: list[list[int]]  # those that state the same of the same references, with the question itself
-    content: list[int]  # questions with the same number state the same, whatever words and references they use
+    entailed: list[list[int]]  # the entailed ones, including the equivalent ones, in order
+    equivalent: list[list[int]]  # those with the same statement and references, including the question itself
+    content: list[int]  # questions with the same number state the same, in any words and with any references
 
 
 def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Ontology) -> Entailments:
     """The entailments among the questions about one image.
 
-    They are sound: in every image in which the first question has the same answer, whatever objects it speaks of
-    there, the second has its answer too, if each of its references means one object there and it has an answer at
-    all. Not all that follows is found. The answers of the questions must be right.
+    They are sound, not complete: in every image in which the first question has the same answer, whatever objects it
+    refers to there, the second one has its answer too, if its references are unambiguous there and it has an answer at
+    all. The answers of the questions must be correct.
     """
-    told = [read_question(question, graph, ontology) for question in questions]
-    ways, only, index = Ways(ontology), DescribedIndex(ontology), _Followed(ontology)
-    for of_one in told:
-        for described, object_id in of_one.references:
+    statements = [read_question(question, graph, ontology) for question in questions]
+    only, index = DescribedIndex(ontology), _Implied(ontology)
+    for statement in statements:
+        for described, object_id in statement.references:
             only.add(described, object_id)
-    for number, of_one in enumerate(told):
-        for way in ways.of(of_one, only):
+    ways = Ways(ontology, only)
+    for number, statement in enumerate(statements):
+        for way in ways.of(statement):
             index.need(number, way)
-    statements = [
-        (frozenset(of_one.references), question.answer, frozenset(of_one.facts))
-        for of_one, question in zip(told, questions, strict=True)
+    keys = [
+        (frozenset(statement.references), question.answer, frozenset(statement.facts))
+        for statement, question in zip(statements, questions, strict=True)
     ]
     alike: dict[object, list[int]] = defaultdict(list)
-    for number, statement in enumerate(statements):
-        alike[statement].append(number)
     contents: dict[object, int] = {}
-    content = [contents.setdefault(statement[1:], len(contents)) for statement in statements]
-    entailed = []
-    for number, of_one in enumerate(told):
-        found = index.settled(_all_facts(of_one)).union(alike[statements[number]]) - {number}
-        entailed.append(sorted(found))
-    return Entailments(entailed, [alike[statement] for statement in statements], content)
+    for number, key in enumerate(keys):
+        alike[key].append(number)
+        contents.setdefault(key[1:], len(contents))
+    settled = (index.settled(_all_facts(statement)) for statement in statements)
+    entailed = [sorted(found.union(alike[keys[number]]) - {number}) for number, found in enumerate(settled)]
+    return Entailments(entailed, [alike[key] for key in keys], [contents[key[1:]] for key in keys])
 
 
-def _all_facts(told: Told) -> Iterable[Fact]:
-    """What a question states and presupposes.
-
-    What is there by its answer is an object to speak of, if it cannot be mixed up with one that is spoken of already.
-    """
-    yield from told.facts
-    for described, object_id in told.references:
+def _all_facts(statement: Statement) -> Iterable[Fact]:
+    """What a question states and presupposes, also of an object that its answer introduces, if that is a new one."""
+    yield from statement.facts
+    for described, object_id in statement.references:
         yield ("only", described, object_id)
         yield from described_facts(described, object_id)
-    referred = {object_id for _, object_id in told.references}
-    there = [described for described in told.witnesses if ("some", described) in told.facts]
-    often = Counter(witness for described in there for witness in told.witnesses[described])
+    referred = {object_id for _, object_id in statement.references}
+    there = [described for described in statement.witnesses if ("some", described) in statement.facts]
+    often = Counter(witness for described in there for witness in statement.witnesses[described])
     for described in there:
-        witness, *others = told.witnesses[described]
+        witness, *others = statement.witnesses[described]
         if not others and often[witness] == 1 and witness not in referred:
             yield from described_facts(described, witness)
 
 
 class DescribedIndex:
-    """Finds descriptions, each with an object or another text, that are wider or narrower than another.
+    """Descriptions, each with an object or other text, to find those that are wider or narrower than another one.
 
-    All apples are fruit, all red apples are apples.
+    Fruit is wider than apples, apples are wider than red apples.
     """
 
     def __init__(self, ontology: Ontology) -> None:
@@ -107,14 +103,14 @@ class DescribedIndex:
         self._by_fewer = {}
 
     def wider(self, described: Described) -> Iterator[tuple[Described, str]]:
-        """Those that hold for all that is described, with the description itself."""
+        """The description and wider ones."""
         for conditions in _subsets(described.conditions):
             for kind, belonging in self._by_conditions.get(conditions, ()):
                 if is_kind(self._ontology, described.kind, kind):
                     yield Described(kind, conditions), belonging
 
     def narrower(self, described: Described) -> Iterator[tuple[Described, str]]:
-        """Those all of whose objects are described, with the description itself."""
+        """The description and narrower ones."""
         if not self._by_fewer:
             for conditions, kinds in self._by_conditions.items():
                 for fewer in _subsets(conditions):
@@ -138,57 +134,52 @@ def _subsets(conditions: frozenset[Condition]) -> Iterator[frozenset[Condition]]
 class Ways:
     """The sets of facts that settle a question.
 
-    That there is what a question refers to, and only one, is taken as given. Which object it is has to be known: a
-    fact about an object counts only with all that the question says of that object to refer to it, and of those that
-    this speaks of. The object of which all this holds is then the one that is meant, whatever it was called.
+    It is given that the question's references are unambiguous, but not which objects they mean: a fact about an object
+    counts only together with all that the question's reference to it says, also of other objects. The object for which
+    all this holds is then the one referred to.
     """
 
-    def __init__(self, ontology: Ontology) -> None:
-        self._ontology = ontology
+    def __init__(self, ontology: Ontology, only: DescribedIndex) -> None:
+        """``only``: all descriptions by which some question about the image refers to an object."""
+        self._ontology, self._only = ontology, only
 
-    def of(self, told: Told, only: DescribedIndex) -> list[Way]:
-        """At most MANY_WAYS sets of facts, each of which settles the question.
-
-        ``only``: all descriptions by which some question about the image refers to an object.
-        """
-        given = {fact for described, key in told.references for fact in described_facts(described, key)}
+    def of(self, statement: Statement) -> list[Way]:
+        """At most MANY_WAYS sets of facts, each of which settles the question."""
+        given = {fact for described, key in statement.references for fact in described_facts(described, key)}
         ways: dict[Way, None] = {}
-        for facts in told.settled_by:
-            options = [self._options(fact, told, only) for fact in facts if fact not in given]
+        for facts in statement.settled_by:
+            options = [self._options(fact, statement) for fact in facts if fact not in given]
             for choice in product(*options):
                 way = dict.fromkeys(fact for part in choice for fact in part)
                 if way:
-                    ways[(*way, *_meant(way, told))] = None
+                    ways[(*way, *_meant(way, statement))] = None
                 if len(ways) == MANY_WAYS:
                     return list(ways)
         return list(ways)
 
-    def _options(self, fact: Fact, told: Told, only: DescribedIndex) -> list[Way]:
+    def _options(self, fact: Fact, statement: Statement) -> list[Way]:
         match fact:
             case "some", Described() as described:
-                witnesses = told.witnesses.get(described, ())
+                witnesses = statement.witnesses.get(described, ())
                 return [(fact,), *(tuple(described_facts(described, witness)) for witness in witnesses)]
             case "none", Described() as described:
-                return [(fact,), *self._excluded(described, told, only)]
-        return [(one,) for one in self._same(fact, told)]
+                return [(fact,), *self._excluded(described, statement)]
+        return [(one,) for one in self._same(fact, statement)]
 
-    def _excluded(self, described: Described, told: Told, only: DescribedIndex) -> Iterator[Way]:
-        """There is none if the only object that could be one is none."""
-        for wider, object_id in only.wider(described):
-            seen: Way = () if (wider, object_id) in told.references else (("only", wider, object_id),)
+    def _excluded(self, described: Described, statement: Statement) -> Iterator[Way]:
+        """No object fits if the only object of a wider description does not."""
+        for wider, object_id in self._only.wider(described):
+            seen: Way = () if (wider, object_id) in statement.references else (("only", wider, object_id),)
             fails = [condition_fact(object_id, one, False) for one in sorted(described.conditions - wider.conditions)]
             if described.kind != wider.kind:
                 fails.append(("kind", object_id, described.kind, NO))
             for failed in fails:
-                yield from ((*seen, fact) for fact in self._same(failed, told))
+                yield from ((*seen, fact) for fact in self._same(failed, statement))
 
-    def _same(self, fact: Fact, told: Told) -> list[Fact]:
-        """A fact about an object, and what is the same where the object is the only one of a description.
-
-        If there is no red apple, then the apple is not red, whichever it is.
-        """
+    def _same(self, fact: Fact, statement: Statement) -> list[Fact]:
+        """A fact about an object and its equivalents: if there is no red apple, the apple is not red."""
         same = [fact]
-        for (kind, conditions), object_id in told.references:
+        for (kind, conditions), object_id in statement.references:
             condition = self._condition(fact, object_id)
             if condition is not None:
                 what, one, two, sign = condition
@@ -212,14 +203,14 @@ class Ways:
         return None
 
 
-def _meant(facts: Iterable[Fact], told: Told) -> Iterator[Fact]:
-    """All that a question says of the objects of some facts to refer to them."""
-    spoken_of = {key for fact in facts for key in _objects(fact)}
-    for described, object_id in reversed(told.references):  # what is spoken of to refer to another comes before it
-        if object_id in spoken_of:
-            spoken_of.update(_others(described))
-    for described, object_id in told.references:
-        if object_id in spoken_of:
+def _meant(facts: Iterable[Fact], statement: Statement) -> Iterator[Fact]:
+    """All that a question's references to the objects of some facts say."""
+    mentioned = {key for fact in facts for key in _objects(fact)}
+    for described, object_id in reversed(statement.references):  # what a reference mentions comes before it
+        if object_id in mentioned:
+            mentioned.update(_others(described))
+    for described, object_id in statement.references:
+        if object_id in mentioned:
             yield from described_facts(described, object_id)
 
 
@@ -245,20 +236,20 @@ def _others(described: Described) -> Iterator[str]:
     return (condition[3] for condition in described.conditions if condition[0] == "relation")
 
 
-class _Followed:
+class _Implied:
     """From facts to the questions about one image that they settle: first `need` for all, then `settled`."""
 
     def __init__(self, ontology: Ontology) -> None:
         self._ontology = ontology
         self._wanted: dict[Fact, int] = {}
         self._settles: dict[int, list[tuple[int, frozenset[int]]]] = defaultdict(list)
-        """fact to the questions that it settles together with other facts, and these"""
+        """fact to the questions that it settles, each with the other facts needed"""
         self._about: dict[object, list[tuple[Fact, int]]] = defaultdict(list)
         self._described = {"some": DescribedIndex(ontology), "none": DescribedIndex(ontology)}
         self._memory: dict[Fact, tuple[int, ...]] = {}
 
     def need(self, question: int, facts: Way) -> None:
-        """All of these facts settle a question; best the one first that fewest questions need."""
+        """Add facts that together settle a question, ideally the fact that fewest questions need first."""
         first, *others = map(self._number, facts)
         self._settles[first].append((question, frozenset(others)))
 
@@ -282,11 +273,11 @@ class _Followed:
         known: set[int] = set()
         for fact in facts:
             if fact not in self._memory:
-                self._memory[fact] = tuple(self._following(fact))
+                self._memory[fact] = tuple(self._implied(fact))
             known.update(self._memory[fact])
         return {question for number in known for question, others in self._settles.get(number, ()) if others <= known}
 
-    def _following(self, fact: Fact) -> Iterator[int]:
+    def _implied(self, fact: Fact) -> Iterator[int]:
         if fact in self._wanted:
             yield self._wanted[fact]
         match fact:
@@ -314,7 +305,7 @@ class _Followed:
                         yield number
 
     def _from_value(self, about: object, value: str, exclusive: bool) -> Iterator[int]:
-        """What follows if what a fact is about has a value, and no other of an exclusive type."""
+        """What a value implies: no other value of an exclusive type."""
         for wanted, number in self._about.get(about, ()):
             other, sign = str(wanted[-2]), wanted[-1]
             if value == other:
@@ -324,13 +315,13 @@ class _Followed:
                 yield number
 
     def _kind_sign(self, fact: Fact, kind: str) -> str | None:
-        """Whether an object whose name or kind is known, or a kind that it is not, is of a kind."""
-        told = str(fact[2])
+        """Whether an object is of a kind, by its name, its kind or a kind that it is not of."""
+        known = str(fact[2])
         if fact[0] == "name":
-            return YES if self._ontology.isa(told, kind) else None if self._ontology.may_be(told, kind) else NO
+            return YES if self._ontology.isa(known, kind) else None if self._ontology.may_be(known, kind) else NO
         if fact[3] == YES:
-            return YES if is_kind(self._ontology, told, kind) else None
-        return NO if is_kind(self._ontology, kind, told) else None
+            return YES if is_kind(self._ontology, known, kind) else None
+        return NO if is_kind(self._ontology, kind, known) else None
 
     def _from_relation(self, subject: str, relation: str, target: str) -> Iterator[int]:
         for wanted, number in self._about.get(("relation", subject, target), ()):

@@ -1,9 +1,8 @@
-"""Runs programs on scene graphs. What a graph does not settle has no answer, so it is never asked.
+"""Runs programs on scene graphs. If the graph does not settle an answer, there is none, and nothing is asked.
 
-Annotations are not exhaustive (Hudson and Manning 2019, Sect. 3.2). So every selection has two sides: the objects
-that certainly are meant, and those that might be: a ``person`` where a man is looked for, an apple without a color
-where a red one is, a pair of objects of which no relation is annotated. Only the list of objects is taken to be
-complete: what may not be an apple by its name is none.
+Annotations are not exhaustive (Hudson and Manning 2019, Sect. 3.2), so a selection has certain objects and possible
+ones: a ``person`` where a man is selected, an apple without a color where a red one is, objects between which no
+relation is annotated. Only the list of objects counts as complete: what cannot be an apple by its name is none.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,10 +14,10 @@ from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VE
 
 YES, NO = "yes", "no"
 OPPOSITE = {YES: NO, NO: YES}
-LEFT_OUT = ""  # Stands for what was left out of a graph among the objects that might be meant.
+LEFT_OUT = ""  # Stands for objects that were left out of the graph, among the possible ones.
 NAME = "name"
 
-SHORT = {LEFT: "left", RIGHT: "right"}  # Relations that are answers in fewer words.
+SHORT = {LEFT: "left", RIGHT: "right"}  # Relations with a shorter form as answers.
 
 COMPARATIVES = {
     "older": ("age", "old", "young"),
@@ -30,55 +29,52 @@ COMPARATIVES = {
     "longer": ("length", "long", "short"),
     "thicker": ("thickness", "thick", "thin"),
 }
-"""The type whose values are compared, the value of the one that is more so, and that of the other."""
+"""Comparative to the type of the compared values, the value of the winner and that of the loser."""
 
 IN_COMMON = frozenset({"color", "material", "shape"})
-"""Types that two objects can have in common: GQA's official scores take these answers as valid, and no others."""
+"""Types that two objects can have in common: the only valid answers in GQA's official scores."""
 
 
 class Found(NamedTuple):
-    """What a selection finds."""
+    """The objects of a selection."""
 
     certain: tuple[str, ...]
-    possible: tuple[str, ...]  # with the certain ones
+    possible: tuple[str, ...]  # includes the certain ones
 
     @property
     def only(self) -> str | None:
-        """The one object that is meant, if it is clear which."""
+        """The only object, if it is unambiguous."""
         return self.certain[0] if len(self.certain) == len(self.possible) == 1 else None
 
 
 class Run(NamedTuple):
     """The result of a program."""
 
-    answer: str | None  # None: the graph does not settle it
-    found: tuple[tuple[str, ...], ...]  # the objects that each step certainly found or looked at
+    answer: str | None  # None if the graph does not settle it
+    found: tuple[tuple[str, ...], ...]  # the objects that each step certainly found or used
 
 
 Value: TypeAlias = Found | str | None
 Inputs: TypeAlias = Sequence[Value]
-Result: TypeAlias = tuple[Value, tuple[str, ...]]  # What a step gives, and the objects that it found or looked at.
+Result: TypeAlias = tuple[Value, tuple[str, ...]]  # A step's value, and the objects that it found or used.
 UNSETTLED: Result = (None, ())
 
 
 class Executor:
-    """Runs programs on one normalised scene graph; what equal steps give is computed once."""
+    """Runs programs on one normalised scene graph; results of equal steps are cached."""
 
     def __init__(self, graph: SceneGraph, ontology: Ontology) -> None:
         self.graph, self.ontology = graph, ontology
         self._known: dict[tuple[Any, ...], Result] = {}
 
     def run(self, program: Program) -> Run:
-        """The answer in the ontology's words ("yes" and "no" for what is verified), and what each step found.
-
-        The names in the program must be the ontology's.
-        """
+        """The answer in the ontology's words, "yes" or "no", and the objects of each step."""
         results = self._results(program)
         answer = results[-1][0]
         return Run(answer if isinstance(answer, str) else None, tuple(ids for _, ids in results))
 
     def find(self, program: Program) -> Found | None:
-        """What a program's last step finds; None where an earlier one is not settled."""
+        """The objects of a program's last step; None if an earlier step is not settled."""
         found = self._results(program)[-1][0]
         return found if isinstance(found, Found) else None
 
@@ -94,7 +90,7 @@ class Executor:
         return results
 
     def has_value(self, key: str, kind: str, value: str) -> str | None:
-        """Whether an object has a value: "no" only where it has another one of a type of which there is one."""
+        """Whether an object has a value: "no" only if it has a dissimilar one of an exclusive type."""
         values = self.graph.objects[key].values.get(kind, ())
         if value in values:
             return YES
@@ -102,7 +98,7 @@ class Executor:
         return NO if exclusive and values and not any(self.ontology.alike(value, one) for one in values) else None
 
     def holds(self, subject: str, relation: str, target: str) -> str | None:
-        """Whether a relation holds: "no" only where one is annotated that excludes it."""
+        """Whether a relation holds: "no" only if one is annotated that excludes it."""
         related, words = self.graph.related, self.ontology.relations[relation]
         if related(subject, relation, target):
             return YES
@@ -129,15 +125,15 @@ class Executor:
         if not isinstance(found, Found):
             return UNSETTLED
         wanted = NO if negated else YES
-        told = {key: self.has_value(key, kind, value) for key in found.possible if key != LEFT_OUT}
+        answers = {key: self.has_value(key, kind, value) for key in found.possible if key != LEFT_OUT}
         kept = Found(
-            tuple(key for key in found.certain if told[key] == wanted),
-            tuple(key for key in found.possible if told.get(key) in (wanted, None)),
+            tuple(key for key in found.certain if answers[key] == wanted),
+            tuple(key for key in found.possible if answers.get(key) in (wanted, None)),
         )
         return kept, kept.certain
 
     def _relate(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
-        """The objects at the other end of a relation; all are annotated where there is one as a rule."""
+        """The objects at the other end of a relation; if there is usually one, the annotated ones are all."""
         anchor = _only(inputs)
         if anchor is None:
             return UNSETTLED
@@ -145,10 +141,10 @@ class Executor:
         for key, thing in self.graph.objects.items():
             if key == anchor or not self.ontology.may_be(thing.name, name):
                 continue
-            told = self.holds(key, relation, anchor) if side == "s" else self.holds(anchor, relation, key)
-            if told != NO:
+            answer = self.holds(key, relation, anchor) if side == "s" else self.holds(anchor, relation, key)
+            if answer != NO:
                 possible.append(key)
-                if told == YES and self.ontology.isa(thing.name, name):
+                if answer == YES and self.ontology.isa(thing.name, name):
                     certain.append(key)
         words = self.ontology.relations[relation]
         if certain and not words.many and not (words.one_subject and side == "o"):  # one wears several things
@@ -169,19 +165,19 @@ class Executor:
 
     def _verify(self, inputs: Inputs, kind: str, value: str) -> Result:
         if inputs[0] == SCENE:
-            there = self.graph.scene.get(kind)
-            if there is None or (there != value and self.ontology.alike(value, there)):
+            actual = self.graph.scene.get(kind)
+            if actual is None or (actual != value and self.ontology.alike(value, actual)):
                 return UNSETTLED
-            return (YES if there == value else NO), ()
+            return (YES if actual == value else NO), ()
         key = _only(inputs)
         return UNSETTLED if key is None else (self.has_value(key, kind, value), (key,))
 
     def _choose(self, inputs: Inputs, kind: str, *options: str) -> Result:
         if kind != NAME:
-            told = [self._verify(inputs, kind, option) for option in options]
-            chosen = [option for option, (value, _) in zip(options, told, strict=True) if value == YES]
-            clear = len(chosen) == 1 and all(value is not None for value, _ in told)
-            return (chosen[0] if clear else None), told[0][1]
+            results = [self._verify(inputs, kind, option) for option in options]
+            chosen = [option for option, (value, _) in zip(options, results, strict=True) if value == YES]
+            clear = len(chosen) == 1 and all(value is not None for value, _ in results)
+            return (chosen[0] if clear else None), results[0][1]
         key = _only(inputs)
         if key is None:
             return UNSETTLED
@@ -196,12 +192,11 @@ class Executor:
 
     def _choose_relation(self, inputs: Inputs, name: str, one: str, other: str, side: str) -> Result:
         """Which of two relations the input has with the only object of a name."""
-        told = {relation: self._verify_relation(inputs, name, relation, side) for relation in (one, other)}
-        answers = [answer for answer, _ in told.values()]
-        if answers.count(YES) != 1 or None in answers:
+        results = [(*self._verify_relation(inputs, name, relation, side), relation) for relation in (one, other)]
+        if {answer for answer, *_ in results} != {YES, NO}:
             return UNSETTLED
-        chosen = next(relation for relation, (answer, _) in told.items() if answer == YES)
-        return SHORT.get(chosen, chosen), told[chosen][1]
+        (chosen, ids) = next((relation, ids) for answer, ids, relation in results if answer == YES)
+        return SHORT.get(chosen, chosen), ids
 
     def _same(self, inputs: Inputs, kind: str) -> Result:
         keys = _compared(inputs)
@@ -212,7 +207,7 @@ class Executor:
         return (OPPOSITE[value] if isinstance(value, str) else None), keys
 
     def _all_alike(self, keys: tuple[str, ...], kind: str) -> str | None:
-        """Whether all have the same value of a type; "no" only where two have values that nobody would mix up."""
+        """Whether all have the same value of a type; "no" only if two have dissimilar values."""
         objects, ontology = self.graph.objects, self.ontology
         if kind == NAME:
             names = [objects[key].name for key in keys]
@@ -228,10 +223,7 @@ class Executor:
         return NO if any(not ontology.alike(one, other) for one in different for other in different) else None
 
     def _common(self, inputs: Inputs) -> Result:
-        """The one type of which two objects have the same value, but for positions; None if there are several.
-
-        What is asked for is a type of IN_COMMON; another type that they share would be a right answer as well.
-        """
+        """The only type, positions aside, of which two objects have the same value, if it is in IN_COMMON."""
         keys = _compared(inputs)
         if keys is None:
             return UNSETTLED
@@ -247,10 +239,9 @@ class Executor:
         if keys is None:
             return UNSETTLED
         values = [self.graph.objects[key].values.get(kind, ()) for key in keys]
-        for key, own, others in zip(keys, values, reversed(values), strict=True):
-            if own == (more,) and others == (less,):
-                return self.graph.objects[key].name, keys
-        return None, keys
+        wanted = (more,), (less,)
+        winners = [key for key, *pair in zip(keys, values, reversed(values), strict=True) if tuple(pair) == wanted]
+        return (self.graph.objects[winners[0]].name if winners else None), keys
 
 
 def _only(inputs: Inputs) -> str | None:
@@ -268,10 +259,10 @@ def _compared(inputs: Inputs) -> tuple[str, ...] | None:
     """The objects to compare: the only ones of two inputs, or all of one, at least two."""
     if len(inputs) == 1:
         (found,) = inputs
-        clear = isinstance(found, Found) and found.certain == found.possible and len(found.certain) > 1
-        return found.certain if clear and isinstance(found, Found) else None
-    keys = [_only((found,)) for found in inputs]
-    one, other = keys
+        if not isinstance(found, Found) or found.certain != found.possible:
+            return None
+        return found.certain if len(found.certain) > 1 else None
+    one, other = (_only((found,)) for found in inputs)
     return None if one is None or other is None or one == other else (one, other)
 
 

@@ -1,7 +1,6 @@
-"""What a question and its answer state, as facts about objects, and which facts settle a question.
+"""The facts about objects that a question and its answer state, and the facts that settle a question.
 
-Objects are known by their ids. Within a question an id stands for one object, whichever that is: the one that it
-refers to. Hudson and Manning 2019, Sect. 3.4.
+Hudson and Manning 2019, Sect. 3.4. Within a question an object id stands for whichever object the question refers to.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ Condition: TypeAlias = tuple[str, str, str, str]
 
 
 class Described(NamedTuple):
-    """All objects of a kind on which some conditions hold."""
+    """All objects of a kind that satisfy some conditions."""
 
     kind: str
     conditions: frozenset[Condition] = frozenset()
@@ -34,23 +33,23 @@ Fact: TypeAlias = tuple[object, ...]
 - ("same", type, ids or Described, yes or no), ("common", ids, type), ("compare", type, ids with their values)
 - ("or", facts), ("program", program, answer)
 """
-Claim: TypeAlias = tuple[list[Fact], list[tuple[Fact, ...]]]  # What is stated, and alternatives of what settles it.
+Claim: TypeAlias = tuple[list[Fact], list[tuple[Fact, ...]]]  # Facts stated, and alternative facts that settle it.
 
 
 @dataclass(slots=True)
-class Told:
+class Statement:
     """What a question with its answer states."""
 
     references: list[tuple[Described, str]] = field(default_factory=list)
     """presupposed: the only object of a description"""
-    facts: list[Fact] = field(default_factory=list)  # what its answer states
+    facts: list[Fact] = field(default_factory=list)  # stated by the answer
     settled_by: list[tuple[Fact, ...]] = field(default_factory=list)
     """alternatives; all facts of one settle the question, if it has an answer at all"""
-    witnesses: dict[Described, tuple[str, ...]] = field(default_factory=dict)  # objects that are what is described
+    witnesses: dict[Described, tuple[str, ...]] = field(default_factory=dict)  # objects that fit the description
 
 
 def kind_of(ontology: Ontology, name: str) -> str:
-    """What selections by a name go by: a noun's kind, or the category itself."""
+    """The kind by which a name selects: a noun's kind, or the category itself."""
     noun = ontology.nouns.get(name)
     return noun.kind if noun else name
 
@@ -61,10 +60,7 @@ def is_kind(ontology: Ontology, kind: str, other: str) -> bool:
 
 
 def relation_condition(ontology: Ontology, side: str, relation: str, other: str) -> Condition:
-    """A relation as a condition on one of its ends; of a relation and its inverse always the same one.
-
-    ``side``: "s", the object is the subject; "o", it is the object of ``other``.
-    """
+    """A relation as a condition on its subject (``side`` "s") or object ("o"); the same for its inverse."""
     if side == "o":
         inverse = ontology.relations[relation].inverse
         if inverse and ontology.relations[inverse].inverse == relation:
@@ -82,27 +78,27 @@ def condition_fact(object_id: str, condition: Condition, holds: bool = True) -> 
 
 
 def described_facts(described: Described, object_id: str) -> list[Fact]:
-    """What is known of an object that is described."""
+    """What is known of an object that fits a description."""
     kind: Fact = ("kind", object_id, described.kind, YES)
     return [kind, *(condition_fact(object_id, condition) for condition in sorted(described.conditions))]
 
 
-def read_question(question: Question, graph: SceneGraph, ontology: Ontology) -> Told:
+def read_question(question: Question, graph: SceneGraph, ontology: Ontology) -> Statement:
     """What a question states and what settles it.
 
-    A question of an unknown form states what it refers to, and is settled only by a question of the same program. So
-    is one that refers to an object in two ways that do not say that they mean the same: it states nothing.
+    A question of an unknown form states its references, and is settled only by a question with the same program. So is
+    one that refers to an object in two ways, neither of which implies the other: it states nothing.
     """
-    told = _Reader(question, graph, ontology).told
-    if all(_is_one(told, object_id, ontology) for _, object_id in told.references):
-        return told
+    statement = _Reader(question, graph, ontology).statement
+    if all(_is_one(statement, object_id, ontology) for _, object_id in statement.references):
+        return statement
     same: Fact = ("program", question.program, question.answer)
-    return Told(facts=[same], settled_by=[(same,)])
+    return Statement(facts=[same], settled_by=[(same,)])
 
 
-def _is_one(told: Told, object_id: str, ontology: Ontology) -> bool:
-    """Whether of the descriptions of an object one says all that the others say, so that they mean the same."""
-    ways = [described for described, key in told.references if key == object_id]
+def _is_one(statement: Statement, object_id: str, ontology: Ontology) -> bool:
+    """Whether one description of an object implies all others, so that they mean the same object."""
+    ways = [described for described, key in statement.references if key == object_id]
     return len(ways) == 1 or any(
         all(is_kind(ontology, one.kind, other.kind) and other.conditions <= one.conditions for other in ways)
         for one in ways
@@ -110,21 +106,21 @@ def _is_one(told: Told, object_id: str, ontology: Ontology) -> bool:
 
 
 class _Unknown(Exception):
-    """A program of a form that is not read."""
+    """The program has an unknown form."""
 
 
 class _Reader:
     def __init__(self, question: Question, graph: SceneGraph, ontology: Ontology) -> None:
         self.question, self.graph, self.ontology = question, graph, ontology
-        self.told = Told()
+        self.statement = Statement()
         self.values: list[Described | str | None] = []
         try:
             for index in range(len(question.program)):
                 self.values.append(self._selection(index))
-            self.told.facts, self.told.settled_by = self._claim(len(question.program) - 1, question.answer)
+            self.statement.facts, self.statement.settled_by = self._claim(len(question.program) - 1, question.answer)
         except _Unknown:
             same: Fact = ("program", question.program, question.answer)
-            self.told.facts, self.told.settled_by = [same], [(same,)]
+            self.statement.facts, self.statement.settled_by = [same], [(same,)]
 
     def _selection(self, index: int) -> Described | str | None:
         step = self.question.program[index]
@@ -154,8 +150,8 @@ class _Reader:
         if len(ids) != 1:
             raise _Unknown
         reference = (self._described(index), ids[0])
-        if reference not in self.told.references:
-            self.told.references.append(reference)
+        if reference not in self.statement.references:
+            self.statement.references.append(reference)
         return ids[0]
 
     def _claim(self, index: int, answer: str) -> Claim:
@@ -199,7 +195,7 @@ class _Reader:
     def _there(self, described: Described, index: int, answer: str) -> Fact:
         if answer == NO:
             return ("none", described)
-        self.told.witnesses[described] = self.question.found[index]
+        self.statement.witnesses[described] = self.question.found[index]
         return ("some", described)
 
     def _several(self, step: Step) -> frozenset[str] | Described:
@@ -220,9 +216,9 @@ class _Reader:
 
     def _chosen(self, step: Step, kind: str, options: Sequence[str]) -> Claim:
         if self.values[step.inputs[0]] == SCENE:
-            there = self.graph.scene[kind]
-            settled: list[Fact] = [("scene", kind, value, YES if value == there else NO) for value in options]
-            return [("scene exact", kind, there)], [(fact,) for fact in settled]
+            actual = self.graph.scene[kind]
+            settled: list[Fact] = [("scene", kind, value, YES if value == actual else NO) for value in options]
+            return [("scene exact", kind, actual)], [(fact,) for fact in settled]
         key = self._only(step.inputs[0])
         values = self.graph.objects[key].values.get(kind, ())
         facts: list[Fact] = [("value", key, kind, value, YES if value in values else NO) for value in options]
@@ -253,13 +249,13 @@ class _Reader:
         return [("common", several, answer), shared], [(shared,)]
 
     def _compared(self, step: Step, comparative: str, answer: str) -> Claim:
-        """Which of two it is, and how that is called, which its reference may state."""
+        """Which of two it is, and its name, unless its reference states that."""
         kind, more, _ = COMPARATIVES[comparative]
         values = {key: self.graph.objects[key].values[kind] for key in map(self._only, step.inputs)}
         winner = next(key for key, of_one in values.items() if of_one == (more,))
         facts: tuple[Fact, ...] = (("compare", kind, frozenset(values.items())), ("name", winner, answer))
         own = kind_of(self.ontology, answer)
-        called = any(key == winner and described.kind == own for described, key in self.told.references)
+        called = any(key == winner and described.kind == own for described, key in self.statement.references)
         clear = called and not any(own in noun.parents for noun in self.ontology.nouns.values())
         return list(facts), [facts[:1] if clear else facts]
 
@@ -268,7 +264,7 @@ class _Reader:
         if any(len(settled_by) != 1 or len(settled_by[0]) != 1 for _, settled_by in parts):
             raise _Unknown
         if (answer == YES) == (step.operation == "and"):
-            facts = [fact for told, _ in parts for fact in told]
+            facts = [fact for stated, _ in parts for fact in stated]
             return facts, [tuple(alternative[0][0] for _, alternative in parts)]
         needs = [alternative[0] for _, alternative in parts]
         either: Fact = ("or", frozenset(of_one[0] for of_one in needs))

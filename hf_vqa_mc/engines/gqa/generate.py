@@ -1,4 +1,4 @@
-"""The engine from top to bottom: graphs, questions, entailment, balance, files (Hudson and Manning 2019, Sect. 3)."""
+"""The whole engine: graphs, questions, entailments, balancing, files (Hudson and Manning 2019, Sect. 3)."""
 
 import os
 from collections import Counter
@@ -41,14 +41,14 @@ def generate(
 ) -> dict[str, Any]:
     """Generate a GQA-style dataset from scene graphs, as ``vqa-mc generate gqa`` does.
 
-    The graphs are read twice, first for what is seen with what, then one by one to ask about; no more than one is in
-    memory, and of each question some numbers. The same files, ontology, settings and version give the same bytes.
+    The graphs are read twice, first to count what occurs together, then to generate questions; one graph at a time is
+    in memory, and 40 bytes per question. The same files, ontology, settings and version give the same bytes.
 
     Args:
         scene_graphs: files in GQA's layout, or folders with Visual Genome's files.
-        output: the folder to make, in the layout of GQA's files; one that was generated before is replaced.
-        settings: by default as in the paper, where it gives numbers.
-        ontology: the vocabulary; by default our own.
+        output: folder to write, in the layout of GQA's files; one generated before is replaced.
+        settings: by default those of the paper where it gives numbers.
+        ontology: vocabulary; by default our own.
         progress: called with (step, done, total).
 
     Returns:
@@ -56,11 +56,11 @@ def generate(
 
     Raises:
         InputError: an input cannot be used; nothing was written.
-        OSError: the output cannot be written (disk full, no permission); what was there before is unchanged.
+        OSError: the output cannot be written (disk full, no permission); an older folder is unchanged.
     """
     check_generated_folder(output, ENGINE)
     words = ontology or read_ontology(None, None)
-    named = ", ".join(map(os.fspath, scene_graphs))
+    paths = ", ".join(map(os.fspath, scene_graphs))
     problems: Counter[str] = Counter()
     images: dict[str, str] = {}
     progress("reading scene graphs", 0, 1)
@@ -68,18 +68,18 @@ def generate(
     progress("reading scene graphs", 1, 1)
     if not images:
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in problems.most_common(5)) or "no image at all"
-        raise InputError(f"no image of {named} has an object to ask about ({reasons})")
+        raise InputError(f"no image of {paths} has an object to ask about ({reasons})")
     with generated_folder(output, ENGINE) as folder, Spilled(folder) as spilled:
-        not_asked: Counter[str] = Counter()
+        rejected: Counter[str] = Counter()
         for done, (_, graph) in enumerate(_graphs(scene_graphs, words, Counter())):
-            progress("asking about images", done, distractors.images)
-            questions = list(questions_about(graph, words, distractors, settings, not_asked))
+            progress("generating questions", done, distractors.images)
+            questions = list(questions_about(graph, words, distractors, settings, rejected))
             spilled.add(graph, questions, entailments(questions, graph, words))
-        problems.update({f"question: {reason}": count for reason, count in not_asked.items()})
-        progress("asking about images", distractors.images, distractors.images)
+        problems.update({f"question: {reason}": count for reason, count in rejected.items()})
+        progress("generating questions", distractors.images, distractors.images)
         table = spilled.table()
         if not table.count:
-            raise InputError(f"the scene graphs of {named} settle no question; see the ontology's words")
+            raise InputError(f"the scene graphs of {paths} settle no question; does the ontology know their words?")
         selected = select_balanced(table, settings, progress)
         splits = list(images.values())
         write_dataset(folder, spilled, table, selected.kept, splits, progress)
@@ -106,12 +106,12 @@ def _counted(
             images[graph.image_id] = split
         else:
             begin = ", ".join(f"{split}_" for split in SPLITS)
-            raise InputError(f"{path}: its name has no split; with --keep-splits it must begin with one of {begin}")
+            raise InputError(f"{path}: no split in its name; with --keep-splits it must begin with one of {begin}")
         yield graph
 
 
 def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> str:
-    """The random split of an image, from the seed and its id alone, in these proportions (Sect. 3.5).
+    """The random split of an image, by the seed and its id alone, in these proportions (Sect. 3.5).
 
     >>> split_of("2386621", 0)
     'val'
@@ -135,9 +135,9 @@ def _graphs(paths: Sequence[Path], ontology: Ontology, problems: Counter[str]) -
 def _read(path: Path) -> Iterator[RawGraph]:
     if path.is_dir():
         files = Folder(path)
-        if not files.has("image_data.json") and (own := sorted(path.glob("*sceneGraphs.json*"))):
+        if not files.has("image_data.json") and (found := sorted(path.glob("*sceneGraphs.json*"))):
             raise InputError(
-                f"{path}: a folder is read as Visual Genome's; name GQA's files one by one, such as {own[0]}"
+                f"{path}: a folder is read as Visual Genome's; name GQA's files one by one, such as {found[0]}"
             )
         return read_visual_genome(files)
     if not path.exists():

@@ -1,23 +1,18 @@
-"""Annotators' scene graphs to normalised ones (Hudson and Manning 2019, Sect. 3.2).
+"""Normalises annotators' scene graphs (Hudson and Manning 2019, Sect. 3.2).
 
-What is merely imperfect is left out and counted, under names that begin with what it is about:
+What cannot be used is left out and counted:
 
 - ``image: no objects``: the image gives no graph.
-- ``object: ...``: no name, a name that the ontology does not know or that is vague (thing, part), an empty box, a box
-  outside the image, the same object twice (made one). A box that reaches out of the image is cut.
-  In an image with an unknown name of which no word is known, nothing is called by its category ("the animal"), for
-  there might be another one; with one in other letters than Latin ones, for which a dog may be there by name, only
-  what is certainly there is asked for.
-- ``name: ...``: read in another way than it stands there; nothing is lost.
-- ``value: ...``: the ontology does not know it; things of this kind have none (water that is drinking);
-  values that contradict one another (open, closed); colors of a patterned object, which are kept without their type,
-  for others may be on it too.
-- ``relation: ...``: to an object that is not there or was left out, to itself, of a name that is not known or says
-  nothing, that would sound unnatural (Sect. 3.2: woman in shirt, tail attached to giraffe), that others contradict
-  (each of two to the left of the other), that boxes contradict; all of a cycle (a cat on a box on a chair on that
-  cat); left and right of what touches (a rider and the horse).
-
-A file that is broken is an ``InputError`` of ``scene_graph_files``.
+- ``object: ...``: no name, an unknown or vague one (thing, part), an empty box, a box outside the image, a duplicate
+  (merged). A box that extends beyond the image is cut. If no word of a name is known, no object of the image is
+  referred to by its category ("the animal"), as there may be another one; if the name has other than Latin letters,
+  only certain objects are asked about.
+- ``name: ...``: how a name was read; nothing is lost.
+- ``value: ...``: unknown; impossible for such a thing (water that is drinking); contradicted by another one (open,
+  closed); color of a patterned object, which is kept without its type, as there may be other colors.
+- ``relation: ...``: to a missing object or to itself; unknown or without meaning; unnatural (Sect. 3.2: woman in
+  shirt, tail attached to giraffe); contradicted by other ones (each of two to the left of the other) or by boxes; part
+  of a cycle (a cat on a box on a chair on that cat); left and right of what touches (a rider and the horse).
 """
 
 from collections import Counter
@@ -39,7 +34,6 @@ from hf_vqa_mc.engines.gqa.scene_graph import (
     HORIZONTAL,
     SIGNS,
     VERTICAL,
-    Box,
     SceneGraph,
     SceneObject,
     overlap,
@@ -47,16 +41,16 @@ from hf_vqa_mc.engines.gqa.scene_graph import (
     scene_of,
     within,
 )
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
+from hf_vqa_mc.engines.gqa.scene_graph_files import Box, RawGraph, RawObject
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
-SAME_BOX = 0.8  # Two boxes with one name that overlap so much, intersection over union, are one object twice.
+SAME_BOX = 0.8  # Minimum intersection over union of two boxes with one name that are the same object.
 
 _SIDES = (("left", "middle", "right"), ("top", "middle", "bottom"))
 
 
 def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> SceneGraph | None:
-    """A scene graph in the ontology's words, or None if no object is left; ``problems`` counts what was left out."""
+    """A scene graph in the ontology's words, None if no object is left; ``problems`` counts what is left out."""
     objects, boxes, image_values = _named(raw, ontology, problems)
     unclear = unclear_kinds(
         (besides(thing.name) if key in objects else thing.name for key, thing in raw.objects.items()), ontology
@@ -75,8 +69,8 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
     if not made:
         problems["image: no objects"] += 1
         return None
-    told = _told(raw, ontology, problems)
-    scene = scene_of(list(made.values()), told, image_values, (raw.width, raw.height), ontology)
+    given = _given_scene(raw, ontology, problems)
+    scene = scene_of(list(made.values()), given, image_values, (raw.width, raw.height), ontology)
     return SceneGraph(raw.image_id, raw.width, raw.height, made, scene, unclear, nameless)
 
 
@@ -129,18 +123,18 @@ def _left_out(thing: RawObject, name: str | None, box: Box | None, ontology: Ont
 def _duplicates(
     objects: Mapping[str, tuple[str, list[str]]], boxes: Mapping[str, Box], ontology: Ontology
 ) -> dict[str, str]:
-    """Objects that are others, to those: of one name, or one a kind of the other, in nearly the same box."""
+    """Duplicate objects to the ones kept: in nearly the same box, of the same kind or a hypernym."""
     same: dict[str, str] = {}
-    keys = sorted(objects, key=lambda key: -len(ontology.nouns[objects[key][0]].parents))  # the most special first
-    for place, key in enumerate(keys):
+    keys = sorted(objects, key=lambda key: -len(ontology.nouns[objects[key][0]].parents))  # the most specific first
+    for index, key in enumerate(keys):
         if key in same:
             continue
         noun = ontology.nouns[objects[key][0]]
-        for other in keys[place + 1 :]:
+        for other in keys[index + 1 :]:
             if other in same or overlap(boxes[key], boxes[other]) < SAME_BOX:
                 continue
-            there = ontology.nouns[objects[other][0]]
-            if noun.plural == there.plural and (there.kind == noun.kind or there.kind in noun.parents):
+            same_noun = ontology.nouns[objects[other][0]]
+            if noun.plural == same_noun.plural and same_noun.kind in (noun.kind, *noun.parents):
                 same[other] = key
     return same
 
@@ -168,15 +162,15 @@ def _typed(
     return typed
 
 
-def _told(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> dict[str, str]:
-    told = {}
+def _given_scene(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> dict[str, str]:
+    given = {}
     for kind, text in raw.scene.items():
         value = clean_value(text, ontology)
         if value is None or kind not in ontology.attributes[value].types:
             problems[f"image: unknown {kind}"] += 1
         else:
-            told[kind] = value
-    return told
+            given[kind] = value
+    return given
 
 
 @dataclass(frozen=True)
@@ -200,7 +194,7 @@ _OF_IMAGES = frozenset({"place", "location", HORIZONTAL, VERTICAL})
 def values_by_type(
     values: Iterable[str], noun: Noun, ontology: Ontology, problems: Counter[str]
 ) -> dict[str, tuple[str, ...]]:
-    """A thing's values by type, those of none under ""; ``problems`` counts the values left out."""
+    """An object's values by type, those without a type under ""; ``problems`` counts the values left out."""
     found: dict[str, list[str]] = {}
     for value in values:
         of_type = _type_for(value, noun, ontology)
@@ -227,7 +221,7 @@ def values_by_type(
 
 
 def _type_for(value: str, noun: Noun, ontology: Ontology) -> str | None:
-    """The type of a value, by what it is a value of: "" if it may mean several things, None if it is a mistake."""
+    """The type of a value for a noun: "" if it is ambiguous, None if the value is a mistake."""
     above = {noun.kind, *noun.parents}
     types = [kind for kind in ontology.attributes[value].types if kind not in _OF_IMAGES]
     possible = [kind for kind in types if kind not in _TYPES.only_of or not above.isdisjoint(_TYPES.only_of[kind])]

@@ -1,4 +1,4 @@
-"""Singular and plural of English nouns, by rule and by ``data/plurals.yaml``."""
+"""Singular and plural of English nouns, by rules and ``data/plurals.yaml``."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def plural_of(name: str) -> str:
 
 
 def singular_of(name: str) -> str:
-    """The singular of a plural noun; "" where there is none or no rule is sure of it.
+    """The singular of a plural noun; "" if there is none or no rule is certain.
 
     >>> [singular_of(name) for name in ("berries", "wine cups", "policemen", "pants", "grass", "penknives")]
     ['berry', 'wine cup', 'policeman', '', '', 'penknife']
@@ -45,7 +45,7 @@ def singular_of(name: str) -> str:
 
 
 def is_surely_plural(name: str) -> bool:
-    """Whether the form tells that a word is a plural."""
+    """Whether a word is a plural by its form."""
     last = name.split()[-1] if name.split() else ""
     return last in PLURALS.pairs or last in PLURALS.collective or bool(singular_of(name))
 

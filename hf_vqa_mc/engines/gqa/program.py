@@ -1,4 +1,4 @@
-"""Questions and their functional programs, from a scene graph to an answer (Hudson and Manning 2019, Sect. 3.4)."""
+"""Questions and their functional programs (Hudson and Manning 2019, Sect. 3.4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,13 +23,12 @@ OPERATIONS = {
 }
 """Each operation with its arguments (Table 3)."""
 
-_NAMING = {"select", "relate", "verify rel", "choose rel"}
-"""Their published argument has the objects found, in brackets."""
-_TYPED = {"filter", "verify", "choose", "same", "different"}  # Operations whose published name has the type.
+_NAMING = {"select", "relate", "verify rel", "choose rel"}  # Their published argument ends with the objects found.
+_TYPED = {"filter", "verify", "choose", "same", "different"}  # Their published name ends with the type.
 
 
 class Step(NamedTuple):
-    """One operation on what earlier steps gave."""
+    """One operation on the results of earlier steps."""
 
     operation: str  # a key of OPERATIONS
     argument: tuple[str, ...] = ()
@@ -40,7 +39,7 @@ Program: TypeAlias = tuple[Step, ...]
 
 
 def then(program: Sequence[Step], operation: str, *argument: str) -> Program:
-    """The program with one more step on what its last step gives.
+    """The program with one more step on the result of its last one.
 
     >>> then((Step("select", ("apple",)),), "query", "color")[-1]
     Step(operation='query', argument=('color',), inputs=(0,))
@@ -49,13 +48,13 @@ def then(program: Sequence[Step], operation: str, *argument: str) -> Program:
 
 
 def joined(one: Program, other: Program, operation: str, *argument: str) -> Program:
-    """Two programs one after the other with one more step on what both give."""
+    """Two programs with one more step on the results of both."""
     moved = tuple(step._replace(inputs=tuple(index + len(one) for index in step.inputs)) for step in other)
     return (*one, *moved, Step(operation, argument, (len(one) - 1, len(one) + len(other) - 1)))
 
 
 def published(program: Program, found: Sequence[Sequence[str]]) -> list[dict[str, object]]:
-    """The program as GQA's files have it, the field ``semantic``; ``found``: the object ids of each step."""
+    """The program as in GQA's files, field ``semantic``; ``found``: the object ids of each step."""
     return [
         {"operation": _operation(step), "argument": _argument(step, ids), "dependencies": list(step.inputs)}
         for step, ids in zip(program, found, strict=True)
@@ -64,12 +63,10 @@ def published(program: Program, found: Sequence[Sequence[str]]) -> list[dict[str
 
 def semantic_text(steps: Sequence[dict[str, object]]) -> str:
     """The published steps in one line, the field ``semanticStr``."""
-    texts = []
-    for step in steps:
-        inputs = step["dependencies"]
-        after = f" [{', '.join(map(str, inputs))}]" if isinstance(inputs, list) and inputs else ""
-        texts.append(f"{step['operation']}: {step['argument']}{after}")
-    return "->".join(texts)
+    return "->".join(
+        f"{step['operation']}: {step['argument']}{' ' if step['dependencies'] else ''}{step['dependencies'] or ''}"
+        for step in steps
+    )
 
 
 def _operation(step: Step) -> str:
@@ -96,18 +93,18 @@ def _argument(step: Step, ids: Sequence[str]) -> str:
     return ",".join(step.argument) + named
 
 
-Part: TypeAlias = tuple[str, str]  # Some words and the id of the object they speak of, "" for none.
+Part: TypeAlias = tuple[str, str]  # Words and the id of the object that they refer to, "" for none.
 
 
 class Pointed(NamedTuple):
-    """A text and which of its words speak of which object."""
+    """A text and which of its words refer to which object."""
 
     text: str
     objects: dict[str, str]  # indices of words ("3", or "2:5" for words 2 to 4) to object ids
 
 
 def sentence(parts: Sequence[Part], end: str) -> Pointed:
-    """Parts joined to a sentence: single spaces, no space before a comma, a capital first, ``end`` last.
+    """Join parts to a sentence: single spaces, no space before a comma, a capital first, ``end`` last.
 
     >>> sentence([("is the", ""), ("apple", "7"), ("red", "")], "?")
     Pointed(text='Is the apple red?', objects={'2': '7'})
@@ -131,14 +128,12 @@ def sentence(parts: Sequence[Part], end: str) -> Pointed:
 class Question:
     """A question about an image, before it has an id."""
 
-    row: str  # the row of the paper's Table 3 that it is of, a key of `question_types.QUESTION_TYPES`
-    detailed: str
-    """the type in detail, where possible as GQA's files call it; questions that ask for the same thing and have other
-    answers differ in a "C" at its end"""
+    row: str  # its row of the paper's Table 3, a key of `question_types.QUESTION_TYPES`
+    detailed: str  # the detailed type, where possible as in GQA's files; ends in "C" if the answer is no
     program: Program
     found: tuple[tuple[str, ...], ...]  # the object ids of each step of the program
     question: Pointed
     answer: str
     full_answer: Pointed
-    global_group: str  # what kind of answer is asked for: color, animal; "" where there is no kind (yes, no)
+    global_group: str  # the kind of answer: color, animal; "" for yes and no
     local_group: str  # that and the subject: apple-color

@@ -1,34 +1,31 @@
-"""A normalised scene graph: what an image shows, in the words of the ontology; what its boxes say of sides; its scene.
+"""Normalised scene graphs, in the words of the ontology; horizontal relations by boxes; weather, location and place.
 
-Vertical relations are not taken from boxes: what is higher up may be behind (the paper's footnote 8). Weather,
-location and place are kept where the objects leave no doubt (Sect. 3.2).
+Vertical relations are not derived from boxes: what is higher up may be behind (the paper's footnote 8). Location and
+place are derived if the objects are unambiguous (Sect. 3.2).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.scene_graph_files import Box
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
-SCENE = "scene"  # What programs select to ask about the image as a whole.
+SCENE = "scene"  # Programs select it to ask about the image as a whole.
 HORIZONTAL, VERTICAL = "hposition", "vposition"
-"""The attribute types of where in the image an object is: left, middle, right; top, middle, bottom."""
+"""Attribute types of positions in the image: left, middle, right; top, middle, bottom."""
 LEFT, RIGHT = "to the left of", "to the right of"
 
-Box: TypeAlias = tuple[int, int, int, int]  # x, y, width, height in pixels, x and y of the upper left corner
+# Objects are left or right of one another within these bounds, which all pairs of GQA's published graphs satisfy:
+MAX_GAP = 0.25  # maximum gap between the boxes, fraction of the image's width
+MIN_LEVEL = 0.55  # minimum common height, fraction of the lower box
+MAX_COMMON = 0.5  # maximum common width, fraction of the narrower box
 
-MAX_GAP = 0.25
-"""Of the image's width: things farther apart are not to the left or right of one another. With the two
-below read off GQA's published graphs: all their pairs keep it."""
-MIN_LEVEL = 0.55  # How much of the lower one's height two boxes share.
-MAX_COMMON = 0.5  # How much of the narrower one's width two boxes may share.
-
-SIDE_CENTRE = 1 / 3  # On the left: its middle is in the image's left third and the whole of it in the left half.
-MIDDLE = (0.4, 0.6)  # In the middle: its middle is in this part of the image, and it reaches no farther than ``WIDE``.
+SIDE_CENTRE = 1 / 3  # On the left: the centre in the image's left third and the whole object in the left half.
+MIDDLE = (0.4, 0.6)  # In the middle: the centre in this part of the image, the whole object within ``WIDE``.
 WIDE = (0.2, 0.8)
 
-_ROUNDING = 1e-9  # So that a box and its mirrored one are on mirrored sides.
+_ROUNDING = 1e-9  # So that a box and its mirror image are on mirrored sides.
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +36,9 @@ class SceneObject:
     name: str  # a name of the ontology
     box: Box
     values: Mapping[str, tuple[str, ...]]
-    """attribute type to values, with positions in the image where they are clear; values without a type under "" """
+    """attribute type to values, with unambiguous positions in the image; values without a type under "" """
     relations: frozenset[tuple[str, str]]
-    """(relation, object_id of the object) of which this is the subject, with inverses and clear sides put in"""
+    """(relation, object_id of the object) of which this is the subject, with inverses and sides by boxes"""
 
 
 @dataclass(frozen=True)
@@ -53,17 +50,17 @@ class SceneGraph:
     height: int
     objects: Mapping[str, SceneObject]
     scene: Mapping[str, str] = field(default_factory=dict)
-    """what is known of the image as a whole: ``weather``, ``location`` (indoors, outdoors), ``place``"""
+    """what is known of the whole image: ``weather``, ``location`` (indoors, outdoors), ``place``"""
     unclear: frozenset[str] = frozenset()  # kinds that names of left-out objects mention: there may be some
-    nameless: bool = False  # an object was left out whose name nobody knows, so that it may be of any category
+    nameless: bool = False  # an object with an unknown name was left out: it may be of any category
 
     def related(self, subject: str, relation: str, target: str) -> bool:
-        """Whether the graph says so."""
+        """Whether the graph has this relation."""
         return (relation, target) in self.objects[subject].relations
 
 
 def is_left_of(one: Box, other: Box, image_width: int) -> bool:
-    """Whether one box clearly is to the left of another that is near and at the same height.
+    """Whether a box is to the left of another one that is near and at the same height.
 
     >>> is_left_of((10, 10, 50, 50), (80, 20, 50, 50), 400), is_left_of((80, 20, 50, 50), (10, 10, 50, 50), 400)
     (True, False)
@@ -83,7 +80,7 @@ def is_left_of(one: Box, other: Box, image_width: int) -> bool:
 
 
 def position(start: int, length: int, whole: int) -> int | None:
-    """Which third a stretch clearly lies in: 0 the first, 1 the middle, 2 the last; None if it is not clear.
+    """The third in which a stretch lies: 0 the first, 1 the middle, 2 the last; None if ambiguous.
 
     >>> [position(*stretch, 100) for stretch in ((5, 20), (40, 20), (70, 30), (0, 100))]
     [0, 1, 2, None]
@@ -101,7 +98,7 @@ def position(start: int, length: int, whole: int) -> int | None:
 
 
 def overlap(one: Box, other: Box) -> float:
-    """The area that two boxes share by that which they cover, in [0, 1]."""
+    """Intersection over union of two boxes, in [0, 1]."""
     width = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
     height = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
     if width <= 0 or height <= 0:
@@ -111,7 +108,7 @@ def overlap(one: Box, other: Box) -> float:
 
 
 def within(box: Box, width: int, height: int) -> Box | None:
-    """The part of a box that is in the image, None if nothing of it is."""
+    """The part of a box in the image, None if there is none."""
     x, y = max(0, box[0]), max(0, box[1])
     right, bottom = min(width, box[0] + box[2]), min(height, box[1] + box[3])
     return (x, y, right - x, bottom - y) if right > x and bottom > y else None
@@ -119,7 +116,7 @@ def within(box: Box, width: int, height: int) -> Box | None:
 
 @dataclass(frozen=True)
 class Room:
-    """What proves a room."""
+    """The objects that identify a room."""
 
     least: int
     kinds: frozenset[str]
@@ -142,17 +139,16 @@ SIGNS = vocabulary("gqa/scenes", SceneSigns)
 
 def scene_of(
     objects: Sequence[SceneObject],
-    told: Mapping[str, str],
+    given: Mapping[str, str],
     image_values: Sequence[str],
     size: tuple[int, int],
     ontology: Ontology,
 ) -> dict[str, str]:
-    """Weather, location and place, as far as they are told or follow.
+    """Weather, location and place as given in the file, annotated of the image itself, or derived from objects.
 
-    ``told`` by the file, in the ontology's words, goes before what follows from objects; ``image_values`` are those
-    that annotators gave to the image itself ("scene: sunny").
+    ``given`` and ``image_values`` (such as "sunny" of an object "scene") are in the ontology's words.
     """
-    scene = dict(told)
+    scene = dict(given)
     kinds = {ontology.nouns[thing.name].kind for thing in objects}
     for value in image_values:
         for kind in ("weather", "location"):

@@ -1,15 +1,14 @@
-"""Which questions make the balanced dataset (Hudson and Manning 2019, Sect. 3.5).
+"""Selects the questions of the balanced dataset (Hudson and Manning 2019, Sect. 3.5).
 
-Redundant questions go first, then answers are made more even, globally and then locally, then types are sampled. A
-question belongs to a global and a local group, and taking it from one may upset the order of answers in the other. So
-after each step questions come back until all is right at both levels; that always ends, as all is right with all
-questions. What then holds, compared with all questions:
+Redundant questions are removed, then answers are balanced globally and locally, then types are sampled. A question
+belongs to a global and a local group, and removing it may change the order of answers in both. So after each step
+questions are restored until the order is right at both levels. What then holds, compared with all questions:
 
 - Of two answers of a group, global or local, the one with more questions keeps more, or both keep none.
 - No answer of a global group vanishes. Local groups may, as a whole or from their rarest answers on.
-- The entropy of the answers of no group is lower, but of those that vanish.
-- The bounds hold for each group when its level is balanced. What the other level takes and what comes back may exceed
-  them: ``Selected.beyond`` counts where.
+- No group's entropy is lower, except for groups that vanish.
+- The bounds hold for each group when its level is balanced. The other level and restored questions may exceed them:
+  ``Selected.beyond`` counts where.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,36 +22,36 @@ from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.io.progress import Progress, silent
 
-SMALL = 16  # questions of a local group, below which a type's sampling takes all or none
+SMALL = 16  # local groups with fewer questions of a type are sampled as a whole
 TINY = 1e-9
-PATIENCE = 64  # rounds of bringing questions back one by one, after which all of an answer come back
+PATIENCE = 64  # rounds of restoring single questions, after which all questions of an answer are restored
 
 
 @dataclass(frozen=True)
 class Selected:
-    """What was selected, and what became of the rest."""
+    """The selected questions, and how many were removed."""
 
     kept: Bools  # (questions,)
-    removed: Mapping[str, int]  # questions that each step took, those that came back not counted
-    brought_back: int  # questions that came back to keep the order of answers
-    beyond: Mapping[str, int]  # groups of each level in which the first of several answers exceeds its bound
+    removed: Mapping[str, int]  # step to questions removed and not restored
+    brought_back: int  # questions restored to keep the order of answers
+    beyond: Mapping[str, int]  # level to groups in which the most frequent of several answers exceeds its bound
 
 
 def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progress = silent) -> Selected:
     """The questions of the balanced dataset.
 
     Which questions of an answer stay depends on the seed, their image's id and their number, not on their order. Of
-    an answer of a global group those go first that are most over-represented in their local group.
+    the questions of an answer of a global group those most over-represented in their local group are removed first.
     """
-    chance = _random_bits(table, settings.seed)
-    priority = _ranks(chance)
+    bits = _random_bits(table, settings.seed)
+    priority = _ranks(bits)
     redundant = _same_content(table, priority) if settings.redundancy == "content" else np.zeros(table.count, np.bool_)
     local = AnswerCells(table.local_group, table.answer, priority)
     excess = _excess(local, table.count)
-    stays = _ranks(chance, excess, redundant)
+    stays = _ranks(bits, excess, redundant)
     levels = {
         "global": AnswerCells(table.global_group, table.answer, stays),
-        "local": AnswerCells(table.local_group, table.answer, _ranks(chance, redundant)),
+        "local": AnswerCells(table.local_group, table.answer, _ranks(bits, redundant)),
     }
     kept = ~redundant
     last = np.zeros(table.count, np.int8)
@@ -61,7 +60,7 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
         "redundant": lambda: None,
         "balanced globally": lambda: _balance(levels["global"], kept, settings),
         "balanced locally": lambda: _balance(levels["local"], kept, settings),
-        "sampled by type": lambda: _sample_types(table, kept, settings, chance),
+        "sampled by type": lambda: _sample_types(table, kept, settings, bits),
     }
     back = 0
     for number, (name, step) in enumerate(steps.items(), 1):
@@ -76,7 +75,7 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
 
 
 def _same_content(table: QuestionTable, priority: Ints) -> Bools:
-    """All but one of the questions about an image that state the same, in whatever words and references."""
+    """All but one of the questions about an image with the same content."""
     order = np.lexsort((priority, table.content, table.image))
     image, content = table.image[order], table.content[order]
     again = np.zeros(len(order), np.bool_)
@@ -93,23 +92,23 @@ def _random_bits(table: QuestionTable, seed: int) -> NDArray[np.uint64]:
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
-def _ranks(chance: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:
-    order = np.lexsort((chance, *first))
+def _ranks(bits: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:
+    order = np.lexsort((bits, *first))
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
     return ranks
 
 
 def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
-    """How far its answer is ahead of the others in its local group with a question and those that stay longer.
+    """How over-represented an answer is in its local group with a question and those that stay longer.
 
-    1: as many as the most frequent other answer has.
+    1 means as many questions as the most frequent other answer.
     """
     excess = np.zeros(count)
     sizes = np.diff(local.starts)
     others = np.repeat(local.counts[local.starts[:-1]], sizes)  # the most frequent answer's
     first = local.starts[:-1]
-    others[first] = 1  # where there is no other answer
+    others[first] = 1  # if there is no other answer
     several = first[sizes > 1]
     others[several] = local.counts[several + 1]
     in_cell = np.arange(len(local.questions)) - np.repeat(local.cell_starts[:-1], local.counts) + 1
@@ -120,7 +119,7 @@ def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
 def _balance(level: AnswerCells, kept: Bools, settings: GqaSettings) -> None:
     counts = level.kept_counts(kept)
     group = np.repeat(np.arange(len(level.groups)), np.diff(level.starts))
-    order = np.lexsort((np.arange(len(counts)), -counts, group))  # equal ones may have parted
+    order = np.lexsort((np.arange(len(counts)), -counts, group))  # equal counts may differ by now
     left = order[counts[order] > 0]
     starts = np.searchsorted(group[left], np.arange(len(level.groups) + 1)).astype(np.int64)
     most = counts.copy()
@@ -129,38 +128,38 @@ def _balance(level: AnswerCells, kept: Bools, settings: GqaSettings) -> None:
     level.drop_to(kept, most)
 
 
-def _sample_types(table: QuestionTable, kept: Bools, settings: GqaSettings, chance: NDArray[np.uint64]) -> None:
-    """Take questions of the named types, as few as can be, until each has its share of all."""
+def _sample_types(table: QuestionTable, kept: Bools, settings: GqaSettings, bits: NDArray[np.uint64]) -> None:
+    """Remove as few questions of the named types as possible until each type has its share."""
     names = table.names["structural"]
     shares = {name: share for name, share in settings.shares.items() if name in names}
     counts = np.bincount(table.structural[kept], minlength=len(names))
     named = [names.index(name) for name in shares]
-    limits = [counts[place] / share for place, share in zip(named, shares.values(), strict=True) if counts[place]]
+    limits = [counts[code] / share for code, share in zip(named, shares.values(), strict=True) if counts[code]]
     free, others = 1 - sum(shares.values()), counts.sum() - counts[named].sum()
     if others and free > TINY:
         limits.append(others / free)
     if not named or not limits:
         return
-    places = np.flatnonzero(kept)
-    turn = _turns(table, places, chance, settings.seed)
-    for place, share in zip(named, shares.values(), strict=True):
-        of_type = np.flatnonzero(table.structural[places] == place)
-        of_type = of_type[np.lexsort((chance[places[of_type]], turn[of_type]))]
-        kept[places[of_type[int(share * min(limits) + TINY) :]]] = False
+    indices = np.flatnonzero(kept)
+    turn = _turns(table, indices, bits, settings.seed)
+    for code, share in zip(named, shares.values(), strict=True):
+        of_type = np.flatnonzero(table.structural[indices] == code)
+        of_type = of_type[np.lexsort((bits[indices[of_type]], turn[of_type]))]
+        kept[indices[of_type[int(share * min(limits) + TINY) :]]] = False
 
 
-def _turns(table: QuestionTable, places: Ints, chance: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
-    """When questions stay, from 0 (first) to 1: evenly over the answers of a large local group, a small one at once.
+def _turns(table: QuestionTable, indices: Ints, bits: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
+    """Rank of questions, in [0, 1]: even over the answers of a large local group, one rank for a small group.
 
-    So that small groups are left out as a whole and do not end up with one answer.
+    So small groups are removed as a whole and are not left with one answer.
     """
-    local = table.local_group[places]
-    order = np.lexsort((chance[places], table.answer[places], local))
-    cell = np.stack((local[order], table.answer[places][order]))
+    local = table.local_group[indices]
+    order = np.lexsort((bits[indices], table.answer[indices], local))
+    cell = np.stack((local[order], table.answer[indices][order]))
     fresh = np.append(True, (cell[:, 1:] != cell[:, :-1]).any(axis=0))
     first = np.flatnonzero(fresh)
     sizes = np.diff(np.append(first, len(order)))
-    turn = np.empty(len(places))
+    turn = np.empty(len(indices))
     turn[order] = (np.arange(len(order)) - np.repeat(first, sizes) + 0.5) / np.repeat(sizes, sizes)
     of_group = np.array(
         [SeededRng(seed, name, "type").bits() * 2.0**-64 for name in (*table.names["local_group"], "")]
@@ -170,9 +169,9 @@ def _turns(table: QuestionTable, places: Ints, chance: NDArray[np.uint64], seed:
 
 
 def _restore(global_cells: AnswerCells, local_cells: AnswerCells, kept: Bools, even: bool) -> int:
-    """Bring questions back until the order of answers is right at both levels; returns how many.
+    """Restore questions until the order of answers is right at both levels; returns how many.
 
-    ``even``: until no group's entropy is lower than with all questions, too.
+    ``even``: also until no group's entropy is lower than with all questions.
     """
     total, rounds, evened = 0, 0, 0
     while True:
@@ -194,7 +193,7 @@ def _restore(global_cells: AnswerCells, local_cells: AnswerCells, kept: Bools, e
 
 
 def _uneven(level: AnswerCells, kept: Bools) -> Ints:
-    """Of groups whose entropy fell: how many questions answers lack that lost more than the group did."""
+    """For groups whose entropy fell: how many questions each answer lacks to its share of what is kept."""
     counts = level.kept_counts(kept)
     fell = entropies(counts, level.starts) < entropies(level.counts, level.starts) - TINY
     if not fell.any():

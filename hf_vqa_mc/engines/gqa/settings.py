@@ -1,4 +1,4 @@
-"""How questions are generated from scene graphs (Hudson and Manning 2019, Sect. 3); light to import."""
+"""Settings of the engine (Hudson and Manning 2019, Sect. 3); light to import."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -7,17 +7,15 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.options import FRACTION, POSITIVE, SEED, check_options, option, settings
 
 SPLITS: Mapping[str, float] = {"train": 0.7, "val": 0.1, "test": 0.1, "challenge": 0.1}
-"""Sect. 3.5, where challenge has "19%": with that they would add up to 109%."""
+"""Sect. 3.5, where challenge has "19%", with which they would add up to 109%."""
 SHARES: Mapping[str, float] = {"verify": 0.25, "logical": 0.12}
-"""Ours: the paper gives no numbers. Yes and no are the answers to most questions that can be made."""
+"""Ours: the paper gives no numbers. Most possible questions have yes or no as answer."""
 BALANCING = "Balancing (Sect. 3.5, appendix B)"
 
 
 @settings
 class GqaSettings:
-    """Which questions are asked, how references are chosen, and how answers are balanced.
-
-    The paper gives no numbers for balancing: the defaults are ours.
+    """Question types, references and balancing; the paper gives no numbers for balancing, the defaults are ours.
 
     Raises:
         InputError: an option is out of range or names an unknown split or type.
@@ -26,59 +24,59 @@ class GqaSettings:
     splits: Mapping[str, float] = option(
         "Fraction of the images per split: train, val, test, challenge.", factory=lambda: dict(SPLITS), separator=","
     )
-    keep_splits: bool = option("Images keep the split that their file is named after (train_...).", default=False)
+    keep_splits: bool = option("Use the split in each file's name (train_...).", default=False)
     head: float = option(
-        "The more frequent answers of a group hold at most this many times the questions of the rest.",
+        "Maximum ratio of questions with the more frequent answers of a group to questions with the others.",
         default=1.0,
         check=POSITIVE,
         panel=BALANCING,
     )
     min_ratio: float = option(
-        "An answer keeps at least this many times the questions of the next one, or the ratio there was.",
+        "Minimum ratio of questions with an answer to those with the next one, unless it was lower before.",
         default=1.05,
         check=("a number of 1 or more", lambda value: 1 <= value < float("inf")),
         panel=BALANCING,
     )
     max_ratio: float = option(
-        "An answer keeps at most this many times the questions of the next one; at least min_ratio.",
+        "Maximum ratio of questions with an answer to those with the next one; at least min_ratio.",
         default=1.5,
         check=POSITIVE,
         panel=BALANCING,
     )
     thin: float = option(
-        "Rest of less than this fraction of a group sets no bound; else a group would shrink with its rarest answers.",
+        "Rare answers with less than this fraction of a group's questions do not limit the frequent ones.",
         default=0.1,
         check=("a number between 0 and 1", lambda value: 0 < value < 1),
         cli=False,
     )
     shares: Mapping[str, float] = option(
-        "Fraction of structural types among the balanced questions, such as query=0.4,verify=0.3; others stay.",
+        "Fraction of the balanced questions per structural type, such as query=0.4,verify=0.3; others are free.",
         factory=lambda: dict(SHARES),
         separator=",",
         panel=BALANCING,
     )
     redundancy: Literal["content", "none"] = option(
-        "Questions about an image that are dropped first: 'content', all but one that state the same; 'none'.",
+        "Redundant questions about an image to drop: 'content', all but one with the same content; 'none'.",
         default="content",
         cli=False,
     )
     depth: int = option(
-        "Modifiers nested in one reference, at most.", default=2, check=("0 or more", lambda value: value >= 0)
+        "Maximum number of nested modifiers per reference.", default=2, check=("0 or more", lambda value: value >= 0)
     )
     indirect: float = option(
-        "Fraction of references with a modifier where the name alone is clear.",
+        "Fraction of references with a modifier where the name alone is unambiguous.",
         default=0.45,
         check=FRACTION,
         cli=False,
     )
     by_category: float = option(
-        "Fraction of references by category (this animal) where the name is clear.",
+        "Fraction of references by category (this animal) where the name is unambiguous.",
         default=0.25,
         check=FRACTION,
         cli=False,
     )
     most: Mapping[str, int] | None = option(
-        "Question type (see `question_types.QUESTION_TYPES`) to the most questions per image; others are not asked.",
+        "Maximum number of questions per image and question type; types not named are not asked.",
         default=None,
         cli=False,
     )

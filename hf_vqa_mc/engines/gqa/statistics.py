@@ -1,4 +1,4 @@
-"""What a generated dataset is like: types, lengths, answers, entropy (Hudson and Manning 2019, Sect. 3.5, 4.1)."""
+"""Statistics of a generated dataset: types, lengths, answers, entropy (Hudson and Manning 2019, Sect. 3.5, 4.1)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ PAPER = {
     "questions": 22_669_678,  # Sect. 4.1
     "balanced_questions": 1_700_000,  # Appendix B
 }
-"""What the paper reports, to compare with."""
+"""The paper's numbers, for comparison."""
 LARGEST = 30  # groups that are listed one by one
 
 
 def dataset_statistics(
     table: QuestionTable, selected: Selected, splits: Sequence[str], problems: Mapping[str, int]
 ) -> dict[str, Any]:
-    """What ``statistics.json`` holds: counts, means in words and steps, entropies in bits, ``problems`` by reason."""
+    """The content of ``statistics.json``: counts, means in words and steps, entropies in bits, problems by reason."""
     everything = np.ones(table.count, np.bool_)
     return {
         "paper": PAPER,
@@ -67,7 +67,7 @@ def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[st
 def _change(
     groups: NDArray[np.integer], answers: NDArray[np.integer], kept: Bools, names: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Entropy of the answers in groups, before and after; means over groups that have several answers and are left.
+    """Mean entropy of the answers of a group before and after, over remaining groups with several answers.
 
     The increase is (after - before) / before.
     """
@@ -90,11 +90,11 @@ def _change(
         totals = np.add.reduceat(cells.counts, cells.starts[:-1]) if len(left) else sizes
         largest = np.lexsort((cells.groups, -totals))[:LARGEST]
         change["largest"] = {
-            names[cells.groups[place]]: {
-                "questions": [int(totals[place]), int(sizes[place])],
-                "entropy": [round(float(before[place]), 4), round(float(after[place]), 4)],
+            names[cells.groups[index]]: {
+                "questions": [int(totals[index]), int(sizes[index])],
+                "entropy": [round(float(before[index]), 4), round(float(after[index]), 4)],
             }
-            for place in largest
+            for index in largest
         }
     return change
 

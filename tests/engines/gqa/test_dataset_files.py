@@ -186,14 +186,6 @@ def test_nothing_but_the_dataset_is_in_the_folder(made):
     assert {path.name for path in made[0].iterdir()} == {f"{s}_{n}.json" for s in ("train", "val") for n in names}
 
 
-def test_an_image_that_comes_twice_is_an_error(tmp_path):
-    graph = graph_of("5", "apple", "red")
-    with Spilled(tmp_path) as spilled:
-        spilled.add(graph, [], entailments([], graph, ONTOLOGY))
-        with pytest.raises(InputError, match="image '5' comes more than once"):
-            spilled.add(graph, [], entailments([], graph, ONTOLOGY))
-
-
 def test_a_split_without_balanced_questions_is_an_empty_file(tmp_path):
     graph = graph_of("5", "apple", "red")
     with Spilled(tmp_path) as spilled:
