@@ -117,4 +117,4 @@ def _usage(shipment: Shipment) -> str:
     return f'datasets.load_dataset("{shipment.name}", "{(shipment.inventory or {})["default"]}")'
 
 
-DATASET = Pushable("dataset", dataset_shipment, _usage, ("folder", "replace"), "which no build wrote")
+DATASET = Pushable("dataset", dataset_shipment, _usage, ("folder", "replace"), "not written by vqa-mc build")

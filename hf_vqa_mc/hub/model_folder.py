@@ -59,5 +59,5 @@ MODEL = Pushable(
     model_shipment,
     lambda sent: f'import hf_vqa_mc.models; transformers.pipeline("multiple-choice-vqa", model="{sent.name}")',
     ("folder",),
-    "which is no part of a checkpoint",
+    "not part of a checkpoint",
 )

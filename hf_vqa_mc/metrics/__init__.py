@@ -1,4 +1,4 @@
-"""The schemes of ``scoring`` as ``evaluate`` metrics, one folder each, ready to be a Space; predictions scored."""
+"""The schemes of ``scoring`` as ``evaluate`` metrics, one folder each, ready to be a Space."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -42,7 +42,7 @@ def read_annotations(
     """Read the questions of a dataset with their right answers; ``grounding`` keeps what GQA's grounding needs.
 
     Raises:
-        InputError: it is none of those accepted.
+        InputError: the dataset is not in an accepted format.
     """
     if not isinstance(dataset, str | Path):
         from hf_vqa_mc.metrics.dataset_rows import read_rows
@@ -51,7 +51,7 @@ def read_annotations(
     path = Path(dataset).expanduser()
     inside = _datasets_in(path)
     if inside:
-        raise InputError(f"{dataset} holds no dataset itself; did you mean {' or '.join(map(str, inside))}?")
+        raise InputError(f"{dataset} is not a dataset folder; did you mean {' or '.join(map(str, inside))}?")
     try:
         return _read(path, str(dataset), config, split, grounding)
     except InputError as error:
@@ -59,8 +59,8 @@ def read_annotations(
         if source is None:
             raise
         raise InputError(
-            f"{dataset} holds {source.title} as it is published; build it first (vqa-mc build {source.name} "
-            f"--data-dir {path if path.is_dir() else path.parent}), then score against the folder that this makes"
+            f"{dataset} holds {source.title} as published; build it first (vqa-mc build {source.name} "
+            f"--data-dir {path if path.is_dir() else path.parent}), then score against the built folder"
         ) from error
 
 
@@ -86,7 +86,7 @@ def _is_parts(folder: Path) -> bool:
 
 
 def _datasets_in(folder: Path) -> list[Path]:
-    """The dataset folders in a folder that is none itself."""
+    """The dataset folders inside a folder that is not one itself."""
     if not folder.is_dir() or _is_dataset(folder):
         return []
     return [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and _is_dataset(entry)]
@@ -97,7 +97,7 @@ def _is_dataset(folder: Path) -> bool:
 
 
 def _raw_source(path: Path) -> Source | None:
-    """The source that published this file, or files up to one level below this folder, if they cannot be scored."""
+    """The source of this file, or of files up to one level below this folder, if it must be built before scoring."""
     if not path.exists() or _is_dataset(path):
         return None
     names = {f"/{entry}" for entry in (path, *path.glob("*"), *path.glob("*/*"))}
@@ -105,7 +105,7 @@ def _raw_source(path: Path) -> Source | None:
         try:
             names |= {f"/{name}" for name in member_names(path)}
         except InputError:
-            pass  # no zip, which has its own message
+            pass  # not a zip file, which is reported later
     for source in SOURCES.values():
         published = {name for remote in source.downloads for name in (remote.name, *remote.holds)}
         if not source.scored_as_published and any(name.endswith(f"/{one}") for name in names for one in published):
@@ -118,14 +118,14 @@ def _read_files(path: Path, grounding: bool) -> Annotations:
         balanced = {"gqa": "test_balanced_questions.json (with consistency: test_all_questions.json)"}
         name = balanced.get(generated["engine"], "mscoco_val2014_annotations.json")
         raise InputError(
-            f"{path} is what vqa-mc generate wrote, all splits of it; name one file, such as {path}/{name}"
+            f"{path} is an output of vqa-mc generate with all splits; name one file, such as {path}/{name}"
         )
     parts = _json_files(path) if path.is_dir() else [path]
     layouts = {_layout(part) for part in parts}
     if layouts == {"gqa"}:
         return _gqa(parts, str(path), grounding)
     if len(parts) > 1:
-        raise InputError(f"{path}: expected a folder with GQA questions only, found others; name one file of it")
+        raise InputError(f"{path}: expected a folder with GQA questions only, found other files; name one file")
     return _annotations(parts[0], "annotations" if "object" in layouts else None)
 
 
@@ -161,7 +161,7 @@ def _annotations(path: Path, key: str | None) -> Annotations:
 
 
 def _vqa(batches: Iterable[Records], location: str, header: dict[str, Any]) -> Annotations:
-    """Annotations of VQA; optional columns that the first record lacks may be missing in all."""
+    """VQA annotations; an optional column is read only if the first record has it."""
     ids: list[str | int] = []
     texts: dict[str, list[str]] | None = None
     image_ids: list[str] = []
@@ -192,7 +192,7 @@ def _vqa(batches: Iterable[Records], location: str, header: dict[str, Any]) -> A
 
 
 def _answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
-    """Each annotation's answers: text where every record has its own answer_id, else the records."""
+    """The answers of each annotation: text if every record has a distinct answer_id, else the records."""
     nested = records.nested("answers")
     texts = iter([same.setdefault(text, text) for text in nested.texts("answer")])
     for row, answers in enumerate(records.column("answers")):
@@ -225,12 +225,12 @@ def _gqa(parts: Sequence[Path], location: str, grounding: bool) -> Annotations:
                 if not isinstance(record, dict):
                     raise InputError(f"{part}, {name!r}: expected a question's record, found {shown(record)}")
                 if name in kept:
-                    raise InputError(f"{part}: question {name!r} is there twice; expected each once")
+                    raise InputError(f"{part}: question {name!r} occurs twice; expected each id once")
                 _check_gqa(record, f"{part}, {name!r}")
                 fields = balanced_fields if record["isBalanced"] else _UNBALANCED_FIELDS
                 kept[name] = {field: record[field] for field in fields if field in record}
     if not kept:
-        raise InputError(f"{location}: there is no question in it")
+        raise InputError(f"{location}: found no questions")
     return Annotations(GQA, location, list(kept), records=kept)
 
 

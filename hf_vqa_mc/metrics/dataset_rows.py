@@ -21,13 +21,13 @@ COLUMNS = {
     "question_type": "text",
     "answer_type": "text",
 }
-"""Of multiple-choice rows, and what each holds."""
+"""Columns of multiple-choice rows and their types."""
 REQUIRED = ("question_id", "choices", "label")
 TDIUC_COLUMNS = ("question_id", "image_id", "question_type", "question", "answer")
 GQA_FIELDS = ("question", "types", "groups", "semantic", "entailed")
-"""Columns of GQA's open-ended config that are fields of its own records, too."""
+"""Columns of GQA's open-ended config with the names of GQA's own fields."""
 GQA_LINKS = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
-"""The fields of a row's annotations, and GQA's own names for them."""
+"""Fields of a row's annotations to GQA's names."""
 
 
 def read_rows(
@@ -41,7 +41,7 @@ def read_rows(
 
     Raises:
         InputError: there is no such dataset, config, split or column.
-        ConnectionError: it lies on the Hub, which cannot be reached.
+        ConnectionError: the Hub cannot be reached.
     """
     if isinstance(dataset, str):
         config, splits = load_splits(dataset, config, ACCEPTED)
@@ -56,7 +56,7 @@ def read_rows(
         return _multiple_choice(rows, location, about)
     if source.name not in OPEN_ENDED:
         raise InputError(
-            f"{location}: an open-ended config that has no choices and no scheme of its own; score against the "
+            f"{location}: an open-ended config without choices and without a metric; score against the "
             f"publisher's annotation file (with --pairs FILE for pairs), or against {source.name}_{PREFERRED}"
         )
     return OPEN_ENDED[source.name](rows, location, about, grounding)
@@ -98,7 +98,7 @@ def _multiple_choice(rows: Any, location: str, about: Mapping[str, str]) -> Anno
 
 
 def _filled(texts: list[str] | None) -> list[str] | None:
-    """None for a column that is empty in every row, as where a source has no types."""
+    """The column, or None if it is empty in every row."""
     return texts if texts is not None and any(texts) else None
 
 
@@ -113,23 +113,23 @@ def _gqa(rows: Any, location: str, about: Mapping[str, str], grounding: bool) ->
     columns = _columns(_arrow(rows, names), location)
     records = dict(_gqa_records(columns))
     if len(records) < len(columns["question_id"]):
-        raise InputError(f"{location}: a question_id is there twice; expected each once")
+        raise InputError(f"{location}: a question_id occurs twice; expected each once")
     return Annotations(GQA, location, list(records), records=records, about=about)
 
 
 def _gqa_records(columns: Mapping[str, list[Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """GQA's own records, by id; of unbalanced ones no more than is needed."""
+    """GQA's records by id; unbalanced ones have only the required fields."""
     for row, name in enumerate(columns["question_id"]):
         record = {"answer": columns["answer"][row], "isBalanced": columns["is_balanced"][row]}
         if record["isBalanced"]:
             record |= {"imageId": columns["image_id"][row]} | {field: columns[field][row] for field in GQA_FIELDS}
             if "annotations" in columns:
                 record["annotations"] = {
-                    name_there: {link["span"]: link["object_id"] for link in columns["annotations"][row][field]}
-                    for field, name_there in GQA_LINKS.items()
+                    gqa_name: {link["span"]: link["object_id"] for link in columns["annotations"][row][field]}
+                    for field, gqa_name in GQA_LINKS.items()
                 }
         yield name, record
 
 
 OPEN_ENDED = {"tdiuc": _tdiuc, "gqa": _gqa}
-"""Sources whose open-ended configs have schemes of their own."""
+"""Sources whose open-ended configs have their own metrics."""

@@ -21,7 +21,7 @@ from hf_vqa_mc.scoring.scheme import Answer
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
 ANSWER_COLUMNS = ("answer", "prediction", "label")
 PUBLISHED = frozenset({"answers", "isBalanced", "question"})
-"""Fields of publishers' annotations and questions, which predictions do not need."""
+"""Fields of published annotations and questions files, which predictions files lack."""
 FIRST_FIELD = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.)', re.DOTALL)
 """Of a json object: the name of its first field, and the first character of the value."""
 HEADER_FIELDS = frozenset({"info", "license", "data_type", "data_subtype", "task_type", "annotations", "questions"})
@@ -34,7 +34,7 @@ _HEAD = 1 << 16
 """bytes"""
 _TEXT, _INDEX = frozenset({str}), frozenset({int})
 _TYPES = {"answer": _TEXT, "label": _INDEX}
-"""of a column's answers; both in others"""
+"""Types of a column's answers; columns not listed have both."""
 _EXPECTED = {
     _TEXT: "text (an index of the choices goes under 'label' or 'prediction')",
     _INDEX: "the index of a choice, a whole number (text goes under 'answer' or 'prediction')",
@@ -53,7 +53,7 @@ class Predictions:
     repeated: tuple[str, ...]
     """ids that occurred more than once"""
     from_csv: bool
-    """whether text may be meant as a number"""
+    """whether text may stand for a number"""
 
     @property
     def location(self) -> str:
@@ -62,7 +62,7 @@ class Predictions:
 
 
 _Rows = tuple[Literal["mapping", "csv", "records"], Iterable[Records]]
-"""Where they come from, and the rows in batches."""
+"""Form of the source, and its rows in batches."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _Columns:
     answer: str = "answer"
     types: frozenset[type] = _TEXT | _INDEX
     others: frozenset[str] = field(default_factory=frozenset)
-    """known columns that make it ambiguous which one is meant"""
+    """other known columns, which would be ambiguous"""
 
 
 def read_predictions(source: Any, id_column: str | None = None, answer_column: str | None = None) -> Predictions:  # noqa: ANN401  a path, rows, a table or a mapping
@@ -104,7 +104,7 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
         _check_others(records, columns)
     found = Predictions(path, answers, tuple(repeated), form == "csv")
     if not answers:
-        raise InputError(f"{found.location}: there is no prediction in it")
+        raise InputError(f"{found.location}: found no predictions")
     return found
 
 
@@ -215,7 +215,7 @@ def _csv_lines(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, dict[str
     first = next(lines, "")
     separators = [mark for mark in (";", "\t") if mark in first and "," not in first]
     if separators:
-        raise InputError(f"{path}, line 1: cells are separated by {separators[0]!r}; write it with commas")
+        raise InputError(f"{path}, line 1: cells are separated by {separators[0]!r}; use commas")
     reader = csv.reader(chain([first], lines), strict=True)
     header = None
     try:
@@ -223,11 +223,11 @@ def _csv_lines(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, dict[str
             if header is None:
                 header = cells
                 if len(set(header)) < len(header):
-                    raise InputError(f"{path}, line 1: a column's name occurs twice in {shown(header)}")
+                    raise InputError(f"{path}, line 1: duplicate column names in {shown(header)}")
             elif len(cells) != len(header):
                 raise InputError(
                     f"{path}, line {reader.line_num}: expected {len(header)} cells, as in the header, found "
-                    f"{len(cells)}; text with a comma must stand in double quotes"
+                    f"{len(cells)}; put text with commas in double quotes"
                 )
             else:
                 yield reader.line_num, dict(zip(header, cells, strict=True))
@@ -261,17 +261,17 @@ def _check_mapped(records: Records) -> None:
         if name in HEADER_FIELDS or (isinstance(value, dict) and PUBLISHED & value.keys()):
             raise InputError(f"{expected}; {SWAPPED}")
         if isinstance(value, dict):
-            raise InputError(f"{expected}; give the answer alone")
-        raise InputError(f"{expected}; where that is the list of predictions, give the list itself")
+            raise InputError(f"{expected}; give only the answer")
+        raise InputError(f"{expected}; if that is the list of predictions, make it the whole file")
 
 
 def _check_others(records: Records, columns: _Columns) -> None:
-    """Raise InputError where a row has another column that may hold answers or ids just as well."""
+    """Raise InputError if a row has another column that may hold answers or ids."""
     for name in sorted(columns.others):
         for row in (row for row, record in enumerate(records.rows) if name in record):
             raise InputError(
-                f"{records.location(row)}: there is {name!r}, too, which the first record does not have; say "
-                "with --id-column and --answer-column which columns to read"
+                f"{records.location(row)}: column {name!r} is not in the first record; choose "
+                "the columns with --id-column and --answer-column"
             )
 
 
@@ -294,11 +294,11 @@ def _named(
         return found[0]
     if given:
         raise InputError(
-            f"{records.location(0)}: no column {given!r} ({option}); there is {', '.join(map(repr, fields))}"
+            f"{records.location(0)}: no column {given!r} ({option}); found {', '.join(map(repr, fields))}"
         )
     if found:
         several = " and ".join(map(repr, found))
-        raise InputError(f"{records.location(0)}: both {several} may hold {what}; say which with {option}")
+        raise InputError(f"{records.location(0)}: both {several} may hold {what}; choose one with {option}")
     listed = ", ".join(map(repr, fields[:20])) or "none"
     swapped = f"; {SWAPPED}" if PUBLISHED & set(fields) else ""
     raise InputError(
@@ -314,7 +314,7 @@ def _answers(records: Records, columns: _Columns) -> list[Answer]:
         raise records.unexpected(row, columns.answer, _EXPECTED[columns.types], values[row])
     texts = [row for row, value in enumerate(values) if type(value) is str]
     check = Records([records.rows[row] for row in texts], lambda row: records.location(texts[row]))
-    check.texts(columns.answer)  # json can spell text that is not Unicode
+    check.texts(columns.answer)  # JSON can encode text that is not valid Unicode
     return list(values)
 
 
@@ -324,7 +324,7 @@ def _cells(records: Records, columns: _Columns) -> list[Answer]:
     indices = columns.types == _INDEX
     for row, value in enumerate(values):
         if not value:
-            expected = "an answer (csv cannot tell none from empty text; json can)"
+            expected = "an answer (CSV cannot distinguish a missing answer from empty text; JSON can)"
             raise records.unexpected(row, columns.answer, expected, value)
         if indices and not (value.isascii() and value.isdigit() and len(value) < 10):
             raise records.unexpected(row, columns.answer, _EXPECTED[columns.types], value)

@@ -25,7 +25,7 @@ from hf_vqa_mc.scoring.scheme import Scheme
 _STORED = Features({"predictions": Value("string"), "references": Value("string")})
 
 _FILLED = ""
-"""fills the shorter of two columns; no JSON text is empty"""
+"""Padding of the shorter of two columns; never valid JSON."""
 
 Columns = dict[str, list[Any]]
 
@@ -82,21 +82,21 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401
         """Score all rows added so far and these, then forget them; None on processes other than the first.
 
-        Rows that cannot be added leave those added so far as they are. The optional columns belong to the rows given
-        with them; without predictions and references, to all rows.
+        Invalid rows leave the rows added so far unchanged. Optional columns belong to the rows given with
+        them or, without predictions and references, to all rows.
         """
         known = [name for name in self._parameters() if name not in ("predictions", "references")]
         for name in options:
             if name not in known:
                 raise InputError(
-                    f"{self.name} takes no {name}; it takes {', '.join(known)} (evaluate.combine hands what it is "
-                    "given to all its metrics: compute those that take more by themselves)"
+                    f"{self.name} takes no {name}; it takes {', '.join(known)} (evaluate.combine passes its "
+                    "arguments to all metrics: compute metrics with other arguments separately)"
                 )
         if predictions is not None or references is not None:
             columns = {name: options.pop(name) for name in self.scheme.columns if name in options}
             self.add_batch(predictions=predictions, references=references, **columns)
         elif self.writer is None and self.num_process == 1:
-            raise InputError("no questions at all: give predictions and references, here or to add_batch before")
+            raise InputError("no questions to score: give predictions and references here or to add_batch")
         try:
             found: dict[str, Any] | None = super().compute(**options)
         except Exception:
@@ -110,7 +110,7 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
             raise InputError(f"{name} was given with the rows and again to compute(); expected one of the two")
         for name, parameter in self._parameters().items():
             if parameter.default is parameter.empty and name not in {**columns, **options}:
-                raise InputError(f"no {name}, which {self.name} needs")
+                raise InputError(f"{self.name} needs {name}")
         return dict(self.scheme.function(**columns, **options))
 
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -152,7 +152,7 @@ def _unstored(predictions: Sequence[str], references: Sequence[str]) -> Columns:
     names = {"references", *(name for row in asked for name in row)}
     for row, columns in enumerate(asked):
         if missing := sorted(names - columns.keys()):
-            raise InputError(f"row {row}: no {missing[0]}, which other rows have; expected it with all or none")
+            raise InputError(f"row {row}: {missing[0]} is missing; expected it in all rows or in none")
     answered = [json.loads(text)["predictions"] for text in predictions if text != _FILLED]
     return {"predictions": answered, **{name: [columns[name] for columns in asked] for name in sorted(names)}}
 
@@ -164,7 +164,7 @@ def _text(columns: dict[str, Any], row: int) -> str:
         if len(columns) > 1:  # one of them is wrong
             for name, value in columns.items():
                 _text({name: value}, row)
-        what = f": {error}" if isinstance(error, TypeError) else " holds NaN or infinity, or itself"
+        what = f": {error}" if isinstance(error, TypeError) else " contains NaN, infinity or a circular reference"
         raise InputError(f"row {row} of this batch: {', '.join(columns)}{what}") from None
 
 
@@ -172,7 +172,7 @@ def _plain(value: object) -> object:
     """Numbers and arrays of numpy and torch as Python's."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} is neither text, number, list nor record")
+    raise TypeError(f"{type(value).__name__} is not text, a number, a list or a record")
 
 
 def _feature(kind: Any) -> Any:  # noqa: ANN401  nested lists and dicts of type names

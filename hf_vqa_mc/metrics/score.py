@@ -14,7 +14,7 @@ from hf_vqa_mc.scoring.scheme import DEFAULT_PROTOCOL, Annotations, Answer, Matc
 
 
 class PredictionsIgnored(UserWarning):
-    """Some predictions do not count: a later one for the same question does, or the question is not annotated."""
+    """Some predictions are ignored: the question has a later prediction, or is not annotated."""
 
 
 def match(
@@ -29,10 +29,10 @@ def match(
     """Match predictions with annotations by question id, and check them for the schemes that will score them.
 
     Raises:
-        InputError: a question has no prediction, a prediction no question, or is none of the choices; says how many.
+        InputError: a question has no prediction, or a prediction no question or an invalid answer; gives the number.
 
     Warns:
-        PredictionsIgnored: says how many.
+        PredictionsIgnored: gives the number.
     """
     answers = _in_order(annotations, predictions, any(scheme.one_prediction for scheme in schemes))
     name = name or bare_name(predictions.location)
@@ -41,7 +41,7 @@ def match(
         for question, answer, choices in zip(annotations.names, answers, matched.choices, strict=True):
             if isinstance(answer, str) and answer.isdigit() and answer not in choices:
                 raise InputError(
-                    f"question {question!r}: {answer!r} is text in csv, and none of its choices {choices}; call the "
+                    f"question {question!r}: {answer!r} is text in CSV and not one of its choices {choices}; name the "
                     "column 'label' if it holds indices"
                 )
     _check_choices(matched, schemes, predictions.location)
@@ -63,10 +63,10 @@ def official_scheme(annotations: Annotations) -> Scheme:
 def choose_schemes(
     annotations: Annotations, metrics: Sequence[str], inputs: Mapping[str, Path], protocol: str
 ) -> list[Scheme]:
-    """The schemes that are named, else those that the dataset calls for.
+    """The named schemes, or else those of the dataset.
 
     Raises:
-        InputError: a scheme does not fit the dataset, or an input or option is given that no chosen scheme takes.
+        InputError: a scheme does not fit the dataset, or no chosen scheme uses an input or option.
     """
     kind, fitting = annotations.kind, [one for one in SCHEMES.values() if annotations.kind in one.kinds]
     for name in metrics:
@@ -102,18 +102,18 @@ def _check_options(
     for name, path in inputs.items():
         if name not in taken:
             flag = f"--{name.replace('_', '-')}"
-            raise InputError(f"{flag} has no use for {names} on {kind.description}; leave it out")
+            raise InputError(f"{flag} is not used by {names} on {kind.description}; leave it out")
         complement = taken.get(taken[name].complement)
         if complement is not None and complement.name not in inputs:
-            raise InputError(f"{taken[name].flag} {path}: {taken[name].what} needs {complement.flag} FILE, too")
+            raise InputError(f"{taken[name].flag} {path}: {taken[name].what} also needs {complement.flag} FILE")
     if protocol not in FORMS:
         raise InputError(f"--protocol {protocol}: expected {' or '.join(FORMS)}")
     if protocol != DEFAULT_PROTOCOL and not any(one.has_protocols for one in chosen):
-        raise InputError(f"--protocol is for vqa_accuracy; {names} has one only")
+        raise InputError(f"--protocol applies to vqa_accuracy only, not to {names}")
 
 
 def _missing(scheme: Scheme, inputs: Collection[str]) -> dict[str, str]:
-    """Flags of the inputs that a scheme needs and are not given, and what they hold."""
+    """Missing required inputs of a scheme: flag to content."""
     return {one.flag: one.what for one in scheme.inputs if one.required and one.name not in inputs}
 
 
@@ -132,19 +132,18 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -
         return
     answer, texts = matched.answers[strays[0]], allowed[strays[0]]
     what = f"its choices {texts}" if matched.vocabulary is None else f"the {len(texts):,} answers of the vocabulary"
-    free = "Free text has to be mapped to a choice first; or take --metric wups"
-    remedy = f"predictions for another config or split? {free}"
+    remedy = "predictions for another config or split? Map free text to a choice first, or use --metric wups"
     if isinstance(answer, int):
-        what, remedy = f"the indices of its {len(texts)} choices", "they count from 0"
+        what, remedy = f"the indices of its {len(texts)} choices", "indices start at 0"
     elif matched.vocabulary is not None:
-        remedy = "give the vocabulary that the model was made for"
+        remedy = "give the vocabulary of the model"
     elif answer is not None and answer.isdigit():
-        remedy += "; indices of choices are numbers, not text"
+        remedy += "; indices must be numbers, not text"
     elif answer is not None and _is_among(answer, texts, any_case=True):
-        remedy = "VQA's program compares letter case, too"
+        remedy = "VQA's program is case-sensitive"
     raise InputError(
-        f"{location}: question {matched.annotations.names[strays[0]]!r}: {shown(answer)} is none of {what} "
-        f"({len(strays):,} of {len(matched.answers):,} predictions are none of theirs); {remedy}"
+        f"{location}: question {matched.annotations.names[strays[0]]!r}: {shown(answer)} is not one of {what} "
+        f"({len(strays):,} of {len(matched.answers):,} predictions are invalid); {remedy}"
     )
 
 
@@ -160,19 +159,19 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
     missing = [name for name in needed if name not in answers]
     others = sorted(answers.keys() - set(names))
     if missing:
-        hint = f"; it has one for {others[0]!r}, which is not asked" if others else ""
-        by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # as read as a number, or a float
+        hint = f"; found one for {others[0]!r}, which is not in the dataset" if others else ""
+        by_number = {name.removesuffix(".0").lstrip("0"): name for name in others}  # ids converted to int or float
         same = by_number.get(missing[0].removesuffix(".0").lstrip("0"))
         if same is not None:
-            hint = f"; it has one for {same!r}: ids were read as numbers on the way, read and write them as text"
+            hint = f"; found one for {same!r}: ids were converted to numbers, keep them as text"
         raise InputError(
             f"{location}: no prediction for question {missing[0]!r} of {annotations.location} ({len(missing):,} of "
-            f"{len(needed):,} questions lack one{hint})"
+            f"{len(needed):,} questions have none{hint})"
         )
     if others and not annotations.kind.ignores_others:
         raise InputError(
-            f"{location}: question {others[0]!r} is not among those of {annotations.location} ({len(others):,} of "
-            f"{len(answers):,} predictions are for others); predict the same split, or take them out"
+            f"{location}: question {others[0]!r} is not in {annotations.location} ({len(others):,} of "
+            f"{len(answers):,} predictions are for other questions); predict the same split or remove them"
         )
     repeated = predictions.repeated
     if repeated and one_each:
@@ -182,7 +181,7 @@ def _in_order(annotations: Annotations, predictions: Predictions, one_each: bool
         )
     for what, ignored, consequence in (
         ("questions with more than one prediction", repeated, "the last counts"),
-        ("predictions for questions that are not asked", others, "they are left out"),
+        ("predictions for other questions", others, "they are ignored"),
     ):
         if ignored:
             text = f"{location}: {what}: {len(ignored):,}, such as {ignored[0]!r}; {consequence}"

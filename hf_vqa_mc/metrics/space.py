@@ -1,4 +1,4 @@
-"""The page of a metric's Space, to try it; gradio comes with the Space."""
+"""The demo page of a metric's Space; the Space provides gradio."""
 
 import json
 from typing import Any
@@ -31,5 +31,5 @@ def page(name: str) -> Any:  # noqa: ANN401  a gradio.Interface
 
 
 def launch(name: str) -> None:
-    """Serves the page of a metric."""
+    """Serve the page of a metric."""
     page(name).launch()

@@ -47,10 +47,9 @@ def vqa_pair_accuracy(
     answer_types: Column | None = None,
     protocol: Protocol = "2021",
 ) -> VqaPairAccuracy:
-    """How often both questions of a pair are answered right, and how often both are answered the same.
+    """Share of pairs with both questions answered correctly, and with same prediction for both.
 
-    A question may sit in several pairs, or in none. Predictions are the same if they are so once
-    `tidied`, which is how the official program reads them.
+    A question may be in several pairs or in none. Predictions are compared after `tidied`, as in the official program.
 
     Args:
         predictions: text.
@@ -106,7 +105,7 @@ def _members(columns: Questions, pairs: Sequence[Sequence[int | str]]) -> NDArra
     if not isinstance(listed, list | tuple):
         raise InputError(f"pairs is {type(pairs).__name__}, expected a list of two question ids each")
     if not listed:
-        raise InputError("no pairs at all: there is nothing to score")
+        raise InputError("no pairs to score")
     return np.array([_rows_of(pair, index, rows) for index, pair in enumerate(listed)])
 
 
@@ -143,14 +142,14 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         line("both right", result["all"], result["stderr"]),
         line("both right, of answer type number", result["number"]),
         line('both right, of "how many" questions', result["count"]),
-        line("the same prediction for both", result["identical"]),
+        line("same prediction for both", result["identical"]),
         line("different predictions", result["different"]),
     ]
     missing = {}
     if matched.annotations.answer_types is None:
-        missing["those of answer type number"] = "answer_type in the annotations"
+        missing["pairs of answer type number"] = "answer_type in the annotations"
     if matched.questions is None:
-        missing['those of "how many" questions'] = QUESTIONS.flag
+        missing['pairs of "how many" questions'] = QUESTIONS.flag
     return Table([Group("", [one for one in lines if one.score])], missing=missing)
 
 

@@ -20,16 +20,16 @@ from hf_vqa_mc.scoring.table import Group, Table, by_type, line
 from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
 
 ENOUGH = 3
-"""an answer is right when as many of the other annotators gave it"""
+"""Matches among the other annotators that make an answer fully correct."""
 
 QUESTIONS_AT_A_TIME = 20_000
-"""whose choices are scored together for the accuracy of random guessing"""
+"""Questions per batch when computing chance."""
 
 Protocol = Literal["2021", "2017"]
 
 
 class Forms(NamedTuple):
-    """What a protocol makes of the two sides before it compares them."""
+    """Normalisation of both sides in a protocol."""
 
     agreed_answer: Callable[[str], str]
     """of an annotator's answer; where all are the same in this form, the annotators agree"""
@@ -74,14 +74,14 @@ def vqa_accuracy(
     Args:
         predictions: text.
         references: each question's answers, usually ten: text, each of an annotator of its own, or records with
-            ``answer``. As in the official program, records that are equal as a whole once their answers are
-            normalised are not each other's "other annotators"; a different ``answer_id`` in each rules that out.
+            ``answer``. As in the official program, identical records (after normalising their answers) do not count as
+            other annotators of each other; distinct values of ``answer_id`` prevent that.
         question_types: for `per_question_type`.
         answer_types: for `per_answer_type`.
         image_ids: by which the standard error is clustered.
         choices: each question's choices; a prediction that is not among them, as given, is an error.
         protocol: the official program of 2021 or that of 2017, which normalise differently.
-        question_ids: what errors call the questions.
+        question_ids: names of the questions in errors.
         per_question: also give each question's score.
 
     Raises:
@@ -160,7 +160,7 @@ _answer_id = itemgetter("answer_id")
 
 
 def _texts_of_any_kind(columns: Questions, row: int) -> list[str]:
-    """A question's answers where questions differ in kind, or one is at fault."""
+    """A question's answers as text; raises InputError if one is invalid."""
     answers = columns["references"][row]
     if all(isinstance(answer, dict) for answer in answers):
         answers = [answer.get("answer") for answer in answers]
@@ -170,14 +170,14 @@ def _texts_of_any_kind(columns: Questions, row: int) -> list[str]:
 
 
 def _numbers() -> dict[str, int]:
-    """A dictionary that numbers its keys from 0 in the order of their first look-up."""
+    """A dictionary that assigns 0, 1, ... to its keys at their first lookup."""
     return defaultdict(count().__next__)
 
 
 def _numbered(
     texts: list[str], agreed: Callable[[str], str], free: Callable[[str], str], numbers: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Two forms of the texts, equal number for equal text, int64 (texts,) each; a text is looked at once."""
+    """Ids of both normal forms of each text, int64 (texts,) each; equal text has equal ids."""
     indices = _numbers()
     index = np.fromiter(map(indices.__getitem__, texts), np.int64, len(texts))
     of_agreed = np.array([numbers[agreed(text)] for text in indices])
@@ -188,25 +188,25 @@ def _numbered(
 def _twins(
     columns: Questions, right: NDArray[np.bool_], starts: NDArray[np.int64], matches: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """How many records each matching one equals, itself among them, int64 (answers,); 1 where answers are text.
+    """Number of records equal to each matching record, itself included, int64 (answers,); 1 where answers are text.
 
-    Matching answers are all the same, so the rest of the records decides.
+    Matching answers are equal, so only the other fields are compared.
     """
     twins = np.ones(len(right), np.int64)
     for row in np.flatnonzero(matches > 1).tolist():
         records = columns["references"][row]
-        if isinstance(records[0], dict) and not _told_apart(records):
+        if isinstance(records[0], dict) and not _have_distinct_ids(records):
             indices = starts[row] + np.flatnonzero(right[starts[row] : starts[row] + len(records)])
             rests = [{**records[index - starts[row]], "answer": ""} for index in indices]
             try:
                 twins[indices] = [rests.count(rest) for rest in rests]
-            except ValueError:  # what NumPy says where arrays are asked whether they are equal
+            except ValueError:  # NumPy's error when comparing arrays
                 raise columns.wrong(row, "references", "records of plain values, no arrays") from None
     return twins
 
 
-def _told_apart(records: Sequence[dict[str, Any]]) -> bool:
-    """Whether a question's records all have an answer_id of their own; the quick way to see that none are equal."""
+def _have_distinct_ids(records: Sequence[dict[str, Any]]) -> bool:
+    """Whether a question's records have distinct answer_ids, so that no two are equal."""
     try:
         return len(set(map(_answer_id, records))) == len(records)
     except (KeyError, TypeError):
@@ -241,8 +241,8 @@ def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
     count = sum(score > scores[row] for row, score in zip(rows, better, strict=True))
     if count:
         text = (
-            f"{count:,} predictions differ from the annotators' answer in letter case only, which this protocol "
-            "counts as wrong where all annotators agree; see the card of vqa_accuracy"
+            f"{count:,} predictions differ from the annotators' answer in letter case only and count as wrong: where "
+            "all annotators agree, this protocol is case-sensitive; see the card of vqa_accuracy"
         )
         warnings.warn(LetterCase(text), stacklevel=2)
 

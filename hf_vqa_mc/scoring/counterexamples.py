@@ -1,4 +1,4 @@
-"""Counter-examples of Goyal et al. 2017: is the image people picked among the first k of a model's order?"""
+"""Counter-examples of Goyal et al. 2017: whether the image that people picked is among a model's top k."""
 
 import math
 from collections.abc import Sequence
@@ -26,23 +26,23 @@ def counterexample_recall(
     question_ids: Column | None = None,
     per_question: bool = False,
 ) -> dict[str, Any]:
-    """How often the picked candidate is among the k of highest score, next to chance and the order by distance.
+    """Recall@k of the picked candidate, with chance and the order by distance for comparison.
 
-    Of candidates with equal scores the earlier one comes first. The paper's baseline of a VQA model is scored like any
-    other model, by giving its scores as predictions.
+    Of candidates with equal scores the earlier one comes first. For the paper's VQA baseline, pass
+    the scores of a VQA model.
 
     Args:
-        predictions: each question's scores, one finite number a candidate; higher is better.
+        predictions: each question's scores, one finite number per candidate; higher is better.
         references: index of the picked candidate, from 0.
         ks: whole numbers from 1 on, none above a question's number of candidates.
-        distances: each question's distances from its image, one a candidate, for ``distance``.
+        distances: each question's distances from its image, one per candidate, for ``distance``.
         image_ids: by which the standard errors are clustered.
-        question_ids: what errors call the questions.
+        question_ids: names of the questions in errors.
         per_question: also give each question's scores.
 
     Returns:
         Fractions in [0, 1]: ``recall@1``, ``recall@5`` (one for each of ks); the same keys under ``stderr`` (None for
-        a single cluster), ``random`` (candidates in any order, which takes no draws: k of n), ``distance`` (nearest
+        a single cluster), ``random`` (expected value of a random order: k of n), ``distance`` (nearest
         first, of equally near ones the earlier; None without distances) and ``per_question`` (lists; None unless asked
         for).
 
@@ -56,7 +56,7 @@ def counterexample_recall(
     listed = as_list("ks", ks)
     for k in listed or [None]:
         if not is_whole(k) or k < 1:
-            raise InputError(f"ks: {shown(k)}, expected whole numbers from 1 on, one at least")
+            raise InputError(f"ks: {shown(k)}, expected whole numbers from 1, at least one")
     names = {f"recall@{k}": int(k) for k in listed}
     columns = Questions(
         {"predictions": predictions, "references": references},
@@ -79,7 +79,7 @@ def counterexample_recall(
 def _numbers(columns: Questions, row: int, field: str) -> list[float]:
     found = columns[field][row]
     if not isinstance(found, list | tuple) or not found or not all(_is_finite(value) for value in found):
-        raise columns.wrong(row, field, "a list of finite numbers, one a candidate")
+        raise columns.wrong(row, field, "a list of finite numbers, one per candidate")
     return [value.item() if isinstance(value, np.generic) else value for value in found]
 
 
@@ -90,10 +90,10 @@ def _is_finite(value: object) -> bool:
 def _picked(columns: Questions, row: int, size: int, ks: dict[str, int]) -> int:
     index = columns["references"][row]
     if not is_whole(index) or not 0 <= index < size:
-        raise columns.wrong(row, "references", f"an index among its {size} candidates, from 0 on")
+        raise columns.wrong(row, "references", f"an index of its {size} candidates, from 0")
     most = max(ks.values())
     if most > size:
-        raise InputError(f"{columns.where(row)}: predictions has {size} candidates, too few for k = {most}; give ks")
+        raise InputError(f"{columns.where(row)}: predictions has {size} candidates, too few for k = {most}; set ks")
     return int(index)
 
 
@@ -110,7 +110,7 @@ def _distance(
         return None
     distances = [_numbers(columns, row, "distances") for row in range(columns.count)]
     for row in (row for row, of_row in enumerate(distances) if len(of_row) != sizes[row]):
-        raise columns.wrong(row, "distances", f"one for each of its {sizes[row]} candidates")
+        raise columns.wrong(row, "distances", f"one per candidate, {sizes[row]} in all")
     ranks = _ranks([[-distance for distance in of_row] for of_row in distances], picked)
     return {name: float((ranks < k).mean()) for name, k in ks.items()}
 
@@ -118,7 +118,7 @@ def _distance(
 SCHEME = Scheme(
     "counterexample_recall",
     counterexample_recall,
-    "how often people's counter-example is among the first",
+    "recall of the counter-example picked by people",
     columns=("distances", "image_ids", "question_ids"),
     features=((["float64"], "int64"),),
     python_only="takes scores of candidates, not answers",

@@ -20,7 +20,7 @@ from hf_vqa_mc.scoring.table import IN_JSON, Group, Line, Table, by_type, line
 FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entailed", "annotations")
 TYPES = ("structural", "semantic", "detailed")
 UNCOUNTED_STEPS = ("exist", "query: name", "choose name")
-"""operations that only ask for the answer; looked for anywhere in "operation: argument", as in the official program"""
+"""Operations that only request the answer; matched anywhere in "operation: argument", as in the official program."""
 COMMON_ANSWERS = ("color", "material", "shape")
 """what is valid and plausible for questions whose detailed type contains "Common", whatever the choices file says"""
 
@@ -76,8 +76,8 @@ def gqa_score(
         attentions: records with id and `attention`, or a mapping id -> map; square maps of numbers of any size,
             ``map[i][j]``: i runs along x. Needs `scene_graphs`.
         scene_graphs: image id -> scene graph, as in GQA's files. Needs `attentions`.
-        consistency: True demands that every entailed question has record and prediction; False leaves consistency
-            out; None demands it if an unbalanced question has a prediction, else computes it where it can.
+        consistency: True requires that every entailed question has record and prediction; False skips
+            consistency; None requires both if an unbalanced question has a prediction, else computes it if possible.
         per_question: also give each balanced question's score.
 
     Raises:
@@ -99,7 +99,7 @@ def gqa_score(
     answers = by_question_id("predictions", predictions, "prediction")
     columns = _balanced(records, answers)
     for row in (row for row, answer in enumerate(columns["answer"]) if answer is None):
-        raise columns.wrong(row, "answer", "text; GQA's files of test, challenge and submission questions hold none")
+        raise columns.wrong(row, "answer", "text; GQA's test, challenge and submission files have no answers")
     golds, predicted = columns.texts("answer"), columns.texts("predictions")
     right = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)])
     scores = right.astype(np.float64)
@@ -141,13 +141,13 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
             ids.append(question_id)
             rows.append(record)
     if records and not ids:
-        raise InputError(f"none of the {len(records):,} references is balanced: there is nothing to score")
+        raise InputError(f"none of the {len(records):,} references is balanced: nothing to score")
     try:
         predicted = [answers[question_id] for question_id in ids]
     except KeyError:
         lacking = [question_id for question_id in ids if question_id not in answers]
         raise InputError(
-            f"question {lacking[0]!r} has no prediction; {len(lacking):,} of {len(ids):,} balanced questions lack one"
+            f"question {lacking[0]!r} has no prediction; {len(lacking):,} of {len(ids):,} balanced questions have none"
         ) from None
     columns = {field: [record.get(field) for record in rows] for field in FIELDS}
     if all(image is None for image in columns["imageId"]):
@@ -195,7 +195,7 @@ def _plausible(
     for question_id, answer, type_name in zip(columns["question_ids"], predicted, detailed, strict=True):
         if question_id not in known:
             raise InputError(
-                f"question {question_id!r} is not in choices, which must list what is valid for each question"
+                f"question {question_id!r} is not in choices; expected valid and plausible answers for every question"
             )
         of_question = known[question_id]
         for name in counts:
@@ -209,7 +209,7 @@ def _plausible(
 
 
 def _are_texts(listed: object) -> bool:
-    """Whether a value is a list of text; joining it asks that of each in a third of the time that we would take."""
+    """Whether a value is a list of text; ``join`` checks the items three times as fast as a loop."""
     try:
         return isinstance(listed, list | tuple) and isinstance("".join(listed), str)
     except TypeError:
@@ -243,7 +243,7 @@ def _grounding(
 
 
 def _mean(scores: NDArray[np.float64]) -> float | None:
-    """The mean; None of no scores, where the official program says 0."""
+    """The mean; None without scores, where the official program prints 0."""
     return float(scores.mean()) if len(scores) else None
 
 
@@ -279,7 +279,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         lines.append(line("consistency", result["consistency"]))
     if CHOICES.name in inputs:
         lines += [line(name, result[name]) for name in ("validity", "plausibility")]
-    else:  # the official program says 0
+    else:  # the official program prints 0
         missing["validity, plausibility"] = CHOICES.flag
     lines.append(Line("distribution (lower is better)", f"{result['distribution']:.2f}"))
     if result["grounding"] is None:
@@ -298,7 +298,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
 SCHEME = Scheme(
     "gqa_score",
     gqa_score,
-    "how often the answer is GQA's",
+    "accuracy and GQA's other scores",
     features=(
         (
             {"question_id": "string", "prediction": "string"},

@@ -1,4 +1,4 @@
-"""GQA's grounding score: how much of the attention falls on what question and answer are about."""
+"""GQA's grounding score: the share of attention on the objects of question and answer."""
 
 import math
 from collections import Counter, defaultdict
@@ -14,9 +14,9 @@ from hf_vqa_mc.scoring.gqa_records import ById, by_question_id, text_id
 from hf_vqa_mc.scoring.questions import Questions, is_whole
 
 POINTING = ("question", "fullAnswer")
-"""the annotations whose objects count; those of the short answer do not"""
+"""Annotations whose objects count; those of the short answer do not."""
 CELLS = 1 << 22
-"""as many numbers of maps at a time, at most, unless a single map has more"""
+"""Largest number of map values per batch, unless a single map has more."""
 
 Region = tuple[float, float, float, float]
 """Left, top, right and bottom edge, in widths and heights of the image."""
@@ -59,7 +59,7 @@ def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping
     for size in list(waiting):
         score(size)
     for row in np.flatnonzero(~np.isfinite(scores))[:1]:
-        raise InputError(f"{columns.where(int(row))}: its attention is too large to be added up")
+        raise InputError(f"{columns.where(int(row))}: attention values are too large to sum")
     return scores
 
 
@@ -90,7 +90,7 @@ def _attention(columns: Questions, row: int, maps: Mapping[str, Any]) -> NDArray
         attention = np.asarray(lines)
         numbers = attention.dtype.kind in "fiu" and not _has_bool(lines) and bool(np.isfinite(attention).all())
         numbers &= not isinstance(given, np.ma.MaskedArray)
-    except (TypeError, ValueError):  # lines of different length, and whatever else is no array
+    except (TypeError, ValueError):  # rows of different length, or not an array
         attention, numbers = np.zeros(()), False
     if not numbers or attention.ndim != 2 or attention.shape[0] != attention.shape[1] or not attention.size:
         raise InputError(f"{columns.where(row)}: attention is {shown(given)}, expected a square map of finite numbers")
@@ -109,7 +109,7 @@ def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[R
     graphs = {str(image_id): graph for image_id, graph in scene_graphs.items()}
     images = columns.groups("imageId")
     if images is None:
-        raise InputError("references have no imageId, by which to find a question's scene graph")
+        raise InputError("references have no imageId, which identifies the scene graph")
     objects: dict[str, dict[str, Any]] = {}
     found = []
     for row, image in enumerate(images):

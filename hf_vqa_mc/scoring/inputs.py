@@ -1,4 +1,4 @@
-"""Files that some schemes take besides predictions and annotations."""
+"""Input files of schemes other than predictions and annotations."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ class Input:
     """An input file of a scheme."""
 
     name: str
-    """of the option, and of the function's argument that it fills"""
+    """name of the option and of the function's argument"""
     help: str
     read: Callable[[Path, "Annotations"], Any]
     what: str = ""
@@ -71,9 +71,7 @@ def read_questions(path: Path, annotations: "Annotations") -> QuestionTexts:
     for found, what in ((texts, "question"), (choices or texts, "multiple_choices of question")):
         missing = [name for name in names if name not in found]
         if missing:
-            raise InputError(
-                f"{path}: no {what} {missing[0]!r}, which is asked ({len(missing):,} of {len(names):,} are not there)"
-            )
+            raise InputError(f"{path}: no {what} {missing[0]!r} ({len(missing):,} of {len(names):,} are missing)")
     return QuestionTexts([texts[name] for name in names], [choices[name] for name in names] if choices else None)
 
 
@@ -115,7 +113,7 @@ def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> lis
         if len(row) != 2 or not row[1].strip().isdigit():
             raise InputError(f"{path}, answer {number}: expected answer,index, found {shown(','.join(row))}")
     if not rows:
-        raise InputError(f"{path}: there is no answer in it")
+        raise InputError(f"{path}: found no answers")
     return [row[0] for row in rows]
 
 
@@ -152,7 +150,7 @@ def _by_id(
         raise InputError(f"{option} {error}") from error
     if kept and not found:
         raise InputError(
-            f"{option} {path}: it has none of the {len(kept):,} {what}s that are scored; its last one is {name!r}"
+            f"{option} {path}: found none of the {len(kept):,} scored {what}s; the last one in the file is {name!r}"
         )
     return found
 
@@ -166,18 +164,24 @@ def _listed(path: Path) -> Iterator[tuple[str, Any]]:
 
 QUESTIONS = Input(
     "questions",
-    "VQA: questions file, for the multiple-choice task's choices and for --pairs. TDIUC: for questions that are asked "
-    "absurdly elsewhere.",
+    "VQA questions file, for the choices of the multiple-choice task and for --pairs; TDIUC questions file, for "
+    "questions that are absurd for other images.",
     read_questions,
     kinds=("vqa", "tdiuc"),
 )
 PAIRS = Input(
-    "pairs", "VQA2: complementary pairs, scored too.", read_pairs, "the list of balanced pairs", required=True
+    "pairs",
+    "VQA2 complementary pairs file, for vqa_pair_accuracy.",
+    read_pairs,
+    "the list of balanced pairs",
+    required=True,
 )
 ANSWER_VOCABULARY = Input(
-    "answer_vocabulary", "TDIUC: the answers a model can give, csv answer,index or a json list.", read_vocabulary
+    "answer_vocabulary",
+    "TDIUC: answers that the model can give, as CSV (answer,index) or a JSON list.",
+    read_vocabulary,
 )
-CHOICES = Input("choices", "GQA: choices file, for validity and plausibility.", read_choices)
+CHOICES = Input("choices", "GQA choices file, for validity and plausibility.", read_choices)
 ATTENTIONS = Input(
     "attentions",
     "GQA: the model's attention maps, for grounding.",
@@ -186,5 +190,5 @@ ATTENTIONS = Input(
     complement="scene_graphs",
 )
 SCENE_GRAPHS = Input(
-    "scene_graphs", "GQA: scene graphs, for grounding.", read_scene_graphs, "grounding", complement="attentions"
+    "scene_graphs", "GQA scene graphs file, for grounding.", read_scene_graphs, "grounding", complement="attentions"
 )

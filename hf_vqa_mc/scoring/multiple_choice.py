@@ -42,10 +42,10 @@ def mc_accuracy(
     question_ids: Column | None = None,
     per_question: bool = False,
 ) -> McAccuracy:
-    """How often the target is picked, over the questions asked, and which decoys are picked instead.
+    """Accuracy of choosing the target, and which kinds of decoys are chosen instead.
 
-    Text stands for the choice that is the same after ``lower()``, as in Visual7W's toolkit; that program divides by
-    the questions *answered*, while here a missing prediction is an error.
+    Text matches the choice that is equal after ``lower()``, as in Visual7W's toolkit. The toolkit averages over the
+    *answered* questions; here a missing prediction is an error.
 
     Args:
         predictions: index of the picked choice, from 0, or its text.
@@ -54,7 +54,7 @@ def mc_accuracy(
         question_types: for `per_question_type`.
         image_ids: by which the standard error is clustered.
         choice_kinds: for `chosen_kinds`; names, or numbers as in the dataset's column.
-        question_ids: what errors call the questions.
+        question_ids: names of the questions in errors.
         per_question: also give each question's score.
 
     Raises:
@@ -103,25 +103,25 @@ def _sizes(columns: Questions) -> NDArray[np.int64] | None:
         counted[name] = np.array([len(values) for values in columns[name]])
     if len(counted) == 2:
         for row in np.flatnonzero(counted["choices"] != counted["choice_kinds"])[:1]:
-            raise columns.wrong(int(row), "choice_kinds", f"one for each of its {counted['choices'][row]} choices")
+            raise columns.wrong(int(row), "choice_kinds", f"one per choice, {counted['choices'][row]} in all")
     return next(iter(counted.values()), None)
 
 
 def _index(columns: Questions, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
     value = columns[field][row]
     if not is_whole(value) or value < 0 or (sizes is not None and value >= sizes[row]):
-        indices = "an index, from 0 on" if sizes is None else f"an index among its {sizes[row]} choices, from 0 on"
+        indices = "an index from 0" if sizes is None else f"an index of its {sizes[row]} choices, from 0"
         raise columns.wrong(row, field, indices)
     return int(value)
 
 
 def _picked(columns: Questions, row: int, target: int, sizes: NDArray[np.int64] | None) -> int:
-    """The index of the picked choice; of choices that differ in case only the target, as they all are right."""
+    """The index of the picked choice; the target if it differs from the prediction in letter case only."""
     prediction = columns["predictions"][row]
     if not isinstance(prediction, str):
         return _index(columns, row, "predictions", sizes)
     if "choices" not in columns:
-        raise InputError(f"{columns.where(row)}: predictions is text; to compare it, choices are needed")
+        raise InputError(f"{columns.where(row)}: predictions is text, which requires choices")
     texts = [text.lower() for text in columns["choices"][row]]
     wanted = prediction.lower()
     if wanted not in texts:
@@ -140,7 +140,7 @@ def _kinds(
     for row, kinds in enumerate(columns["choice_kinds"]):
         names = [known[kind] if type(kind) is int and 0 <= kind < len(known) else kind for kind in kinds]
         if not all(isinstance(name, str) for name in names):
-            raise columns.wrong(row, "choice_kinds", f"names, or numbers of {', '.join(known)}")
+            raise columns.wrong(row, "choice_kinds", f"names or indices of {', '.join(known)}")
         for name in names:
             offered.setdefault(name, []).append(1 / sizes[row])
         chosen[names[picked[row]]] += 1
@@ -152,7 +152,7 @@ def _kinds(
 
 
 def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
-    """How often the target is picked, and what is picked instead.
+    """Accuracy and chosen kinds as a table.
 
     Args:
         result: of `mc_accuracy`, or of training.json.
@@ -164,7 +164,7 @@ def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable
     picked = [line(kind, share, other=offered[kind]) for kind, share in (result["chosen_kinds"] or {}).items()]
     groups = [
         Group("", [overall]),
-        Group("picked, by kind of choice", picked),
+        Group("chosen, by kind of choice", picked),
         by_type("by question type", result["per_question_type"], types),
     ]
     return Table(groups, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
@@ -173,7 +173,7 @@ def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable
 SCHEME = Scheme(
     "mc_accuracy",
     mc_accuracy,
-    "how often the target is picked",
+    "accuracy of choosing the target",
     columns=("choices", "question_types", "image_ids", "choice_kinds", "question_ids"),
     features=(("int64", "int64"), ("string", "int64")),
     kinds=(MULTIPLE_CHOICE,),

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError, shown
 
 Column = Sequence[Any] | NDArray[Any]
-"""One value a question."""
+"""One value per question."""
 
 
 class Questions:
     """The columns of a scheme's input, as lists of the same length.
 
     Args:
-        needed: name to values, of the columns that must be there.
-        question_ids: what messages call the questions; their rows if there are none.
+        needed: name to values of the required columns.
+        question_ids: names of the questions in messages; by default their rows.
         optional: name to values; None where a column was not given.
 
     Raises:
-        InputError: a column is no list, columns differ in length, there are no questions, or an id comes twice.
+        InputError: a column is not a list, columns differ in length, there are no questions, or an id occurs twice.
     """
 
     def __init__(
@@ -33,13 +33,13 @@ class Questions:
         self._columns |= {name: as_list(name, column) for name, column in given.items() if column is not None}
         check_lengths(self._columns)
         self.count = len(next(iter(self._columns.values())))
-        """how many questions there are"""
+        """number of questions"""
         if not self.count:
-            raise InputError("no questions at all: there is nothing to score")
+            raise InputError("no questions to score")
         ids = self.groups("question_ids") or []
         if len(set(ids)) < len(ids):
             (twice, times), *_ = Counter(ids).most_common(1)
-            raise InputError(f"question {twice!r} is {times} times in question_ids; expected each once")
+            raise InputError(f"question {twice!r} occurs {times} times in question_ids; expected once")
 
     def __contains__(self, name: str) -> bool:
         return name in self._columns
@@ -52,14 +52,14 @@ class Questions:
         return f"question {shown(self._columns['question_ids'][row])}" if "question_ids" in self else f"row {row}"
 
     def wrong(self, row: int, field: str, expected: str) -> InputError:
-        """The error for a value that a scheme cannot take."""
+        """The error for an invalid value."""
         return InputError(f"{self.where(row)}: {field} is {shown(self._columns[field][row])}, expected {expected}")
 
     def texts(self, name: str) -> list[str]:
         """A column of text.
 
         Raises:
-            InputError: a value is anything else; names question and column.
+            InputError: a value is not text; names question and column.
         """
         column = self._columns[name]
         if not set(map(type, column)) <= {str}:
@@ -88,11 +88,11 @@ def check_lengths(columns: Mapping[str, list[Any]]) -> None:
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
-        raise InputError(f"{counts}: expected one of each a question")
+        raise InputError(f"{counts}: expected one of each per question")
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number; True and False are none."""
+    """Whether a value is a whole number, but not True or False."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -100,7 +100,7 @@ def as_list(name: str, column: object) -> list[Any]:
     """The values of a list, or of an array of numpy, torch, pandas, pyarrow or datasets; arrays among them as lists.
 
     Raises:
-        InputError: it is none of these; names the column.
+        InputError: it is neither; names the column.
 
     >>> as_list("predictions", np.array([1, 0]))
     [1, 0]

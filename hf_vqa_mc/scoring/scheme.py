@@ -26,7 +26,7 @@ _RECORD_FIELDS = {"gold": "answer", "image_ids": "imageId", "question_ids": "que
 
 
 class LetterCase(UserWarning):
-    """Predictions count as wrong for nothing but their letter case."""
+    """Predictions count as wrong only because of their letter case."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ class Annotations:
         names = list(map(str, self.ids))
         if len(set(names)) < len(names):
             (twice, times), *_ = Counter(names).most_common(1)
-            raise InputError(f"{self.location}: question {twice!r} is there {times} times; expected each once")
+            raise InputError(f"{self.location}: question {twice!r} occurs {times} times; expected once")
         return names
 
     @cached_property
     def scored(self) -> list[str]:
-        """The questions that need a prediction: all, but of GQA only the balanced ones."""
+        """Ids of the questions that need a prediction: all, or the balanced ones of GQA."""
         if self.records is None:
             return self.names
         return [name for name, record in self.records.items() if record["isBalanced"]]
@@ -152,9 +152,9 @@ class Matched:
         where = f"question {self.annotations.names[row]!r}: the prediction is {answer}"
         if self.choices is None:
             what = self.annotations.kind.description
-            raise InputError(f"{where}, expected text: {what} have no choices to number")
+            raise InputError(f"{where}, expected text: {what} have no choices")
         if not 0 <= answer < len(self.choices[row]):
-            raise InputError(f"{where}, expected an index of its {len(self.choices[row])} choices, from 0 on")
+            raise InputError(f"{where}, expected an index of its {len(self.choices[row])} choices, from 0")
         return self.choices[row][answer]
 
     def column(self, name: str) -> list[Any] | None:
@@ -251,7 +251,7 @@ class Scheme:
         if self.references == "answers":
             return f"{self.name} needs the answers of several annotators; the {what} of {location} have one each"
         if self.references == "gold":
-            return f"{self.name} needs one right answer a question; {location} has no multiple_choice_answer"
+            return f"{self.name} needs one right answer per question; {location} has no multiple_choice_answer"
         return f"{self.name} needs choices; the {what} of {location} have none"
 
 
@@ -264,7 +264,7 @@ def _all_scores(result: Result, matched: Matched) -> Table:
 
 
 def warn_of_letter_case(pairs: Iterable[tuple[str | None, str]]) -> None:
-    """Warn of predictions that would be right but for their letter case.
+    """Warn of predictions that are wrong only because of their letter case.
 
     Args:
         pairs: prediction and right answer.
@@ -272,5 +272,5 @@ def warn_of_letter_case(pairs: Iterable[tuple[str | None, str]]) -> None:
     cases = ((answer, gold) for answer, gold in pairs if answer is not None and answer != gold)
     count = sum(answer.lower() == gold.lower() for answer, gold in cases)
     if count:
-        text = f"{count:,} predictions differ from the right answer in letter case only, which counts as wrong here"
+        text = f"{count:,} predictions differ from the right answer in letter case only and count as wrong"
         warnings.warn(LetterCase(text), stacklevel=3)

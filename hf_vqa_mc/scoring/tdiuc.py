@@ -17,11 +17,11 @@ from hf_vqa_mc.scoring.table import Group, Line, Table, line
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
 UnknownGold = Literal["merge", "keep"]
-"""How right answers outside the vocabulary count among a type's answers: as one, or each for itself."""
+"""Whether gold answers outside the vocabulary are merged to one per type."""
 
 UNKNOWN_GOLD = ("merge", "keep")
 Gold = str | tuple[str | None]
-"""A right answer; one outside the vocabulary is a tuple, which equals no prediction."""
+"""A gold answer; outside the vocabulary it is a tuple, which equals no prediction."""
 EPSILON = 1e-10
 """What the authors' program adds to each type's percentage, so that a type at 0 has a harmonic mean."""
 TAIL_BELOW = 1000
@@ -62,21 +62,21 @@ def tdiuc_mpt(
 ) -> TdiucMpt:
     """Accuracy by question type, and its arithmetic and harmonic means over types, plain and normalised by answer.
 
-    An answer is right if it is the same text. Means are made as in the authors' program: of percentages, each 1e-10
-    larger than it is; types come in the order of their names.
+    An answer is correct if the text is equal. Means are those of the authors' program: over percentages plus 1e-10.
+    Types are sorted by name.
 
     Args:
         predictions: text.
         references: the right answer, text.
         question_types: names.
-        answer_vocabulary: the answers a model can give. A right answer outside it counts as not answered; a
+        answer_vocabulary: the answers a model can give. A right answer outside it counts as answered wrongly; a
             prediction outside it is an error, as in the authors' program.
         unknown_gold: "merge" to count all of a type's right answers outside the vocabulary as one answer, as the
             authors' program does; "keep" to count each for itself. Matters for the normalised means only.
-        absurd_questions: for ``accuracy_absurd_elsewhere``: whether this real question is, word for word, asked
-            absurdly of another image (``asked_absurdly`` tells).
+        absurd_questions: for ``accuracy_absurd_elsewhere``: whether the same text is an absurd question for another
+            image, as computed by ``asked_absurdly``.
         image_ids: by which the standard error is clustered.
-        question_ids: what errors call the questions.
+        question_ids: names of the questions in errors.
         per_question: also give each question's score.
 
     Raises:
@@ -123,7 +123,7 @@ def tdiuc_mpt(
 
 
 def asked_absurdly(questions: Column, question_types: Column) -> list[bool]:
-    """Which real questions are, word for word, absurd questions of other images: ``absurd_questions`` of a whole set.
+    """Whether each real question has the text of an absurd question of another image, for ``absurd_questions``.
 
     Raises:
         InputError: names the question and the field.
@@ -154,7 +154,7 @@ def in_tail(references: Column, fewer_than: int = TAIL_BELOW) -> list[bool]:
 
 
 def _within(columns: Questions, answer_vocabulary: Collection[str], unknown_gold: UnknownGold) -> list[Gold]:
-    """The right answers; all those outside the vocabulary are the same, or each is its own."""
+    """The gold answers, with those outside the vocabulary replaced by one or by distinct placeholders."""
     unordered = isinstance(answer_vocabulary, Set | Mapping)
     listed = list(answer_vocabulary) if unordered else as_list("answer_vocabulary", answer_vocabulary)
     for answer in listed:
@@ -184,7 +184,7 @@ def _means(accuracies: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _absurd_elsewhere(columns: Questions, scores: NDArray[np.float64]) -> float | None:
-    """The accuracy on the real questions that are asked absurdly elsewhere; None if there are none."""
+    """Accuracy on the real questions that are absurd for other images; None if there are none."""
     if "absurd_questions" not in columns:
         return None
     flags, types = columns["absurd_questions"], columns["question_types"]
@@ -192,7 +192,7 @@ def _absurd_elsewhere(columns: Questions, scores: NDArray[np.float64]) -> float 
         if not isinstance(flag, bool | np.bool_):
             raise columns.wrong(row, "absurd_questions", "True or False")
         if flag and kind == ABSURD:
-            raise columns.wrong(row, "absurd_questions", "False: only a real question can be asked absurdly elsewhere")
+            raise columns.wrong(row, "absurd_questions", "False: only real questions can be absurd for other images")
     chosen = scores[np.array(flags, np.bool_)]
     return float(chosen.mean()) if len(chosen) else None
 
@@ -212,9 +212,9 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     ]
     elsewhere, missing = result["accuracy_absurd_elsewhere"], {}
     if elsewhere is not None:
-        overall.append(line("asked absurdly elsewhere", elsewhere))
+        overall.append(line("questions absurd for other images", elsewhere))
     if matched.questions is None:
-        missing["accuracy of questions asked absurdly elsewhere"] = QUESTIONS.flag
+        missing["accuracy of questions absurd for other images"] = QUESTIONS.flag
     normalized, counts = result["per_type_normalized"], result["n_per_type"]
     types = [
         line(name, share, other=normalized[name], questions=counts[name]) for name, share in result["per_type"].items()
@@ -225,7 +225,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
 SCHEME = Scheme(
     "tdiuc_mpt",
     tdiuc_mpt,
-    "how often the answer is TDIUC's, and means over question types",
+    "accuracy and means over question types",
     columns=("question_types", "absurd_questions", "image_ids", "question_ids"),
     kinds=(TDIUC,),
     is_default=lambda annotations: True,

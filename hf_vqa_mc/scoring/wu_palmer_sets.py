@@ -28,20 +28,20 @@ def wups(
     question_ids: Column | None = None,
     per_question: bool = False,
 ) -> dict[str, Any]:
-    """How near the answers are in WordNet, and how often they are the same set of items.
+    """WordNet similarity of the answers, and the share of equal item sets.
 
-    An answer's items stand between commas. With m(x, y) of two items, a question scores the smaller of two products:
-    over the prediction's items the best m(item, one of the reference's), over the reference's the best m(item, one of
-    the prediction's). m is 1 for equal text; else it is the largest Wu-Palmer similarity of their noun synsets in
-    WordNet 3.0, times 0.1 if it is below the threshold, and 0 where one of them has none. It is NLTK's to the bit,
-    hence not always symmetric.
+    The items of an answer are separated by commas. With m(x, y) of two items, a question scores the smaller of two
+    products: over the prediction's items the best m(item, one of the reference's), over the reference's the best
+    m(item, one of the prediction's). m is 1 for equal text; else it is the largest Wu-Palmer similarity of their noun
+    synsets in WordNet 3.0, times 0.1 if it is below the threshold, and 0 where one of them has none. It is NLTK's to
+    the bit, hence not always symmetric.
 
     Args:
         predictions: text.
         references: text.
         thresholds: numbers in [0, 1]; each has its own result. The official threshold -1 is ``accuracy``.
         image_ids: by which the standard errors are clustered.
-        question_ids: what errors call the questions.
+        question_ids: names of the questions in errors.
         per_question: also give each question's scores.
 
     Returns:
@@ -68,7 +68,7 @@ def _checked(thresholds: Sequence[float]) -> list[float]:
     for threshold in listed:
         number = is_whole(threshold) or isinstance(threshold, float | np.floating)
         if not number or not 0 <= threshold <= 1:
-            hint = "; the official threshold -1 is what accuracy gives" if threshold == -1 else ""
+            hint = "; for the official threshold -1 use accuracy" if threshold == -1 else ""
             raise InputError(f"thresholds: {shown(threshold)}, expected a number from 0 to 1{hint}")
     return [float(threshold) for threshold in listed]
 
@@ -126,7 +126,7 @@ def _multiply_memberships(
 SCHEME = Scheme(
     "wups",
     wups,
-    "nearness in WordNet to {gold}",
+    "WordNet similarity to {gold}",
     columns=("image_ids", "question_ids"),
     kinds=(MULTIPLE_CHOICE, VQA, TDIUC, GQA),
 )

@@ -52,7 +52,7 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
         "Exit with code 3 if the 95% interval of a shortcut's gain over random guessing is above this fraction, such "
         "as 0.05.",
         default=None,
-        check=("a fraction of the rows from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
+        check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
         panel="Running",
     )
 
@@ -98,7 +98,7 @@ class AuditResult(Result):
         yield from (f"\nwrote {path}" if path == self.written[0] else f"wrote {path}" for path in self.written)
         if self.exceeding:
             named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in self.exceeding)
-            yield f"above {100 * (self.settings.fail_above or 0):g} points: {named}"
+            yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in audit.json; fractions."""

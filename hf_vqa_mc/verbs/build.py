@@ -24,14 +24,14 @@ class BuildResult(Result):
     """The configs of a source in a dataset folder."""
 
     output: Path
-    """the dataset folder; a temporary one, which goes with this object, where no output was given"""
+    """the dataset folder; without an output, a temporary one that is deleted with this object"""
     source: str
     configs: Mapping[str, Any]
     """the source's configs, as in the folder's statistics.json"""
     default: str
     """the folder's default config"""
     removed: tuple[str, ...] = ()
-    """configs of the source that were there before and are no more"""
+    """configs of the source that an earlier build wrote and this one did not"""
     temporary: "TemporaryDirectory[str] | None" = None
 
     def load(self, config: str | None = None) -> "DatasetDict":
@@ -45,7 +45,7 @@ class BuildResult(Result):
         return load_splits(str(self.output), config or self.default)[1]
 
     def report(self) -> "Iterator[RenderableType]":
-        """A table of the configs, what to know of them, and what to type next."""
+        """A table of the configs, remarks and next steps."""
         from rich.table import Table
 
         from hf_vqa_mc.dataset.inventory import IMAGES
@@ -77,7 +77,7 @@ class BuildResult(Result):
         return next(iter(preferred), self.default if self.default in names else names[0])
 
     def _remarks(self) -> Iterator[str]:
-        """What to know before using the configs: other splits, rows left out, fallbacks, missing decoys."""
+        """Remarks on the configs: other splits, rows left out, fallbacks, missing decoys."""
         from hf_vqa_mc.dataset.card_text import percent
         from hf_vqa_mc.schema import SPLITS
 
@@ -163,17 +163,17 @@ def _choice_figures(config: Mapping[str, Any]) -> list[str]:
 
 
 def next_steps(output: Path, config: str) -> str:
-    """Where the folder is, and what to type next."""
+    """The path of the folder and commands that load it."""
     return "\n".join(
         [
-            f"Everything is in {output}; its README.md tells how it was made and explains the figures.",
+            f"Output: {output}; its README.md describes how it was made and explains the figures.",
             "",
             f"  cd {shlex.quote(str(output.parent))}",
             f"""  python -c 'from datasets import load_dataset; print(load_dataset("{output.name}", "{config}"))'""",
             "",
-            f'load_dataset("{output.name}", ...) finds it only from {output.parent}. From elsewhere it asks the '
-            f'Hugging Face Hub for a dataset called "{output.name}" (or, without a network, takes what an earlier '
-            f'call left in its cache): there, type load_dataset("{output}", "{config}").',
+            f'load_dataset("{output.name}", ...) finds this folder only in {output.parent}. In other directories it '
+            f'looks for "{output.name}" on the Hugging Face Hub (offline: in its cache); use the full path there: '
+            f'load_dataset("{output}", "{config}").',
         ]
     )
 

@@ -21,27 +21,25 @@ if TYPE_CHECKING:
 
 @settings
 class HarnessOption:
-    """Which harness: its own class, so that it comes first."""
+    """The first argument, in its own class because fields of base classes come first."""
 
-    harness: str = option(f"What will run it: {', '.join(HARNESSES)}.", kw_only=False)
+    harness: str = option(f"Evaluation harness: {', '.join(HARNESSES)}.", kw_only=False)
 
 
 @settings
 class ExportSettings(BenchmarkOptions, HarnessOption):
-    """Write a benchmark as tasks that lm-eval, lmms-eval or VLMEvalKit load.
+    """Export a benchmark as tasks for lm-eval, lmms-eval or VLMEvalKit.
 
-    lm-eval asks the questions blind, of language models; the others ask them with and without the image, VLMEvalKit
-    also with the choices rotated. A column hint, context or passage goes before the question; other columns are left
-    out and named. Kinds of choices and human answers are never written.
+    lm-eval tests language models without the image; the others test with and without it, VLMEvalKit also with rotated
+    choices. A column hint, context or passage precedes the question; other columns are omitted and listed. Kinds of
+    choices and human answers are never written.
 
     Raises:
         InputError: the harness is unknown.
     """
 
-    output: Path = option(
-        "Folder to write to: for --include_path of lm-eval and lmms-eval, for LMUData of VLMEvalKit."
-    )
-    hide_answers: bool = option("Write no labels; predictions only.", default=False)
+    output: Path = option("Folder to write: --include_path of lm-eval and lmms-eval, LMUData of VLMEvalKit.")
+    hide_answers: bool = option("Do not write labels; the harness then saves predictions only.", default=False)
     name: str | None = option("Name of the task; by default of the dataset, config and split.", default=None)
 
     def __post_init__(self) -> None:
@@ -63,7 +61,7 @@ class ExportResult(Result):
         yield f"{done.name}: {done.questions:,} questions"
         yield from (f"wrote {path}" for path in done.files)
         yield from (f"note: {note}" for note in done.notes)
-        yield "run it:"
+        yield "to run it:"
         yield from (f"  {command}" for command in done.how)
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,8 +106,8 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
         The files, and the command with which the harness runs them.
 
     Raises:
-        InputError: the benchmark cannot be read, the name cannot be used, a row cannot be asked there, or something
-            that no export wrote is in the place of what would be written.
+        InputError: the benchmark cannot be read, the name is not valid, the harness cannot present a row, or the
+            output exists and is not an export.
     """
     from hf_vqa_mc.exports.questions import exported_questions
 

@@ -37,20 +37,20 @@ class FeaturesSettings:
         "Folder with the image files; by default the images built into the dataset.", default=None
     )
     backbone: "str | Backbone" = option(
-        "pixels, a vision model on the Hub, or the folder of one.", default="microsoft/resnet-152"
+        "pixels, or a vision model: its folder or its name on the Hub.", default="microsoft/resnet-152"
     )
     grid: int | None = option(
-        "Cells per side, such as 7 or 14, instead of one vector per image: the model's last feature map, or its patch "
-        "tokens.",
+        "Cells per side, such as 7 or 14: store a grid (last feature map or patch tokens) instead of one vector per "
+        "image.",
         default=None,
         check=AT_LEAST_ONE,
     )
     output: Path = option(
-        "Folder of all features; each image is encoded once for all datasets in it.",
+        "Folder of all features; an image is encoded once for all datasets.",
         cli_default=Path("vqa_mc_features"),
     )
     skip_missing: bool = option("Skip and count missing and broken images.", default=False)
-    batch_size: int = option("Images encoded at a time.", default=64, check=AT_LEAST_ONE, panel=RUNNING)
+    batch_size: int = option("Images per batch.", default=64, check=AT_LEAST_ONE, panel=RUNNING)
     workers: int | None = option(
         "Threads that read images; one per core by default.", default=None, check=AT_LEAST_ONE, panel=RUNNING
     )
@@ -73,8 +73,8 @@ class FeaturesResult(Result):
     def report(self) -> Iterator[str]:
         """Counts, skipped images and the folder."""
         done, kind = self.extracted, self.extracted.kind
-        numbers = f"{kind.dim:,} numbers"
-        shape = numbers if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {numbers}"
+        size = f"{kind.dim:,} dimensions"
+        shape = size if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {size}"
         yield (
             f"{len(done.images):,} images, {done.computed:,} of them encoded now: {shape} each ({kind.precision}), "
             f"{kind.backbone} at revision {kind.revision[:12]}."
@@ -82,7 +82,7 @@ class FeaturesResult(Result):
         broken = [f"{image_id} ({reason})" for image_id, reason in done.broken.items()]
         for why, names in (("missing", done.missing), ("broken", broken)):
             if names:
-                yield f"Skipped because {why}: {len(names):,} images, with image_id {listed(names, separator='; ')}"
+                yield f"Skipped ({why}): {len(names):,} images, image_id {listed(names, separator='; ')}"
         yield f"features: {done.folder}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``hf_vqa_mc.generate_complementary`` and ``vqa-mc generate complementary``: similar images with another answer."""
+"""``hf_vqa_mc.generate_complementary`` and ``vqa-mc generate complementary``: similar images, other answers."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import RenderableType
 
-KNOWLEDGE, PAGE = "What is known of the images", "A page to look at"
+KNOWLEDGE, PAGE = "Image annotations", "HTML page"
 FORMATS = (".jsonl", ".parquet")
 _ANSWERS = ("target", "answer", "multiple_choice_answer")
 
 
 @settings
 class GenerateComplementarySettings:
-    """Find images that look alike but call for another answer, as VQA2's makers did: people then pick among them.
+    """Find similar images with a different answer, as for VQA2: candidates for annotators to choose from.
 
-    One record per question: candidate images, those most likely to have another answer first; distances; that
-    probability; and whether the premise, what the question takes for granted, is known to be there (holds) or not to
-    be (fails), is unknown, or there is none, as in "is there a dog?". Candidates whose premise fails go last.
+    One record per question: candidate images, sorted by the probability of a different answer; their distances; that
+    probability; and the premise, which is what the question presupposes: holds, fails, unknown, or none, as for "is
+    there a dog?". Candidates whose premise fails are last.
 
     Raises:
         InputError: an option is out of range, or two name the same file.
@@ -40,24 +40,24 @@ class GenerateComplementarySettings:
         "File to write: .jsonl or .parquet.", default=None, cli_default=Path("complementary.jsonl")
     )
     nearest: int = option(
-        "Candidates per question; Goyal et al. 2017 showed 24.",
+        "Candidates per question; 24 in Goyal et al. 2017.",
         default=24,
         check=("1 to 1000", lambda n: 1 <= n <= 1000),
     )
     captions: tuple[Path, ...] = option("COCO's captions_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
     coco: tuple[Path, ...] = option("COCO's instances_*.json; may be repeated.", default=(), panel=KNOWLEDGE)
     answers: Path | None = option(
-        'A model\'s answers, used instead of our estimate: lines of {"question_id", "image_id", "answers": {answer: '
-        "probability}}.",
+        "JSON Lines file of a model's answer probabilities, used instead of the built-in estimate: "
+        '{"question_id", "image_id", "answers": {answer: probability}}.',
         default=None,
         panel=KNOWLEDGE,
     )
-    page: Path | None = option("Also show some questions as this HTML file.", default=None, panel=PAGE)
+    page: Path | None = option("HTML file to write with sample questions.", default=None, panel=PAGE)
     images: Path | None = option(
         "Folder with the image files; by default the images built into the dataset.", default=None, panel=PAGE
     )
     questions: int = option(
-        "Questions on the page, drawn at random.", default=12, check=("1 to 200", lambda n: 1 <= n <= 200), panel=PAGE
+        "Number of random questions on the page.", default=12, check=("1 to 200", lambda n: 1 <= n <= 200), panel=PAGE
     )
     seed: int = option("Random seed.", default=0, check=SEED, panel=PAGE)
 
@@ -65,7 +65,7 @@ class GenerateComplementarySettings:
         """Convert and validate."""
         check_options(self)
         if self.output and self.page and self.page.absolute() == self.output.absolute():
-            raise InputError(f"--page {self.page} and --output {self.output} are the same file; name two")
+            raise InputError(f"--page {self.page} and --output {self.output} are the same file; use different files")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,21 +79,21 @@ class GenerateComplementaryResult(Result):
     page: Path | None = None
 
     def report(self) -> "Iterator[RenderableType]":
-        """Counts, what is known of the premises and where estimates come from, and the files written."""
+        """Counts, the states of the premises, the sources of estimates, and the files written."""
         figures = self.figures
         premise, estimates = figures["premise"], figures["estimates"]
         total = max(sum(premise.values()), 1)
         per_question = f"{figures['candidates_per_question']} candidates each"
         yield f"{figures['questions']:,} questions, {per_question} of {figures['images']:,} images"
         if left_out := figures["left_out"]["no features of the image"]:
-            yield f"left out, as their images have no features: {left_out:,} questions"
+            yield f"left out: {left_out:,} questions whose images have no features"
         if missing := figures["candidates_missing"]:
-            yield f"fewer candidates than requested, as there are not so many images: {missing:,} short"
+            yield f"{missing:,} candidates fewer than requested: there are too few images"
         shares = {name: f"{count / total:.1%}" for name, count in premise.items()}
         nothing = shares.pop("none")
-        known = ", ".join(f"{name} on {share}" for name, share in shares.items())
-        yield f"what the question takes for granted: {known} of the candidates; nothing is on {nothing}"
-        yield "estimates " + ", ".join(f"{name} {count / total:.1%}" for name, count in estimates.items())
+        known = ", ".join(f"{name} for {share}" for name, share in shares.items())
+        yield f"premise of the question: {known} of the candidates; none for {nothing}"
+        yield "source of estimates: " + ", ".join(f"{name} {count / total:.1%}" for name, count in estimates.items())
         yield from (f"wrote {path}" for path in (self.output, self.page) if path)
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,8 +147,8 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
     image_ids = [one for one in dict.fromkeys(triplets["image_id"].to_pylist()) if one in features]
     if features.kind.grid is not None:
         raise InputError(
-            f"--features {features.folder}: they are of {features.kind.grid}x{features.kind.grid} cells; expected one "
-            "vector an image, which vqa-mc features makes without --grid"
+            f"--features {features.folder}: found a grid of {features.kind.grid}x{features.kind.grid} cells; expected "
+            "one vector per image; run vqa-mc features without --grid"
         )
     found, figures = complementary(
         features.take(image_ids), image_ids, triplets, k=settings.nearest, known=known, given=given, progress=progress
@@ -164,7 +164,7 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
 
 
 def _check_files(settings: GenerateComplementarySettings) -> None:
-    """Raise InputError unless the files can be written without harm to what is read."""
+    """Raise InputError unless the files can be written without replacing an input."""
     from hf_vqa_mc.io.atomic_file import check_output_file
 
     inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
@@ -173,7 +173,7 @@ def _check_files(settings: GenerateComplementarySettings) -> None:
         if path is not None:
             folder = path.absolute().parent
             if not folder.exists():
-                raise InputError(f"{option_name} {path}: there is no folder {folder}; create it first")
+                raise InputError(f"{option_name} {path}: folder {folder} does not exist; create it first")
             check_output_file(path, option_name, inputs)
     if settings.output is not None:
         _check_format(settings.output, "--output")
@@ -185,7 +185,7 @@ def _check_format(path: Path, name: str) -> None:
 
 
 def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
-    """The questions of all splits with their answers, and each one's split, whatever its name."""
+    """The questions of all splits with their answers, and each question's split."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -230,7 +230,7 @@ def _content(found: "pa.Table", suffix: str) -> bytes:
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as json has it: no evidence is null where a model was asked; numbers to six places."""
+    """A row as JSON: missing evidence (NaN) is null; numbers are rounded to six digits."""
     rounded = {name: [round(number, 6) for number in row[name]] for name in ("distances", "differs")}
     evidence = [None if number != number else round(number, 6) for number in row["evidence"]]
     return {**row, **rounded, "evidence": evidence}

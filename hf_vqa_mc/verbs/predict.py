@@ -26,23 +26,23 @@ def default_output(given: Mapping[str, Any]) -> Path:
 class PredictSettings:
     """Answer the questions of a dataset with a trained model.
 
-    In several processes (torchrun or accelerate launch, -m hf_vqa_mc predict ...) each scores a share.
+    With several processes (torchrun or accelerate launch, -m hf_vqa_mc predict ...), each scores a share.
     """
 
     checkpoint: str = option("Folder written by vqa-mc train, or name on the Hub.", kw_only=False)
     dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)
     config: str = option("Config such as cocoqa_iou_qou.", kw_only=False)
     split: str | None = option("Split to answer; by default test, else validation, else the only one.", default=None)
-    features: Path | None = option(
-        "Folder of image features, of the kind that the model was trained with.", default=None
+    features: Path | None = option("Folder of image features of the same kind as in training.", default=None)
+    word_vectors: str | None = option(
+        "File of the model's word vectors, for words that were not in training.", default=None
     )
-    word_vectors: str | None = option("File of the model's word vectors, for words that are new to it.", default=None)
     output: Path | None = option(
         "File to write the predictions to; CONFIG-predictions.json for the command.",
         default=None,
         cli_default=default_output,
     )
-    skip_missing: bool = option("Leave out and count questions whose images have no features.", default=False)
+    skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -66,7 +66,7 @@ class PredictResult(Result):
         )
         if given.output and not skipped:
             words = f"{given.output} {given.dataset} {given.config} --split {self.predicted.split}"
-            yield f"to see which decoys fool it: vqa-mc score {words}"
+            yield f"to see which decoys were chosen: vqa-mc score {words}"
 
     def to_dict(self) -> dict[str, Any]:
         """Checkpoint, data and results, as in training.json."""
@@ -77,7 +77,7 @@ class PredictResult(Result):
     def to_pandas(self) -> "pd.DataFrame":
         """One row per question: question_id, answer (text), label (its index), target, probabilities of all choices.
 
-        Each choice is judged by itself, so the probabilities do not sum to 1.
+        Choices are scored independently, so the probabilities do not sum to 1.
         """
         import pandas as pd
 

@@ -19,22 +19,21 @@ if TYPE_CHECKING:
     from hf_vqa_mc.benchmarks import Benchmark
     from hf_vqa_mc.report.examples import Example
 
-SHOWN_AS = "Shown"
+SHOWN_AS = "Output"
 
 
 @settings
 class PreviewSettings(BenchmarkOptions):
-    """Show sample questions: image, question, choices by kind, and a model's picks.
+    """Show sample questions: image, question, choices by kind, and a model's choices.
 
-    The page is one file that any browser opens from the disk. DATASET stays as it is, unless --card adds the picture
-    to its card.
+    The page is one self-contained HTML file. DATASET is not changed unless --card is given.
 
     Raises:
         InputError: an option is out of range, or two name the same file.
     """
 
     predictions: Path | None = option(
-        "A model's answers, as vqa-mc score takes them; its picks are marked.", default=None, panel=SHOWN_AS
+        "A model's predictions in a format of vqa-mc score; its choices are marked.", default=None, panel=SHOWN_AS
     )
     questions: int = option(
         "Number of questions, drawn at random.",
@@ -46,8 +45,8 @@ class PreviewSettings(BenchmarkOptions):
     output: Path | None = option("HTML file to write.", default=None, panel=SHOWN_AS, cli_default=Path("preview.html"))
     picture: Path | None = option("PNG file for a picture of the first four questions.", default=None, panel=SHOWN_AS)
     card: bool = option(
-        "Also add such a picture to the dataset card: writes preview.png and README.md in DATASET, which must be a "
-        "folder of vqa-mc build.",
+        "Also add this picture to the dataset card: write preview.png and README.md in DATASET, a folder of vqa-mc "
+        "build.",
         default=False,
         panel=SHOWN_AS,
     )
@@ -55,7 +54,9 @@ class PreviewSettings(BenchmarkOptions):
     def __post_init__(self) -> None:
         check_options(self)
         if self.picture and self.output and self.picture.absolute() == self.output.absolute():
-            raise InputError(f"--picture {self.picture} and --output {self.output} are the same file; name two")
+            raise InputError(
+                f"--picture {self.picture} and --output {self.output} are the same file; use different files"
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,7 +77,7 @@ class PreviewResult(Result):
         return preview_html(self.title, self.examples)
 
     def report(self) -> "Iterator[RenderableType]":
-        """What was written; the questions as a table where nothing was."""
+        """What was written; if nothing was, the questions as a table."""
         from rich.table import Table
         from rich.text import Text
 
@@ -168,8 +169,8 @@ def _card_folder(benchmark: "Benchmark") -> Path:
     inventory = read_inventory(folder) if folder is not None and folder.is_dir() else None
     if folder is None or inventory is None or benchmark.config not in configs_of(inventory):
         raise InputError(
-            f"--card: {benchmark.dataset} is no folder of vqa-mc build, so there is no card for a picture; "
-            "name one, or draw the picture with --picture FILE.png"
+            f"--card: {benchmark.dataset} is not a folder of vqa-mc build and has no dataset card to change; "
+            "use --picture FILE.png instead"
         )
     return folder
 
@@ -182,7 +183,9 @@ def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]"
     from hf_vqa_mc.report.preview_picture import preview_picture
 
     try:
-        drawn = preview_picture([replace(example, picked=None) for example in examples])  # a card is of no model
+        drawn = preview_picture(
+            [replace(example, picked=None) for example in examples]
+        )  # the card is not about a model
         return f"on the dataset card: {put_picture(folder, benchmark.config or '', drawn)}"
     except (MissingExtra, OSError) as error:
         return f"no picture on the dataset card: {error}"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class PushSettings:
     """Push a built dataset, a trained model or a metric to the Hub, in one commit.
 
-    The token is that of hf auth login or HF_TOKEN. A push that broke off resumes when it is repeated.
+    Uses the token of hf auth login or HF_TOKEN. Repeat an interrupted push to resume it.
 
     Raises:
         InputError: an option does not belong to what is pushed; names it.
@@ -31,18 +31,17 @@ class PushSettings:
 
     what: str = option(f"What to push: {', '.join(PUSHABLES)}.", kw_only=False)
     repo_id: str = option(
-        "NAMESPACE/NAME: your name on the Hub or an organization's, and the repository's; made if there is none.",
+        "NAMESPACE/NAME of the repository (NAMESPACE: your user name or an organization); created if missing.",
         kw_only=False,
     )
     folder: Path | None = option(
-        "Dataset: the folder that vqa-mc build wrote, by default ./vqa_mc. Model: a checkpoint that vqa-mc train "
-        "wrote, such as RUN/best.",
+        "Dataset: folder of vqa-mc build, by default ./vqa_mc. Model: checkpoint of vqa-mc train, such as RUN/best.",
         default=None,
     )
-    metric: str | None = option("Metric: its name, if the repository has another.", default=None)
-    private: bool = option("Make a new repository private.", default=False)
-    replace: bool = option("Dataset: remove configs that the Hub has and the folder lacks.", default=False)
-    dry_run: bool = option("Show what would be sent; use no network.", default=False)
+    metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
+    private: bool = option("Create a new repository as private.", default=False)
+    replace: bool = option("Dataset: remove configs from the Hub that are not in the folder.", default=False)
+    dry_run: bool = option("Show what would be uploaded, without network access.", default=False)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -52,7 +51,7 @@ class PushSettings:
             if value and name not in kind.options:
                 kinds = " and ".join(one.name for one in PUSHABLES.values() if name in one.options)
                 given = f"--{name}" if value is True else f"--{name} {value}"
-                raise InputError(f"{given} is for push {kinds}; leave it out")
+                raise InputError(f"{given} is only for push {kinds}; leave it out")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +61,7 @@ class PushResult(Result):
     shipment: "Shipment"
     settings: PushSettings
     pushed: "Pushed | None" = None
-    """None of a dry run"""
+    """None for a dry run"""
 
     def report(self) -> "Iterator[RenderableType]":
         """The repository, its commit and how to load it; of a dry run the files."""
@@ -72,20 +71,20 @@ class PushResult(Result):
         if done is None:
             sizes = [_size(file.size) for file in shipment.files]
             width = max(map(len, sizes))
-            yield f"{shipment.kind} {shipment.name}, {visibility} if new, else as it is"
+            yield f"{shipment.kind} {shipment.name}, {visibility} if new"
             yield f"commit message: {shipment.message}"
             yield from (f"{size:>{width}}  {file.path}" for size, file in zip(sizes, shipment.files, strict=True))
             yield f"{_files(shipment)}; nothing was sent"
         elif done.changed:
-            verb = "made and filled" if done.created else "updated"
+            verb = "created" if done.created else "updated"
             yield f"{verb} {done.url} ({visibility}), commit {done.commit[:8]}"
             yield from (f"removed {path}" for path in done.removed)
         else:
-            yield f"{done.url} ({visibility}) holds all of this already; nothing was sent"
+            yield f"{done.url} ({visibility}) is up to date; nothing was sent"
             return
-        yield from (f"left out {path}, {kind.left_out}" for path in shipment.left_out)
+        yield from (f"not sent: {path} ({kind.left_out})" for path in shipment.left_out)
         if done is not None:
-            yield f"try: {kind.usage(shipment)}"
+            yield f"to load it: {kind.usage(shipment)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Repository, files and, unless it was a dry run, commit."""
@@ -117,7 +116,7 @@ class PushResult(Result):
 
         folder, written = Path(path), []
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(f"{folder} is not empty; name a new folder")
+            raise InputError(f"{folder} is not an empty folder; choose another")
         for file in self.shipment.files:
             target = folder / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +138,7 @@ def push(settings: PushSettings, progress: Progress) -> PushResult:
     """Push to the Hub.
 
     Returns:
-        The files, and the commit; without one of a dry run.
+        The files and, unless it is a dry run, the commit.
 
     Raises:
         InputError: what is pushed is incomplete or changed, the token may not write there, configs would be removed,

@@ -37,18 +37,18 @@ RECIPE: Mapping[str, Any] = {
 
 @settings
 class QuickstartSettings:
-    """Build easy-VQA's variants, and see how many questions are answered without looking at an image.
+    """Build easy-VQA's variants and measure how many questions are answered correctly without the image.
 
-    The 48,248 questions and 5,000 images come with the package easy-vqa; no network is needed. With --train also small
-    models are trained, which takes some minutes; an interrupted run resumes.
+    The 48,248 questions and 5,000 images come with the package easy-vqa; no network is needed. --train also
+    trains small models, which takes some minutes; an interrupted run resumes.
     """
 
     output: Path | None = option(
-        "Dataset folder to create, or to add easy-VQA to; report and models go next to it.",
+        "Dataset folder, created or extended; report and models are written next to it.",
         default=None,
         cli_default=Path("vqa_mc"),
     )
-    train: bool = option("Train the papers' MLPs on each variant, too.", default=False)
+    train: bool = option("Also train the papers' MLPs on each variant.", default=False)
     ties: Ties = option(
         "Order of equally similar questions, as in vqa-mc build: position or random.", default="position"
     )
@@ -61,7 +61,7 @@ class QuickstartSettings:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QuickstartResult(Result):
-    """The built dataset, what blind rules reach on it, the audit's report, and models if trained."""
+    """The built dataset, accuracies of blind heuristics, the audit's report, and models if trained."""
 
     settings: QuickstartSettings
     built: BuildResult
@@ -72,12 +72,10 @@ class QuickstartResult(Result):
     """model -> config -> accuracy, stderr, chance and checkpoint; empty unless trained"""
 
     def report(self) -> "Iterator[RenderableType]":
-        """What blind rules and models reach, and what to type next."""
+        """Accuracies of blind heuristics and models, and next steps."""
         from rich.table import Table
 
-        table = Table(
-            title=f"Correct without the image, of {self.figures[SHOWN]['rows']:,} test questions, in percent"
-        )
+        table = Table(title=f"Accuracy in % without the image on {self.figures[SHOWN]['rows']:,} test questions")
         table.add_column("config", no_wrap=True)
         for heading in ("choices", "chance", "answers\nalone", "question\n+ answers", "without\nyes/no"):
             table.add_column(heading, justify="right")
@@ -86,30 +84,29 @@ class QuickstartResult(Result):
             table.add_row(name, str(found["choices"]), *(_percent(found[share]) for share in shares))
         yield table
         yield (
-            "Both rules count the training split: the choice that is most often correct relative to how often it is "
-            "presented (eq. 2 of Chao et al. 2018), overall and among questions that begin alike. Most questions of "
-            "easy-VQA are answered yes or no, and no decoy hides what their wording reveals.\n"
+            "Both heuristics use counts of the training split: they pick the choice most often correct relative to "
+            "how often it is presented (eq. 2 of Chao et al. 2018), over all questions or over those that begin "
+            "alike. Most answers in easy-VQA are yes or no, and no decoy balances what the question reveals of them.\n"
         )
         if self.models:
             yield self._model_table()
-            yield "A: the model sees the answers, I: the image (16x16 pixels), Q: the question; ± standard error.\n"
+            yield "Inputs: A = answers, I = image (16x16 pixels), Q = question; ± standard error.\n"
         output = self.built.output
         yield next_steps(output, SHOWN)
         yield f"""
-A row with its image:
+To read a row with its image:
 
   python -c 'import hf_vqa_mc, datasets; ds = datasets.load_dataset("{output.name}", "{SHOWN}", split="test"); \
 print(hf_vqa_mc.with_images(ds)[0])'
 """
-        yield from (
-            self._model_steps() if self.models else [f"Models, too: vqa-mc quickstart --train{_given(output)}\n"]
-        )
+        train = f"To train models as well: vqa-mc quickstart --train{_given(output)}\n"
+        yield from self._model_steps() if self.models else [train]
         yield f"""\
-The same with real questions, such as COCO-QA's, into the same folder:
+To add real questions, such as COCO-QA, to the same folder:
 
   vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt
 
-The audit of random decoys and of IoU and QoU decoys, as a page for a browser (for your benchmark: vqa-mc audit FILE):
+Audit of random decoys and of IoU and QoU decoys as an HTML page (for your own benchmark: vqa-mc audit FILE):
 
   {self.audit_report}"""
 
@@ -132,7 +129,7 @@ The audit of random decoys and of IoU and QoU decoys, as a page for a browser (f
         name, best = self.built.output.name, Path(self.models["mlp-iqa"][SHOWN]["checkpoint"])
         folder = best.relative_to(self.built.output.parent)
         yield f"""\
-A model's answer to a row with its image, and what sharing the model would upload:
+To get a model's answer to a row with its image, and to list what a push would upload:
 
   python -c 'import datasets, hf_vqa_mc.models, transformers; \
 ds = datasets.load_dataset("{name}", "{SHOWN}", split="test"); row = hf_vqa_mc.with_images(ds)[0]; \
@@ -151,7 +148,7 @@ print(row, transformers.pipeline("multiple-choice-vqa", "{folder}")(row))'
         }
 
     def to_pandas(self) -> "pd.DataFrame":
-        """One row per config: rows, choices, random guessing and what the blind rules reach; fractions."""
+        """One row per config: rows, choices, accuracies of random guessing and of the blind heuristics; fractions."""
         import pandas as pd
 
         return pd.DataFrame([{"config": name, **found} for name, found in self.figures.items()])
@@ -169,7 +166,7 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
     """Build, count, audit, and train if asked.
 
     Returns:
-        The dataset, what blind rules reach on it, and the audit's report.
+        The dataset, accuracies of blind heuristics on it, and the audit's report.
 
     Raises:
         MissingExtra: the package easy-vqa is not installed.
@@ -196,7 +193,7 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
     for name, config in built.configs.items():
         if "statistics" in config:
             figures[name] = _blind_rules(built, name)
-            progress("counting what blind rules reach", len(figures), len(built.configs) - 1)
+            progress("scoring blind heuristics", len(figures), len(built.configs) - 1)
     folder = built.output.parent / AUDITS / f"{built.output.name}-{SOURCE}"
     report_page = _audit(built, folder, settings.seed, progress)
     models = _train_models(built, settings, progress) if settings.train else {}
@@ -204,7 +201,7 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
 
 
 def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
-    """What rules that see no image, fitted on the training split, reach on the test split."""
+    """Accuracies on the test split of heuristics without the image, fitted on the training split."""
     import numpy as np
 
     from hf_vqa_mc.audits.probes.priors import answer_prior, question_answer_prior
@@ -251,7 +248,7 @@ def _audit(built: BuildResult, folder: Path, seed: int, progress: Progress) -> P
 
 
 def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Progress) -> dict[str, dict[str, Any]]:
-    """Train each model on each variant, or take what an earlier call trained."""
+    """Train each model on each variant, or resume an earlier call."""
     import torch
 
     from hf_vqa_mc.extraction.extraction import extract_features
@@ -288,7 +285,7 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
 
 
 def _check_same_rows(run: Path, dataset: str, config: str) -> None:
-    """Raise InputError if a run on other rows is there: of another version, or of other files of easy-VQA."""
+    """Raise InputError if the folder holds a run on other rows: of another version or other easy-VQA files."""
     from hf_vqa_mc.training.material import made_with
     from hf_vqa_mc.training.run_folder import BEST, RECORD
 
@@ -300,16 +297,16 @@ def _check_same_rows(run: Path, dataset: str, config: str) -> None:
         trained_on = None
     if trained_on != made_with(dataset, config)[1]:
         raise InputError(
-            f"{run.absolute()} holds a run on other rows than {dataset} now has (built by another version, or with "
-            "other settings); remove it, or name another --output"
+            f"{run.absolute()} holds a run on other rows than those of {dataset} (built by another version or with "
+            "other settings); remove it or choose another --output"
         )
 
 
 def _write_one_hot_vectors(path: Path, built: BuildResult) -> Path:
     """Word vectors with one dimension per word of the training split.
 
-    Vectors trained on easy-VQA's 27 words cannot tell its colours apart (cosines of 0.98 to 1.00): with them
-    MLP-IQA is right for 71% of the held-out colours, with these for 91%.
+    Vectors trained on easy-VQA's 27 words hardly distinguish its colours (cosines of 0.98 to 1.00): MLP-IQA's accuracy
+    on held-out colours is 71% with them and 91% with these.
     """
     from hf_vqa_mc.io.atomic_file import write_bytes
     from hf_vqa_mc.text.normalisation import words

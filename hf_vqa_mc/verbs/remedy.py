@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.benchmarks import Benchmark
 
-DECOYS, DONORS, PRUNING, AUDITING = "Decoys", "Donors", "Pruning", "The audits before and after"
+DECOYS, DONORS, PRUNING, AUDITING = "Decoys", "Donors", "Pruning", "Audits before and after"
 
 
 def _no_output(given: Mapping[str, Any]) -> Path:
-    raise InputError("--output is missing: name the file (of the benchmark's kind) or folder to write")
+    raise InputError("--output is missing: give a file in the benchmark's format, or a folder")
 
 
 def _report_folder(given: Mapping[str, Any]) -> Path:
@@ -36,26 +36,32 @@ def _report_folder(given: Mapping[str, Any]) -> Path:
 
 @settings
 class RemedySettings(BenchmarkOptions):
-    """Replace a benchmark's decoys by ones that leave fewer shortcuts, and audit it before and after.
+    """Replace a benchmark's decoys by decoys with fewer shortcuts, and audit it before and after.
 
     IoU decoys are answers to other questions on the same image, QoU decoys answers to similar questions. Questions,
-    targets, images and all other columns stay as they are; choice_kinds and choice_origins say where each choice is
-    from.
+    targets, images and all other columns are unchanged; choice_kinds and choice_origins name the source of each
+    choice.
 
     Raises:
         InputError: an option is out of range, or excludes another; names it.
     """
 
     output: Path | None = option(
-        "File of the same kind as the benchmark's, or folder, to write.", default=None, cli_default=_no_output
+        "File in the benchmark's format, or folder, to write.", default=None, cli_default=_no_output
     )
-    variant: str = option("iou_qou, iou, qou, or all (also the published decoys).", default="iou_qou", panel=DECOYS)
-    decoys_per_set: int = option("IoU and QoU decoys each.", default=3, check=AT_LEAST_ONE, panel=DECOYS)
+    variant: str = option(
+        "iou_qou, iou, qou, or all (also the published decoys).",
+        default="iou_qou",
+        panel=DECOYS,
+    )
+    decoys_per_set: int = option(
+        "Number of IoU decoys, and of QoU decoys, per row.", default=3, check=AT_LEAST_ONE, panel=DECOYS
+    )
     word_vectors: str | None = option(
         "For QoU decoys: a word2vec, GloVe or .kv file, a gensim-data name, or corpus.", default=None, panel=DECOYS
     )
     wup_threshold: float = option(
-        "WordNet similarity from which two texts mean the same.", default=0.9, check=FRACTION, panel=DECOYS
+        "Wu-Palmer similarity from which two texts count as the same.", default=0.9, check=FRACTION, panel=DECOYS
     )
     ties: Literal["random", "position"] = option(
         "Order of equally similar questions: from a random start, or by position, which gives equal questions the "
@@ -79,10 +85,10 @@ class RemedySettings(BenchmarkOptions):
         "Column of objects, whose names and attributes may become IoU decoys.", default=None, panel=DONORS
     )
     prune: float | None = option(
-        "Keep the decoys, but leave out rows until no blind probe gains more than this fraction of the rows over "
-        "random guessing, such as 0.05, or half of the rows are gone.",
+        "Keep the decoys and remove rows until no blind probe gains more than this fraction over random guessing, "
+        "such as 0.05, or half of the rows are removed.",
         default=None,
-        check=("a gain from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
+        check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
         panel=PRUNING,
     )
     probe_rows: int = option(
@@ -109,9 +115,11 @@ class RemedySettings(BenchmarkOptions):
                 "--prune keeps the decoys; leave --word-vectors, --pool, --captions and --scene-graphs out"
             )
         if self.pool_config is not None and self.pool is None:
-            raise InputError(f"--pool-config {self.pool_config} is for --pool DATASET; add that, or leave it out")
+            raise InputError(
+                f"--pool-config {self.pool_config} needs --pool DATASET; add it, or leave --pool-config out"
+            )
         if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
-            raise InputError(f"--report {self.report} and --output are the same; name two")
+            raise InputError(f"--report {self.report} and --output are the same; use different paths")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from hf_vqa_mc.scoring.scheme import Annotations, Matched
     from hf_vqa_mc.scoring.table import Table
 
-READING, SCHEME, WRITING = "Reading", "Metric", "Writing"
+READING, SCHEME, WRITING = "Input", "Metric", "Output"
 NARROW = 60
-"""Columns of a terminal in which tables have no padding."""
+"""Terminal width up to which tables have no padding."""
 NAME_WIDTH = 8
-"""Names are folded to no less; the terminal wraps a table that is too wide for it even so."""
+"""Smallest width to which names are folded."""
 PREDICTIONS = (
-    "The model's answers: json (a list of records, or an object id -> answer), jsonl, csv or parquet, also packed; "
-    "columns question_id (or questionId, qa_id) and answer (text), prediction (text, or the index of the choice) or "
-    "label (the index). In Python also records, a data frame, a Dataset or a mapping id -> answer."
+    "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
+    "compressed; columns question_id (or questionId, qa_id) and answer (text), prediction (text or index of the "
+    "choice) or label (index). In Python also records, a data frame, a Dataset or a mapping id -> answer."
 )
 
 
 @settings
 class ScoreSettings:
-    """Score a model's predictions as the dataset's own program does.
+    """Score a model's predictions exactly as the dataset's official program does.
 
-    Rows with the answers of several annotators (vqa, vqa2) get consensus accuracy, others the accuracy of picking the
-    target; VQA, TDIUC and GQA files, and the open-ended configs of the latter two, get their own scores. Every
-    question needs a prediction.
+    Rows with answers of several annotators (vqa, vqa2) get consensus accuracy; other rows get the accuracy of choosing
+    the target. VQA, TDIUC and GQA annotation files, and the open-ended configs of TDIUC and GQA, get their own
+    metrics. Every question needs a prediction.
 
     Raises:
         InputError: an option is out of range; names it.
@@ -50,20 +50,24 @@ class ScoreSettings:
         option(PREDICTIONS, kw_only=False)
     )
     dataset: "str | Path | datasets.Dataset | datasets.DatasetDict" = option(
-        "A folder of vqa-mc build or a dataset on the Hub; or a publisher's file: VQA, VQA2 or TDIUC annotations, GQA "
-        "questions (a folder for several parts). In Python also a Dataset or a DatasetDict.",
+        "Folder of vqa-mc build, dataset on the Hub, or published file: VQA, VQA2 or TDIUC annotations, GQA questions "
+        "(a folder if in several parts). In Python also a Dataset or a DatasetDict.",
         kw_only=False,
     )
-    config: str | None = option("Of a dataset with several, such as cocoqa_iou_qou.", default=None, kw_only=False)
-    split: str | None = option("By default test, else validation, else the only one.", default=None, panel=READING)
+    config: str | None = option(
+        "Config of a dataset with several, such as cocoqa_iou_qou.", default=None, kw_only=False
+    )
+    split: str | None = option(
+        "Split to score; by default test, else validation, else the only one.", default=None, panel=READING
+    )
     id_column: str | None = option("Column of the question ids in the predictions.", default=None, panel=READING)
     answer_column: str | None = option("Column of the answers in the predictions.", default=None, panel=READING)
     metric: tuple[str, ...] = option(
-        f"Instead of what the dataset calls for; may be repeated: {', '.join(OF_PREDICTIONS)}.",
+        f"Metric to compute instead of the dataset's own; may be repeated: {', '.join(OF_PREDICTIONS)}.",
         default=(),
         panel=SCHEME,
     )
-    protocol: str = option("VQA's official program: of 2021, or of 2017.", default="2021", panel=SCHEME)
+    protocol: str = option("Version of VQA's official evaluation program: 2021 or 2017.", default="2021", panel=SCHEME)
     questions: Path | None = option(QUESTIONS.help, default=None, panel=SCHEME)
     pairs: Path | None = option(PAIRS.help, default=None, panel=SCHEME)
     answer_vocabulary: Path | None = option(ANSWER_VOCABULARY.help, default=None, panel=SCHEME)
@@ -71,7 +75,7 @@ class ScoreSettings:
     attentions: Path | None = option(ATTENTIONS.help, default=None, panel=SCHEME)
     scene_graphs: Path | None = option(SCENE_GRAPHS.help, default=None, panel=SCHEME)
     inputs: Mapping[str, str | Path] = option(
-        "Input file NAME=FILE of a metric that another package adds; may be repeated.",
+        "Input file NAME=FILE of a metric of another package; may be repeated.",
         factory=dict,
         flag="--input",
         panel=SCHEME,
@@ -79,26 +83,28 @@ class ScoreSettings:
     output: Path | None = option("Write the results as JSON to this file.", default=None, panel=WRITING)
     per_question: bool = option("Include each question's score.", default=False, panel=WRITING)
     official: Path | None = option(
-        "Folder for the files that VQA's, TDIUC's or GQA's own program reads and writes.", default=None, panel=WRITING
+        "Folder for files in the format of the official VQA, TDIUC or GQA evaluation program.",
+        default=None,
+        panel=WRITING,
     )
-    name: str | None = option("What those files call the model.", default=None, panel=WRITING)
+    name: str | None = option("Name of the model in the files of --official.", default=None, panel=WRITING)
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_options(self)
         if self.name is not None and self.official is None:
-            raise InputError(f"--name {self.name} is for the files of --official DIR; add that, or leave it out")
+            raise InputError(f"--name {self.name} needs --official DIR; add it, or leave --name out")
 
     @property
     def input_files(self) -> dict[str, Path]:
-        """Those given, by the input's name."""
+        """The input files by name."""
         shipped = (QUESTIONS, PAIRS, ANSWER_VOCABULARY, CHOICES, ATTENTIONS, SCENE_GRAPHS)
         named = {one.name: getattr(self, one.name) for one in shipped} | dict(self.inputs)
         return {name: Path(path) for name, path in named.items() if path is not None}
 
     @property
     def paths(self) -> list[Path]:
-        """The files and folders that are read, which nothing written may replace."""
+        """The files and folders that are read; outputs must not replace them."""
         named = [one for one in (self.predictions, self.dataset) if isinstance(one, str | Path)]
         return [*map(Path, named), *self.input_files.values()]
 
@@ -284,7 +290,7 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     inputs, declared = settings.input_files, {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
     for given, path in inputs.items():
         if given not in declared:
-            raise InputError(f"no metric takes an input {given!r}; expected {', '.join(declared)}")
+            raise InputError(f"no metric has an input {given!r}; expected {', '.join(declared)}")
         if not path.is_file():
             raise InputError(f"{declared[given].flag} {path}: no such file")
     predictions = read_predictions(settings.predictions, settings.id_column, settings.answer_column)
@@ -308,7 +314,7 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A table whose names are folded in a narrow terminal; numbers stay whole, as one that is cut is another."""
+    """A table whose names are folded in a narrow terminal; numbers are never cut."""
 
     table: "Table"
 
@@ -337,5 +343,5 @@ class ScoreTable:
 
 
 def _printable(name: str) -> str:
-    """A name out of a dataset, without control characters."""
+    """A name from a dataset, without control characters."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)

@@ -28,7 +28,7 @@ class TrainResult(Result):
     settings: TrainingSettings
     trained: "Trained"
     curve: str
-    """where the picture of the learning curve is, or why there is none"""
+    """path of the learning curve's picture, or why there is none"""
 
     @property
     def model_folder(self) -> Path:
@@ -57,7 +57,7 @@ class TrainResult(Result):
         chosen_on = "held-out training images" if done.validated_on == "held_out" else done.validated_on
         yield f"best step {record['best_step']:,}: {results[done.validated_on]['accuracy']:.1%} on {chosen_on}"
         if record["skipped"]:
-            yield f"left out, since their images have no features: {record['skipped']:,} questions of all splits"
+            yield f"left out: {record['skipped']:,} questions of all splits whose images have no features"
         yield f"checkpoint: {done.folder}"
         yield self.curve
         yield f"to share it: vqa-mc push model NAMESPACE/NAME --folder {done.folder} --dry-run"

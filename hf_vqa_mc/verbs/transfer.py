@@ -54,7 +54,7 @@ class TransferSettings:
         separator=",",
         panel=DATA,
     )
-    from_scratch: bool = option("Also train the same model on each target alone.", default=False, panel=DATA)
+    from_scratch: bool = option("Also train the same model from scratch on each target.", default=False, panel=DATA)
     image_data: Path | None = option(
         "Visual Genome's image_data.json (or its zip file), which maps its images to COCO's, to count images that are "
         "both trained and tested on.",
@@ -98,7 +98,7 @@ class TransferResult(Result):
         own = f", {_shown(done['pretrained'])} on its own test questions" if done["pretrained"] else ""
         yield f"{done['model']} trained on {done['pretrained_on']}{own}: {done['checkpoint']}"
         if any(row["paper"] for row in rows):
-            yield "paper: Chao et al. 2018, Table 6; target alone: the best of its models"
+            yield "paper: Chao et al. 2018, Table 6; from scratch: the best of its models"
         for row in rows:
             if row["skipped"]:
                 yield f"{row['config']}, {row['split']}: {row['skipped']:,} questions skipped without image features"
@@ -107,13 +107,13 @@ class TransferResult(Result):
             yield f"images of {names} that were trained on: unknown; {reason}"
         if done["unlisted"]:
             yield f"{done['unlisted']:,} images of {done['pretrained_on']} are missing in the image data"
-        yield f"all figures: {self.settings.output / 'transfer.json'}"
+        yield f"all results: {self.settings.output / 'transfer.json'}"
 
     def _accuracies(self) -> "Table":
         from rich.table import Table
 
         table = Table(title="Accuracy in %, ± standard error")
-        for heading in ("", "chance", "target alone", "as it is", "fine-tuned"):
+        for heading in ("", "chance", "from scratch", "no fine-tuning", "fine-tuned"):
             table.add_column(heading, justify="right" if heading else "left")
         for row in self.record["rows"]:
             shown = [_shown(row[step]) for step in ("from_scratch", "as_is", "fine_tuned")]

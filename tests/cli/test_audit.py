@@ -86,7 +86,7 @@ def test_an_audit_never_replaces_what_it_reads(run, tmp_path):
         assert run("audit", "b.jsonl", "--no-probes", "--output", "there").exit_code == 0
 
 
-def test_probes_are_held_to_their_time_and_what_was_not_run_is_told(run, tmp_path):
+def test_probes_are_held_to_their_time_and_what_was_not_run_is_reported(run, tmp_path):
     result = run("audit", lines(tmp_path / "b.jsonl"), "--time-limit", "1e-9", "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)

@@ -84,7 +84,7 @@ def test_it_tells_what_was_built_and_what_to_type_next(build, tmp_path):
     assert code == 0, err
     assert "cocoqa_iou_qou" in out
     assert "chance" in out
-    assert f"Everything is in {tmp_path}/vqa_mc" in out
+    assert f"Output: {tmp_path}/vqa_mc" in out
     assert f"cd {tmp_path}" in out
     assert 'load_dataset("vqa_mc", "cocoqa_iou_qou")' in out
     assert "From elsewhere it asks the Hugging Face Hub" in out
@@ -110,7 +110,7 @@ def test_json_is_all_that_goes_to_stdout(build):
     assert told["configs"]["cocoqa_iou"]["splits"]["test"]["rows"] > 0
 
 
-def test_configs_that_are_gone_are_told(build):
+def test_configs_that_are_gone_are_reported(build):
     build("--variants", "iou,random_uniform")
     code, out, _ = build("--variants", "iou")
     assert code == 0
@@ -154,7 +154,7 @@ def test_a_wrong_option_is_exit_code_2(build):
     assert build("--seed", "one")[0] == 2
 
 
-def test_a_folder_of_someone_else_is_refused(build, tmp_path):
+def test_a_folder_of_someone_else_is_rejected(build, tmp_path):
     (tmp_path / "vqa_mc").mkdir()
     (tmp_path / "vqa_mc" / "mine").write_text("")
     code, _, err = build()

@@ -47,7 +47,7 @@ def built(tmp_path_factory):
     return folder / "vqa_mc"
 
 
-def test_a_file_becomes_tasks_and_the_command_to_run_them_is_told(run, question_file):
+def test_a_file_becomes_tasks_and_the_command_to_run_them_is_reported(run, question_file):
     result = run("lm-eval", question_file, "--output", "tasks")
     assert result.exit_code == 0, result.output
     assert "blind_test: 4 questions" in result.stdout or "4 questions" in result.stdout
@@ -55,7 +55,7 @@ def test_a_file_becomes_tasks_and_the_command_to_run_them_is_told(run, question_
     assert "--include_path" in result.stdout
 
 
-def test_what_is_left_out_is_told(run, question_file):
+def test_what_is_left_out_is_reported(run, question_file):
     result = run("lmms-eval", question_file, "--output", "tasks", "--name", "mine")
     assert "note: there are no images to export" in result.stdout
     assert "--tasks mine_blind" in result.stdout
@@ -85,7 +85,7 @@ def test_columns_that_are_not_recognised_can_be_named(run, tmp_path):
     assert table["label"].to_pylist() == [1, 0]
 
 
-def test_an_unknown_harness_is_told(run, question_file):
+def test_an_unknown_harness_is_reported(run, question_file):
     result = run("helm", question_file, "--output", "tasks")
     assert result.exit_code == 2
     assert "vlmevalkit" in result.output

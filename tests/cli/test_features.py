@@ -38,7 +38,7 @@ def test_it_says_what_was_done_and_where_it_lies(features):
     code, out, err = features(*PIXELS)
     assert code == 0
     assert out.splitlines() == [
-        "12 images, 12 of them encoded now: 768 numbers each (float32), pixels at revision 1.",
+        "12 images, 12 of them encoded now: 768 dimensions each (float32), pixels at revision 1.",
         "features: vqa_mc_features/pixels-1/questions-made",
     ]
     assert "features (pixels) (12)" in err
@@ -73,8 +73,8 @@ def test_missing_and_broken_images_end_it_unless_they_are_to_be_skipped(features
     assert "vqa-mc: images in pictures: 1 of 12 missing, with image_id 3; skip them with --skip-missing" in err
     code, out, _ = features(*PIXELS, "--skip-missing")
     assert code == 0
-    assert "Skipped because missing: 1 images, with image_id 3" in out
-    assert "Skipped because broken: 1 images, with image_id 4 (not a readable image)" in out
+    assert "Skipped (missing): 1 images, image_id 3" in out
+    assert "Skipped (broken): 1 images, image_id 4 (not a readable image)" in out
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_splits_are_kept_where_files_are_named_after_them(tmp_path):
         ([EXAMPLE, "--objects", "objects.txt"], "attributes"),
     ],
 )
-def test_what_cannot_be_used_is_named_and_nothing_is_written(arguments, said, tmp_path, capsys, monkeypatch):
+def test_unusable_input_is_named_and_nothing_is_written(arguments, said, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call("generate", "gqa", *arguments, "--output", tmp_path / "out") == 2
     assert said in capsys.readouterr().err

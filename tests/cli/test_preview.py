@@ -101,21 +101,21 @@ def test_a_file_of_others_can_be_shown(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         (["vqa_mc", "cocoqa_iou", "--output", "vqa_mc/preview.html"], "would replace or change an input"),
         (["vqa_mc", "cocoqa_iou", "--output", "x", "--picture", "x"], "are the same file"),
         (["vqa_mc", "cocoqa_io"], "did you mean 'cocoqa_iou'"),
         (["nothing.jsonl"], "nothing.jsonl"),
-        (["cache/mine.jsonl", "--card"], "--card: cache/mine.jsonl is no folder of vqa-mc build"),
+        (["cache/mine.jsonl", "--card"], "--card: cache/mine.jsonl is not a folder of vqa-mc build"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_written(run, tmp_path, arguments, told):
+def test_what_cannot_be_is_rejected_before_anything_is_written(run, tmp_path, arguments, text):
     (tmp_path / "cache").mkdir(exist_ok=True)
     (tmp_path / "cache/mine.jsonl").write_text('{"question": "Which?", "choices": ["a", "b"], "label": 0}\n')
     result = run(*arguments)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert text in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == ["vqa_mc"]
     assert not (tmp_path / "vqa_mc/preview.png").exists()
 
@@ -133,10 +133,10 @@ def test_a_folder_that_cannot_be_written_gets_no_picture_and_says_so(run, tmp_pa
     assert "no picture on the dataset card: " in result.stdout
 
 
-def test_its_help_says_how_a_card_gets_its_picture(run):
-    told = " ".join(run("--help").output.split())
-    assert "vqa-mc preview vqa_mc cocoqa_iou_qou --card" in told
-    assert "--no-card" not in told
+def test_the_help_has_an_example_with_card(run):
+    text = " ".join(run("--help").output.split())
+    assert "vqa-mc preview vqa_mc cocoqa_iou_qou --card" in text
+    assert "--no-card" not in text
 
 
 def test_in_memory_a_notebook_shows_the_page_and_nothing_is_written(tmp_path, monkeypatch):

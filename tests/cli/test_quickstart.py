@@ -100,7 +100,7 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(tmp_path):
     command = [sys.executable, "-m", "hf_vqa_mc", "quickstart"]
     done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "counting what blind rules reach" in done.stderr
+    assert "scoring blind heuristics" in done.stderr
     assert {path.name for path in here.iterdir()} == {"vqa_mc", "vqa_mc_audit"}
     report = done.stdout.rstrip().splitlines()[-1].strip()
     assert Path(report) == here / "vqa_mc_audit" / "vqa_mc-easyvqa" / "report.html"
@@ -117,7 +117,7 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(tmp_path):
     assert read["easyvqa_qou"] < read["easyvqa_iou"] - 40
     assert read["easyvqa_iou_qou"] <= read["easyvqa_qou"] + 5
 
-    assert f"Everything is in {here}/vqa_mc" in done.stdout
+    assert f"Output: {here}/vqa_mc" in done.stdout
     assert "From elsewhere it asks the Hugging Face Hub" in done.stdout
     assert "vqa-mc build cocoqa" in done.stdout
     steps = printed_commands(done.stdout)
@@ -221,7 +221,7 @@ def test_a_second_run_keeps_the_models_and_another_seed_trains_its_own(quickstar
 
 
 @pytest.mark.slow
-def test_a_run_on_other_rows_is_refused(quickstart, quick_recipe):
+def test_a_run_on_other_rows_is_rejected(quickstart, quick_recipe):
     assert quickstart("--train")[0] == 0
     path = Path("vqa_mc_runs/easyvqa_qou-mlp-a/best/training.json")
     record = json.loads(path.read_text())
@@ -251,7 +251,7 @@ def test_a_missing_package_is_the_pip_line_to_type(quickstart, monkeypatch):
     assert list(Path.cwd().iterdir()) == []
 
 
-def test_a_folder_of_someone_else_is_refused(quickstart):
+def test_a_folder_of_someone_else_is_rejected(quickstart):
     Path("vqa_mc").mkdir()
     Path("vqa_mc/mine").write_text("")
     code, out, err = quickstart()

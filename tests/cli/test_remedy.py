@@ -80,7 +80,7 @@ def test_a_remedy_that_cannot_be_is_one_line(run, tmp_path, arguments, message):
     assert not (tmp_path / "vqa_mc_audit").exists()
 
 
-def test_an_output_that_cannot_be_is_refused_before_any_work(run, tmp_path):
+def test_an_output_that_cannot_be_is_rejected_before_any_work(run, tmp_path):
     lines(tmp_path / "b.jsonl", rows=20)
     (tmp_path / "other.jsonl").write_text("{}\n", "utf-8")
     for output in ("b.jsonl", "other.jsonl", "no/such/place.jsonl"):

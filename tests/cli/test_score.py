@@ -161,22 +161,22 @@ def test_a_config_must_be_one_of_the_folder(score, tmp_path):
 BAD_ROWS = {
     "missing": (
         lambda answers: answers.popitem(),
-        r"no prediction for question '.*' of .*, test \(1 of \d+ questions lack one\)",
+        r"no prediction for question '.*' of .*, test \(1 of \d+ questions have none\)",
     ),
-    "another": (lambda answers: answers.update(x=0), r"question 'x' is not among those of vqa_mc, cocoqa_iou, test"),
+    "another": (lambda answers: answers.update(x=0), r"question 'x' is not in vqa_mc, cocoqa_iou, test"),
     "no such place": (
         lambda answers: answers.update({next(iter(answers)): 4}),
-        r"p.json: question '.*': 4 is none of the indices of its 4 choices \(1 of \d+ pred.*; they count from 0",
+        r"p.json: question '.*': 4 is not one of the indices of its 4 choices \(1 of \d+ pred.*; indices start at 0",
     ),
     "no such text": (
         lambda answers: answers.update(dict.fromkeys(list(answers)[:2], "?")),
-        r"p.json: question '.*': '\?' is none of its choices \[.*\(2 of \d+ predictions .*--metric wups",
+        r"p.json: question '.*': '\?' is not one of its choices \[.*\(2 of \d+ predictions .*--metric wups",
     ),
 }
 
 
 @pytest.mark.parametrize(("spoil", "message"), BAD_ROWS.values(), ids=BAD_ROWS)
-def test_predictions_that_do_not_fit_the_rows_are_refused(score, tmp_path, spoil, message):
+def test_predictions_that_do_not_fit_the_rows_are_rejected(score, tmp_path, spoil, message):
     answers = {row["question_id"]: 0 for row in rows_of("cocoqa_iou")}
     spoil(answers)
     code, out, err = score(files.write(tmp_path / "p.json", answers), "vqa_mc", "cocoqa_iou")
@@ -184,7 +184,7 @@ def test_predictions_that_do_not_fit_the_rows_are_refused(score, tmp_path, spoil
     assert re.search(message, err)
 
 
-def test_an_id_that_comes_twice_is_refused_for_one_right_answer_and_warned_of_for_consensus(score, tmp_path):
+def test_an_id_that_comes_twice_is_rejected_for_one_right_answer_and_warned_of_for_consensus(score, tmp_path):
     said = {}
     for config, split in (("cocoqa_iou", "test"), ("vqa_orig", "validation")):
         rows = [{"question_id": row["question_id"], "label": 0} for row in rows_of(config, split)]
@@ -201,14 +201,14 @@ def test_an_id_that_comes_twice_is_refused_for_one_right_answer_and_warned_of_fo
     assert lines[0].endswith(f"questions with more than one prediction: 1, such as {first!r}; the last counts")
 
 
-def test_a_place_in_a_text_column_of_csv_is_told_apart(score, tmp_path):
+def test_an_index_in_a_text_column_of_csv_is_distinguished(score, tmp_path):
     lines = [f"{row['question_id']},0" for row in rows_of("cocoqa_iou")]
     path = tmp_path / "p.csv"
     path.write_text("\n".join(["question_id,prediction", *lines]))
     code, _, err = score(path, "vqa_mc", "cocoqa_iou")
     assert code == 2
-    assert "'0' is text in csv, and none of its choices" in err
-    assert "call the column 'label' if it holds indices" in err
+    assert "'0' is text in CSV and not one of its choices" in err
+    assert "name the column 'label' if it holds indices" in err
 
 
 @pytest.mark.parametrize("kind", RIGHT)
@@ -258,7 +258,7 @@ def test_a_table_says_what_its_columns_blocks_and_gaps_are(score, tmp_path):
     assert "vqa_pair_accuracy: 1 balanced pairs, protocol 2017\n" in out
     names = list(table_of(out))
     assert names.index("by answer type") < names.index("yes/no") < names.index("by question type")
-    assert 'not computed: those of "how many" questions (needs --questions)\n' in out
+    assert 'not computed: pairs of "how many" questions (needs --questions)\n' in out
     _, out, _ = score(files.write(tmp_path / "g.json", RIGHT["gqa"]), files.gqa_file(tmp_path))
     (line,) = [line for line in out.splitlines() if line.startswith("not computed: ")]
     assert "validity, plausibility (needs --choices); grounding (needs --attentions and --scene-graphs)" in line
@@ -300,7 +300,7 @@ def test_rows_have_their_questions_themselves(score, tmp_path):
     path = files.write(tmp_path / "p.json", {row["question_id"]: 0 for row in rows_of("vqa_orig", "validation")})
     code, _, err = score(path, "vqa_mc", "vqa_orig", "--questions", files.vqa_questions(tmp_path))
     assert code == 2
-    assert "--questions has no use for vqa_accuracy on multiple-choice rows; leave it out" in err
+    assert "--questions is not used by vqa_accuracy on multiple-choice rows; leave it out" in err
 
 
 def test_pairs_can_be_taken_among_rows(score, tmp_path):
@@ -426,7 +426,7 @@ def test_a_terminal_of_any_encoding_gets_the_figures(tmp_path, encoding):
             assert "100.0" in told
 
 
-def test_two_outputs_in_one_place_are_refused(score, tmp_path):
+def test_two_outputs_in_one_place_are_rejected(score, tmp_path):
     predictions, annotations = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
     target = tmp_path / "out" / "p_predictions.json"
     code, _, err = score(predictions, annotations, "--official", tmp_path / "out", "--output", target)

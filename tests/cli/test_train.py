@@ -40,7 +40,7 @@ def test_a_run_tells_how_it_goes_and_what_came_out(place):
     record = json.loads((place / "run" / "best" / "training.json").read_text())
     accuracy = record["results"]["test"]["accuracy"]
     assert f"{100 * accuracy:.1f}" in done.stdout  # the table of vqa-mc score
-    assert "picked, by kind of choice" in done.stdout
+    assert "chosen, by kind of choice" in done.stdout
     assert "--folder run/best --dry-run" in done.stdout
     with Image.open(place / "run" / "curve.png") as picture:
         assert picture.size == (840, 720)

@@ -45,7 +45,7 @@ def test_a_disk_that_is_full_is_told_in_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
-def test_an_output_without_a_folder_around_it_is_refused(tmp_path, harness):
+def test_an_output_without_a_folder_around_it_is_rejected(tmp_path, harness):
     with pytest.raises(InputError, match="create it first"):
         export_benchmark(small.benchmark(), harness, tmp_path / "no" / "such")
 

@@ -52,7 +52,7 @@ def test_questions_without_an_image_among_others_are_counted(tmp_path):
     assert told.notes == ["1 of 5 questions have no image and are asked without one", small.LEFT_OUT]
 
 
-def test_more_choices_than_letters_are_refused(tmp_path):
+def test_more_choices_than_letters_are_rejected(tmp_path):
     rows = [("q", "i", "Which?", [str(at) for at in range(27)], 0, "")]
     with pytest.raises(InputError, match="27 choices, but lmms-eval has letters for 26"):
         exported(tmp_path, rows)

@@ -65,7 +65,7 @@ def test_only_cells_that_pandas_would_change_are_guarded(cells, guards):
     assert guarded({"A": cells}, "here")[1] == guards
 
 
-def test_a_cell_that_comes_back_as_another_even_so_is_refused_by_row(monkeypatch):
+def test_a_cell_that_comes_back_as_another_even_so_is_rejected_by_row(monkeypatch):
     monkeypatch.setattr(pandas_cells, "_misread", lambda columns: {"A": [1]})
     with pytest.raises(InputError, match=r"here, row 1: A is 'never.*TSV"):
         guarded({"A": ["fine", "never"]}, "here")

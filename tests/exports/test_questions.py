@@ -60,13 +60,13 @@ def test_tasks_are_named_by_dataset_config_and_split(dataset, config, name):
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a b", "a'b", "-x", "x" * 81, "a\n"])
-def test_names_that_would_break_files_or_yaml_are_refused(name):
+def test_names_that_would_break_files_or_yaml_are_rejected(name):
     with pytest.raises(InputError, match="expected letters, digits"):
         exported_questions(small.benchmark(), name, hide_answers=False)
 
 
 @pytest.mark.parametrize("choices", [["one"], ["one", ""], ["one", " \t"]])
-def test_rows_that_cannot_be_asked_are_refused_by_name(choices):
+def test_rows_that_cannot_be_asked_are_rejected_by_name(choices):
     rows = [*small.QUESTIONS, ("bad", "i1", "Which?", choices, 0, "")]
     with pytest.raises(InputError, match=r"row 4 \(question_id 'bad'\)"):
         exported_questions(small.benchmark(rows), None, hide_answers=False)

@@ -101,7 +101,7 @@ def test_without_images_there_is_only_the_blind_twin(tmp_path):
 
 
 @pytest.mark.parametrize("hide_answers", [False, True])
-def test_the_hint_and_the_larger_category_go_along_and_what_does_not_is_told(tmp_path, hide_answers):
+def test_the_hint_and_the_larger_category_go_along_and_what_does_not_is_reported(tmp_path, hide_answers):
     beside = {
         "hint": ["Look left.", None, "nan", "1.0"],
         "l2-category": ["animals", None, "things", "things"],
@@ -122,12 +122,12 @@ def test_the_hint_and_the_larger_category_go_along_and_what_does_not_is_told(tmp
     assert f"{small.LEFT_OUT}, solution, passage" in told.notes
 
 
-def test_guarded_cells_are_told(tmp_path):
+def test_guarded_cells_are_reported(tmp_path):
     assert any(note.startswith("3 cells such as None") for note in exported(tmp_path).notes)
 
 
 @pytest.mark.parametrize("name", ["MMMU_mine", "MMT", "my_OpenEnded", "LEGO-x"])
-def test_names_that_mean_something_else_there_are_refused(tmp_path, name):
+def test_names_that_mean_something_else_there_are_rejected(tmp_path, name):
     with pytest.raises(InputError, match="VLMEvalKit treats names with"):
         exported(tmp_path, name=name)
 
@@ -143,7 +143,7 @@ def test_files_of_others_in_the_data_folder_are_left_alone(tmp_path):
     assert theirs.read_text() == "theirs"
 
 
-def test_what_vlmevalkit_keeps_of_an_earlier_export_is_told(tmp_path):
+def test_what_vlmevalkit_keeps_of_an_earlier_export_is_reported(tmp_path):
     exported(tmp_path, name="small")
     (tmp_path / "LMUData" / "images" / "small_CIRCULAR").mkdir(parents=True)
     assert any("small_CIRCULAR" in note and "remove" in note for note in exported(tmp_path, name="small").notes)

@@ -53,6 +53,6 @@ def test_errors_of_this_machine_and_our_own_stay_as_they_are(error):
     "name",
     ["", "ada", "ada/", "/x", "a/b/c", "ada/a b", "ada/-x", "ada/x.", "ada/a--b", "ada/x.git", "ada/ü", "ada/.."],
 )
-def test_what_is_no_repository_is_refused(name):
+def test_what_is_no_repository_is_rejected(name):
     with pytest.raises(InputError, match="expected"):
         check_name(name)

@@ -43,8 +43,8 @@ def test_a_pushed_dataset_is_the_folder_and_loads_as_it_does(hub, built, vqa_mc,
     done = vqa_mc("push", "dataset", NAME, "--folder", built)
     assert done.returncode == 0, done.stderr
     head = hub.repositories["dataset", NAME].at("main")
-    assert f"made and filled {hub.address}/datasets/{NAME} (public), commit {head.oid[:8]}" in done.stdout
-    assert 'try: datasets.load_dataset("ada/vqa_mc", "cocoqa_iou_qou")' in done.stdout
+    assert f"created {hub.address}/datasets/{NAME} (public), commit {head.oid[:8]}" in done.stdout
+    assert 'to load it: datasets.load_dataset("ada/vqa_mc", "cocoqa_iou_qou")' in done.stdout
     assert sent(hub) == tree_bytes(built)
     assert head.title == f"cocoqa, made by hf_vqa_mc {__version__}"
     here = told(process("-c", PULL, str(built)))
@@ -73,7 +73,7 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc)
     done = vqa_mc("push", "dataset", NAME, "--folder", built, "--private", "--dry-run", token=None)
     assert done.returncode == 0, done.stderr
     first, message, *files, total = done.stdout.splitlines()
-    assert first == f"dataset {NAME}, private if new, else as it is"
+    assert first == f"dataset {NAME}, private if new"
     assert message == f"commit message: cocoqa, made by hf_vqa_mc {__version__}"
     tree = tree_bytes(built)
     assert {line.split()[-1] for line in files} == set(tree)
@@ -98,7 +98,7 @@ def test_a_second_push_sends_nothing_and_says_so(hub, built, vqa_mc):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     before = hub.repositories["dataset", NAME].at("main")
     done = vqa_mc("push", "dataset", NAME, "--folder", built)
-    assert done.stdout == f"{hub.address}/datasets/{NAME} (public) holds all of this already; nothing was sent\n"
+    assert done.stdout == f"{hub.address}/datasets/{NAME} (public) is up to date; nothing was sent\n"
     assert hub.repositories["dataset", NAME].at("main") is before
     assert json.loads(vqa_mc("push", "dataset", NAME, "--folder", built, "--json").stdout)["changed"] is False
 
@@ -140,7 +140,7 @@ def test_files_that_no_build_wrote_stay_here(hub, built, vqa_mc, tmp_path):
     (folder / "notes.txt").write_text("my thoughts")
     (folder / ".env").write_text("secret")
     done = vqa_mc("push", "dataset", NAME)
-    assert "left out notes.txt, which no build wrote" in done.stdout
+    assert "not sent: notes.txt (not written by vqa-mc build)" in done.stdout
     assert sent(hub) == tree_bytes(built)
 
 
@@ -152,7 +152,7 @@ def test_what_was_pulled_can_be_pushed_again(hub, built, vqa_mc, process, tmp_pa
     )
     assert process("-c", pull).returncode == 0
     assert (tmp_path / "p" / ".cache").is_dir()
-    assert "holds all of this already" in vqa_mc("push", "dataset", NAME, "--folder", "p").stdout
+    assert "is up to date" in vqa_mc("push", "dataset", NAME, "--folder", "p").stdout
     assert vqa_mc("push", "dataset", "benchmakers/other", "--folder", "p").returncode == 0
     assert sent(hub, "benchmakers/other") == tree_bytes(built)
 
@@ -168,7 +168,7 @@ def test_the_cards_picture_goes_along_and_goes_when_it_is_no_more(hub, built, vq
 
 
 @pytest.mark.slow
-def test_a_remedied_benchmark_is_shared_otherwise_and_that_is_said(hub, vqa_mc, tmp_path):
+def test_a_remedied_benchmark_is_shared_otherwise_and_that_is_reported(hub, vqa_mc, tmp_path):
     folder = tmp_path / "remedied"
     folder.mkdir()
     (folder / "statistics.json").write_text('{"written_by": "hf_vqa_mc", "layout": 1, "sources": {}}', "utf-8")
@@ -189,11 +189,11 @@ def test_a_private_dataset_is_there_for_its_owner_only(hub, built, vqa_mc, proce
         assert "DatasetNotFoundError" in refused.stderr
     assert len(told(process("-c", PULL, NAME, home="owner"))["train"]) == 40
     again = vqa_mc("push", "dataset", NAME, "--folder", built)
-    assert "(private) holds all of this already" in again.stdout
+    assert "(private) is up to date" in again.stdout
 
 
 @pytest.mark.slow
-def test_private_is_refused_where_the_repository_is_public(hub, built, vqa_mc, tmp_path):
+def test_private_is_rejected_where_the_repository_is_public(hub, built, vqa_mc, tmp_path):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     before = sent(hub)
     other = build(tmp_path / "other", "iou", "iou_qou", seed=1)
@@ -328,7 +328,7 @@ SPOILT = {
 
 @pytest.mark.parametrize(("spoil", "message"), SPOILT.values(), ids=SPOILT)
 @pytest.mark.slow
-def test_a_folder_that_is_not_whole_is_refused_before_anything_is_sent(hub, built, vqa_mc, tmp_path, spoil, message):
+def test_a_folder_that_is_not_whole_is_rejected_before_anything_is_sent(hub, built, vqa_mc, tmp_path, spoil, message):
     folder = copytree(built, tmp_path / "spoilt")
     spoil(folder)
     done = vqa_mc("push", "dataset", NAME, "--folder", folder)
@@ -338,7 +338,7 @@ def test_a_folder_that_is_not_whole_is_refused_before_anything_is_sent(hub, buil
 
 
 @pytest.mark.slow
-def test_a_path_that_leads_out_of_the_folder_is_refused(built, vqa_mc, tmp_path):
+def test_a_path_that_leads_out_of_the_folder_is_rejected(built, vqa_mc, tmp_path):
     folder = copytree(built, tmp_path / "vqa_mc")
     text = (folder / "statistics.json").read_text()
     (folder / "statistics.json").write_text(text.replace('"cocoqa_iou/test', '"cocoqa_iou/../../test'))
@@ -348,10 +348,10 @@ def test_a_path_that_leads_out_of_the_folder_is_refused(built, vqa_mc, tmp_path)
 
 
 @pytest.mark.slow
-def test_options_of_the_other_kind_are_refused(vqa_mc):
-    assert "--metric wups is for push metric" in last_line(vqa_mc("push", "dataset", NAME, "--metric", "wups"))
-    assert "--folder x is for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--folder", "x"))
-    assert "--replace is for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--replace"))
+def test_options_of_the_other_kind_are_rejected(vqa_mc):
+    assert "--metric wups is only for push metric" in last_line(vqa_mc("push", "dataset", NAME, "--metric", "wups"))
+    assert "--folder x is only for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--folder", "x"))
+    assert "--replace is only for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--replace"))
 
 
 @pytest.mark.slow
@@ -374,8 +374,8 @@ def test_python_lists_what_a_push_would_send(built, tmp_path):
     ("settings", "message"),
     [
         ({"what": "datset"}, "did you mean 'dataset'"),
-        ({"metric": "wups"}, "--metric wups is for push metric; leave it out"),
-        ({"what": "metric", "replace": True}, "--replace is for push dataset; leave it out"),
+        ({"metric": "wups"}, "--metric wups is only for push metric; leave it out"),
+        ({"what": "metric", "replace": True}, "--replace is only for push dataset; leave it out"),
         ({"repo_id": "vqa_mc"}, "expected NAMESPACE/NAME"),
     ],
 )

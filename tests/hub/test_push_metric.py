@@ -24,8 +24,8 @@ print(json.dumps(metric.compute(predictions=[1, 0], references=[1, 1])["accuracy
 def test_a_pushed_metric_loads_from_the_hub_and_then_offline(hub, vqa_mc, process):
     done = vqa_mc("push", "metric", "benchmakers/mc_accuracy")
     assert done.returncode == 0, done.stderr
-    assert f"made and filled {hub.address}/spaces/benchmakers/mc_accuracy (public)" in done.stdout
-    assert 'try: evaluate.load("benchmakers/mc_accuracy")' in done.stdout
+    assert f"created {hub.address}/spaces/benchmakers/mc_accuracy (public)" in done.stdout
+    assert 'to load it: evaluate.load("benchmakers/mc_accuracy")' in done.stdout
     space = hub.repositories["space", "benchmakers/mc_accuracy"]
     assert space.sdk == "gradio"
     folder = {
@@ -46,7 +46,7 @@ def test_a_space_of_another_name_loads_too(vqa_mc, process):
 
 
 @pytest.mark.slow
-def test_a_private_space_is_refused_without_a_token(vqa_mc, process, hub):
+def test_a_private_space_is_rejected_without_a_token(vqa_mc, process, hub):
     assert vqa_mc("push", "metric", "ada/mc_accuracy", "--private").returncode == 0
     assert hub.repositories["space", "ada/mc_accuracy"].private
     refused = process("-c", LOAD, "ada/mc_accuracy", token=None)
@@ -75,7 +75,7 @@ def test_every_metric_can_be_a_space():
         assert metric_shipment(Request(f"ada/{name}")).space_sdk == "gradio"
 
 
-def test_a_space_that_is_no_module_and_a_folder_that_is_no_metric_are_refused(tmp_path):
+def test_a_space_that_is_no_module_and_a_folder_that_is_no_metric_are_rejected(tmp_path):
     with pytest.raises(InputError, match="expected a name without "):
         metric_shipment(Request("ada/wups.v2", metric="wups"))
     with pytest.raises(InputError, match=r"is no metric's folder: .*py is missing"):

@@ -57,8 +57,11 @@ def test_a_pushed_model_comes_back_with_the_same_answers_and_then_offline(hub, b
     done = vqa_mc("push", "model", NAME, "--folder", best)
     assert done.returncode == 0, done.stderr
     head = hub.repositories["model", NAME].at("main")
-    assert f"made and filled {hub.address}/{NAME} (public), commit {head.oid[:8]}" in done.stdout
-    assert f'try: import hf_vqa_mc.models; transformers.pipeline("multiple-choice-vqa", model="{NAME}")' in done.stdout
+    assert f"created {hub.address}/{NAME} (public), commit {head.oid[:8]}" in done.stdout
+    assert (
+        f'to load it: import hf_vqa_mc.models; transformers.pipeline("multiple-choice-vqa", model="{NAME}")'
+        in done.stdout
+    )
     assert head.title == "mlp-qa on cocoqa_iou_qou, trained by hf_vqa_mc 0.1.0"
     assert sent(hub) == page(best)
     data = ModelCard(sent(hub)[README].decode()).data
@@ -80,7 +83,7 @@ def test_what_was_pulled_and_pushed_again_changes_nothing(hub, best, vqa_mc, pro
     pull = "from huggingface_hub import snapshot_download as pull; pull('ada/mlp-qa', local_dir='p')"
     assert process("-c", pull).returncode == 0
     done = vqa_mc("push", "model", NAME, "--folder", "p")
-    assert done.stdout == f"{hub.address}/{NAME} (public) holds all of this already; nothing was sent\n"
+    assert done.stdout == f"{hub.address}/{NAME} (public) is up to date; nothing was sent\n"
     assert hub.repositories["model", NAME].at("main") is before
 
 
@@ -99,7 +102,7 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, best, vqa_mc):
     done = vqa_mc("push", "model", NAME, "--folder", best, "--private", "--dry-run", token=None)
     assert (done.returncode, done.stderr) == (0, "")
     first, message, *files, total = done.stdout.splitlines()
-    assert first == f"model {NAME}, private if new, else as it is"
+    assert first == f"model {NAME}, private if new"
     assert message == "commit message: mlp-qa on cocoqa_iou_qou, trained by hf_vqa_mc 0.1.0"
     assert [line.split()[-1] for line in files] == [README, *FILES]
     assert total.startswith("6 files, ")
@@ -124,7 +127,7 @@ def test_the_dry_run_says_what_stays_here(best, tmp_path):
     folder = copytree(best, tmp_path / "best")
     (folder / "training_args.bin").write_bytes(b"pickled")
     result = vm.push("model", NAME, folder=folder, dry_run=True)
-    assert repr(result).splitlines()[-1] == "left out training_args.bin, which is no part of a checkpoint"
+    assert repr(result).splitlines()[-1] == "not sent: training_args.bin (not part of a checkpoint)"
 
 
 @pytest.mark.slow
@@ -191,7 +194,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize(("spoil", "message"), SPOILT.values(), ids=SPOILT)
-def test_a_checkpoint_that_is_not_whole_is_refused(best, tmp_path, spoil, message):
+def test_a_checkpoint_that_is_not_whole_is_rejected(best, tmp_path, spoil, message):
     folder = copytree(best, tmp_path / "best")
     spoil(folder)
     with pytest.raises(InputError) as refused:
@@ -215,11 +218,11 @@ def test_the_checkpoint_has_to_be_named(vqa_mc):
 
 
 @pytest.mark.slow
-def test_options_of_other_kinds_are_refused(vqa_mc):
-    assert "--metric wups is for push metric; leave it out" in last_line(
+def test_options_of_other_kinds_are_rejected(vqa_mc):
+    assert "--metric wups is only for push metric; leave it out" in last_line(
         vqa_mc("push", "model", NAME, "--metric", "wups")
     )
-    assert "--replace is for push dataset; leave it out" in last_line(vqa_mc("push", "model", NAME, "--replace"))
-    assert "--folder x is for push dataset and model; leave it out" in last_line(
+    assert "--replace is only for push dataset; leave it out" in last_line(vqa_mc("push", "model", NAME, "--replace"))
+    assert "--folder x is only for push dataset and model; leave it out" in last_line(
         vqa_mc("push", "metric", "ada/wups", "--folder", "x")
     )

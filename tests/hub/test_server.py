@@ -90,7 +90,7 @@ def test_files_and_folders_are_deleted(api, kind):
     assert api.list_repo_files(NAME, repo_type=kind) == [".gitattributes"]
 
 
-def test_a_commit_on_an_old_parent_is_refused(api, kind):
+def test_a_commit_on_an_old_parent_is_rejected(api, kind):
     first = commit(api, kind, {"one": b"1"})
     commit(api, kind, {"two": b"2"}, parent_commit=first.oid)
     with pytest.raises(HfHubHTTPError) as refused:

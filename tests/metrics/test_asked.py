@@ -70,7 +70,7 @@ def test_parts_of_gqa_lie_in_a_folder(tmp_path):
     asked = read_annotations(str(folder))
     assert asked.ids == ["201", "202", "203", "204"]
     files.write(folder / "val_2.json", dict(records[:1]))
-    with pytest.raises(InputError, match=r"val_2.json: question '201' is there twice"):
+    with pytest.raises(InputError, match=r"val_2.json: question '201' occurs twice"):
         read_annotations(str(folder))
     files.write(folder / "val_2.json", files.vqa_annotations())
     with pytest.raises(InputError, match="expected a folder with GQA questions only"):
@@ -130,9 +130,9 @@ def test_what_is_no_annotation_file_is_named(tmp_path, content, message):
     assert str(path) in str(error.value)
 
 
-def test_a_question_that_is_there_twice_is_refused(tmp_path):
+def test_a_question_that_occurs_twice_is_rejected(tmp_path):
     path = files.write(tmp_path / "a.json", files.vqa_annotations() + files.vqa_annotations()[:1])
-    with pytest.raises(InputError, match=r"a.json: question '1' is there 2 times; expected each once"):
+    with pytest.raises(InputError, match=r"a.json: question '1' occurs 2 times; expected once"):
         _ = read_annotations(str(path)).names
 
 

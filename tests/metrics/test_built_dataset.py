@@ -64,7 +64,7 @@ def test_rows_come_as_they_are(tmp_path):
     assert (asked.question_types, asked.answer_types) == (rows["question_type"], None)
 
 
-def test_a_folder_without_a_dataset_is_refused(tmp_path):
+def test_a_folder_without_a_dataset_is_rejected(tmp_path):
     with pytest.raises(InputError, match="expected a dataset folder of vqa-mc build"):
         read_annotations(str(tmp_path))
 
@@ -72,7 +72,7 @@ def test_a_folder_without_a_dataset_is_refused(tmp_path):
 def test_of_a_folder_around_datasets_these_are_named(tmp_path):
     (tmp_path / "work").mkdir()
     inner = made(tmp_path / "work", "iou")
-    with pytest.raises(InputError, match=rf"work holds no dataset itself; did you mean {inner}\?"):
+    with pytest.raises(InputError, match=rf"work is not a dataset folder; did you mean {inner}\?"):
         read_annotations(str(tmp_path / "work"))
     assert len(read_annotations(inner)) == 20
     (tmp_path / "work" / "vqa_mc" / "dataset_v7w_telling.json").write_text("{}")
@@ -101,7 +101,7 @@ def test_rows_of_another_kind_are_named(tmp_path):
     [
         ("label", 9, "row 0: label is 9, expected one of its 4 choices"),
         ("question_id", None, "row 0: question_id is empty .null., expected text or whole numbers"),
-        ("question_id", "test-1", "question 'test-1' is there 2 times"),
+        ("question_id", "test-1", "question 'test-1' occurs 2 times"),
     ],
 )
 def test_rows_that_cannot_be_are_named(tmp_path, column, value, message):

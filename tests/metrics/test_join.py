@@ -42,7 +42,7 @@ def test_a_missing_prediction_is_an_error_that_names_the_question_and_counts(kin
     one = next(iter(RIGHT[kind]))
     path = files.write(tmp_path / "p.json", {**{k: v for k, v in RIGHT[kind].items() if k == one}, "99": "x"})
     second = list(RIGHT[kind])[1]
-    with pytest.raises(InputError, match=rf"no prediction for question '{second}' .*has one for '99', which is not"):
+    with pytest.raises(InputError, match=rf"no prediction for question '{second}' .*found one for '99', which is not"):
         score(path, asked)
     with pytest.raises(InputError, match=rf"\({len(RIGHT[kind]) - 1} of {len(RIGHT[kind])} questions"):
         score(path, asked)
@@ -54,24 +54,26 @@ def test_a_missing_prediction_is_an_error_that_names_the_question_and_counts(kin
 def test_ids_that_were_taken_for_numbers_are_recognised(tmp_path, asked, predicted):
     record = {**files.vqa_annotations()[0], "question_id": asked}
     path = files.write(tmp_path / "p.json", {"7": "red", predicted: "red"})
-    with pytest.raises(InputError, match=rf"it has one for '{predicted}': ids were read as numbers .* as text\)$"):
+    with pytest.raises(
+        InputError, match=rf"found one for '{predicted}': ids were converted to numbers, keep them as text\)$"
+    ):
         score(path, files.write(tmp_path / "a.json", [record]))
 
 
-def test_predictions_for_other_questions_are_refused_by_vqa_and_left_out_by_the_others(kind, tmp_path):
+def test_predictions_for_other_questions_are_rejected_by_vqa_and_left_out_by_the_others(kind, tmp_path):
     asked = asked_file(kind, tmp_path)
     path = files.write(tmp_path / "p.json", {**RIGHT[kind], "98": "x", "99": "y"})
     if kind == "vqa":
         with pytest.raises(
-            InputError, match=r"question '98' is not among those .* \(2 of 5 predictions are for others"
+            InputError, match=r"question '98' is not in .* \(2 of 5 predictions are for other questions"
         ):
             score(path, asked)
         return
-    with pytest.warns(PredictionsIgnored, match=r"that are not asked: 2, such as '98'; they are left out"):
+    with pytest.warns(PredictionsIgnored, match=r"for other questions: 2, such as '98'; they are ignored"):
         assert accuracy(score(path, asked)) == 1.0
 
 
-def test_of_several_predictions_the_last_counts_and_it_is_said(kind, tmp_path):
+def test_of_several_predictions_the_last_counts_and_it_is_reported(kind, tmp_path):
     asked = asked_file(kind, tmp_path)
     name = {"gqa": "questionId"}.get(kind, "question_id")
     answer = {"gqa": "prediction"}.get(kind, "answer")
@@ -99,8 +101,8 @@ def test_nothing_is_said_where_all_is_well(kind, tmp_path):
     assert said == []
 
 
-def test_a_place_needs_choices(kind, tmp_path):
+def test_an_index_needs_choices(kind, tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps({**RIGHT[kind], next(iter(RIGHT[kind])): 2}))
-    with pytest.raises(InputError, match=r"the prediction is 2, expected text: .* have no choices to number"):
+    with pytest.raises(InputError, match=r"the prediction is 2, expected text: .* have no choices"):
         score(path, asked_file(kind, tmp_path))

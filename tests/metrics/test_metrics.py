@@ -133,7 +133,7 @@ def test_columns_of_some_rows_only_are_an_error():
     metric = hf_vqa_mc.load_metric("mc_accuracy")
     metric.add_batch(predictions=[1], references=[1], question_types=["what"])
     metric.add_batch(predictions=[1], references=[1])
-    with pytest.raises(InputError, match="row 1: no question_types, which other rows have"):
+    with pytest.raises(InputError, match="row 1: question_types is missing; expected it in all"):
         metric.compute()
 
 
@@ -149,20 +149,23 @@ def test_columns_may_come_with_compute_for_all_rows():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"predictions": [], "references": []}, "no questions at all"),
+        ({"predictions": [], "references": []}, "no questions to score"),
         ({"predictions": [1, 2], "references": [1]}, "1 references, 2 predictions"),
         ({"predictions": [1], "references": [1], "question_types": []}, "1 references, 0 question_types"),
         ({"predictions": [1.7], "references": [1]}, "row 0: predictions is 1.7"),
         ({"predictions": [True], "references": [1]}, "row 0: predictions is True"),
-        ({"predictions": [float("nan")], "references": [1]}, "row 0 of this batch: predictions holds NaN or infinity"),
-        ({"predictions": [b"a"], "references": [1]}, "bytes is neither text, number, list nor record"),
+        (
+            {"predictions": [float("nan")], "references": [1]},
+            "row 0 of this batch: predictions contains NaN, infinity",
+        ),
+        ({"predictions": [b"a"], "references": [1]}, "bytes is not text, a number, a list or a record"),
         ({"predictions": [1]}, "references is NoneType, expected a list"),
         (
             {"predictions": [1], "references": [1], "question_types": [float("nan")]},
-            "row 0 of this batch: question_types holds NaN",
+            "row 0 of this batch: question_types contains NaN",
         ),
         ({"predictions": {1: 2}, "references": [1]}, "predictions is dict, expected a list"),
-        ({"predictions": [nested(5000)], "references": [1]}, "row 0 of this batch: predictions holds"),
+        ({"predictions": [nested(5000)], "references": [1]}, "row 0 of this batch: predictions contains"),
         ({"predictions": "a", "references": "b"}, "predictions is str, expected a list"),
     ],
 )
@@ -216,12 +219,12 @@ def test_unknown_columns_are_an_error():
         hf_vqa_mc.load_metric("mc_accuracy").add_batch(predictions=[1], references=[1], answer_types=["a"])
 
 
-def test_what_a_metric_does_not_take_or_lacks_is_told():
+def test_what_a_metric_does_not_take_or_lacks_is_reported():
     with pytest.raises(InputError, match=r"wups takes no question_types; it takes thresholds, .* \(evaluate.combine"):
         hf_vqa_mc.load_metric("wups").compute(predictions=["a"], references=["a"], question_types=["b"])
-    with pytest.raises(InputError, match="no question_types, which tdiuc_mpt needs"):
+    with pytest.raises(InputError, match="tdiuc_mpt needs question_types"):
         hf_vqa_mc.load_metric("tdiuc_mpt").compute(predictions=["a"], references=["a"])
-    with pytest.raises(InputError, match="no questions at all: give predictions and references"):
+    with pytest.raises(InputError, match="no questions to score: give predictions and references"):
         hf_vqa_mc.load_metric("wups").compute()
 
 

@@ -160,9 +160,9 @@ def test_a_header_cannot_lead_out_of_the_folder(tmp_path, subset):
     assert set(tmp_path.iterdir()) == {tmp_path / name for name in ("p.json", "a.json", "out")}
 
 
-def test_a_name_that_no_file_can_have_is_refused_and_a_new_folder_is_not_left_behind(tmp_path, monkeypatch):
+def test_a_name_that_no_file_can_have_is_rejected_and_a_new_folder_is_not_left_behind(tmp_path, monkeypatch):
     path, asked = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
-    with pytest.raises(InputError, match=r"'xxx.*is too long for a file's name; shorten it, or give --name"):
+    with pytest.raises(InputError, match=r"'xxx.*is too long for a file name; shorten it or set --name"):
         score(path, asked, name="x" * 300, official=tmp_path / "out")
     scored = score(path, asked)
     monkeypatch.setattr("hf_vqa_mc.io.atomic_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
@@ -184,7 +184,7 @@ def test_ids_that_are_no_numbers_of_a_machine_stay_text(tmp_path):
     ]
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+def test_a_folder_that_cannot_be_made_is_rejected(tmp_path):
     scored = score(files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path))
     with pytest.raises(InputError, match="is a file; name a folder"):
         scored.save_official(tmp_path / "p.json")

@@ -101,7 +101,7 @@ def test_gqa_rows_score_as_the_files(config: str, kind: str, built: str, raw: Pa
     assert of_rows.official_files() == of_file.official_files()
 
 
-def test_pairs_have_no_scheme_and_it_is_said(built: str, tmp_path: Path) -> None:
+def test_pairs_have_no_scheme_and_it_is_reported(built: str, tmp_path: Path) -> None:
     write_json(tmp_path / "p.json", {"1": "yes"})
     told = "vqa2_pairs, validation: an open-ended config .* annotation file .*--pairs.* or against vqa2_iou_qou"
     with pytest.raises(InputError, match=told):

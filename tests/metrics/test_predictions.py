@@ -196,11 +196,11 @@ BAD = {
     "unknown": ("p.txt", "1 a", "p.txt: unknown format; expected a name ending in .json, .jsonl"),
     "empty json": ("p.json", "", "p.json: the file is empty"),
     "space": ("p.json", " \n", "p.json: the file is empty"),
-    "empty list": ("p.json", "[]", "p.json: there is no prediction in it"),
-    "empty object": ("p.json", "{}", "p.json: there is no prediction in it"),
-    "empty jsonl": ("p.jsonl", "\n", "p.jsonl: there is no prediction in it"),
+    "empty list": ("p.json", "[]", "p.json: found no predictions"),
+    "empty object": ("p.json", "{}", "p.json: found no predictions"),
+    "empty jsonl": ("p.jsonl", "\n", "p.jsonl: found no predictions"),
     "empty csv": ("p.csv", "", "p.csv: the file is empty; expected a header and predictions"),
-    "header only": ("p.csv", "question_id,answer\n", "p.csv: there is no prediction in it"),
+    "header only": ("p.csv", "question_id,answer\n", "p.csv: found no predictions"),
     "no json": ("p.json", "hello", "p.json: expected a json list, found 'hello'"),
     "cut": ("p.json", f"[{ROW}, ", r"p.json: the json is truncated .*; download or write it again$"),
     "cut lines": ("p.jsonl", f"{ROW}\n{ROW[:20]}", r"p.jsonl, line 2: not json .* cut has to be written again"),
@@ -225,9 +225,13 @@ BAD = {
     "a record by id": (
         "p.json",
         '{"1": {"answer": "a"}}',
-        "p.json, '1': expected an obj.*; give the answer alone",
+        "p.json, '1': expected an obj.*; give only the answer",
     ),
-    "a list inside": ("p.json", f'{{"model": "m", "predictions": [{ROW}]}}', "'predictions': .*give the list itself"),
+    "a list inside": (
+        "p.json",
+        f'{{"model": "m", "predictions": [{ROW}]}}',
+        "'predictions': .*make it the whole file",
+    ),
     "by columns": ("p.json", '{"question_id": {"0": 1}, "answer": {"0": "a"}}', '.*by rows .pandas: orient="records"'),
     "lists by columns": ("p.json", '{"qa_id": [1], "label": [0]}', '.*by rows .pandas: orient="records"'),
     "bad line": (
@@ -247,14 +251,18 @@ BAD = {
     "gold beside": (
         "p.json",
         '[{"question_id": 1, "answer": "gold", "prediction": "a"}]',
-        "record 0: both 'answer' and 'prediction' may hold answers; say which with --answer-column",
+        "record 0: both 'answer' and 'prediction' may hold answers; choose one with --answer-column",
     ),
     "another column": (
         "p.json",
         f'[{ROW}, {{"question_id": 2, "answer": "b", "label": 0}}]',
-        "there is 'label', too",
+        "column 'label' is not in the first record",
     ),
-    "another id": ("p.json", f'[{ROW}, {{"question_id": 2, "qa_id": 3, "answer": "b"}}]', "1: there is 'qa_id', too"),
+    "another id": (
+        "p.json",
+        f'[{ROW}, {{"question_id": 2, "qa_id": 3, "answer": "b"}}]',
+        "1: column 'qa_id' is not in the first record",
+    ),
     "a column gone": ("p.json", f'[{ROW}, {{"question_id": 2}}]', "record 1, field 'answer': it is missing"),
     "null": ("p.json", '[{"question_id": 1, "answer": null}]', "record 0, field 'answer': expected text .*found None"),
     "null id": ("p.json", '[{"question_id": null, "answer": "a"}]', "record 0, field 'question_id': .* found None"),
@@ -270,15 +278,19 @@ BAD = {
     "semicolons": (
         "p.csv",
         "question_id;answer\n1;a, b\n",
-        "line 1: cells are separated by ';'; write it with",
+        "line 1: cells are separated by ';'; use commas",
     ),
-    "quotes and tabs": ("p.csv", '"question_id"\t"answer"\n1\ta\n', r"line 1: cells are separated by '\\t'; write it"),
+    "quotes and tabs": (
+        "p.csv",
+        '"question_id"\t"answer"\n1\ta\n',
+        r"line 1: cells are separated by '\\t'; use commas",
+    ),
     "open quote": ("p.csv", 'question_id,answer\n1,"a\n', "p.csv, line 2: not csv: "),
     "empty cell": ("p.csv", "question_id,answer\n1,\n", "line 2, field 'answer': expected an answer"),
     "empty id": ("p.csv", "question_id,answer\n,a\n", "line 2, field 'question_id'"),
     "csv label": ("p.csv", "question_id,label\n1,x\n", "line 2, field 'label': expected the index of a choice"),
     "negative": ("p.csv", "question_id,label\n1,-1\n", "line 2, field 'label': expected the index of a choice"),
-    "twice": ("p.csv", "question_id,answer,answer\n1,a,b\n", "line 1: a column's name occurs twice"),
+    "twice": ("p.csv", "question_id,answer,answer\n1,a,b\n", "line 1: duplicate column names"),
     "latin-1": (
         "p.csv",
         b"question_id,answer\n1,caf\xe9\n",
@@ -297,7 +309,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("name", "content", "message"), BAD.values(), ids=BAD)
-def test_what_cannot_be_used_is_named_with_its_place(tmp_path, name, content, message):
+def test_unusable_input_is_named_with_its_location(tmp_path, name, content, message):
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -317,15 +329,15 @@ def test_a_parquet_column_of_another_type_is_named(tmp_path, column, found):
         read_predictions(tmp_path / "p.parquet")
 
 
-def test_a_folder_of_predictions_is_refused(tmp_path):
+def test_a_folder_of_predictions_is_rejected(tmp_path):
     with pytest.raises(InputError, match=r"is a folder .PREDICTIONS comes before DATASET.; expected a json, jsonl"):
         read_predictions(tmp_path)
 
 
-def test_a_named_column_that_is_not_there_lists_those_that_are(tmp_path):
+def test_a_named_column_that_is_missing_lists_the_existing_ones(tmp_path):
     path = tmp_path / "p.json"
     path.write_text(f"[{ROW}]")
-    with pytest.raises(InputError, match=r"no column 'qid' \(--id-column\); there is 'question_id', 'answer'"):
+    with pytest.raises(InputError, match=r"no column 'qid' \(--id-column\); found 'question_id', 'answer'"):
         read_predictions(path, "qid")
 
 

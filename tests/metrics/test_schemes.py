@@ -57,7 +57,7 @@ def test_predictions_that_only_their_letter_case_makes_wrong_are_warned_of_once(
     pairs = files.write(tmp_path / "pairs.json", [[1, 2]])
     asked = files.vqa_file(tmp_path, q1=["Paris"] * 10, q3=["no"] * 10)
     path = files.write(tmp_path / "p.json", {"1": "paris", "2": "Two", "3": "NO"})
-    said = r"^1 predictions differ from the annotators' answer in letter case only, .* see the card of vqa_accuracy$"
+    said = r"^1 predictions differ from the annotators' answer in letter case only .* see the card of vqa_accuracy$"
     with pytest.warns(LetterCase, match=said) as warned:  # on question 2 the annotators do not agree
         score(path, asked, inputs=dict(pairs=pairs))
     assert len(warned) == 1
@@ -75,7 +75,7 @@ def test_pairs_are_scored_too(right, tmp_path):
     assert shown(scored)["both right"].score == "100.0"
     without = score(right["vqa"], files.vqa_file(tmp_path), inputs=dict(pairs=pairs))
     missing = [table.missing for one in (scored, without) for table in one.tables()]
-    assert missing == [{}, {}, {}, {'those of "how many" questions': "--questions"}]
+    assert missing == [{}, {}, {}, {'pairs of "how many" questions': "--questions"}]
 
 
 def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_path):
@@ -86,12 +86,12 @@ def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_
     assert scored.results["vqa_accuracy"]["chance"] == pytest.approx((0.2 + 0.2 + (0.6 + 1) / 5) / 3)
     assert shown(scored)["accuracy"].other == "24.0"
     stray = files.write(tmp_path / "p.json", {"1": "crimson", "2": "2", "3": "no"})
-    with pytest.raises(InputError, match=r"p.json: question '1': 'crimson' is none of its choices .*\(1 of 3 pred"):
+    with pytest.raises(InputError, match=r"p.json: question '1': 'crimson' is not one of its choices .*\(1 of 3 pred"):
         score(stray, asked, inputs=inputs)
-    with pytest.raises(InputError, match=r"question '1': 'RED' is none of its choices .*\(2 of 3 predictions"):
+    with pytest.raises(InputError, match=r"question '1': 'RED' is not one of its choices .*\(2 of 3 predictions"):
         score(files.write(tmp_path / "p.json", {"1": "RED", "2": "2", "3": "No"}), asked, inputs=inputs)
     with pytest.raises(
-        InputError, match=r"question '2': 5 is none of the indices of its 5 choices .*they count from 0"
+        InputError, match=r"question '2': 5 is not one of the indices of its 5 choices .*indices start at 0"
     ):
         score(files.write(tmp_path / "p.json", {"1": 0, "2": 5, "3": 3}), asked, inputs=inputs)
 
@@ -115,11 +115,11 @@ def test_tdiuc_gets_means_per_type(tmp_path):
     assert result["per_type"] == {"absurd": 1.0, "color": 0.5, "counting": 1.0}
     assert result["accuracy_absurd_elsewhere"] == 1.0  # "What color is the dog?", of question 2
     assert shown(scored)["color"][1:] == ("50.0", "", "50.0", "2")
-    assert shown(scored)["asked absurdly elsewhere"].score == "100.0"
+    assert shown(scored)["questions absurd for other images"].score == "100.0"
     without = score(path, files.tdiuc_file(tmp_path))
     assert [one.tables()[0].missing for one in (scored, without)] == [
         {},
-        {"accuracy of questions asked absurdly elsewhere": "--questions"},
+        {"accuracy of questions absurd for other images": "--questions"},
     ]
 
 
@@ -143,22 +143,22 @@ def test_tdiuc_takes_an_answer_vocabulary(tmp_path, as_csv):
     )
     assert scored.results["tdiuc_mpt"] == expected
     stray = files.write(tmp_path / "p.json", {**answers, "1": "azure"})
-    with pytest.raises(InputError, match="question '1': 'azure' is none of the 4 answers of the voc"):
+    with pytest.raises(InputError, match="question '1': 'azure' is not one of the 4 answers of the voc"):
         score(stray, files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=path))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "there is no answer in it"),
-        ("answer,index\n", "there is no answer in it"),
+        ("", "found no answers"),
+        ("answer,index\n", "found no answers"),
         ("red\n", "answer 1: expected answer,index, found 'red'"),
         ("red,0\nblue,x\n", "answer 2: expected answer,index"),
         ('["red", 2]', "record 1: expected text, found 2"),
         ('"red,0\n', "not csv"),
     ],
 )
-def test_a_vocabulary_of_another_kind_is_refused(right, tmp_path, content, message):
+def test_a_vocabulary_of_another_kind_is_rejected(right, tmp_path, content, message):
     path = tmp_path / "key.csv"
     path.write_text(content)
     with pytest.raises(InputError, match=message):
@@ -248,7 +248,7 @@ def test_wups_fits_them_all(right, tmp_path, kind):
         "tdiuc": "TDIUC's answer",
         "gqa": "GQA's answer",
     }
-    assert scored.tables()[0].title == f"wups: nearness in WordNet to {against[kind]}"
+    assert scored.tables()[0].title == f"wups: WordNet similarity to {against[kind]}"
     told = scored.to_dict()
     assert set(told["results"]["wups"]["per_question"]["accuracy"]) == set(RIGHT[kind])
     assert told["protocol"] is None
@@ -264,26 +264,30 @@ BAD = {
     ),
     "consensus of one": ("tdiuc", {"metric": ["vqa_accuracy"]}, "vqa_accuracy does not fit TDIUC annotations"),
     "no pairs": ("vqa", {"metric": ["vqa_pair_accuracy"]}, "vqa_pair_accuracy needs --pairs FILE"),
-    "protocol": ("tdiuc", {"protocol": "2017"}, "--protocol is for vqa_accuracy; tdiuc_mpt has one only"),
-    "choices": ("vqa", {"inputs": {"choices"}}, "--choices has no use for vqa_accuracy on VQA annotations; leave it"),
+    "protocol": ("tdiuc", {"protocol": "2017"}, "--protocol applies to vqa_accuracy only, not to tdiuc_mpt"),
+    "choices": ("vqa", {"inputs": {"choices"}}, "--choices is not used by vqa_accuracy on VQA annotations; leave it"),
     "a key": (
         "gqa",
         {"inputs": {"answer_vocabulary"}},
-        "--answer-vocabulary has no use for gqa_score on GQA questions",
+        "--answer-vocabulary is not used by gqa_score on GQA questions",
     ),
-    "pairs alone": ("vqa", {"inputs": {"pairs"}, "metric": ["wups"]}, "--pairs has no use for wups"),
+    "pairs alone": ("vqa", {"inputs": {"pairs"}, "metric": ["wups"]}, "--pairs is not used by wups"),
     "maps alone": (
         "gqa",
         {"inputs": {"attentions"}},
-        "--attentions .*: grounding needs --scene-graphs FILE, too",
+        "--attentions .*: grounding also needs --scene-graphs FILE",
     ),
-    "maps of others": ("vqa", {"inputs": {"attentions"}}, "--attentions has no use for vqa_accuracy"),
-    "graphs alone": ("gqa", {"inputs": {"scene_graphs"}}, "--scene-graphs .*.json: grounding needs --attentions FILE"),
+    "maps of others": ("vqa", {"inputs": {"attentions"}}, "--attentions is not used by vqa_accuracy"),
+    "graphs alone": (
+        "gqa",
+        {"inputs": {"scene_graphs"}},
+        "--scene-graphs .*.json: grounding also needs --attentions FILE",
+    ),
 }
 
 
 @pytest.mark.parametrize(("kind", "options", "message"), BAD.values(), ids=BAD)
-def test_what_does_not_fit_is_refused(right, tmp_path, kind, options, message):
+def test_unsuitable_options_are_rejected(right, tmp_path, kind, options, message):
     asked = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
     given = {name: files.write(tmp_path / f"{name}.json", {}) for name in options.get("inputs", ())}
     with pytest.raises(InputError, match=message):
@@ -296,16 +300,19 @@ WRONG_FILES = {
     "a list as choices": ({"choices": [1]}, "--choices .*choices.json: expected a json object"),
     "choices of others": (
         {"choices": {"9": CHOICES["201"]}},
-        "--choices .*: it has none of the 3 quest.*'9'",
+        "--choices .*: found none of the 3 scored quest.*'9'",
     ),
-    "an empty object": ({"choices": {}}, "--choices .*: it has none of the 3 questions"),
+    "an empty object": ({"choices": {}}, "--choices .*: found none of the 3 scored questions"),
     "graphs as maps": ({"attentions": files.scene_graphs()}, "--attentions .*, 'n1': expected each question's map"),
     "a list without maps": (
         {"attentions": [{"questionId": "201"}]},
         "--attentions .*'attention': it is missing",
     ),
     "choices as graphs": ({"scene_graphs": CHOICES}, "--scene-graphs .*, '201': expected each image's .* objects"),
-    "other graphs": ({"scene_graphs": {"n9": {"objects": {}}}}, "--scene-graphs .*: it has none of the 2 images"),
+    "other graphs": (
+        {"scene_graphs": {"n9": {"objects": {}}}},
+        "--scene-graphs .*: found none of the 2 scored images",
+    ),
 }
 
 
@@ -329,7 +336,7 @@ def test_a_wrong_file_is_named_with_its_option(right, tmp_path, wrong, message):
         ([], "expected records in the list, found none"),
     ],
 )
-def test_pairs_of_another_kind_are_refused(right, tmp_path, pairs, message):
+def test_pairs_of_another_kind_are_rejected(right, tmp_path, pairs, message):
     inputs = dict(pairs=files.write(tmp_path / "pairs.json", pairs))
     with pytest.raises(InputError, match=message):
         score(right["vqa"], files.vqa_file(tmp_path), inputs=inputs)
@@ -339,7 +346,7 @@ def test_a_question_without_text_is_named(right, tmp_path):
     path = files.vqa_questions(tmp_path)
     content = json.loads(path.read_text())
     files.write(path, {"questions": content["questions"][:2]})
-    with pytest.raises(InputError, match=r"questions.json: no question '3', which is asked \(1 of 3 are not there\)"):
+    with pytest.raises(InputError, match=r"questions.json: no question '3' \(1 of 3 are missing\)"):
         score(right["vqa"], files.vqa_file(tmp_path), inputs=dict(questions=path))
 
 
@@ -359,10 +366,10 @@ def test_answers_that_are_wrong_for_their_letter_case_alone_are_counted(tmp_path
 
 @pytest.mark.parametrize(
     ("answer", "remedy"),
-    [("Red", "VQA's program compares letter case, too"), ("3", "indices of choices are numbers")],
+    [("Red", "VQA's program is case-sensitive"), ("3", "indices must be numbers")],
 )
 def test_what_is_no_choice_comes_with_the_remedy(tmp_path, answer, remedy):
     questions = files.vqa_questions(tmp_path, choices=True)
     predictions = files.write(tmp_path / "p.json", {**RIGHT["vqa"], "1": answer})
-    with pytest.raises(InputError, match=rf"'{answer}' is none of its choices .*{remedy}"):
+    with pytest.raises(InputError, match=rf"'{answer}' is not one of its choices .*{remedy}"):
         score(predictions, files.vqa_file(tmp_path), inputs=dict(questions=questions))

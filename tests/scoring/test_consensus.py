@@ -171,7 +171,7 @@ def test_a_prediction_must_be_among_the_choices_as_given():
 @pytest.mark.parametrize(
     ("predictions", "references", "options", "message"),
     [
-        ([], [], {}, "no questions at all"),
+        ([], [], {}, "no questions to score"),
         (["a"], [["a"], ["a"]], {}, "1 predictions, 2 references"),
         ([1], [["a"]], {}, "row 0: predictions is 1, expected text"),
         ([None], [["a"]], {"question_ids": [7]}, "question 7: predictions is None, expected text"),
@@ -197,7 +197,7 @@ def test_a_prediction_must_be_among_the_choices_as_given():
         ("a", [["a"]], {}, "predictions is str, expected a list"),
     ],
 )
-def test_names_question_and_field(predictions, references, options, message):
+def test_errors_name_question_and_field(predictions, references, options, message):
     with pytest.raises(InputError, match=message):
         vqa_accuracy(predictions, references, **options)
 

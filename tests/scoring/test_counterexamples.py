@@ -81,10 +81,10 @@ def test_takes_arrays():
 @pytest.mark.parametrize(
     ("predictions", "references", "options", "message"),
     [
-        ([], [], {}, "no questions at all"),
+        ([], [], {}, "no questions to score"),
         ([[1, 2]], [0, 1], {}, "1 predictions, 2 references"),
         ([[1, 2, 3, 4]], [0], {"question_ids": [7]}, "question 7: predictions has 4 candidates, too few for k = 5"),
-        ([[1, 2]] * 2, [0, 2], {"ks": [1]}, "row 1: references is 2, expected an index among its 2 candidates"),
+        ([[1, 2]] * 2, [0, 2], {"ks": [1]}, "row 1: references is 2, expected an index of its 2 candidates"),
         ([[1, 2]], [-1], {"ks": [1]}, "references is -1"),
         ([[1, 2]], [True], {"ks": [1]}, "references is True"),
         ([[1, 2]], ["0"], {"ks": [1]}, "references is '0'"),
@@ -103,17 +103,17 @@ def test_takes_arrays():
         ([[]], [0], {"ks": [1]}, "predictions is"),
         ([1], [0], {"ks": [1]}, "predictions is 1, expected a list"),
         (["12"], [0], {"ks": [1]}, "predictions is '12', expected a list"),
-        ([[1, 2]], [0], {"ks": [0]}, "ks: 0, expected whole numbers from 1 on"),
+        ([[1, 2]], [0], {"ks": [0]}, "ks: 0, expected whole numbers from 1"),
         ([[1, 2]], [0], {"ks": [True]}, "ks: True"),
         ([[1, 2]], [0], {"ks": [1.0]}, r"ks: 1\.0"),
         ([[1, 2]], [0], {"ks": 1}, "ks is int, expected a list"),
         ([[1, 2]], [0], {"ks": "1"}, "ks is str, expected a list"),
-        ([[1, 2]], [0], {"ks": [1], "distances": [[1, 2, 3]]}, "distances is .*, expected one for each of its 2"),
+        ([[1, 2]], [0], {"ks": [1], "distances": [[1, 2, 3]]}, "distances is .*, expected one per candidate, 2"),
         ([[1, 2]], [0], {"ks": [1], "distances": [[1, None]]}, "distances is .*, expected a list of finite numbers"),
         ([[1, 2]], [0], {"ks": [1], "distances": []}, "0 distances"),
         ([[1, 2]], [0], {"ks": [1], "image_ids": [None]}, "image_ids is None"),
     ],
 )
-def test_names_question_and_field(predictions, references, options, message):
+def test_errors_name_question_and_field(predictions, references, options, message):
     with pytest.raises(InputError, match=message):
         counterexample_recall(predictions, references, **options)

@@ -284,7 +284,7 @@ def test_the_standard_error_is_clustered_by_image():
     [
         ({"isBalanced": None}, "question '1': isBalanced is None, expected True or False"),
         ({"isBalanced": 1}, "question '1': isBalanced is 1"),
-        ({"answer": None}, "question '1': answer is None, expected text; GQA's files of test, challenge"),
+        ({"answer": None}, "question '1': answer is None, expected text; GQA's test, challenge"),
         ({"answer": 3}, "question '1': answer is 3, expected text"),
         ({"question": None}, "question '1': question is None, expected text"),
         ({"types": "query"}, "question '1': types is 'query', expected a record whose structural is text"),
@@ -333,8 +333,8 @@ def test_an_image_id_of_some_questions_only_is_an_error():
 @pytest.mark.parametrize(
     ("predictions", "references", "options", "message"),
     [
-        ([], [], {}, "no questions at all"),
-        ([], {}, {}, "no questions at all"),
+        ([], [], {}, "no questions to score"),
+        ([], {}, {}, "no questions to score"),
         ([], {"1": question(isBalanced=False)}, {}, "none of the 1 references is balanced"),
         ([], {"1": question(), "2": question()}, {}, "question '1' has no prediction; 2 of 2 balanced questions"),
         ("lamp", {"1": question()}, {}, "predictions is str, expected a list of records or a mapping"),
@@ -348,8 +348,13 @@ def test_an_image_id_of_some_questions_only_is_an_error():
         ([{"questionId": "1", "prediction": 3}], {"1": question()}, {}, "question '1': predictions is 3"),
         ({"1": "lamp"}, [question()], {}, "references, row 0, has no question_id or questionId"),
         ({"1": "lamp"}, [question(question_id=None)], {}, "references, row 0: question_id is None"),
-        ({"1": "lamp"}, [question(question_id=n) for n in (1, "1")], {}, "question '1' comes more than once in refer"),
-        ({"1": "lamp"}, {1: question(), "1": question()}, {}, "question '1' comes more than once in references"),
+        (
+            {"1": "lamp"},
+            [question(question_id=n) for n in (1, "1")],
+            {},
+            "question '1' occurs more than once in refer",
+        ),
+        ({"1": "lamp"}, {1: question(), "1": question()}, {}, "question '1' occurs more than once in references"),
         ({"1": "lamp"}, {"1": "lamp"}, {}, "question '1' is 'lamp', expected a record"),
         ({"1": "lamp"}, {None: question()}, {}, "references: a key is None, expected text or a whole number"),
         ({"1": "lamp"}, {"1": question()}, {"consistency": "no"}, "consistency is 'no', expected True, False or None"),

@@ -205,7 +205,7 @@ def test_masked_cells_and_truth_values_are_no_attention(attention):
 
 
 def test_attention_and_boxes_beyond_all_numbers_are_errors():
-    with pytest.raises(InputError, match="question '1': its attention is too large to be added up"):
+    with pytest.raises(InputError, match="question '1': attention values are too large to sum"):
         grounding([[1e308] * 3] * 3, {"a": ALL}, ["a"])
     with pytest.raises(InputError, match=r"object 'a' of image 'n1': x is .*, expected a number"):
         grounding([[1.0]], {"a": {"x": 10**400, "y": 0, "w": 1, "h": 1}}, ["a"])

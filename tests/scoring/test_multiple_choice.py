@@ -52,27 +52,27 @@ def test_clusters_the_standard_error_by_image():
 @pytest.mark.parametrize(
     ("predictions", "references", "options", "message"),
     [
-        ([], [], {}, "no questions at all"),
+        ([], [], {}, "no questions to score"),
         ([1], [1, 2], {}, "1 predictions, 2 references"),
         ([True], [1], {}, "row 0: predictions is True"),
         ([float("nan")], [1], {}, "row 0: predictions is nan"),
         ([1.0], [1], {}, "row 0: predictions is 1.0"),
         ([None], [1], {"question_ids": ["q7"]}, "question 'q7': predictions is None"),
-        ([-1], [1], {}, "predictions is -1, expected an index, from 0 on"),
-        ([2], [1], {"choices": [["a", "b"]]}, "predictions is 2, expected an index among its 2 choices"),
+        ([-1], [1], {}, "predictions is -1, expected an index from 0"),
+        ([2], [1], {"choices": [["a", "b"]]}, "predictions is 2, expected an index of its 2 choices"),
         ([0], [2], {"choices": [["a", "b"]]}, "references is 2"),
-        (["a"], [0], {}, "choices are needed"),
+        (["a"], [0], {}, "which requires choices"),
         (["c"], [0], {"choices": [["a", "b"]]}, r"predictions is 'c', expected one of its choices \['a', 'b'\]"),
         ([0], [0], {"choices": [["a", 3]]}, "choices is .*, expected a list of text"),
         ([0], [0], {"choices": ["ab"]}, "choices is 'ab', expected a list of text"),
         ([0], [0], {"choices": [[]]}, "at least one"),
-        ([0], [0], {"choices": [["a", "b"]], "choice_kinds": [["target"]]}, "one for each of its 2 choices"),
+        ([0], [0], {"choices": [["a", "b"]], "choice_kinds": [["target"]]}, "one per choice, 2 in all"),
         ([0], [0], {"choice_kinds": [[9]]}, "choice_kinds is"),
         ([0], [0], {"image_ids": [None]}, "image_ids is None"),
         ([0], [0], {"question_types": [0.5]}, "question_types is 0.5"),
         ("ab", [0], {}, "predictions is str, expected a list"),
     ],
 )
-def test_names_question_and_field(predictions, references, options, message):
+def test_errors_name_question_and_field(predictions, references, options, message):
     with pytest.raises(InputError, match=message):
         mc_accuracy(predictions, references, **options)

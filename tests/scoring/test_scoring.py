@@ -64,7 +64,7 @@ def test_a_frame_read_from_parquet_holds_arrays_for_lists():
     ],
     ids=lambda column: type(column).__name__,
 )
-def test_what_is_no_list_of_values_is_refused_by_name(column):
+def test_what_is_no_list_of_values_is_rejected_by_name(column):
     for given in ({"predictions": column, "references": ["yes"]}, {"predictions": ["yes"], "references": column}):
         for score in (wups, vqa_accuracy, mc_accuracy, lambda **given: tdiuc_mpt(**given, question_types=["a"])):
             with pytest.raises(InputError, match=f"{'|'.join(given)} is .*, expected a list"):
@@ -73,7 +73,7 @@ def test_what_is_no_list_of_values_is_refused_by_name(column):
 
 @pytest.mark.parametrize(("ids", "twice"), [([1, 1], "1"), ([1, "1"], "1"), (["a", "a"], "a")])
 def test_a_question_comes_once(ids, twice):
-    with pytest.raises(InputError, match=f"question '{twice}' is 2 times in question_ids; expected each once"):
+    with pytest.raises(InputError, match=f"question '{twice}' occurs 2 times in question_ids; expected once"):
         mc_accuracy([0, 0], [0, 0], question_ids=ids)
 
 

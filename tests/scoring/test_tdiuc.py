@@ -123,7 +123,7 @@ def test_clusters_the_standard_error_of_the_accuracy_by_image():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([], [], []), {}, "no questions at all"),
+        (([], [], []), {}, "no questions to score"),
         ((["a"], ["a"], []), {}, "1 predictions, 1 references, 0 question_types"),
         (([1], ["a"], ["x"]), {}, "row 0: predictions is 1, expected text"),
         ((["a"], [None], ["x"]), {"question_ids": [7]}, "question 7: references is None, expected text"),
@@ -139,11 +139,11 @@ def test_clusters_the_standard_error_of_the_accuracy_by_image():
         ((["a"], ["a"], ["x"]), {"unknown_gold": None}, "unknown unknown_gold 'None'"),
         ((["a"], ["a"], ["x"]), {"absurd_questions": [1]}, "absurd_questions is 1, expected True or False"),
         ((["a"], ["a"], ["x"]), {"absurd_questions": [None]}, "absurd_questions is None"),
-        ((["a"], ["a"], ["absurd"]), {"absurd_questions": [True]}, "only a real question"),
+        ((["a"], ["a"], ["absurd"]), {"absurd_questions": [True]}, "only real questions"),
         ((["a"], ["a"], ["x"]), {"image_ids": [0.5]}, "image_ids is 0.5"),
     ],
 )
-def test_names_question_and_field(arguments, options, message):
+def test_errors_name_question_and_field(arguments, options, message):
     with pytest.raises(InputError, match=message):
         tdiuc_mpt(*arguments, **options)
 
@@ -151,11 +151,11 @@ def test_names_question_and_field(arguments, options, message):
 @pytest.mark.parametrize(
     ("questions", "types", "message"),
     [
-        ([], [], "no questions at all"),
+        ([], [], "no questions to score"),
         ([1], ["x"], "questions is 1, expected text"),
         (["a"], [None], "question_types"),
     ],
 )
-def test_the_finder_of_absurd_questions_names_question_and_field(questions, types, message):
+def test_the_finder_of_absurd_questions_errors_name_question_and_field(questions, types, message):
     with pytest.raises(InputError, match=message):
         asked_absurdly(questions, types)

@@ -146,14 +146,14 @@ def test_clusters_the_standard_errors_by_image():
 @pytest.mark.parametrize(
     ("predictions", "references", "options", "message"),
     [
-        ([], [], {}, "no questions at all"),
+        ([], [], {}, "no questions to score"),
         (["a"], ["a", "b"], {}, "1 predictions, 2 references"),
         ([1], ["a"], {}, "row 0: predictions is 1, expected text"),
         (["a"], [None], {"question_ids": ["q7"]}, "question 'q7': references is None, expected text"),
         (["a"], [float("nan")], {}, "references is nan"),
         ([["a"]], ["a"], {}, r"predictions is \['a'\], expected text"),
         ("a", ["a"], {}, "predictions is str, expected a list"),
-        (["a"], ["a"], {"thresholds": [-1]}, "the official threshold -1 is what accuracy gives"),
+        (["a"], ["a"], {"thresholds": [-1]}, "for the official threshold -1 use accuracy"),
         (["a"], ["a"], {"thresholds": [1.5]}, r"thresholds: 1\.5, expected a number from 0 to 1"),
         (["a"], ["a"], {"thresholds": [float("nan")]}, "thresholds: nan"),
         (["a"], ["a"], {"thresholds": [True]}, "thresholds: True"),
@@ -162,6 +162,6 @@ def test_clusters_the_standard_errors_by_image():
         (["a"], ["a"], {"image_ids": [None]}, "image_ids is None"),
     ],
 )
-def test_names_question_and_field(predictions, references, options, message):
+def test_errors_name_question_and_field(predictions, references, options, message):
     with pytest.raises(InputError, match=message):
         wups(predictions, references, **options)

@@ -49,7 +49,7 @@ def test_predictions_can_be_python_objects(predictions, tmp_path):
     ("predictions", "message"),
     [
         (5, "predictions is int; expected a path, a mapping id -> answer, or rows"),
-        ([], "predictions: there is no prediction in it"),
+        ([], "predictions: found no predictions"),
         ([{"question_id": 1}], "predictions, record 0: no column of answers: expected answer, prediction, label"),
         ([1], "predictions, record 0: expected a record"),
         ({"1": None}, "predictions, '1', field 'answer': expected text, or the index"),
