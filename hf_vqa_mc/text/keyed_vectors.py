@@ -1,7 +1,7 @@
-"""gensim's own format for word vectors (``KeyedVectors.save``), without running what a pickle may hold.
+"""Safe reader of gensim's own format for word vectors (``KeyedVectors.save``).
 
-A .kv file is a pickle, and loading a pickle from outside runs whatever it says. This reader knows no class and no
-function but the stand-ins below: plain attributes of a ``KeyedVectors``, and arrays of plain numbers.
+A .kv file is a pickle, and unpickling can run any code. This reader resolves no class or function but the substitutes
+below: plain attributes of a ``KeyedVectors``, and arrays of plain numbers.
 """
 
 import codecs
@@ -23,14 +23,14 @@ _NUMBERS = {kind: f"<{kind}" for kind in ("f2", "f4", "f8", "i1", "i2", "i4", "i
 
 
 class _Attributes:
-    """Stands in for KeyedVectors (and the Vocab of gensim 3): whatever attributes the file gives it."""
+    """Replaces KeyedVectors (and the Vocab of gensim 3): the attributes of the file."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
 
 
 class _Dtype:
-    """Stands in for a numpy dtype: little-endian numbers, nothing else."""
+    """Replaces a numpy dtype: little-endian numbers only."""
 
     def __init__(self, kind: str, *_: object) -> None:
         if kind not in _NUMBERS:
@@ -43,7 +43,7 @@ class _Dtype:
 
 
 class _Array:
-    """Stands in for a numpy array, kept as bytes until it is asked for."""
+    """Replaces a numpy array; its bytes are converted on demand."""
 
     def __init__(self, *_: object) -> None:
         self._state: tuple[Any, ...] = ()
@@ -57,17 +57,17 @@ class _Array:
 
 
 def _encode(text: str, encoding: str) -> bytes:
-    """Stands in for ``codecs.encode``, as which pickles of protocol 2 hold bytes."""
+    """Replaces ``codecs.encode``, by which pickles of protocol 2 store bytes."""
     if codecs.lookup(encoding).name != "iso8859-1":
         raise pickle.UnpicklingError(f"text in {encoding!r}")
     return text.encode("latin-1")
 
 
 _KNOWN = {
-    ("gensim.models.keyedvectors", "KeyedVectors"): _Attributes,
-    ("gensim.models.keyedvectors", "EuclideanKeyedVectors"): _Attributes,
-    ("gensim.models.keyedvectors", "Word2VecKeyedVectors"): _Attributes,
-    ("gensim.models.keyedvectors", "Vocab"): _Attributes,
+    **{
+        ("gensim.models.keyedvectors", name): _Attributes
+        for name in ("KeyedVectors", "EuclideanKeyedVectors", "Word2VecKeyedVectors", "Vocab")
+    },
     ("numpy", "ndarray"): _Array,
     ("numpy", "dtype"): _Dtype,
     ("numpy.core.multiarray", "_reconstruct"): _Array,
@@ -79,9 +79,9 @@ _KNOWN = {
 
 
 class _PlainUnpickler(pickle._Unpickler):
-    """Builds stand-ins and refuses everything else by name.
+    """Builds the substitutes and refuses everything else.
 
-    The unpickler written in Python: five bytes of a file can make the one written in C ask for 64 GB.
+    Based on the pure Python unpickler: five bytes of a file can make the one in C allocate 64 GB.
     """
 
     def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 the base class says so
@@ -91,13 +91,13 @@ class _PlainUnpickler(pickle._Unpickler):
 
 
 def read_keyed_vectors(path: Path) -> VectorTable:
-    """Reads what gensim's ``KeyedVectors.save`` wrote; large arrays, in a file beside it, are memory-mapped.
+    """Read a file of gensim's ``KeyedVectors.save``; large arrays, in a file next to it, are memory-mapped.
 
-    The checksum is that of words and vectors, for a .kv file also holds the time when it was saved.
+    The checksum is that of words and vectors, since a .kv file also holds the time of saving.
 
     Raises:
-        InputError: naming the file: cut off, not KeyedVectors, anything but plain attributes and numbers inside, the
-            array file missing or of another shape, a number that is not finite.
+        InputError: the file is truncated, not KeyedVectors, or holds anything but plain attributes and numbers; the
+            array file is missing or of another shape; a number is not finite.
     """
     with unpacked(path) as file:
         data = file.read()
@@ -112,7 +112,9 @@ def read_keyed_vectors(path: Path) -> VectorTable:
         raise InputError(f"{path}: not a whole gensim KeyedVectors file ({error})") from error
     words, vectors = _words(saved, path), _vectors(saved, path)
     if vectors.ndim != 2 or not vectors.size or vectors.dtype.kind != "f" or len(words) != len(vectors):
-        raise InputError(f"{path}: expected one vector a word, found {len(words)} words and an array {vectors.shape}")
+        raise InputError(
+            f"{path}: expected one vector per word, found {len(words)} words and an array {vectors.shape}"
+        )
     check_finite(words, vectors, f"{path}, vector")
     return VectorTable(words, vectors, table_checksum(words, vectors))
 
@@ -137,6 +139,6 @@ def _vectors(saved: object, path: Path) -> NDArray[Any]:
                 return np.asarray(arrays["val"])
         return np.asarray(np.load(f"{path}.vectors.npy", mmap_mode="r", allow_pickle=False))
     except FileNotFoundError as error:
-        raise InputError(f"{path}: its vectors are in {path.name}.vectors.npy, which is not beside it") from error
-    except Exception as error:  # so may a damaged array
+        raise InputError(f"{path}: its vectors are in {path.name}.vectors.npy, which is not next to it") from error
+    except Exception as error:  # a damaged array may raise anything
         raise InputError(f"{path}: its vectors cannot be read ({error})") from error

@@ -1,4 +1,4 @@
-"""`comparable` of millions of texts at once: compiled for plain ASCII, and as it is for the others."""
+"""`comparable` of millions of texts: compiled for ASCII, in Python for others."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, comparable, words
 
-_AT_A_TIME = 1 << 16
-"""texts; what is made of them needs up to five times their room"""
+_BATCH = 1 << 16
+"""texts; the output buffer takes up to five times their memory"""
 _LONGEST = max(map(len, SMALL_NUMBERS))
-"""letters that one digit may become"""
+"""letters in the longest word for a digit"""
 _SPELT = np.zeros((len(SMALL_NUMBERS), _LONGEST), np.uint8)
 for _number, _word in enumerate(SMALL_NUMBERS):
     _SPELT[_number, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
@@ -22,13 +22,13 @@ _NO_WORDS, _HAS_WORDS, _NOT_ASCII = 0, 1, 2
 
 
 def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """What `text.comparable` makes of each text, and whether it has words (else it stands for itself).
+    """The comparable text of each text, and whether it has words, see `normalisation.comparable`.
 
     Args:
         texts: no nulls.
 
     Returns:
-        large_string (texts,), whose words stand between single spaces, and bool (texts,).
+        large_string (texts,), with single spaces between words, and bool (texts,).
 
     >>> comparable_texts(["The man's 2 T-shirts!", "?!"])[0].to_pylist()
     ['the man two t-shirts', '?!']
@@ -36,8 +36,8 @@ def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray
     given = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
     given = given.cast(pa.large_string())
     parts, kinds = [], np.empty(len(given), np.uint8)
-    for first in range(0, len(given), _AT_A_TIME):
-        part = given.slice(first, _AT_A_TIME)
+    for first in range(0, len(given), _BATCH):
+        part = given.slice(first, _BATCH)
         parts.append(_ascii(part, kinds[first : first + len(part)]))
     folded = pa.concat_arrays(parts) if parts else given
     other = kinds == _NOT_ASCII
@@ -53,14 +53,14 @@ def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray
 def numbered_words(
     folded: pa.Array, has_words: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], pa.Array]:
-    """The words of each text, `text.words`, as numbers, from what `comparable_texts` gave.
+    """The words of each text as numbers, from the result of `comparable_texts`.
 
     Returns:
-        The word numbers of all texts, one after the other, where each text's start (texts + 1,), and the
+        The word numbers of all texts, concatenated; the start of each text's, int64 (texts + 1,); and the distinct
         words, large_string.
 
-    >>> numbers, starts, different = numbered_words(*comparable_texts(["a cat", "", "cat?"]))
-    >>> numbers.tolist(), starts.tolist(), different.to_pylist()
+    >>> numbers, starts, distinct = numbered_words(*comparable_texts(["a cat", "", "cat?"]))
+    >>> numbers.tolist(), starts.tolist(), distinct.to_pylist()
     ([0, 1, 1], [0, 2, 2, 3], ['a', 'cat'])
     """
     lists = pc.split_pattern(folded, " ")
@@ -73,13 +73,13 @@ def numbered_words(
 
 
 def texts_of(array: pa.Array) -> list[str]:
-    """An Arrow array without nulls as a list, some times faster than Arrow makes one."""
+    """An Arrow array without nulls as a list, several times faster than ``to_pylist``."""
     listed: list[str] = array.to_numpy(zero_copy_only=False).tolist()
     return listed
 
 
 def _ascii(part: pa.Array, kinds: NDArray[np.uint8]) -> pa.Array:
-    """The texts of a part, empty where they are not ASCII; says in `kinds` which is what."""
+    """The comparable texts of a part, empty where they are not ASCII; fills in ``kinds``."""
     offsets = np.frombuffer(part.buffers()[1], np.int64)[part.offset : part.offset + len(part) + 1]
     buffer = part.buffers()[2]
     data = np.frombuffer(buffer, np.uint8) if buffer is not None and buffer.size else np.zeros(1, np.uint8)
@@ -99,7 +99,7 @@ def _fold(
     ends: NDArray[np.int64],
     kinds: NDArray[np.uint8],
 ) -> None:
-    """Writes the comparable texts one after the other to `out`, and where each ends."""
+    """Write the comparable texts to ``out`` and their ends to ``ends``."""
     filled = 0
     for text in range(len(offsets) - 1):
         start, end, before = offsets[text], offsets[text + 1], filled
@@ -130,7 +130,7 @@ def _is_ascii(data: NDArray[np.uint8], start: int, end: int) -> bool:
 def _write_words(
     data: NDArray[np.uint8], start: int, end: int, spelt: NDArray[np.uint8], out: NDArray[np.uint8], filled: int
 ) -> int:
-    """Writes the words between single spaces; gives where they end."""
+    """Write the words with single spaces between them; return the end."""
     before = filled
     i = start
     while i < end:
@@ -148,7 +148,7 @@ def _write_words(
 
 @njit(cache=True)
 def _word_end(data: NDArray[np.uint8], start: int, end: int) -> int:
-    """Where the word ends that starts here: single hyphens and apostrophes between letters or digits belong to it."""
+    """The end of the word that starts here; it includes single hyphens and apostrophes between letters or digits."""
     i = start
     while i < end:
         if not _is_alnum(data[i]) and not (
@@ -163,7 +163,7 @@ def _word_end(data: NDArray[np.uint8], start: int, end: int) -> int:
 def _write_word(
     data: NDArray[np.uint8], start: int, end: int, spelt: NDArray[np.uint8], out: NDArray[np.uint8], filled: int
 ) -> int:
-    """Writes a word in lower case, without possessive 's, small numbers spelt out; gives where it ends."""
+    """Write a word in lower case, without possessive 's and with small numbers as words; return the end."""
     if end - start > 2 and data[end - 2] == 39 and (data[end - 1] == 115 or data[end - 1] == 83):
         end -= 2
     number = -1
@@ -190,5 +190,5 @@ def _is_alnum(letter: int) -> bool:
 
 @njit(cache=True)
 def _is_space(letter: int) -> bool:
-    """What str.strip takes off."""
+    """Whether ``str.strip`` removes the character."""
     return letter == 32 or 9 <= letter <= 13 or 28 <= letter <= 31

@@ -1,4 +1,4 @@
-"""The table of all word pairs whose Wu-Palmer similarity reaches a high threshold: few, hence quickly found."""
+"""Table of all word pairs whose Wu-Palmer similarity reaches a high threshold."""
 
 from typing import NamedTuple
 
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from hf_vqa_mc.text.wordnet import starts_of
 from hf_vqa_mc.text.wu_palmer import WordScores, least_common_subsumer, reading
 
-_ROOM = 1 << 20
-"""How many near words are found at a go, at least."""
+_BUFFER = 1 << 20
+"""Minimum number of near words found per call of the kernel."""
 
 
 def with_near_words(exact: WordScores, threshold: float) -> WordScores:
-    """For looking up the pairs with a score of at least `threshold`.
+    """Add a table of the pairs with a score of at least ``threshold``.
 
-    Both synsets of a near pair are a few links below their least common subsumer. So of every subsumer its near
-    descendants are listed, nearest first, and a synset's partners are looked for among those of its near ancestors.
+    Both synsets of a near pair are a few links below their least common subsumer. So the near descendants of every
+    subsumer are listed, nearest first, and a synset's partners are searched among those of its near ancestors.
     """
     n_synsets, n_words = len(exact.depths), len(exact.sense_starts) - 1
     word_starts = starts_of(np.bincount(exact.senses, minlength=n_synsets))
@@ -38,12 +38,12 @@ def with_near_words(exact: WordScores, threshold: float) -> WordScores:
     )
 
     counts, best = np.zeros(n_words, np.int32), np.zeros(n_words, np.float64)
-    room = np.empty(_ROOM + 4 * n_words, np.int32), np.empty(_ROOM + 4 * n_words, np.float64)
-    found = [(room[0][:0], room[1][:0])]
+    buffers = np.empty(_BUFFER + 4 * n_words, np.int32), np.empty(_BUFFER + 4 * n_words, np.float64)
+    found = [(buffers[0][:0], buffers[1][:0])]
     done = 0
     while done < n_words:
-        done, filled = _fill_near(exact, index, threshold, done, counts, *room, best)
-        found.append((room[0][:filled].copy(), room[1][:filled].copy()))
+        done, filled = _fill_near(exact, index, threshold, done, counts, *buffers, best)
+        found.append((buffers[0][:filled].copy(), buffers[1][:filled].copy()))
     near_words, near_scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
     rows = np.repeat(np.arange(n_words), counts)
     order = np.argsort(rows * n_words + near_words)
@@ -58,7 +58,7 @@ def with_near_words(exact: WordScores, threshold: float) -> WordScores:
 
 
 class _Descendants(NamedTuple):
-    """From the vocabulary's synsets to its words, and from ancestors to the vocabulary's synsets near below them."""
+    """Maps the vocabulary's synsets to its words, and ancestors to the vocabulary's near synsets below them."""
 
     word_starts: NDArray[np.int32]  # (synsets + 1,)
     words: NDArray[np.int32]
@@ -78,12 +78,12 @@ def _fill_near(
     near_scores: NDArray[np.float64],
     best: NDArray[np.float64],
 ) -> tuple[int, int]:
-    """Writes the near words of the words from `first` on, each word's in no order, as long as there is room.
+    """Write the near words of the words from ``first`` on, each word's unsorted, until the buffers are full.
 
-    `best` has a zero for each word, and has so again afterwards.
+    ``best`` has a zero for each word, before and afterwards.
 
     Returns:
-        The first word that is not done, and how many near words are written.
+        The first word that is not done, and the number of near words written.
     """
     start = 0
     for word in range(first, len(counts)):
@@ -113,7 +113,7 @@ def _add_near(
     near_words: NDArray[np.int32],
     end: int,
 ) -> int:
-    """Raises `best` for the words near a synset, appends those that are new to near_words[:end], gives the new end."""
+    """Raise ``best`` for the words near a synset, append new ones to near_words[:end], return the new end."""
     for a in range(scores.ancestor_starts[synset], scores.ancestor_starts[synset + 1]):
         ancestor = scores.ancestors[a]
         depth = int(scores.depths[ancestor])

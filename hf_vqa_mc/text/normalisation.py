@@ -1,8 +1,8 @@
-"""Text for comparing and embedding; what a dataset stores is never changed by it."""
+"""Normalised text for comparing and embedding; never stored in datasets."""
 
 import unicodedata
 
-import regex  # unlike re it knows the combining marks that words of many scripts are made of
+import regex  # unlike re it supports Unicode categories, for combining marks in words
 
 SMALL_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 """Integers in [0, 10] become words before embedding (Chao et al. 2018, Supplement A.1)."""
@@ -25,7 +25,7 @@ def words(text: str) -> list[str]:
 
 
 def comparable(text: str) -> str:
-    """What two texts must share to count as the same text: their words; a text without words stands for itself.
+    """The key by which texts count as equal: their words; a text without words is its own key.
 
     >>> comparable("  A train. ") == comparable("a Train")
     True

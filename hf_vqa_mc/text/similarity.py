@@ -1,7 +1,7 @@
-"""Wu-Palmer similarity (WUP) of words and phrases, bit for bit NLTK's and fast enough to ask of every candidate.
+"""Wu-Palmer similarity (WUP) of words and phrases, bit for bit equal to NLTK's and fast enough for every candidate.
 
-Chao et al. 2018, Supplement B, eq. 3 and 4. `wup` and `phrase_wup` are for a few words; whoever has many numbers the
-words of all phrases, makes `word_scores` of them once and calls `phrase_score` in a numba kernel.
+Chao et al. 2018, Supplement B, eq. 3 and 4. `wup` and `phrase_wup` are for a few words. For many phrases, number their
+words, compute `word_scores` once and call `phrase_score` in a numba kernel.
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ from hf_vqa_mc.text.wu_palmer import WordScores, directed_score, exact_word_scor
 __all__ = ["WordScores", "exact_word_score", "phrase_score", "phrase_wup", "word_scores", "wup"]
 
 NEAR_TABLE_FROM = 0.8
-"""From this threshold on all pairs are tabled: 2d/(2d + s) >= 0.8 leaves the few with path lengths s <= d/2."""
+"""From this threshold on pairs are looked up in a table: 2d/(2d + s) >= 0.8 only for path lengths s <= d/2."""
 
 
 def wup(word: str, other: str) -> float:
     """Eq. 3: the best s.wup_similarity(o) of NLTK over the noun and adjective synsets s of a word and o of another.
 
     In [0, 1], not always symmetric, and below 1 for some words with themselves (NLTK's path to an ancestor that is
-    deeper than the synset itself). A word without synsets has 1 with itself and 0 with others.
+    deeper than the synset itself). A word without synsets scores 1 with itself and 0 with others.
 
     >>> round(wup("cat", "dog"), 3), round(wup("lady", "woman"), 3), wup("two", "three")
     (0.857, 0.632, 0.9)
@@ -37,8 +37,8 @@ def wup(word: str, other: str) -> float:
 def phrase_wup(phrase: Sequence[str], other: Sequence[str]) -> float:
     """Eq. 4 (garbled in the paper's text): the larger of the two directed scores of two phrases, in [0, 1].
 
-    Directed: the product, over the words of the one phrase, of the best `wup` with a word of the other. A phrase
-    without words has 1 with another such and 0 with any other.
+    Directed: the product, over the words of one phrase, of the best `wup` with a word of the other. A phrase without
+    words scores 1 with another such phrase and 0 with any other.
 
     >>> phrase_wup(["a", "cute", "cat"], ["cat"])
     1.0
@@ -53,22 +53,22 @@ def _numbered(phrase: Sequence[str], other: Sequence[str]) -> tuple[NDArray[np.i
 
 
 def word_scores(vocabulary: Sequence[str], threshold: float, *, nouns_only: bool = False) -> WordScores:
-    """The similarity of any two words of a vocabulary, as far as it matters for phrases that score `threshold`.
+    """The similarity of any two words of a vocabulary, exact for phrases that score at least ``threshold``.
 
     Args:
-        vocabulary: Different words; a word's number is its place.
-        threshold: In [0, 1]. `phrase_score` is exact for all scores from here on. From 0.8 on it looks word pairs
-            up (milliseconds to prepare), below it scores them as it goes (some hundred times slower).
-        nouns_only: Whether a word has its noun synsets alone, as in WUPS; a mere adjective has none then.
+        vocabulary: distinct words; a word's number is its index.
+        threshold: in [0, 1]. From 0.8 on, word pairs are looked up in a table (milliseconds to prepare); below, they
+            are computed on demand (some hundred times slower).
+        nouns_only: use noun synsets only, as in WUPS; a word that is only an adjective has none then.
 
     Raises:
-        InputError: The threshold is not a number in [0, 1].
-        ValueError: A word comes twice.
+        InputError: the threshold is not a number in [0, 1].
+        ValueError: a word occurs twice.
     """
     if not 0.0 <= threshold <= 1.0:
         raise InputError(f"the WUP threshold must be a number from 0 to 1, not {threshold!r}")
     if len(set(vocabulary)) != len(vocabulary):
-        raise ValueError("vocabulary: a word comes twice; expected different words")
+        raise ValueError("vocabulary: a word occurs twice; expected distinct words")
     wordnet = load_wordnet()
     senses = [wordnet.senses(word, nouns_only=nouns_only) for word in vocabulary]
     exact = WordScores(

@@ -1,7 +1,7 @@
 """Word vector files as they are published: word2vec binary and text, GloVe text; plain or packed with gzip, xz or zip.
 
-gensim reads them too, but it says neither which line of a file is wrong nor that one holds a NaN, and it takes
-several times as long over text; the numbers that come out are the same.
+gensim reads them too, but reports neither the malformed line nor a NaN, and is several times slower on text; the
+values are the same.
 """
 
 import hashlib
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     _Stream = io.BufferedReader["_Hashed"]
 
 BLOCK = 1 << 24
-"""Bytes of a file that are looked at together."""
+"""Bytes of a file that are parsed together."""
 LONGEST_LINE = 1 << 20
-"""Bytes; a longer first line, or a longer word, is not that of a vector file."""
-_ROWS_AT_ONCE = 1 << 16
+"""Bytes; the limit for a first line or a word of a vector file."""
+_ROWS_PER_BLOCK = 1 << 16
 _HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")
 _ANY_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 class VectorTable(NamedTuple):
-    """What a vector file holds, in the file's order."""
+    """The content of a vector file, in its order."""
 
     words: list[str]
-    """a word may occur more than once, the first one counts; bytes that are not UTF-8 are surrogate escapes"""
+    """of repeated words the first counts; bytes that are not UTF-8 are surrogate escapes"""
     vectors: NDArray[np.floating]
-    """float32 (words, dim), or what a memory-mapped array holds; finite"""
+    """float32 (words, dim), or the type of a memory-mapped array; finite"""
     sha256: str
 
 
 class _Hashed(io.RawIOBase):
-    """A file that is hashed while it is read."""
+    """A file that is hashed during reading."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = cast(io.BufferedIOBase, file)
@@ -61,13 +61,13 @@ class _Hashed(io.RawIOBase):
 
 
 def read_vector_file(path: Path) -> VectorTable:
-    """Reads a word2vec (.bin or .txt) or GloVe file, plain or packed; which it is, is told from its bytes.
+    """Read a word2vec (.bin or .txt) or GloVe file, plain or packed; the format is detected from its bytes.
 
-    The checksum is that of the unpacked bytes: ``x.txt`` and ``x.txt.xz`` hold the same vectors.
+    The checksum is that of the unpacked bytes, so ``x.txt`` and ``x.txt.xz`` have the same.
 
     Raises:
-        InputError: naming the file and the line (of text) or vector (of a binary file): not a vector file, empty, cut
-            off, lines of different length, a number that is not finite, a header that promises another count.
+        InputError: names the file and line (of text) or vector (of a binary file): not a vector file, empty,
+            truncated, lines of different length, a number that is not finite, a header with another count.
     """
     with unpacked(path) as file:
         hashed = _Hashed(file)
@@ -108,7 +108,7 @@ def _is_number(text: bytes) -> bool:
 
 
 def _is_text(start: bytes, dim: int) -> bool:
-    """Whether what follows a word2vec header is text; float32 numbers are full of bytes that no text holds."""
+    """Whether the content after a word2vec header is text; float32 numbers contain control bytes."""
     numbers = start.split(b"\n", 1)[0].split()[1:]
     if len(numbers) == dim and all(map(_is_number, numbers)):
         return True
@@ -140,10 +140,10 @@ def _read_text(
 
 
 def _whole_lines(stream: "_Stream", rest: bytes) -> Iterator[bytes]:
-    """The stream in blocks that end where a line ends; empty lines at the very end are left out."""
+    """The stream in blocks of whole lines, without empty lines at the end."""
     while chunk := stream.read(BLOCK):
         block = rest + chunk
-        end = block.rfind(b"\n", 0, len(block.rstrip(b"\r\n"))) + 1  # what may be the very end waits for the rest
+        end = block.rfind(b"\n", 0, len(block.rstrip(b"\r\n"))) + 1  # empty lines that may be the end wait
         rest = block[end:]
         if end:
             yield block[:end]
@@ -152,7 +152,7 @@ def _whole_lines(stream: "_Stream", rest: bytes) -> Iterator[bytes]:
 
 
 def _parsed_fast(block: bytes, dim: int) -> tuple[list[str], NDArray[np.float32]] | None:
-    """Words and vectors of regular lines; None where a line is out of the ordinary, or wrong."""
+    """Words and vectors of regular lines; None if a line is irregular or malformed."""
     names = [str(column) for column in range(dim + 1)]
     types = {name: pa.float64() for name in names[1:]} | {"0": pa.binary()}
     try:
@@ -164,7 +164,7 @@ def _parsed_fast(block: bytes, dim: int) -> tuple[list[str], NDArray[np.float32]
         )
     except pa.ArrowInvalid:
         return None
-    # Numbers are read as float64 and rounded once more, as gensim does.
+    # numbers are read as float64 and rounded to float32, as gensim does
     vectors = np.empty((table.num_rows, dim), np.float32)
     with np.errstate(over="ignore"):
         for column in range(dim):
@@ -173,7 +173,7 @@ def _parsed_fast(block: bytes, dim: int) -> tuple[list[str], NDArray[np.float32]
 
 
 def _parsed_line_by_line(block: bytes, dim: int, path: Path, first_line: int) -> tuple[list[str], NDArray[np.float32]]:
-    """The same, slowly: takes words with spaces inside (GloVe 840B has some) and names the line that is wrong."""
+    """Slow parser: accepts words with spaces (GloVe 840B has some) and names the malformed line."""
     words = []
     rows = []
     for number, line in enumerate(block.removesuffix(b"\n").split(b"\n"), first_line):
@@ -191,16 +191,16 @@ def _parsed_line_by_line(block: bytes, dim: int, path: Path, first_line: int) ->
 
 
 def check_finite(words: Sequence[str], vectors: NDArray[np.floating], location: str, first: int = 1) -> None:
-    """Raise InputError, naming location and word, if vectors (words, dim) hold a NaN or an infinity.
+    """Raise InputError if vectors (words, dim) contain a NaN or an infinity; names location, row and word.
 
     Args:
         words: one per row.
         vectors: float (words, dim).
-        location: of a row but for its number.
+        location: prefix of a row's location, followed by its number.
         first: number of the first row.
     """
-    for start in range(0, len(vectors), _ROWS_AT_ONCE):
-        finite = np.isfinite(vectors[start : start + _ROWS_AT_ONCE])
+    for start in range(0, len(vectors), _ROWS_PER_BLOCK):
+        finite = np.isfinite(vectors[start : start + _ROWS_PER_BLOCK])
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
             word, value = words[start + row], vectors[start + row, column]
@@ -210,10 +210,10 @@ def check_finite(words: Sequence[str], vectors: NDArray[np.floating], location: 
 
 
 def table_checksum(words: Sequence[str], vectors: NDArray[np.floating]) -> str:
-    """The sha256 of words and vectors, for vectors that are not in one file."""
+    """The SHA-256 of words and vectors, for vectors that are not in one file."""
     digest = hashlib.sha256("\n".join([str(vectors.shape), *words]).encode("utf-8", "surrogatepass"))
-    for start in range(0, len(vectors), _ROWS_AT_ONCE):
-        digest.update(np.ascontiguousarray(vectors[start : start + _ROWS_AT_ONCE], "<f4").data)
+    for start in range(0, len(vectors), _ROWS_PER_BLOCK):
+        digest.update(np.ascontiguousarray(vectors[start : start + _ROWS_PER_BLOCK], "<f4").data)
     return digest.hexdigest()
 
 
@@ -241,7 +241,7 @@ def _read_binary(stream: "_Stream", path: Path, count: int, dim: int) -> tuple[l
 
 
 def _take_binary(data: bytes, words: list[str], vectors: NDArray[np.float32], path: Path) -> bytes:
-    """Adds the whole records of the data to words and vectors; returns what is left of the data."""
+    """Add the complete records of the data to words and vectors; return the rest of the data."""
     start = 0
     size = vectors.itemsize * vectors.shape[1]
     for row in range(len(words), len(vectors)):

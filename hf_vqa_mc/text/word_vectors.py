@@ -25,7 +25,7 @@ _FILE_ENDINGS = frozenset((".bin", ".txt", ".vec", ".kv", ".gz", ".xz", ".zip"))
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """The vectors of the words that have one."""
+    """Word vectors with a name and a checksum."""
 
     name: str
     """the file's name, the gensim-data name, or ``corpus``"""
@@ -36,10 +36,10 @@ class WordVectors:
     _row: dict[str, int] = field(repr=False)
 
     def rows(self, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """The vectors of these words.
+        """The vectors of words.
 
         Returns:
-            Vectors, float32 (words, dim), zero where there is none, and whether there is one, bool (words,).
+            float32 (words, dim), zero for words without a vector; and whether there is one, bool (words,).
         """
         row = np.array([self._row.get(word, -1) for word in words], np.int64)
         found = row >= 0
@@ -51,17 +51,17 @@ class WordVectors:
 def load_word_vectors(
     name: str, corpus: Callable[[], Iterable[list[str]]] | None = None, seed: int = 0
 ) -> WordVectors:
-    """Loads or trains the word vectors that a user named.
+    """Load or train word vectors.
 
     Args:
-        name: the path of a word2vec (.bin, .txt), GloVe (.txt) or gensim (.kv, memory-mapped) file, each also packed
+        name: path of a word2vec (.bin, .txt), GloVe (.txt) or gensim (.kv, memory-mapped) file, each also packed
             with gzip, xz or zip; or a name of gensim-data (the paper's: ``word2vec-google-news-300``), fetched once;
             or ``corpus``, trained on ``corpus``.
-        corpus: gives the sentences of a dataset as lists of words; only called for ``corpus``, several times.
-        seed: only used for ``corpus``.
+        corpus: returns the sentences of a dataset as lists of words; called several times, for ``corpus`` only.
+        seed: random seed for ``corpus``.
 
     Raises:
-        InputError: there is no such file or name, or it does not hold word vectors; names the file and the place.
+        InputError: there is no such file or name, or it does not hold word vectors; names file and location.
     """
     if name == CORPUS:
         if corpus is None:
@@ -78,9 +78,10 @@ def load_word_vectors(
 
 
 def _indexed(name: str, table: VectorTable) -> WordVectors:
-    last = len(table.words) - 1
-    # From the last to the first: of a word that occurs twice the first vector counts, as in gensim.
-    row = {word: last - back for back, word in enumerate(reversed(table.words))}
+    rows = range(len(table.words))
+    row = dict(
+        zip(reversed(table.words), reversed(rows), strict=True)
+    )  # the first of equal words counts, as in gensim
     return WordVectors(name, table.sha256, table.vectors.shape[1], table.vectors, row)
 
 
@@ -92,7 +93,7 @@ def _read(path: Path) -> VectorTable:
 
 @contextlib.contextmanager
 def _logging_only(level: int) -> Iterator[None]:
-    """Have gensim log nothing below a level."""
+    """Suppress gensim's logs below a level."""
     log = logging.getLogger("gensim")
     before = log.level
     log.setLevel(level)
@@ -104,7 +105,7 @@ def _logging_only(level: int) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Restartable:
-    """A corpus that gensim can iterate over once to count and once an epoch."""
+    """A corpus that gensim iterates over once to count and once per epoch."""
 
     corpus: Callable[[], Iterable[list[str]]]
 
@@ -115,12 +116,12 @@ class _Restartable:
 def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
     """Train word2vec (skip-gram, gensim); the same sentences and seed give the same bytes.
 
-    The words are in the order in which they first occur: sorting by frequency leaves the order of ties to the
-    processor. With more than one worker the order of updates would be up to the operating system.
+    Words are in the order of their first occurrence, since ties of frequency are not sorted deterministically. There
+    is one worker, since the order of updates of several depends on scheduling.
     """
     from gensim.models import Word2Vec
 
-    with _logging_only(logging.ERROR):  # it warns of small corpora, which is no concern here
+    with _logging_only(logging.ERROR):  # it warns about small corpora
         model = Word2Vec(
             vector_size=DIM,
             window=WINDOW,
@@ -128,13 +129,13 @@ def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
             min_count=1,
             sorted_vocab=0,
             workers=1,
-            seed=seed % 2**32,  # all that gensim knows
+            seed=seed % 2**32,  # gensim's range of seeds
             hashfxn=lambda text: zlib.crc32(text.encode()),  # Python's own hash differs from process to process
         )
         model.build_vocab(sentences)
         words = list(model.wv.index_to_key)
         if not words:
-            raise InputError("word vectors from the corpus: there is not one word in it; name a vector file instead")
+            raise InputError("word vectors from the corpus: it has no words; name a vector file instead")
         model.train(sentences, total_examples=model.corpus_count, epochs=EPOCHS)
     vectors = np.ascontiguousarray(model.wv.vectors, np.float32)
     return VectorTable(words, vectors, table_checksum(words, vectors))
@@ -149,17 +150,17 @@ def _missing_file(path: Path) -> InputError:
 
 
 def _from_gensim_data(name: str) -> Path:
-    """The vector file that gensim's downloader keeps for a name; fetched if it is not there.
+    """The vector file in the cache of gensim's downloader, downloaded if missing.
 
-    What a gensim-data folder holds besides, a Python module that would load the file, is never run.
+    The Python module that gensim-data keeps next to the file is never run.
     """
     from gensim import downloader
 
-    kept = Path(downloader.BASE_DIR, name, f"{name}.gz")  # whole if it is there: gensim moves it into place
+    kept = Path(downloader.BASE_DIR, name, f"{name}.gz")  # complete if it exists: gensim moves it there
     if kept.exists():
         return kept
     try:
-        # it prints a progress bar, and logs tracebacks where there is no network; the message below says it
+        # it prints a progress bar, and logs tracebacks without a network; the message below suffices
         with contextlib.redirect_stdout(sys.stderr), _logging_only(logging.CRITICAL):
             known = downloader.info()["models"]
             if name not in known:

@@ -1,4 +1,4 @@
-"""The nouns and adjectives of WordNet 3.0, found as NLTK finds them, from tables that the package ships."""
+"""The nouns and adjectives of WordNet 3.0 from tables in the package, with the same lookup as NLTK's."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Endings = Mapping[str, Sequence[tuple[str, str]]]
 
-# What NLTK's morphy takes off a form and puts there instead, in its order; here by the form's last letter.
+# The suffix substitutions of NLTK's morphy in its order, by the form's last letter.
 _ES = ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("ies", "y")
 _NOUN_ENDINGS: Endings = {"s": _ES, "n": (("men", "man"),)}
 _ADJECTIVE_ENDINGS: Endings = {"r": (("er", ""), ("er", "e")), "t": (("est", ""), ("est", "e"))}
@@ -18,18 +18,18 @@ _ADJECTIVE_ENDINGS: Endings = {"r": (("er", ""), ("er", "e")), "t": (("est", "")
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """The lemmas of one part of speech; a lemma is lower case, its words joined by underscores."""
+    """The lemmas of one part of speech, in lower case and with underscores between words."""
 
     lemmas: dict[str, int]
-    """Lemma -> its place n; its synsets are synsets[starts[n]:starts[n + 1]]."""
+    """Lemma -> its index n; its synsets are synsets[starts[n]:starts[n + 1]]."""
     starts: list[int]
     synsets: list[int]
     exceptions: dict[str, list[str]]
-    """Irregular form -> its base forms ("mice" -> "mouse"); such a form is not tried for endings."""
+    """Irregular form -> its base forms ("mice" -> "mouse"); endings are not tried on it."""
     endings: Endings
 
     def base_forms(self, form: str) -> list[str]:
-        """The lemmas that a lower-case form may stand for, itself first, as NLTK's morphy finds them."""
+        """The lemmas of a lower-case form, itself first, as NLTK's morphy finds them."""
         bases = self.exceptions.get(form)
         if bases is None:
             endings = self.endings.get(form[-1:])
@@ -39,11 +39,11 @@ class Lexicon:
         return [base for base in dict.fromkeys([form, *bases]) if base in self.lemmas]
 
     def senses(self, form: str) -> list[int]:
-        """The synsets of a lower-case form, most frequent sense first; one may come twice, through two bases."""
+        """The synsets of a lower-case form, most frequent sense first; two base forms may give the same one."""
         senses: list[int] = []
         for base in self.base_forms(form):
-            place = self.lemmas[base]
-            senses += self.synsets[self.starts[place] : self.starts[place + 1]]
+            index = self.lemmas[base]
+            senses += self.synsets[self.starts[index] : self.starts[index + 1]]
         return senses
 
 
@@ -51,22 +51,21 @@ class Lexicon:
 class WordNet:
     """Synsets are numbered: nouns from the deepest to the root, equally deep ones by name, then adjectives.
 
-    A synset's ancestors (itself included) and their distances are
-    ancestors[ancestor_starts[s]:ancestor_starts[s + 1]], ascending: what comes first in two synsets' rows is their
-    least common subsumer, as NLTK chooses it. An adjective has no ancestors but itself.
+    A synset's ancestors (including itself) are ancestors[ancestor_starts[s]:ancestor_starts[s + 1]], ascending, so
+    the first that two synsets share is their least common subsumer, as NLTK chooses it. An adjective has only itself.
     """
 
     nouns: Lexicon
     adjectives: Lexicon
-    depths: NDArray[np.uint8]  # (synsets,): nodes on the longest way up to the root, both ends included
-    min_depths: NDArray[np.uint8]  # (synsets,): links on the shortest way up to the root
-    reaches: NDArray[np.uint8]  # (synsets,): links to the ancestor that is farthest away
+    depths: NDArray[np.uint8]  # (synsets,): nodes on the longest path to the root, including both ends
+    min_depths: NDArray[np.uint8]  # (synsets,): links on the shortest path to the root
+    reaches: NDArray[np.uint8]  # (synsets,): links to the farthest ancestor
     ancestor_starts: NDArray[np.int32]  # (synsets + 1,)
-    ancestors: NDArray[np.int32]  # (all rows, one after the other)
+    ancestors: NDArray[np.int32]  # (all rows, concatenated)
     distances: NDArray[np.uint8]  # links on the shortest path to the ancestor, over any common ancestor
 
     def senses(self, word: str, *, nouns_only: bool = False) -> list[int]:
-        """The ids of the synsets NLTK gives: wn.synsets(word, "n") and, unless `nouns_only`, wn.synsets(word, "a").
+        """The numbers of NLTK's synsets: wn.synsets(word, "n") and, unless `nouns_only`, wn.synsets(word, "a").
 
         >>> wordnet = load_wordnet()
         >>> set(wordnet.senses("mouse")) <= set(wordnet.senses("Mice"))
@@ -78,9 +77,9 @@ class WordNet:
 
 
 def wordnet_covers(words: Sequence[str]) -> bool:
-    """Whether a phrase has a place in WordNet: any of its words is a noun or adjective there.
+    """Whether WordNet covers a phrase: any of its words is a noun or adjective in it.
 
-    Chao et al. 2018, Supplement B.1, count so the targets that can be scored (Visual7W 98%, VQA 97%, qaVG 99%).
+    By this Chao et al. 2018, Supplement B.1, count targets that can be scored (Visual7W 98%, VQA 97%, qaVG 99%).
 
     >>> wordnet_covers(["on", "the", "table"]), wordnet_covers(["with", "them"])
     (True, False)
@@ -92,7 +91,7 @@ def wordnet_covers(words: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def load_wordnet() -> WordNet:
-    """WordNet 3.0's nouns and adjectives; read once (0.2 s), then kept."""
+    """WordNet 3.0's nouns and adjectives; read once (0.2 s), then cached."""
     file = resources.files("hf_vqa_mc.text") / "data" / "wordnet30.npz"
     with file.open("rb") as opened, np.load(opened, allow_pickle=False) as tables:
         return WordNet(
@@ -108,7 +107,7 @@ def load_wordnet() -> WordNet:
 
 
 def starts_of(counts: NDArray[np.integer] | Sequence[int]) -> NDArray[np.int32]:
-    """Where each of many rows starts when they lie one after the other, and the end: int32 (rows + 1,)."""
+    """The start of each of some concatenated rows, and the end: int32 (rows + 1,)."""
     starts = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=starts[1:])
     return starts

@@ -1,6 +1,6 @@
-"""The arithmetic of Wu-Palmer similarity as numba kernels: synsets, words, phrases; bit for bit NLTK's.
+"""Wu-Palmer similarity of synsets, words and phrases as numba kernels, bit for bit equal to NLTK's.
 
-Numbers come in and scores go out; who makes the numbers is `hf_vqa_mc.text.similarity`.
+The kernels work on word numbers; `hf_vqa_mc.text.similarity` assigns them.
 """
 
 from collections.abc import Callable
@@ -16,23 +16,23 @@ _NO_REFERENCES: dict[str, Any] = {"_nrt": False}
 
 
 def reading(kernel: Kernel, forceinline: bool = False) -> Kernel:
-    """numba.njit for kernels that read arrays and allocate none.
+    """numba.njit for kernels that allocate no arrays, without reference counting.
 
-    They need no references counted; counting those to WordScores' arrays at each call takes nine tenths of the time.
+    Counting the references to WordScores' arrays at each call would take nine tenths of the time.
     """
     compiled: Kernel = njit(cache=True, forceinline=forceinline, **_NO_REFERENCES)(kernel)
     return compiled
 
 
 def reading_inline(kernel: Kernel) -> Kernel:
-    """The same for kernels that are called so often that the call itself costs."""
+    """The same, inlined, for kernels in inner loops."""
     return reading(kernel, forceinline=True)
 
 
 class WordScores(NamedTuple):
-    """What `phrase_score` looks up; words and synsets are numbers.
+    """The lookup tables of `phrase_score`; words and synsets are numbers.
 
-    Either a table of the near pairs (near_starts is not empty) or the synsets to score any pair by.
+    Scores come from a table of near pairs if near_starts is not empty, else from the words' synsets.
     """
 
     near_starts: NDArray[np.int32]  # (words + 1,) or (0,)
@@ -41,7 +41,7 @@ class WordScores(NamedTuple):
     near_masks: NDArray[np.uint64]  # (words,) or (0,): bit n % 64 is set for each near word n
     sense_starts: NDArray[np.int32]  # (words + 1,)
     senses: NDArray[np.int32]  # (senses,): the synsets of word w at sense_starts[w]:sense_starts[w + 1]
-    depths: NDArray[np.uint8]  # this and what follows: see WordNet
+    depths: NDArray[np.uint8]  # this and the following: see WordNet
     min_depths: NDArray[np.uint8]
     reaches: NDArray[np.uint8]
     ancestor_starts: NDArray[np.int32]
@@ -53,15 +53,9 @@ class WordScores(NamedTuple):
 def phrase_score(
     tokens: NDArray[np.int32], a_start: int, a_end: int, b_start: int, b_end: int, scores: WordScores
 ) -> float:
-    """`phrase_wup` of tokens[a_start:a_end] and tokens[b_start:b_end], to be called in kernels.
+    """`phrase_wup` of tokens[a_start:a_end] and tokens[b_start:b_end], for kernels; tokens are word numbers.
 
-    Args:
-        tokens: Word numbers of many phrases, one after the other.
-        a_start: Where the one phrase begins,
-        a_end: and ends.
-        b_start: Where the other begins,
-        b_end: and ends.
-        scores: `word_scores` of the words. Made for a threshold of 0.8 or more it gives 0.0 for some scores below it.
+    With ``scores`` for a threshold of 0.8 or more, some scores below the threshold are 0.0.
     """
     if a_start == a_end or b_start == b_end:
         return 1.0 if a_start == a_end and b_start == b_end else 0.0
@@ -93,7 +87,7 @@ def directed_score(
 def _all_near(
     tokens: NDArray[np.int32], a_start: int, a_end: int, b_start: int, b_end: int, scores: WordScores
 ) -> bool:
-    """False where some word of phrase a is near no word of b: for most phrases, with a look at one number a word."""
+    """False if the bit masks show a word of phrase a that is near no word of b, as they do for most phrases."""
     words = np.uint64(0)
     for j in range(b_start, b_end):
         words |= np.uint64(1) << np.uint64(tokens[j] & 63)
@@ -108,7 +102,7 @@ def _word_score(word: int, other: int, scores: WordScores) -> float:
     if scores.near_starts.size == 0:
         return exact_word_score(word, other, scores)
     low, high = scores.near_starts[word], scores.near_starts[word + 1]
-    while high - low > 8:  # a cache line or so is quicker read through than halved
+    while high - low > 8:  # linear search is faster within a cache line or so
         middle = (low + high) // 2
         if scores.near_words[middle] <= other:
             low = middle
@@ -122,7 +116,7 @@ def _word_score(word: int, other: int, scores: WordScores) -> float:
 
 @reading
 def exact_word_score(word: int, other: int, scores: WordScores) -> float:
-    """Eq. 3 for two word numbers, to be called in kernels; exact whatever the threshold `scores` were made for."""
+    """Eq. 3 for two word numbers, for kernels; exact for any threshold of ``scores``."""
     if scores.sense_starts[word] == scores.sense_starts[word + 1]:
         return 1.0 if word == other else 0.0
     best = 0.0
@@ -136,7 +130,7 @@ def exact_word_score(word: int, other: int, scores: WordScores) -> float:
 def _synset_score(synset: int, other: int, scores: WordScores) -> float:
     """NLTK's synset.wup_similarity(other)."""
     i, j = least_common_subsumer(synset, other, scores)
-    if i < 0:  # NLTK puts a root right above an adjective and, for its sake, above a noun's farthest ancestor
+    if i < 0:  # NLTK adds a root above an adjective and above a noun's farthest ancestor
         return 2.0 / (int(scores.reaches[synset]) + int(scores.reaches[other]) + 4)
     depth = int(scores.depths[scores.ancestors[i]])
     return (2.0 * depth) / (int(scores.distances[i]) + depth + int(scores.distances[j]) + depth)
@@ -144,10 +138,10 @@ def _synset_score(synset: int, other: int, scores: WordScores) -> float:
 
 @reading
 def least_common_subsumer(synset: int, other: int, scores: WordScores) -> tuple[int, int]:
-    """The common ancestor that NLTK takes: the deepest by min_depth, of equally deep ones `synset`, else by name.
+    """The common ancestor that NLTK chooses: the deepest by min_depth, of equally deep ones ``synset``, else by name.
 
     Returns:
-        Its places in scores.ancestors, in the row of `synset` and in that of `other`; (-1, -1) if there is none.
+        Its indices in scores.ancestors, in the row of ``synset`` and in that of ``other``; (-1, -1) if there is none.
     """
     ancestors, min_depths = scores.ancestors, scores.min_depths
     i, i_end = scores.ancestor_starts[synset], scores.ancestor_starts[synset + 1]
@@ -155,7 +149,7 @@ def least_common_subsumer(synset: int, other: int, scores: WordScores) -> tuple[
     if ancestors[i_end - 1] != ancestors[j_end - 1]:  # the roots: all nouns share one, an adjective is its own
         return -1, -1
     while ancestors[i] != ancestors[j]:
-        step = ancestors[i] < ancestors[j]  # steps instead of branches, which no processor could foresee
+        step = ancestors[i] < ancestors[j]  # arithmetic instead of unpredictable branches
         i += step
         j += not step
     k = j + 1  # the first in common is the deepest of smallest name; is the synset itself among the equally deep?

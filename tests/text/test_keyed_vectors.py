@@ -105,7 +105,7 @@ def test_a_missing_or_foreign_array_file_is_named(tmp_path):
     with pytest.raises(InputError, match="its vectors cannot be read"):
         read_keyed_vectors(path)
     array.unlink()
-    with pytest.raises(InputError, match=r"a\.kv\.vectors\.npy, which is not beside it"):
+    with pytest.raises(InputError, match=r"a\.kv\.vectors\.npy, which is not next to it"):
         read_keyed_vectors(path)
 
 

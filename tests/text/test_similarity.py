@@ -232,7 +232,7 @@ def test_a_table_found_in_several_goes_is_the_same(monkeypatch):
         goes.append(arguments)
         return _fill_near(*arguments)
 
-    monkeypatch.setattr(near_words, "_ROOM", 0)
+    monkeypatch.setattr(near_words, "_BUFFER", 0)
     monkeypatch.setattr(near_words, "_fill_near", counted)
     for array, other in zip(whole, word_scores(cities, 0.9), strict=True):
         np.testing.assert_array_equal(array, other)
@@ -272,7 +272,7 @@ def test_a_threshold_outside_0_to_1_is_an_input_error(threshold):
 
 
 def test_a_word_that_comes_twice_is_an_error():
-    with pytest.raises(ValueError, match="a word comes twice"):
+    with pytest.raises(ValueError, match="a word occurs twice"):
         word_scores(["cat", "dog", "cat"], 0.9)
 
 

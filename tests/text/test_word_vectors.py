@@ -264,7 +264,7 @@ def test_a_real_binary_file_is_read_as_gensim_reads_it(real_data):
 def test_corpus_needs_a_dataset():
     with pytest.raises(InputError, match="trained on a dataset's text"):
         load_word_vectors("corpus")
-    with pytest.raises(InputError, match="not one word"):
+    with pytest.raises(InputError, match="it has no words"):
         load_word_vectors("corpus", lambda: [[], []])
 
 
