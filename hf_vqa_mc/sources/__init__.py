@@ -1,6 +1,6 @@
-"""Where each dataset is published and how its publisher's files become triplets: a declaration a file.
+"""Source datasets: where each is published and how its files become triplets.
 
-Importing this package loads none of them; ``SOURCES`` imports a source's file when it is first used.
+Importing this package loads no source; ``SOURCES`` imports a source's module on first use.
 """
 
 from typing import TYPE_CHECKING

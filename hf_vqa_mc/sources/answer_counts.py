@@ -1,6 +1,6 @@
-"""Statistics of a dataset's answers: how many there are, how often each, and their entropy.
+"""Statistics of a dataset's answers: their number, frequencies and entropy.
 
-An open-ended config's statistics, ready for JSON::
+The statistics of an open-ended config for JSON::
 
     {"answers": {"different": 1842, "most_frequent": [["no", 33120], ...]},
      "entropy": {"overall": 7.1, "by": {"structural type": {"query": 8.9, ...}}},
@@ -17,11 +17,11 @@ import pyarrow as pa
 from hf_vqa_mc.sources.source import Counts
 
 MOST_FREQUENT = 20
-"""So many of the most frequent answers are listed."""
+"""Number of most frequent answers that are listed."""
 
 
 def count(counts: Counts, columns: pa.Table) -> None:
-    """Add rows to the counts; columns: those that the keys of the counts name, text without nulls."""
+    """Add rows to the counts; columns: all that the keys of the counts name, text without nulls."""
     for names, counter in counts.items():
         groups = columns.group_by(list(names), use_threads=False).aggregate([([], "count_all")]).to_pydict()
         sizes = groups.pop("count_all")
@@ -30,7 +30,7 @@ def count(counts: Counts, columns: pa.Table) -> None:
 
 
 def by_value(counter: Counter[tuple[str, ...]], position: int = -1) -> Counter[str]:
-    """How many rows have each value of one of the columns that were counted together."""
+    """The number of rows with each value of one of the columns that were counted together."""
     found: Counter[str] = Counter()
     for key, size in counter.items():
         found[key[position]] += size
@@ -38,7 +38,7 @@ def by_value(counter: Counter[tuple[str, ...]], position: int = -1) -> Counter[s
 
 
 def grouped(counter: Counter[tuple[str, ...]], position: int = -1) -> dict[str, Counter[str]]:
-    """The counts of a column's values for each value of the first column; groups sorted by name, "" is none."""
+    """The counts of a column's values for each value of the first column except "", sorted."""
     found: dict[str, Counter[str]] = {}
     for key, size in counter.items():
         if key[0]:
@@ -47,7 +47,7 @@ def grouped(counter: Counter[tuple[str, ...]], position: int = -1) -> dict[str, 
 
 
 def entropy(sizes: Iterable[int]) -> float:
-    """The entropy in bits of a distribution given by counts; 0.0 for none at all.
+    """The entropy in bits of a distribution given by counts; 0.0 without counts.
 
     >>> entropy([2, 2]), entropy([5])
     (1.0, 0.0)
@@ -58,7 +58,7 @@ def entropy(sizes: Iterable[int]) -> float:
 
 
 def mean_entropy(groups: Mapping[str, Counter[str]]) -> tuple[float, float]:
-    """The mean of the groups' entropies in bits: each group counting the same, and by its rows; 0.0 for no groups."""
+    """The mean of the groups' entropies in bits, unweighted and weighted by rows; 0.0 without groups."""
     bits = [entropy(counts.values()) for counts in groups.values()]
     sizes = [counts.total() for counts in groups.values()]
     if not sum(sizes):
@@ -68,13 +68,13 @@ def mean_entropy(groups: Mapping[str, Counter[str]]) -> tuple[float, float]:
 
 
 def add_means(figures: dict[str, Any], groups: Mapping[str, Counter[str]], what: str, which: str = "") -> None:
-    """Add the mean of the groups' entropies to the figures of `answer_figures`, plain and by their rows."""
+    """Add the means of the groups' entropies, unweighted and weighted, to the figures of `answer_figures`."""
     plain, weighted = mean_entropy(groups)
     figures["entropy"] |= {f"mean of {what}{which}": plain, f"mean of {what}, by questions{which}": weighted}
 
 
 def most_frequent(answers: Counter[str], number: int = MOST_FREQUENT) -> list[list[Any]]:
-    """[answer, rows], the most frequent first, equally frequent ones by name."""
+    """[answer, rows], the most frequent first, ties by name."""
     return [list(item) for item in sorted(answers.items(), key=lambda item: (-item[1], item[0]))[:number]]
 
 
@@ -95,7 +95,7 @@ def table(title: str, columns: list[str], rows: Iterable[list[Any]]) -> dict[str
 
 
 def type_table(title: str, kind: str, groups: Mapping[str, Counter[str]]) -> dict[str, Any]:
-    """Questions, different answers, the most frequent answer and the entropy of each group."""
+    """Questions, distinct answers, the most frequent answer and the entropy of each group."""
     rows = [
         [name, counts.total(), len(counts), most_frequent(counts, 1)[0][0], entropy(counts.values())]
         for name, counts in groups.items()

@@ -1,4 +1,4 @@
-"""COCO-QA: questions with answers of one word, made from COCO's captions; four text files a split."""
+"""COCO-QA: questions with one-word answers, generated from COCO's captions; four text files per split."""
 
 import re
 from collections.abc import Callable
@@ -18,13 +18,13 @@ EXPECTED: dict[str, tuple[Callable[[str], object], str]] = {
     "img_ids": (re.compile(r"[0-9]{1,12}").fullmatch, "the number of a COCO image"),
     "types": (TYPES.get, "one of " + ", ".join(f"{key} ({name})" for key, name in TYPES.items())),
 }
-"""The files of a split: whether a line is valid, and what it should be."""
+"""The files of a split: the test of a line, and a description for messages."""
 IMAGE_SUBSETS = {"train": "train2014", "test": "val2014"}
 """COCO's subsets: all of the 46,293 and 22,879 image ids are also ids of VQA's images of that subset."""
 
 
 def read(files: Files) -> pa.Table:
-    """The triplets of both splits; a question's id is its split and line, counted from 0."""
+    """The triplets of both splits; a question's id is its split and line number from 0."""
     return in_split_order([_read_split(files, split, subset) for split, subset in IMAGE_SUBSETS.items()])
 
 

@@ -1,4 +1,4 @@
-"""Publishers' files over the network: fetched once into the cache of ``datasets``, resumed where they broke off."""
+"""Downloads of published files into the cache of ``datasets``, with resumption."""
 
 import hashlib
 import time
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
     from datasets import DownloadConfig
 
 TRIES = 5
-"""Tries in a row that bring nothing before a download is given up."""
+"""Maximum number of consecutive attempts without new data."""
 PAUSE = 1.0
-"""Seconds between tries."""
+"""Seconds between attempts."""
 TIMEOUT = 30.0
-"""Seconds without an answer after which a try has failed."""
+"""Seconds without an answer after which an attempt has failed."""
 
 OK, PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE = 200, 206, 416
-PASSING_STATUS = (408, 429, 500, 502, 503, 504)
+TRANSIENT_STATUS = (408, 429, 500, 502, 503, 504)
 
 
 class Downloads:
-    """The files of an address table, each fetched when it is first asked for."""
+    """Published files, each downloaded on first use."""
 
     def __init__(self, table: Sequence[RemoteFile], config: "DownloadConfig | None" = None) -> None:
-        """config: where the cache is, and whether to fetch anew; by default the user's cache."""
+        """config: cache folder and whether to force downloads; by default the user's cache."""
         self._table = table
         self._config = config
         self._paths: dict[RemoteFile, Path] = {}
 
     def has(self, name: str) -> bool:
-        """Whether the table has a file of this name."""
+        """Whether there is a file with this name."""
         return any(name in remote.holds for remote in self._table)
 
     def find(self, name: str) -> PublishedFile:
-        """The file of this name, fetched if need be.
+        """Find a file by name; downloads it if it is not cached.
 
         Raises:
-            InputError: it is not in the table, cannot be fetched, or is not what its publisher published.
+            InputError: no address is known, the download fails, or its checksum or content is not the published one.
         """
         remote = next((remote for remote in self._table if name in remote.holds), None)
         if remote is None:
@@ -61,13 +61,13 @@ class Downloads:
 
 
 def fetch(remote: RemoteFile, config: "DownloadConfig | None" = None) -> Path:
-    """The file in the cache of ``datasets``; only what is not yet there is fetched.
+    """Download a file into the cache of ``datasets``; bytes that were downloaded before are not repeated.
 
     ``DownloadManager`` restarts a broken download from its first byte (and the Hub's ``http_get`` up to 10 MB before
-    the break). So the file is put into the cache before it looks, with the Hub's HTTP session.
+    the break), so the file is put into its cache first, with the Hub's HTTP session.
 
     Raises:
-        InputError: naming the file, what went wrong, and how to continue without the network.
+        InputError: names the file, the problem, and how to continue without the network.
     """
     from datasets import DownloadConfig, DownloadManager
     from datasets import config as defaults
@@ -75,12 +75,14 @@ def fetch(remote: RemoteFile, config: "DownloadConfig | None" = None) -> Path:
     from filelock import FileLock
 
     config = DownloadConfig() if config is None else config.copy()
-    config.use_etag = False  # else it asks the server at each use, and an offline machine could not use what it has
+    config.use_etag = False  # else each use needs the server, even offline
     cache = Path(config.cache_dir or defaults.DOWNLOADED_DATASETS_PATH)
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{cache}: cannot be made for downloads ({error.strerror}); set HF_DATASETS_CACHE") from error
+        raise InputError(
+            f"{cache}: cannot be created for downloads ({error.strerror}); set HF_DATASETS_CACHE"
+        ) from error
     target = cache / hash_url_to_filename(remote.url, etag=None)
     with FileLock(f"{target}.lock"):
         if config.force_download or not target.exists():
@@ -93,11 +95,11 @@ def _fetch_to(target: Path, remote: RemoteFile, quiet: bool) -> None:
     partial = target.with_name(f"{target.name}.partial")
     partial.touch()
     failed = f"{remote.name} could not be downloaded from {remote.url}"
-    by_hand = f" Or get {remote.name} in another way, put it into a folder as it is, and name that with --data-dir."
+    by_hand = f" Or get {remote.name} in another way, put it unchanged into a folder, and name that with --data-dir."
     try:
-        _fetch_patiently(partial, remote, quiet)
-    except Exception as error:  # each library and version below has exceptions of its own
-        kept = f" {partial.stat().st_size:,} bytes have arrived and are kept; the next try goes on from there."
+        _fetch_with_retries(partial, remote, quiet)
+    except Exception as error:  # exceptions differ between libraries and their versions
+        kept = f" {partial.stat().st_size:,} bytes were downloaded and are kept; the next attempt resumes from there."
         if not partial.stat().st_size:
             partial.unlink()
             kept = ""
@@ -110,9 +112,9 @@ def _fetch_to(target: Path, remote: RemoteFile, quiet: bool) -> None:
     partial.replace(target)
 
 
-def _fetch_patiently(partial: Path, remote: RemoteFile, quiet: bool) -> None:
-    """Fetch what the file lacks; resume where the connection breaks, until several tries in a row bring nothing."""
-    vain = 0
+def _fetch_with_retries(partial: Path, remote: RemoteFile, quiet: bool) -> None:
+    """Download the rest of the file; resume after errors, until TRIES consecutive attempts bring no data."""
+    failed = 0
     while True:
         before = partial.stat().st_size
         try:
@@ -120,8 +122,8 @@ def _fetch_patiently(partial: Path, remote: RemoteFile, quiet: bool) -> None:
         except _RefusedError:
             raise
         except Exception:
-            vain = 0 if partial.stat().st_size > before else vain + 1
-            if vain == TRIES:
+            failed = 0 if partial.stat().st_size > before else failed + 1
+            if failed == TRIES:
                 raise
             time.sleep(PAUSE)
         else:
@@ -129,13 +131,13 @@ def _fetch_patiently(partial: Path, remote: RemoteFile, quiet: bool) -> None:
 
 
 def _fetch_rest(partial: Path, remote: RemoteFile, quiet: bool) -> None:
-    """Request what the file lacks once; each piece is written as it arrives, so none is fetched twice."""
+    """Request the rest of the file once; each chunk is written as it arrives."""
     from datasets.utils import tqdm
     from huggingface_hub import get_session
 
     with partial.open("ab") as file:
         size = file.tell()
-        # As it is: what a server packs for the way cannot be continued in the middle.
+        # compressed transfers cannot be resumed
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={size}-"} if size else {})
         with get_session().stream(
             "GET", remote.url, headers=headers, follow_redirects=True, timeout=TIMEOUT
@@ -145,16 +147,16 @@ def _fetch_rest(partial: Path, remote: RemoteFile, quiet: bool) -> None:
                 if whole and _difference(partial, remote) is None:
                     return
                 file.truncate(0)
-                raise ConnectionError("the server has another file than the one that was begun")
-            if response.status_code in PASSING_STATUS:
+                raise ConnectionError("the server's file has changed since the download began")
+            if response.status_code in TRANSIENT_STATUS:
                 raise ConnectionError(f"the server answers {response.status_code}")
             if response.status_code not in (OK, PARTIAL_CONTENT):
                 raise _RefusedError(f"the server answers {response.status_code} {response.reason_phrase}")
             start = response.headers.get("Content-Range", "")
             if response.status_code == PARTIAL_CONTENT and not start.startswith(f"bytes {size}-"):
                 file.truncate(0)
-                raise ConnectionError("the server sent another part of the file than was asked for")
-            if response.status_code == OK:  # from the first byte on, asked or not
+                raise ConnectionError("the server sent another part of the file than requested")
+            if response.status_code == OK:  # the whole file, whether or not a range was requested
                 file.truncate(0)
                 size = 0
             total = size + int(response.headers.get("Content-Length", 0)) or None
@@ -165,11 +167,11 @@ def _fetch_rest(partial: Path, remote: RemoteFile, quiet: bool) -> None:
 
 
 class _RefusedError(Exception):
-    """The server answered, and asking again would not help."""
+    """The server's answer is final, so retrying would not help."""
 
 
 def _difference(path: Path, remote: RemoteFile) -> str | None:
-    """How a file differs from what its publisher published, or None."""
+    """How a file differs from the published one, or None."""
     size = path.stat().st_size
     if remote.size is not None and size != remote.size:
         return f"expected {remote.size:,} bytes, found {size:,}"

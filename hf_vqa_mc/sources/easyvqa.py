@@ -16,7 +16,7 @@ FIELDS = ("question", "answer", "image_id")
 
 
 def package_folder() -> Path:
-    """Where the installed package keeps its data; ``image_file`` is relative to it.
+    """The data folder of the installed package; ``image_file`` is relative to it.
 
     Raises:
         MissingExtra: the package is not installed.
@@ -28,7 +28,7 @@ def package_folder() -> Path:
 
 
 def read(files: Files) -> pa.Table:
-    """The triplets of both splits; questions and images are numbered from 0 in each, so ids begin with the split."""
+    """The triplets of both splits; both number questions and images from 0, so ids begin with the split."""
     parts = []
     for split in ("train", "test"):
         first = 0

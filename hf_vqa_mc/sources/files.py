@@ -1,4 +1,4 @@
-"""Finding and opening publishers' files as they are: plain, .gz, .xz or inside a .zip; nothing is unpacked to disk."""
+"""Finding and opening published files: plain, .gz, .xz or inside a .zip; nothing is unpacked to disk."""
 
 import os
 import zipfile
@@ -14,20 +14,20 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import DAMAGE, damaged, text_lines, unpacked
 
 DEPTH = 2
-"""How many folders below the data folder a file is looked for."""
+"""Levels of folders below the data folder that are searched."""
 
 _PACKED = ("", ".gz", ".xz")
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file as its publisher offers it for download."""
+    """A published file for download."""
 
     url: str
     holds: tuple[str, ...]
-    """the files that readers ask for, by their names in the archive (or the file's own)"""
+    """names of the files that readers need: members of the archive, or the file itself"""
     sha256: str | None = None
-    """hexadecimal; None where no checksum is known"""
+    """hexadecimal; None if no checksum is known"""
     size: int | None = None
     """bytes"""
 
@@ -39,14 +39,14 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file of a publisher, wherever it lies."""
+    """A published file on this machine."""
 
     name: str
-    """as the publisher calls it"""
+    """the publisher's name"""
     path: Path
-    """the file on this machine that is it or holds it"""
+    """the file itself or the zip file that contains it"""
     member: str | None = None
-    """its name in the zip file ``path``"""
+    """name in the zip file ``path``"""
 
     @property
     def location(self) -> str:
@@ -54,31 +54,23 @@ class PublishedFile:
         return f"{self.path}" if self.member is None else f"{self.member} in {self.path}"
 
     def open(self) -> AbstractContextManager[IO[bytes]]:
-        """The file's content, unpacked on the way.
-
-        Raises:
-            InputError: it cannot be read, or is a damaged or truncated archive.
-        """
+        """Open the unpacked content; raises InputError if the file is unreadable, damaged or truncated."""
         return unpacked(self.path, self.member)
 
     def read_lines(self) -> list[str]:
-        """The lines of a text file in UTF-8, without their ends.
-
-        Raises:
-            InputError: as ``open``; the file is not UTF-8.
-        """
+        """The lines of a text file without line ends; raises InputError as ``open`` or if it is not UTF-8."""
         with self.open() as stream:
             return [line.removesuffix("\n").removesuffix("\r") for line in text_lines(stream, self.location)]
 
 
 class Files(Protocol):
-    """What a reader reads from."""
+    """The files of a source."""
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Whether there is a file with this name."""
 
     def find(self, name: str) -> PublishedFile:
-        """The file of this name, such as ``question_answers.json`` or ``train/questions.txt``.
+        """Find a file by name, such as ``question_answers.json`` or ``train/questions.txt``.
 
         Raises:
             InputError: there is none; the message says where to get it.
@@ -86,12 +78,12 @@ class Files(Protocol):
 
 
 class Folder:
-    """Files in a folder, up to two folders below it, plain or packed, and inside zip files."""
+    """Files in a folder and up to DEPTH folders below it, plain, packed, or inside zip files."""
 
     def __init__(self, path: Path, downloads: Sequence[RemoteFile] = ()) -> None:
-        """downloads: where the files can be had, for the message about a missing one."""
+        """downloads: where to get the files, for messages about missing ones."""
         if not path.is_dir():
-            found = "is a file; name the folder that it lies in" if path.exists() else "does not exist"
+            found = "is a file; name its folder" if path.exists() else "does not exist"
             names = ", ".join(remote.name for remote in downloads)
             where = f" (as downloaded: {names})" if names else ""
             raise InputError(f"data folder {path} {found}. Expected a folder with the publisher's files{where}")
@@ -103,13 +95,13 @@ class Folder:
         self._unreadable: dict[Path, str] = {}
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Whether there is a file with this name."""
         if name not in self._found:
             self._found[name] = self._search(name)
         return self._found[name] is not None
 
     def find(self, name: str) -> PublishedFile:
-        """The file of this name; of several the one nearest to the top, plain before packed.
+        """Find a file by name; of several the one in the topmost folder, plain before packed.
 
         Raises:
             InputError: there is none, or two at the same level, or its zip file is damaged or unsafe.
@@ -148,7 +140,7 @@ class Folder:
 
     @cached_property
     def _zips(self) -> dict[Path, list[str]]:
-        """The names in each zip file; zip files that cannot be read are remembered for the message."""
+        """The members of each zip file; unreadable zip files are remembered for messages."""
         names = {}
         for folder in (folder for level in self._levels for folder in level):
             for path in [Path(entry.path) for entry in _entries(folder) if entry.name.endswith(".zip")]:
@@ -164,7 +156,7 @@ class Folder:
         broken = [self._unreadable[path] for path in self._unreadable if path.name in {r.name for r in remotes}]
         if broken:
             return broken[0]
-        where = "".join(f" Download {remote.name} from {remote.url} and put it there as it is." for remote in remotes)
+        where = "".join(f" Download {remote.name} from {remote.url} and put it there unchanged." for remote in remotes)
         others = "".join(f" Not read: {error}." for error in list(self._unreadable.values())[:3])
         return (
             f"{self.path}: no {name} in this folder or up to {DEPTH} folders below it, plain, as .gz or .xz, or in a "
@@ -173,7 +165,7 @@ class Folder:
 
 
 def member_names(path: Path) -> list[str]:
-    """The names of the files in a zip file; raises InputError if it is damaged or truncated, or encrypted."""
+    """The names of the files in a zip file; raises InputError if it is damaged, truncated or encrypted."""
     try:
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
@@ -185,12 +177,12 @@ def member_names(path: Path) -> list[str]:
 
 
 def members_named(members: Sequence[str], name: str) -> list[str]:
-    """Those members of a zip file that are the file of this name, in whatever folder but macOS's notes."""
+    """The members of a zip file with this name, in any folder except macOS's metadata."""
     return [one for one in members if f"/{one}".endswith(f"/{name}") and not one.startswith("__MACOSX/")]
 
 
 def check_members(path: Path, members: Sequence[str]) -> None:
-    """Raise InputError if a zip file has members outside its own folder: no publisher packs such."""
+    """Raise InputError if a zip file has members with paths outside the archive."""
     for member in members:
         parts = member.replace("\\", "/").split("/")
         if not parts[0] or ".." in parts or ":" in parts[0]:
@@ -201,7 +193,7 @@ def _only(files: list[PublishedFile]) -> PublishedFile:
     if len(files) > 1:
         listed = " and ".join(file.location for file in files[:3])
         raise InputError(
-            f"{files[0].name} is there {len(files)} times: {listed}; expected one, name a folder with one"
+            f"{files[0].name} was found {len(files)} times: {listed}; expected one, name a folder with one"
         )
     return files[0]
 
@@ -210,5 +202,5 @@ def _entries(folder: Path) -> list["os.DirEntry[str]"]:
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
-    except OSError:  # somebody else's folder below the data folder, which itself was checked
+    except OSError:  # an unreadable subfolder; the data folder itself was checked
         return []

@@ -1,4 +1,4 @@
-"""GQA: questions made from scene graphs, each with the program that answers it; balanced, and all of them."""
+"""GQA: questions generated from scene graphs, each with its program; balanced questions and all questions."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -36,10 +36,10 @@ TOGETHER = (KINDS, *((name, "answer") for name in (*KINDS, "group")))
 
 
 def read(files: Files) -> pa.Table:
-    """The triplets of the balanced questions; the challenge split, where it has answers, is none of theirs.
+    """The triplets of the balanced questions, without the challenge split.
 
     Raises:
-        InputError: a file is malformed, or none of the balanced questions is there.
+        InputError: a file is malformed, or there are no balanced questions.
     """
     found = split_files(files, BALANCED, {})
     found.pop("challenge", None)
@@ -67,7 +67,7 @@ def read(files: Files) -> pa.Table:
 
 
 def has_triplets(files: Files) -> bool:
-    """Whether there are balanced questions with answers, besides those of the challenge split."""
+    """Whether there are balanced questions with answers outside the challenge split."""
     return bool(split_files(files, BALANCED, {}).keys() - {"challenge"})
 
 
@@ -95,7 +95,7 @@ def _images(table: pa.Table) -> pa.Table:
 def statistics(counts: Counts) -> dict[str, Any]:
     """Questions per type, answers, and the entropy of answers: overall, per type, and per global group.
 
-    The groups' mean is what balancing is to raise (Hudson and Manning 2019, section 3.5: entropy "increased by 72%").
+    Balancing raises the mean over groups (Hudson and Manning 2019, section 3.5: entropy "increased by 72%").
     """
     answers = answer_counts.by_value(counts["structural", "answer"])
     titles = {

@@ -1,4 +1,4 @@
-"""GQA's question records, from json to columns; nothing of a record is left behind."""
+"""GQA's question records as columns, without loss."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -16,23 +16,23 @@ from hf_vqa_mc.sources.files import Files, PublishedFile
 from hf_vqa_mc.sources.table import lists_of
 
 MOST_STEPS = 1_000
-"""No program comes near; what a dependency points to is below."""
+"""Upper bound of dependencies; no program is nearly as long."""
 PARTS = 10
-"""The all-questions file of the training split is published in so many parts."""
+"""Parts of the published file of all training questions."""
 SPLITS = {"train": "train", "val": "validation", "testdev": "test", "test": "test", "challenge": "challenge"}
-"""The publisher's names of the splits, and ours; the first of two that is there and has answers is read."""
+"""The publisher's names of the splits to ours; of two the first with answers is read."""
 MAY_LACK_ANSWERS = ("test", "challenge")
 
 TYPES = ("structural", "semantic", "detailed")
 _KNOWN = {"structural": STRUCTURAL_TYPES, "semantic": SEMANTIC_TYPES}
-"""Types that have no other names."""
+"""Kinds of types with a closed list of names."""
 GROUPS = ("global", "local")
 ANNOTATED = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
 FIELDS = frozenset(
     "question imageId answer fullAnswer isBalanced types groups semantic semanticStr annotations entailed "
     "equivalent".split()
 )
-"""What a record holds; all of it must be there, but for answers in the files that have none."""
+"""The fields of a record; all are required, except answers in the files without."""
 
 _LINKS = pa.list_(pa.struct([("span", pa.string()), ("object_id", pa.string())]))
 _STEP = pa.struct([("operation", pa.string()), ("argument", pa.string()), ("dependencies", pa.list_(pa.int64()))])
@@ -73,7 +73,7 @@ def split_files(files: Files, kind: str, not_read: dict[str, str]) -> dict[str, 
     Args:
         files: of the source.
         kind: ``balanced`` or ``all``.
-        not_read: takes the files that are not read, and why.
+        not_read: takes the files that are not read, with the reason.
 
     Raises:
         InputError: a file cannot be read, or a part of several is missing.
@@ -94,10 +94,10 @@ def split_files(files: Files, kind: str, not_read: dict[str, str]) -> dict[str, 
 
 
 def question_records(file: PublishedFile) -> Iterator[tuple[list[str], Records]]:
-    """The ids and records of a file, some at a time.
+    """Iterate over the ids and records of a file, in batches.
 
     Raises:
-        InputError: the file is not json, is truncated, or no object of records.
+        InputError: the file is not JSON, is truncated, or is not an object of records.
     """
     for items in object_items(file):
         ids = [question_id for question_id, _ in items]
@@ -115,10 +115,10 @@ def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa
     Args:
         ids: of the questions.
         records: their records.
-        others: counts fields that are none of GQA's, which the table has no column for.
+        others: counts unknown fields, which the table has no column for.
 
     Raises:
-        InputError: naming file, question, field and what was expected.
+        InputError: names file, question, field and what was expected.
     """
     types, groups = records.inner("types"), records.inner("groups")
     columns = [
@@ -148,7 +148,7 @@ def types_of(types: Records, name: str) -> list[str]:
 
 
 def check_balanced(records: Records) -> None:
-    """Raise InputError unless all are balanced questions, as the names of their files say."""
+    """Raise InputError unless all are balanced questions, as in the file's name."""
     records.booleans("isBalanced")
     records.checked("isBalanced", bool, "true, as the file is of balanced questions")
 
@@ -213,16 +213,16 @@ def _parts(files: Files, stem: str) -> list[PublishedFile]:
                 numbered[number] = name
     whole = [f"{stem}.json"] if files.has(f"{stem}.json") else []
     if whole and numbered:
-        raise InputError(f"{files.find(whole[0]).location} is there, and {numbered[min(numbered)]} too; expected one")
+        raise InputError(f"found both {files.find(whole[0]).location} and {numbered[min(numbered)]}; expected one")
     missing = [f"{stem}_{number}.json" for number in range(max(numbered, default=-1)) if number not in numbered]
     if missing:
         location = files.find(numbered[max(numbered)]).location
-        raise InputError(f"{location} is there, but {', '.join(missing)} is not; expected all parts of {stem}")
+        raise InputError(f"found {location}, but not {', '.join(missing)}; expected all parts of {stem}")
     return [files.find(name) for name in (*whole, *numbered.values())]
 
 
 def _unusable(parts: list[PublishedFile], name: str) -> str:
-    """Why a split's files are not read, if so, by the first records."""
+    """Why a split's files cannot be read, by the first records, or ""."""
     first: Mapping[str, Any] = dict(next(object_items(parts[0]), []))
     if not first:
         return "it holds no questions"

@@ -1,9 +1,8 @@
-"""qaVG: the questions of Visual Genome, divided as the paper divides them: by image, around Visual7W's split.
+"""qaVG: the questions of Visual Genome, split by image around Visual7W's split, as in the paper.
 
-Which images went where was not published with the paper. What it says (Chao et al. 2018, section 5.1: 50/20/30%, each
-part a superset of Visual7W's) fixes the images that Visual7W has; the others are dealt out in the order of a hash of
-their id, so that the same files always give the same split. Without Visual7W's split this could not be done, and a
-split that ignored it would leak Visual7W's test images into training: one of its files is needed.
+The paper's split was not published. Its description (Chao et al. 2018, section 5.1: 50/20/30%, each part a superset of
+Visual7W's) fixes the images of Visual7W; the others are assigned in the order of a hash of their id, so the split is
+deterministic. One of Visual7W's files is required: a split without it would leak Visual7W's test images into training.
 """
 
 import warnings
@@ -28,9 +27,9 @@ PERCENT = {"train": 50, "validation": 20, "test": 30}
 
 
 def read(files: Files) -> pa.Table:
-    """The triplets of question_answers.json, divided around the split of dataset_v7w_telling.json.
+    """The triplets of question_answers.json, split around dataset_v7w_telling.json.
 
-    Where the latter is missing, Visual7W_decoys.zip, which lists the same images, is used.
+    If the latter is missing, Visual7W_decoys.zip is used, which lists the same images.
 
     Raises:
         InputError: a file is missing or malformed, or an image is listed twice.
@@ -72,8 +71,8 @@ def split_images(image_ids: Sequence[str], fixed: Mapping[str, str]) -> dict[str
 
     Args:
         image_ids: all images, each once.
-        fixed: the split of some of them. Should those be more than a part's share (in a small sample), the part is
-            larger by as many and the last ones smaller.
+        fixed: the split of some of them. If those are more than a part's share (in a small sample), the part is
+            larger and the last ones are smaller.
     """
     splits = {image_id: fixed[image_id] for image_id in image_ids if image_id in fixed}
     others = (name for name in image_ids if name not in splits)
@@ -90,7 +89,7 @@ def split_images(image_ids: Sequence[str], fixed: Mapping[str, str]) -> dict[str
 
 
 def _columns(images: Records) -> tuple[list[str], pa.Table]:
-    """The images that have questions, and these questions."""
+    """The images with questions, and their questions."""
     pairs = images.nested("qas")
     ids = images.ids("id")
     image_ids = images.for_each("qas", ids)

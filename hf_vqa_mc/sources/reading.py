@@ -1,4 +1,4 @@
-"""A source opened on its files, and its triplets."""
+"""Opening a source's files and reading its triplets."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenedSource:
-    """A source and the files that it is read from."""
+    """A source and its files."""
 
     source: Source
-    """the declaration; of generated files, what they are"""
+    """the declaration, adapted if the files were generated"""
     files: Files
     location: str
     """for messages"""
 
     def triplets(self, released_decoys: bool = False) -> pa.Table:
-        """The triplets, a table ``schema.TRIPLETS``: train, then validation, then test, in the publisher's order.
+        """Read the triplets, a table ``schema.TRIPLETS``: train, validation, test, in the publisher's order.
 
         Args:
             released_decoys: add the decoys that the paper's authors released, the columns ``schema.RELEASED_DECOYS``.
 
         Raises:
-            InputError: a missing or malformed file; names file, record, field and what was expected.
+            InputError: a file is missing or malformed; names file, record, field and what was expected.
 
         Warns:
-            CountMismatch: there are more or fewer triplets than the publisher or the paper says.
+            CountMismatch: the number of triplets differs from the published one.
         """
         source = self.source
         if released_decoys and source.read_released is None:
             having = ", ".join(other.name for other in SOURCES.values() if other.read_released)
-            raise InputError(f"{source.name}: no released decoys are to be had; expected one of: {having}")
+            raise InputError(f"{source.name}: has no released decoys; expected one of: {having}")
         triplets = source.read(self.files)
         if released_decoys and source.read_released is not None:
             triplets = source.read_released(self.files, triplets)
@@ -58,17 +58,17 @@ class OpenedSource:
 def open_source(
     source: Source, data_dir: Path | None = None, download_config: "DownloadConfig | None" = None
 ) -> OpenedSource:
-    """Find out where a source's files are; they are read later.
+    """Locate a source's files, without reading them.
 
     Args:
         source: the declaration.
-        data_dir: the folder with the publisher's files as downloaded (or unpacked), in it or up to two folders below;
-            without one they are downloaded, or taken from the installed package that brings them.
-        download_config: the cache for downloads and whether to fetch anew; by default the user's cache.
+        data_dir: folder with the publisher's files as downloaded or unpacked, in it or up to two folders below; by
+            default they are downloaded, or taken from the installed package that contains them.
+        download_config: cache of downloads and whether to force them; by default the user's cache.
 
     Raises:
         InputError: there is no such folder.
-        MissingExtra: the package that brings the files is not installed.
+        MissingExtra: the package with the files is not installed.
     """
     source = as_found(source, data_dir)
     if data_dir is not None:
@@ -79,9 +79,5 @@ def open_source(
 
 
 def read_triplets(name: str, data_dir: Path | None = None, *, released_decoys: bool = False) -> pa.Table:
-    """The triplets of the source of this name; see ``open_source`` and ``OpenedSource.triplets``.
-
-    Raises:
-        InputError: an unknown source; as both.
-    """
+    """Read the triplets of a source by name; see ``open_source`` and ``OpenedSource.triplets``."""
     return open_source(SOURCES.find(name), data_dir).triplets(released_decoys)

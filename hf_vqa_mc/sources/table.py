@@ -1,4 +1,4 @@
-"""Columns put together to triplet tables."""
+"""Triplet tables from columns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
@@ -13,7 +13,7 @@ from hf_vqa_mc.schema import SPLITS, TRIPLETS
 from hf_vqa_mc.sources.files import PublishedFile
 
 ROWS = 10_000
-"""In a piece."""
+"""Maximum number of rows of a piece."""
 
 Texts: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
 
@@ -31,7 +31,7 @@ def triplet_table(
     answer_type: Texts | None = None,
     image_file: Texts,
 ) -> pa.Table:
-    """A table ``TRIPLETS``; by default answers are the target, decoys are none and types are empty."""
+    """A table ``TRIPLETS``; by default answers are the target, and decoys and types are empty."""
     targets = _array(target)
     blank = pa.repeat(pa.scalar("", pa.string()), len(targets))
     columns = [
@@ -52,17 +52,17 @@ def _array(values: Texts) -> pa.Array:
 
 
 def equal_lists(values: pa.Array, length: int) -> pa.ListArray:
-    """Lists of so many values each, from the values one after the other."""
+    """Lists of ``length`` values each, from the concatenated values."""
     return pa.ListArray.from_arrays(pa.array(np.arange(0, len(values) + 1, length, dtype=np.int32)), values)
 
 
 def text_lists(lists: Sequence[Sequence[str]]) -> pa.ListArray:
-    """Lists of text as an Arrow column."""
+    """Lists of text as an Arrow array."""
     return pa.array(lists, TRIPLETS.field("orig_decoys").type)
 
 
 def lists_of(lists: Sequence[Sequence[object]], values: pa.Array) -> pa.ListArray:
-    """Lists as long as the given ones, of the values one list after the other."""
+    """Lists of the same lengths as the given ones, from the concatenated values."""
     return pa.ListArray.from_arrays(pa.array(np.cumsum([0, *map(len, lists)], dtype=np.int32)), values)
 
 
@@ -73,7 +73,7 @@ def pieces(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def in_split_order(tables: Sequence[pa.Table]) -> pa.Table:
-    """The rows of all tables: train, then validation, then test, each in the order given."""
+    """The rows of all tables: train, validation, test, each in the given order."""
     table = pa.concat_tables(tables)
     return pa.concat_tables([table.filter(pc.equal(table["split"], split)) for split in SPLITS]).combine_chunks()
 
@@ -84,12 +84,12 @@ def read_annotated(
     question_columns: Callable[[Records], pa.Table],
     annotation_columns: Callable[[Records], pa.Table],
 ) -> pa.Table:
-    """The columns of questions and of their annotations in VQA's file layout, a row a question in the file's order.
+    """The columns of questions and annotations in VQA's file layout: one row per question, in the file's order.
 
     Args:
-        questions_file: with a list ``questions``.
-        annotations_file: with a list ``annotations`` of the same questions.
-        question_columns: some records as a table with ``question_id`` and ``image_id``.
+        questions_file: file with a list ``questions``.
+        annotations_file: file with a list ``annotations`` of the same questions.
+        question_columns: converts records to a table with ``question_id`` and ``image_id``.
         annotation_columns: likewise.
 
     Raises:
@@ -127,17 +127,17 @@ def matching_rows(
     locations: tuple[str, str],
     lists: tuple[str, str] = ("records", "records"),
 ) -> pa.Array:
-    """For each id its position among the others; both must hold the same ids, each once.
+    """The index of each id among the others; both must have the same unique ids.
 
     Args:
         ids: of one file's records, in order.
         other_ids: of another file's records.
-        field: the name of the ids, for messages.
+        field: name of the ids, for messages.
         locations: the two files, for messages.
-        lists: what their records are called, for messages.
+        lists: names of their records, for messages.
 
     Raises:
-        InputError: naming an id that is in a file twice or in one file only.
+        InputError: names an id that occurs twice in a file or in one file only.
     """
     for some, location, name in zip((ids, other_ids), locations, lists, strict=True):
         counts = pc.value_counts(some)

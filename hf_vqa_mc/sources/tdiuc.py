@@ -1,4 +1,4 @@
-"""TDIUC: questions of twelve types, each of which counts the same however frequent it is; VQA's file layout."""
+"""TDIUC: questions of twelve types with equal weight in the score; VQA's file layout."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ from hf_vqa_mc.sources.table import in_split_order, lists_of, pieces, read_annot
 from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS, annotations_name, id_columns, questions_name
 
 NOT_IN_TAIL = (ABSURD, PRESENCE)
-"""TDIUC-Tail leaves these out (appendix), where all answers are frequent: also in small files, where they are not."""
+"""Excluded from TDIUC-Tail (appendix), as all their answers are frequent; in small files, too."""
 GENOME_OFFSET = 10_000_000_000
-"""Added to Visual Genome's id of an image that is not COCO's in what vqa-mc generate writes: both count from 1 on."""
+"""Added by vqa-mc generate to Visual Genome's ids of images that are not COCO's, as both count from 1."""
 
 _ANSWER = pa.struct([("answer", pa.string()), ("answer_id", pa.int64()), ("answer_confidence", pa.string())])
 SCHEMA = pa.schema(
@@ -57,14 +57,14 @@ TYPES_ANSWERS, ORIGINS_ANSWERS, TYPES_ORIGINS = TOGETHER = (
 SAME = ("question_id", "image_id", "question", "question_type", "image_file")
 """The columns of a triplet table that are those of ``SCHEMA``."""
 _kept: "WeakKeyDictionary[Files, dict[str, pa.Table]]" = WeakKeyDictionary()
-"""What was read from files that are in use, as both configs and each of their splits are made of all of it."""
+"""Cache by files in use, as every split of both configs needs all rows."""
 
 
 def read(files: Files) -> pa.Table:
-    """The triplets of the subsets that are there; absurd questions are among them.
+    """The triplets of the available subsets, including absurd questions.
 
     Raises:
-        InputError: a file is malformed, or neither subset is there.
+        InputError: a file is malformed, or there is no subset.
     """
     parts = []
     for split, rows in read_splits(files).items():
@@ -81,7 +81,7 @@ def read(files: Files) -> pa.Table:
 
 
 def has_triplets(files: Files) -> bool:
-    """Whether the questions of a subset are there."""
+    """Whether there are questions of a subset."""
     return any(files.has(questions_name(subset)) for subset in SUBSETS)
 
 
@@ -135,7 +135,7 @@ def statistics(counts: Counts) -> dict[str, Any]:
 def read_splits(files: Files) -> dict[str, pa.Table]:
     """The rows of each split of the files, tables ``SCHEMA``.
 
-    A question's id is the publisher's. If some are in both files, all get the name of their subset before them.
+    Question ids are the publisher's; if some occur in both files, all are prefixed with their subset.
 
     Raises:
         InputError: a file is missing or malformed, or a question about the same image is in both files.
@@ -170,16 +170,16 @@ def _check_other_images(files: Files, found: dict[str, pa.Table]) -> None:
 
 
 def available_subsets(files: Files, not_read: dict[str, str]) -> list[str]:
-    """The subsets that the files hold; files without any question (as of vqa-mc generate) are noted as not read."""
-    there = [subset for subset in SUBSETS if files.has(questions_name(subset))]
-    empty = [subset for subset in there if _holds_none(files, subset)]
-    if len(empty) == len(there):
-        return there  # to be read, and told to be empty
+    """The subsets with files; files without questions (as vqa-mc generate may write) are added to ``not_read``."""
+    present = [subset for subset in SUBSETS if files.has(questions_name(subset))]
+    empty = [subset for subset in present if _is_empty(files, subset)]
+    if len(empty) == len(present):
+        return present  # reading them reports that they are empty
     not_read.update({questions_name(subset): "it holds no questions" for subset in empty})
-    return [subset for subset in there if subset not in empty]
+    return [subset for subset in present if subset not in empty]
 
 
-def _holds_none(files: Files, subset: str) -> bool:
+def _is_empty(files: Files, subset: str) -> bool:
     named = ((questions_name(subset), "questions"), (annotations_name(subset), "annotations"))
     return all(files.has(name) for name, _ in named) and not any(
         any(list_items(files.find(name), key)) for name, key in named
@@ -190,7 +190,7 @@ def _read_subset(files: Files, subset: str) -> pa.Table:
     questions, annotations = files.find(questions_name(subset)), files.find(annotations_name(subset))
     rows = read_annotated(questions, annotations, _question_columns, _annotation_columns)
     release = f"COCO_{subset}_" if questions.member or has_true_subsets(questions.path.parent) else ""
-    names = [  # since 2017 COCO's own bear no subset
+    names = [  # since 2017 COCO's file names have no subset
         f"{image_id - GENOME_OFFSET}.jpg" if image_id >= GENOME_OFFSET else f"{release}{image_id:012d}.jpg"
         for image_id in rows["image_id"].to_pylist()
     ]

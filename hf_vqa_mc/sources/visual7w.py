@@ -1,4 +1,4 @@
-"""Visual7W (telling): questions with three decoys by humans, and the decoys that Chao et al. released for it."""
+"""Visual7W (telling): questions with three human decoys, and the decoys released by Chao et al."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,7 +50,7 @@ def read(files: Files) -> pa.Table:
 
 
 def read_image_splits(files: Files) -> dict[str, str]:
-    """The split of each image: from the questions or, where they are missing, from the released decoys."""
+    """The split of each image: from the questions or, if they are missing, from the released decoys."""
     splits: dict[str, str] = {}
     if not files.has(TELLING) and all(files.has(name) for name in DECOYS.values()):
         for split, name in DECOYS.items():

@@ -1,4 +1,4 @@
-"""VQA (v1) and the reader of its file layout, which VQA2 shares: ten answers a question, 18 choices in v1."""
+"""VQA v1 and the reader of its file layout, shared by VQA2: ten answers per question, in v1 18 choices."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,26 +21,26 @@ ANSWERS = 10
 YES_NO = ("yes", "no")  # what the papers' VQA⁻ and VQA2⁻ leave out: Chao et al. 2018, Supplement C
 MULTIPLE_CHOICE, OPEN_ENDED = "MultipleChoice", "OpenEnded"
 SAME = ("question_id", "question", "target", "answers", "question_type", "answer_type")
-"""The columns of a triplet table that are taken from the files as they are."""
+"""Columns of a triplet table that are unchanged from the files."""
 
 
 def questions_name(subset: str, prefix: str = "", task: str = OPEN_ENDED) -> str:
-    """The name of a subset's questions; prefix: what the names of a release begin with."""
+    """The file name of a subset's questions; prefix: of the release's file names."""
     return f"{prefix}{task}_mscoco_{subset}_questions.json"
 
 
 def annotations_name(subset: str, prefix: str = "") -> str:
-    """The name of a subset's annotations."""
+    """The file name of a subset's annotations."""
     return f"{prefix}mscoco_{subset}_annotations.json"
 
 
 def read(files: Files, prefix: str = "", tasks: Sequence[str] = (MULTIPLE_CHOICE, OPEN_ENDED)) -> pa.Table:
-    """The triplets of both subsets; the decoys are the other 17 choices, or none in files of the open-ended task.
+    """The triplets of both subsets; decoys are the other 17 choices, or none in files of the open-ended task.
 
     Args:
         files: with the questions and annotations.
-        prefix: what the names of a release begin with.
-        tasks: whose question files to take, the first that is there; both subsets from the same.
+        prefix: of the release's file names.
+        tasks: tasks by preference; both subsets are read from the first one with a question file.
     """
     found = (task for task in tasks if any(files.has(questions_name(subset, prefix, task)) for subset in SUBSETS))
     task = next(found, tasks[0])
@@ -48,7 +48,7 @@ def read(files: Files, prefix: str = "", tasks: Sequence[str] = (MULTIPLE_CHOICE
 
 
 def read_minus(files: Files, **release: Any) -> pa.Table:  # noqa: ANN401  the arguments of read
-    """The same without the questions whose target is yes or no."""
+    """The triplets without the questions whose target is yes or no."""
     triplets = read(files, **release)
     targets = pc.utf8_lower(pc.utf8_trim_whitespace(triplets["target"]))
     return triplets.filter(pc.invert(pc.is_in(targets, value_set=pa.array(YES_NO)))).combine_chunks()
@@ -105,7 +105,7 @@ def _answers(records: Records) -> pa.ListArray:
 
 
 def _decoys(rows: pa.Table, locations: tuple[str, str]) -> pa.ListArray:
-    """The choices of each question but its target, which must be among them exactly once."""
+    """The choices of each question except its target, which must occur exactly once."""
     choices, targets = rows["choices"].chunk(0).flatten(), rows["target"].chunk(0)
     is_target = pc.equal(choices, targets.take(pa.array(np.arange(len(targets)).repeat(CHOICES))))
     times = is_target.to_numpy(zero_copy_only=False).reshape(-1, CHOICES).sum(axis=1)
@@ -130,7 +130,7 @@ def archive(
     prefix: str = "",
     tasks: Sequence[str] = (MULTIPLE_CHOICE, OPEN_ENDED),
 ) -> RemoteFile:
-    """An archive of a release, such as ``Questions_Train``, with the questions of so many tasks or the annotations."""
+    """An archive of a release, such as ``Questions_Train``, with the questions of some tasks or the annotations."""
     kind, part = name.split("_")
     subset = f"{part.lower()}2014"
     questions = tuple(questions_name(subset, prefix, task) for task in tasks)

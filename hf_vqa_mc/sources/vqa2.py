@@ -1,4 +1,4 @@
-"""VQA2: VQA with each question asked about two similar images that call for different answers; no choices.
+"""VQA2: VQA with most questions about two similar images with different answers; no choices.
 
 The complementary pairs, one question about two images, are an open-ended config.
 """
@@ -24,7 +24,7 @@ from hf_vqa_mc.sources.table import pieces
 PREFIX = "v2_"
 TASKS = (vqa.OPEN_ENDED,)  # there are no multiple-choice files of VQA2
 ONE = ("question_id", "image_id", "answer", "answers", "answer_type", "image_file")
-"""What each of the two has of its own; the second's are called ``complementary_...``."""
+"""Columns of each of the two questions; the second's are named ``complementary_...``."""
 OTHER = "complementary_"
 
 _TYPES = {"answers": pa.list_(pa.string())}
@@ -44,11 +44,11 @@ COLUMNS = {
 }
 COUNTED = ("question_type", "answer", f"{OTHER}answer")
 FIRST, SECOND = 1, 2
-"""The places of the two answers among these."""
+"""Indices of the two answers in COUNTED."""
 
 
 def pairs_name(subset: str) -> str:
-    """The name of a subset's file of pairs."""
+    """The file name of a subset's pairs."""
     return f"{PREFIX}mscoco_{subset}_complementary_pairs.json"
 
 
@@ -57,7 +57,7 @@ def _splits(files: Files, not_read: dict[str, str]) -> tuple[str, ...]:
 
 
 def read_pairs(files: Files, subset: str) -> pa.Table:
-    """A row a pair, a table ``SCHEMA``, in the order of the publisher's list.
+    """One row per pair, a table ``SCHEMA``, in the publisher's order.
 
     Raises:
         InputError: a file is missing or malformed, a pair names an unknown question, is listed twice, or is of two
@@ -100,7 +100,9 @@ def _pairs(file: PublishedFile) -> tuple[list[str], list[str]]:
             before = seen.setdefault(frozenset((one, other)), len(first))
             if one == other or before != len(first):
                 problem = "of one question" if one == other else f"listed already as pair {before}"
-                raise InputError(f"{location} ({one}, {other}) is {problem}; expected each pair of questions once")
+                raise InputError(
+                    f"{location} ({one}, {other}) is {problem}; expected pairs of distinct questions, each once"
+                )
             first.append(one)
             second.append(other)
     if not first:
@@ -134,8 +136,8 @@ def _images(table: pa.Table) -> pa.Table:
 def statistics(counts: Counts) -> dict[str, Any]:
     """Answers before and after pairing, per question type, and the pairs whose answers are the same.
 
-    *Before* are the first questions of the pairs, *after* both: the files do not tell which of the two was in VQA v1.
-    The mean over question types by their questions is what Goyal et al. 2017 (section 3) say has risen.
+    *Before* are the first questions of the pairs, *after* both: the files do not show which of the two was in VQA v1.
+    Goyal et al. 2017 (section 3) report that the mean over question types, weighted by their questions, has risen.
     """
     pairs_of = counts[COUNTED]
     first, second = (answer_counts.grouped(pairs_of, position) for position in (FIRST, SECOND))
