@@ -1,6 +1,7 @@
 """The tables that packages exchange: triplets and multiple-choice rows."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,34 +31,42 @@ RELEASED_DECOYS = pa.schema([("iou_decoys", pa.list_(pa.string())), ("qou_decoys
 """Two more columns of a triplet table read with the decoys that the authors released."""
 
 
-def check_triplets(triplets: pa.Table, place: str) -> pa.Table:
-    """The same table, if it is one: the schema, known splits, no empty text, no question_id twice.
+def check_triplets(triplets: pa.Table, location: str) -> pa.Table:
+    """Return the table if it is a valid triplet table: the schema, known splits, no empty text, unique question_ids.
 
     Args:
         triplets: a table with the columns of ``TRIPLETS`` and, optionally, of ``RELEASED_DECOYS``.
-        place: where it comes from, for the message.
+        location: the table's origin, for messages.
 
     Raises:
-        InputError: naming the place, the record, the field and what was expected.
+        InputError: names the location, the record, the field and what was expected.
     """
     expected = list(TRIPLETS) + [field for field in RELEASED_DECOYS if field.name in triplets.column_names]
     if list(triplets.schema) != expected:
-        raise InputError(f"{place}: columns {triplets.schema.names} do not match {[f.name for f in expected]}")
+        raise InputError(f"{location}: columns {triplets.schema.names} do not match {[f.name for f in expected]}")
     if not triplets.num_rows:
-        raise InputError(f"{place}: no questions at all")
-    seen: dict[str, int] = {}
-    columns = [triplets[name].to_pylist() for name in ("question_id", "image_id", "split", "question", "target")]
-    for position, (question_id, image_id, split, question, target) in enumerate(zip(*columns, strict=True)):
-        where = f"{place}, record {position} (question_id {question_id!r})"
-        if not question_id or not image_id:
-            raise InputError(f"{where}: question_id and image_id must not be empty")
-        if seen.setdefault(question_id, position) != position:
-            raise InputError(f"{where}: question_id occurs already in record {seen[question_id]}; it must be unique")
-        if split not in SPLITS:
-            raise InputError(f"{where}: split is {split!r}, expected one of {', '.join(SPLITS)}")
-        for name, text in (("question", question), ("target", target)):
-            if not text or not text.strip():
-                raise InputError(f"{where}: {name} is empty")
+        raise InputError(f"{location}: no questions at all")
+    ids, image_ids, splits, questions, targets = (
+        triplets[name].to_pylist() for name in ("question_id", "image_id", "split", "question", "target")
+    )
+
+    def wrong(values: list[Any], is_valid: Callable[[Any], Any], problem: str) -> None:
+        if not all(map(is_valid, values)):
+            at = next(at for at, value in enumerate(values) if not is_valid(value))
+            raise InputError(f"{location}, record {at} (question_id {ids[at]!r}): {problem.format(values[at])}")
+
+    wrong(ids, bool, "question_id and image_id must not be empty")
+    wrong(image_ids, bool, "question_id and image_id must not be empty")
+    if len(set(ids)) < len(ids):
+        first: dict[str, int] = {}
+        at = next(at for at, one in enumerate(ids) if first.setdefault(one, at) != at)
+        raise InputError(
+            f"{location}, record {at} (question_id {ids[at]!r}): question_id occurs already in record "
+            f"{first[ids[at]]}; it must be unique"
+        )
+    wrong(splits, SPLITS.__contains__, f"split is {{!r}}, expected one of {', '.join(SPLITS)}")
+    wrong(questions, lambda text: text and not text.isspace(), "question is empty")
+    wrong(targets, lambda text: text and not text.isspace(), "target is empty")
     return triplets
 
 

@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from io import StringIO
 from pathlib import Path
 from typing import IO, Protocol, TypeAlias, cast
 
@@ -59,6 +60,12 @@ def text_lines(stream: IO[bytes], location: str) -> Iterator[str]:
     Raises:
         InputError: a line is not UTF-8.
     """
+    for block in text_blocks(stream, location):
+        yield from StringIO(block, newline="\n")
+
+
+def text_blocks(stream: IO[bytes], location: str) -> Iterator[str]:
+    """Iterate over a file in UTF-8 in blocks of whole lines; raises InputError as ``text_lines``."""
     passed, rest = 0, b""
 
     def decoded(block: bytes) -> str:
@@ -72,9 +79,8 @@ def text_lines(stream: IO[bytes], location: str) -> Iterator[str]:
     while content := stream.read(_CHUNK):
         block, end, rest = (rest + content).rpartition(b"\n")
         if end:
-            lines = decoded(block).split("\n")
-            yield from (line + "\n" for line in lines)
-            passed += len(lines)
+            yield decoded(block + end)
+            passed += block.count(b"\n") + 1
     if rest:
         yield decoded(rest)
 
