@@ -102,7 +102,7 @@ SPOILT_JSON: list[tuple[str, str, Spoil, str]] = [
 
 
 @pytest.mark.parametrize(("name", "file", "spoil", "message"), SPOILT_JSON, ids=[case[3][:60] for case in SPOILT_JSON])
-def test_a_spoilt_record_is_named(name: str, file: str, spoil: Spoil, message: str, tmp_path: Path) -> None:
+def test_a_malformed_record_is_named(name: str, file: str, spoil: Spoil, message: str, tmp_path: Path) -> None:
     _write_all(tmp_path)
     content = json.loads((tmp_path / file).read_text())
     spoil(content)
@@ -126,7 +126,7 @@ SPOILT_TEXT = [
 
 
 @pytest.mark.parametrize(("file", "spoil", "message"), SPOILT_TEXT, ids=[case[2][:60] for case in SPOILT_TEXT])
-def test_a_spoilt_line_is_named(file: str, spoil: Callable[[str], str], message: str, tmp_path: Path) -> None:
+def test_a_malformed_line_is_named(file: str, spoil: Callable[[str], str], message: str, tmp_path: Path) -> None:
     fixtures.write_cocoqa(tmp_path)
     (tmp_path / file).write_text(spoil((tmp_path / file).read_text()))
     with pytest.raises(InputError, match=message):
@@ -173,17 +173,17 @@ def test_released_decoys_that_do_not_fit_are_named(
 
 
 @pytest.mark.parametrize("name", [name for name in SOURCES if name != "easyvqa"])
-def test_a_missing_file_is_named_with_the_address_it_is_had_from(name: str, tmp_path: Path) -> None:
+def test_a_missing_file_is_named_with_its_download_address(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r": no \S+ in this folder .* Download \S+\.zip from https?://\S+ and put it"):
         read_triplets(name, tmp_path)
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere does not exist\. Expected a folder with the publisher's files"):
         read_triplets("vqa", tmp_path / "nowhere")
 
 
-def test_without_the_package_easy_vqa_the_line_to_type_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_easy_vqa_the_install_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(easyvqa, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r'easy-vqa is not installed: pip install "hf_vqa_mc\[demo\]"'):
         read_triplets("easyvqa")

@@ -1,4 +1,4 @@
-"""Downloads on loopback: fetched once, resumed where they broke off, checked, and refused with a way out."""
+"""Downloads on loopback: done once, resumed, checked, and refused with a remedy."""
 
 import hashlib
 import zipfile
@@ -35,7 +35,7 @@ CONTENT = _archive("data.json", 300_000)
 
 @pytest.fixture
 def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
-    """A server that offers ``/data.zip``; tries follow each other at once."""
+    """A server that offers ``/data.zip``; without pauses between attempts."""
     monkeypatch.setattr(download, "PAUSE", 0.0)
     with serving(Publisher({"/data.zip": CONTENT})) as publisher:
         yield publisher
@@ -66,9 +66,7 @@ def test_what_is_fetched_is_in_the_cache_of_datasets(publisher: Publisher, cache
     assert len(publisher.requests) == 1
 
 
-def test_a_connection_cut_in_the_middle_is_taken_up_where_it_broke(
-    publisher: Publisher, cache: DownloadConfig
-) -> None:
+def test_a_broken_connection_is_resumed_where_it_broke(publisher: Publisher, cache: DownloadConfig) -> None:
     publisher.cuts = [70_000, 50_000, 0, 1]
     assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
     assert [wanted for _, wanted in publisher.requests] == [
@@ -81,9 +79,11 @@ def test_a_connection_cut_in_the_middle_is_taken_up_where_it_broke(
     assert publisher.sent == len(CONTENT)
 
 
-def test_an_interrupted_download_goes_on_in_the_next_run(publisher: Publisher, cache: DownloadConfig) -> None:
+def test_an_interrupted_download_is_resumed_in_the_next_run(publisher: Publisher, cache: DownloadConfig) -> None:
     publisher.cuts = [70_000] + [0] * download.TRIES
-    with pytest.raises(InputError, match="70,000 bytes have arrived and are kept; the next try goes on from there"):
+    with pytest.raises(
+        InputError, match="70,000 bytes were downloaded and are kept; the next attempt resumes from there"
+    ):
         fetch(_remote(publisher), cache)
     asked = len(publisher.requests)
     assert asked == 1 + download.TRIES
@@ -99,7 +99,7 @@ def test_a_server_without_ranges_sends_the_whole_file_again(publisher: Publisher
     assert publisher.sent == 70_000 + len(CONTENT)
 
 
-def test_a_server_that_sends_another_part_than_was_asked_for_is_asked_for_the_whole(
+def test_the_whole_file_is_requested_if_a_server_sends_another_part(
     publisher: Publisher, cache: DownloadConfig
 ) -> None:
     publisher.miscounts = True
@@ -109,7 +109,7 @@ def test_a_server_that_sends_another_part_than_was_asked_for_is_asked_for_the_wh
 
 
 @pytest.mark.parametrize("kept", [CONTENT, CONTENT + b"more", b"\x00" * len(CONTENT)])
-def test_a_whole_or_another_file_left_behind_does_no_harm(
+def test_a_complete_or_wrong_partial_file_does_no_harm(
     kept: bytes, publisher: Publisher, cache: DownloadConfig
 ) -> None:
     path = fetch(_remote(publisher), cache)
@@ -120,9 +120,7 @@ def test_a_whole_or_another_file_left_behind_does_no_harm(
     assert len(publisher.requests) - asked == (1 if kept == CONTENT else 2)
 
 
-def test_a_file_that_changed_between_two_tries_is_not_stuck_together(
-    publisher: Publisher, cache: DownloadConfig
-) -> None:
+def test_parts_of_a_file_that_changed_meanwhile_are_not_joined(publisher: Publisher, cache: DownloadConfig) -> None:
     publisher.cuts = [70_000] + [0] * download.TRIES
     with pytest.raises(InputError):
         fetch(_remote(publisher), cache)
@@ -149,7 +147,7 @@ def test_a_file_that_is_not_the_published_one_is_refused_and_deleted(
     assert [path.suffix for path in Path(cache.cache_dir).iterdir()] in ([], [".lock"])
 
 
-def test_a_page_in_the_place_of_an_archive_is_refused(publisher: Publisher, cache: DownloadConfig) -> None:
+def test_a_page_instead_of_an_archive_is_refused(publisher: Publisher, cache: DownloadConfig) -> None:
     publisher.files["/data.zip"] = b"<html>This page has moved.</html>"
     with pytest.raises(InputError, match="expected a zip file, found something else"):
         fetch(_remote(publisher), cache)
@@ -157,24 +155,26 @@ def test_a_page_in_the_place_of_an_archive_is_refused(publisher: Publisher, cach
     assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
 
 
-def test_a_file_that_the_server_lacks_is_asked_for_once_and_named(publisher: Publisher, cache: DownloadConfig) -> None:
+def test_a_file_that_the_server_lacks_is_requested_once_and_named(publisher: Publisher, cache: DownloadConfig) -> None:
     publisher.files.clear()
-    way_out = "Or get data.zip in another way, put it into a folder as it is, and name that with --data-dir"
+    way_out = "Or get data.zip in another way, put it unchanged into a folder, and name that with --data-dir"
     with pytest.raises(InputError, match=f"data.zip could not be .*the server answers 404 Not Found.*{way_out}"):
         fetch(_remote(publisher), cache)
     assert len(publisher.requests) == 1
     assert not list(Path(cache.cache_dir).glob("*.partial"))
 
 
-def test_without_a_network_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, cache: DownloadConfig) -> None:
+def test_without_a_network_the_manual_download_is_suggested(
+    monkeypatch: pytest.MonkeyPatch, cache: DownloadConfig
+) -> None:
     monkeypatch.setattr(download, "PAUSE", 0.0)
     with serving(Publisher()) as gone:
         pass
-    with pytest.raises(InputError, match=r"refused.*put it into a folder as it is, and name that with --data-dir"):
+    with pytest.raises(InputError, match=r"refused.*put it unchanged into a folder, and name that with --data-dir"):
         fetch(_remote(gone), cache)
 
 
-def test_force_download_fetches_anew(publisher: Publisher, cache: DownloadConfig) -> None:
+def test_force_download_downloads_again(publisher: Publisher, cache: DownloadConfig) -> None:
     fetch(_remote(publisher), cache)
     cache.force_download = True
     assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
@@ -203,7 +203,7 @@ def test_a_source_reads_the_same_from_downloads_as_from_a_folder(
     assert len(publisher.requests) == asked
 
 
-def test_released_decoys_are_fetched_only_if_asked_for(
+def test_released_decoys_are_downloaded_only_on_request(
     tmp_path: Path, cache: DownloadConfig, publisher: Publisher
 ) -> None:
     fixtures.write_visual7w(tmp_path)

@@ -70,20 +70,20 @@ def test_the_file_nearest_to_the_top_is_taken(tmp_path: Path) -> None:
     assert Folder(tmp_path).find(TELLING).path == tmp_path / "older" / f"{TELLING}.zip"
 
 
-def test_two_files_in_equal_places_are_refused(tmp_path: Path) -> None:
+def test_two_files_at_one_level_are_refused(tmp_path: Path) -> None:
     fixtures.write_visual7w(tmp_path / "one")
     fixtures.write_visual7w(tmp_path / "two")
-    with pytest.raises(InputError, match=r"is there 2 times: .*one/.* and .*two/.*; expected one"):
+    with pytest.raises(InputError, match=r"was found 2 times: .*one/.* and .*two/.*; expected one"):
         read_triplets("visual7w", tmp_path)
 
 
-def test_a_file_three_folders_below_is_not_looked_for(tmp_path: Path) -> None:
+def test_files_three_folders_below_are_not_searched(tmp_path: Path) -> None:
     fixtures.write_visual7w(tmp_path / "a" / "b" / "c")
     with pytest.raises(InputError, match=f"no {TELLING} in this folder or up to 2 folders below it"):
         read_triplets("visual7w", tmp_path)
 
 
-def test_files_of_other_datasets_and_broken_archives_beside_it_do_not_matter(tmp_path: Path) -> None:
+def test_other_files_and_broken_archives_in_the_folder_do_not_matter(tmp_path: Path) -> None:
     fixtures.write_visual7w(tmp_path / "v7w")
     fixtures.write_vqa(tmp_path / "vqa")
     (tmp_path / "images.zip").write_bytes(b"PK\x03\x04 half of it")
@@ -139,7 +139,7 @@ def test_an_archive_with_two_such_files_is_refused(tmp_path: Path) -> None:
         read_triplets("visual7w", tmp_path)
 
 
-def test_the_notes_that_macos_packs_are_overlooked(tmp_path: Path) -> None:
+def test_macos_metadata_in_archives_is_ignored(tmp_path: Path) -> None:
     packed = fixtures.pack(fixtures.write_visual7w(tmp_path), ".zip")
     with zipfile.ZipFile(packed, "a") as archive:
         archive.writestr(f"__MACOSX/{TELLING}", b"\x00\x05\x16\x07")

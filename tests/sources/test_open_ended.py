@@ -92,7 +92,7 @@ def test_the_size_of_the_batches_makes_no_difference(
 
 
 @pytest.mark.parametrize("kind", ["balanced", "all"])
-def test_nothing_of_a_gqa_record_is_left_behind(kind: str, tmp_path: Path) -> None:
+def test_gqa_records_are_read_without_loss(kind: str, tmp_path: Path) -> None:
     write_gqa(tmp_path)
     tables, figures = _read(f"gqa_{kind}", tmp_path)
     for split, name in {"train": "train", "validation": "val", "test": "testdev"}.items():
@@ -121,7 +121,7 @@ def test_real_samples_of_all_questions_come_back_as_they_were(name: str, real_da
     assert {row["question_id"]: _as_published(row) for row in rows} == records
 
 
-def test_files_of_one_split_are_enough_and_test_with_answers_stands_in_for_testdev(tmp_path: Path) -> None:
+def test_files_of_one_split_are_enough_and_test_with_answers_replaces_testdev(tmp_path: Path) -> None:
     write_json(tmp_path / "test_balanced_questions.json", gqa_json("testdev"))
     write_json(tmp_path / "challenge_balanced_questions.json", gqa_json("val"))
     tables, figures = _read("gqa_balanced", tmp_path)
@@ -163,13 +163,11 @@ def test_all_questions_are_read_packed_and_out_of_the_publishers_zip(tmp_path: P
 def test_a_missing_part_is_named(tmp_path: Path) -> None:
     write_gqa(tmp_path, ["all"])
     (tmp_path / "train_all_questions" / "train_all_questions_1.json").unlink()
-    with pytest.raises(
-        InputError, match=r"train_all_questions_2\.json is there, but train_all_questions_1\.json is not"
-    ):
+    with pytest.raises(InputError, match=r"train_all_questions_2\.json, but not train_all_questions_1\.json"):
         _read("gqa_all", tmp_path)
     write_json(tmp_path / "train_all_questions.json", {})
     with pytest.raises(
-        InputError, match=r"train_all_questions\.json is there, and train_all_questions/.* too; expected"
+        InputError, match=r"found both .*train_all_questions\.json and train_all_questions/.*; expected"
     ):
         _read("gqa_all", tmp_path)
 
@@ -407,7 +405,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], None], str]] = [
 @pytest.mark.parametrize(
     ("name", "file", "spoil", "message"), SPOILT, ids=[f"{s[0]}-{n}" for n, s in enumerate(SPOILT)]
 )
-def test_what_is_wrong_is_named(
+def test_malformed_files_are_refused_with_the_location(
     name: str, file: str, spoil: Callable[[Any], None], message: str, tmp_path: Path
 ) -> None:
     WRITERS[name](tmp_path)

@@ -120,7 +120,7 @@ def test_released_decoys_in_another_order_are_joined_all_the_same(tmp_path: Path
 
 
 def test_only_sources_with_released_decoys_give_them(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="vqa: no released decoys are to be had; expected one of: visual7w"):
+    with pytest.raises(InputError, match="vqa: has no released decoys; expected one of: visual7w"):
         read_triplets("vqa", tmp_path, released_decoys=True)
 
 
@@ -240,14 +240,14 @@ def test_qavg_needs_the_split_of_visual7w(tmp_path: Path) -> None:
         read_triplets("qavg", tmp_path)
 
 
-def test_qavg_says_which_images_of_visual7w_it_lacks(tmp_path: Path) -> None:
+def test_qavg_warns_about_missing_images_of_visual7w(tmp_path: Path) -> None:
     fixtures.write_visual_genome(tmp_path)
     _write(tmp_path / "question_answers.json", fixtures.visual_genome_json()[1:])
     with pytest.warns(CountMismatch, match="no questions on 1 of Visual7W's 20 images"):
         read_triplets("qavg", tmp_path)
 
 
-def test_images_are_dealt_out_whatever_their_order_and_independent_of_the_process() -> None:
+def test_the_split_of_images_depends_on_neither_their_order_nor_the_process() -> None:
     image_ids = [str(number) for number in range(1000)]
     fixed = {"7": "test", "8": "validation"}
     splits = split_images(image_ids, fixed)
@@ -257,7 +257,7 @@ def test_images_are_dealt_out_whatever_their_order_and_independent_of_the_proces
     assert [image for image in image_ids[:12] if splits[image] == "train"] == ["0", "5", "10"]
 
 
-def test_a_part_larger_than_its_share_in_a_small_sample_is_kept_whole() -> None:
+def test_fixed_images_beyond_a_share_are_all_kept() -> None:
     splits = split_images([str(number) for number in range(10)], {str(number): "validation" for number in range(4)})
     assert [splits[str(number)] for number in range(4)] == ["validation"] * 4
     assert Counter(splits.values()) == {"train": 5, "validation": 4, "test": 1}
@@ -310,7 +310,7 @@ def test_an_unknown_source_is_answered_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_every_source_says_who_publishes_it_and_where(name: str) -> None:
+def test_every_source_names_its_publisher(name: str) -> None:
     source = SOURCES[name]
     assert source.name == name
     assert source.homepage.startswith("https://")

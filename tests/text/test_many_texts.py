@@ -16,7 +16,7 @@ tricky = st.text(st.sampled_from("aZs019'-’ .\t\n\x1cé̈²"), max_size=12)
 @given(st.lists(st.one_of(ascii_texts, tricky, st.text())))
 @example(["man's", "10's 10 0 1's's", "a-'b", "-a", "a--b", "x'", "’s", "  ? \x1f", "", "ABC's"])
 @example(["7 7 7 7", "777", "İ", "A" * 70_000, "8 " * 70_000])
-def test_many_texts_become_what_each_does(texts):
+def test_many_texts_are_normalised_like_single_ones(texts):
     folded, has_words = comparable_texts(texts)
     assert folded.to_pylist() == [comparable(text) for text in texts]
     assert has_words.tolist() == [bool(words(text)) for text in texts]
@@ -32,7 +32,7 @@ def test_words_are_numbered_as_each_text_has_them(texts):
     assert found == [words(text) for text in texts]
 
 
-def test_a_part_of_an_array_is_read_from_where_it_starts():
+def test_sliced_arrays_are_read_from_their_offset():
     import pyarrow as pa
 
     for kind in (pa.string(), pa.large_string()):

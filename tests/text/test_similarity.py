@@ -128,7 +128,7 @@ def test_20000_word_pairs_equal_nltks(nltk_wup, keeping, lemmas, real_glove, rea
         assert directed_score(tokens, 2 * n, 2 * n + 1, 2 * n + 1, 2 * n + 2, scores) == expected, (word, other)
 
 
-def test_our_nltk_that_keeps_things_is_nltk(nltk_wup, lemmas):
+def test_the_caching_nltk_equals_nltk(nltk_wup, lemmas):
     for word, other in [*pairs_of(lemmas, 300, seed=4), ("admirer", "addict"), ("cat", "dog"), ("old", "dog")]:
         assert wup(word, other) == nltk_wup(word, other), (word, other)
 
@@ -223,7 +223,7 @@ def test_the_near_table_holds_exactly_the_pairs_from_the_threshold_on(sample, ex
     assert np.count_nonzero(expected) > len(sample), "or there was nothing to find"
 
 
-def test_a_table_found_in_several_goes_is_the_same(monkeypatch):
+def test_a_table_found_in_several_calls_is_the_same(monkeypatch):
     cities = "paris london rome lyon berlin madrid lima cairo oslo vienna dublin athens prague lisbon".split()
     whole = word_scores(cities, 0.9)
     goes = []
@@ -256,7 +256,7 @@ def test_phrase_score_is_exact_from_its_threshold_on(sample, threshold):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.9])
-def test_scoring_holds_on_to_no_array(threshold):
+def test_scoring_keeps_no_reference_to_arrays(threshold):
     scores, tokens = word_scores(["cat", "dog"], threshold), np.arange(2, dtype=np.int32)
     before = [sys.getrefcount(array) for array in (*scores, tokens)]
     for _ in range(10):
@@ -271,7 +271,7 @@ def test_a_threshold_outside_0_to_1_is_an_input_error(threshold):
         word_scores(["cat"], threshold)
 
 
-def test_a_word_that_comes_twice_is_an_error():
+def test_a_repeated_word_is_an_error():
     with pytest.raises(ValueError, match="a word occurs twice"):
         word_scores(["cat", "dog", "cat"], 0.9)
 

@@ -132,7 +132,7 @@ def test_words_with_spaces_inside_are_read(tmp_path):
     assert rows.tolist() == [[1, 2], [3, 4], [5, 6]]
 
 
-def test_a_word_that_is_not_utf8_is_kept_apart(tmp_path):
+def test_words_that_are_not_utf8_stay_distinct(tmp_path):
     rows, found = load_word_vectors(saved(tmp_path, b"\xe9 1 2\ncat 3 4\n")).rows(["cat", "é", "\ufffd"])
     assert found.tolist() == [True, False, False]
     assert rows[0].tolist() == [3, 4]
@@ -187,7 +187,7 @@ def test_files_longer_than_a_block_are_read_whole_and_lines_counted(tmp_path):
     ],
     ids=lambda part: part if isinstance(part, str) else "file",
 )
-def test_a_wrong_file_is_named_with_its_place(tmp_path, content, message):
+def test_a_malformed_file_is_named_with_the_location(tmp_path, content, message):
     path = saved(tmp_path, content)
     with pytest.raises(InputError, match=message) as error:
         load_word_vectors(path)
@@ -268,12 +268,12 @@ def test_corpus_needs_a_dataset():
         load_word_vectors("corpus", lambda: [[], []])
 
 
-def test_any_seed_will_do():
+def test_any_seed_is_accepted():
     sums = [load_word_vectors("corpus", lambda: [["a", "b"]] * 9, seed).sha256 for seed in (-1, 2**40, 0)]
     assert sums[0] != sums[1] == sums[2]
 
 
-def test_corpus_vectors_tell_colours_from_shapes():
+def test_corpus_vectors_separate_colours_from_shapes():
     colours, shapes = ["red", "blue", "green", "black"], ["circle", "square", "triangle"]
     sentences = [["what", "colour", "is", "it", colour] for colour in colours]
     sentences += [["which", "shape", "does", "this", "have", shape] for shape in shapes]

@@ -20,7 +20,7 @@ def shipped() -> make_tables.Tables:
         return dict(tables)
 
 
-def test_the_shipped_tables_are_compact_and_are_those_we_made():
+def test_the_shipped_tables_are_compact_and_have_the_recorded_digest():
     assert make_tables.TABLES_FILE.stat().st_size < 3_000_000
     assert make_tables.digest(shipped()) == TABLES_SHA256
 
@@ -52,7 +52,7 @@ def test_a_folder_without_wordnet_is_named(tmp_path):
         make_tables.open_wordnet(tmp_path)
 
 
-def test_another_wordnet_is_turned_down(tmp_path, monkeypatch):
+def test_another_wordnet_is_rejected(tmp_path, monkeypatch):
     class Another:
         def __init__(self, root: Any, omw_reader: None) -> None: ...
 
@@ -67,7 +67,7 @@ def test_another_wordnet_is_turned_down(tmp_path, monkeypatch):
         make_tables.open_wordnet(tmp_path)
 
 
-def test_all_nouns_adjectives_and_lemmas_are_there():
+def test_all_nouns_adjectives_and_lemmas_are_included():
     wordnet = load_wordnet()
     lemmas = {*wordnet.nouns.lemmas, *wordnet.adjectives.lemmas}
     assert (len(wordnet.nouns.lemmas), len(wordnet.adjectives.lemmas)) == (117_798, 21_479)

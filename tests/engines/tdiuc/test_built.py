@@ -28,7 +28,7 @@ def image_files(folder: Path) -> dict[int, set[str]]:
     return found
 
 
-def test_images_of_a_subset_that_files_tell_have_the_names_of_2014(tmp_path: Path) -> None:
+def test_images_of_a_subset_given_by_files_have_the_names_of_2014(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2014.json", made.instances(20, 3))
     generate(TdiucInputs(coco=[path]), tmp_path / "out", SETTINGS)
     found = image_files(tmp_path / "out")
@@ -47,7 +47,7 @@ def test_images_of_no_known_subset_have_the_names_of_2017_and_visual_genomes_its
         assert names == {expected}
 
 
-def test_visual_genomes_images_change_nothing_where_files_tell_the_subset(tmp_path: Path) -> None:
+def test_visual_genomes_images_change_nothing_where_files_give_the_subset(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_train2014.json", made.instances(20, 3))
     genome = made.write_genome(tmp_path / "genome", 20)
     generate(TdiucInputs(coco=[path], visual_genome=genome), tmp_path / "out", SETTINGS)
@@ -72,7 +72,7 @@ def test_images_of_both_are_found_though_their_numbers_are_the_same(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_subset_without_questions_is_not_read_and_that_is_said(tmp_path: Path) -> None:
+def test_a_subset_without_questions_is_reported_as_not_read(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2014.json", made.instances(20, 3))
     figures = generate(TdiucInputs(coco=[path]), tmp_path / "out", SETTINGS)
     built = build("tdiuc", data_dir=tmp_path / "out", output=tmp_path / "vqa_mc", variants=["open", "iou"])

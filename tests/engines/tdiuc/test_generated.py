@@ -144,7 +144,7 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_checker_finds_out_an_engine_that(
+def test_the_checker_detects_an_engine_that(
     fault: str, inputs: TdiucInputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_it, expected = FAULTS[fault]

@@ -63,7 +63,7 @@ def test_what_is_large_is_counted_and_what_is_small_makes_it_doubtful(tmp_path: 
     assert answers(of_image(tmp_path, ("dog", LARGE), ("dog", SMALL)), "counting") == []
 
 
-def test_a_crowd_is_there_but_is_not_counted(tmp_path: Path) -> None:
+def test_a_crowd_is_present_but_not_counted(tmp_path: Path) -> None:
     rows = of_image(tmp_path, ("dog", LARGE), crowd=True)
     assert answers(rows, "counting") == []
     assert sorted(answers(rows, "object_presence")) == ["no", "yes"]
@@ -103,7 +103,7 @@ def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path) -> None:
         (["person", "skis", "sports ball"], []),
     ],
 )
-def test_equipment_of_one_sport_and_somebody_tell_the_sport(
+def test_equipment_of_one_sport_and_a_person_identify_it(
     objects: list[str], sports: list[str], tmp_path: Path
 ) -> None:
     assert answers(of_image(tmp_path, *((name, LARGE) for name in objects)), "sport_recognition") == sports
@@ -175,7 +175,7 @@ def test_files_may_be_packed_and_objects_in_any_order(tmp_path: Path) -> None:
     assert written[0] != {one.name: one.read_bytes() for one in (tmp_path / "out").iterdir()}
 
 
-def test_what_visual_genome_or_people_speak_of_is_not_taken_as_absent(tmp_path: Path) -> None:
+def test_objects_that_other_annotation_mentions_are_not_taken_as_absent(tmp_path: Path) -> None:
     vqa = tmp_path / "vqa"
     vqa.mkdir()
     content = made.instances(40, 5, "COCO_train2014_{:012d}.jpg")
@@ -342,7 +342,7 @@ def test_the_function_returns_counts_as_a_table_and_its_folder_can_be_saved(tmp_
     assert all(path.read_bytes() == (tmp_path / "out" / path.name).read_bytes() for path in written)
 
 
-def test_the_command_writes_and_tells_as_json(tmp_path: Path) -> None:
+def test_the_command_writes_and_prints_json(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2014.json", made.instances(30, 10))
     output = tmp_path / "out"
     result = CliRunner().invoke(

@@ -75,7 +75,7 @@ def test_neighbours_are_exact_over_many_batches_of_real_questions(real_vqa):
 
 
 @pytest.mark.slow
-def test_every_question_of_real_vqa_has_18_different_candidates(real_vqa):
+def test_every_question_of_real_vqa_has_18_distinct_candidates(real_vqa):
     some = real_vqa.slice(0, 20_000)
     table, told = vqa_candidates(some)
     for row in table.select(["target", "orig_decoys"]).to_pylist():
@@ -97,7 +97,7 @@ def test_popular_answers_are_those_of_the_training_split():
     assert vqa_candidates(made_triplets([(*one[:2], "test") for one in world]))[1]["popular"] == ["common", "rare"]
 
 
-def test_a_popular_answer_that_is_the_correct_one_is_there_once():
+def test_a_popular_answer_that_is_correct_occurs_once():
     world = [("is it", "yes")] * 9 + [("how many", "two")] * 5 + [("how many", "2")] * 4
     _, told = vqa_candidates(made_triplets(world))
     assert told["popular"] == ["two", "yes"]
@@ -106,7 +106,7 @@ def test_a_popular_answer_that_is_the_correct_one_is_there_once():
     assert told["candidates"] == {"2": 18}
 
 
-def test_a_dataset_with_one_answer_has_no_decoys_and_says_so():
+def test_a_dataset_with_one_answer_has_no_decoys_and_reports_it():
     table, told = vqa_candidates(made_triplets([("is it", "yes")]))
     assert table["orig_decoys"].to_pylist() == [[]]
     assert told["candidates"] == {"1": 1}
