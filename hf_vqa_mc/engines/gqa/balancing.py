@@ -3,18 +3,13 @@
 Hudson and Manning 2019, Sect. 3.5 and Appendix B. Loops over cells are compiled: a dataset has millions of questions.
 """
 
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.engines.gqa.entailment import Entailments
-from hf_vqa_mc.engines.gqa.program import Question
-from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -169,9 +164,6 @@ def entropies(counts: Ints, starts: Ints) -> NDArray[np.float64]:
     return np.asarray(np.add.reduceat(terms, starts[:-1]))
 
 
-_NAMED = ("image", "structural", "semantic", "detailed", "global_group", "local_group", "answer")
-
-
 @dataclass(frozen=True)
 class QuestionTable:
     """All questions; columns of (questions,)."""
@@ -195,57 +187,3 @@ class QuestionTable:
     def count(self) -> int:
         """Number of questions."""
         return len(self.image)
-
-
-_TYPE_CODES = {
-    name: np.dtype(get_args(get_args(kind)[1])[0]).char
-    for name, kind in get_type_hints(QuestionTable).items()
-    if get_origin(kind) is np.ndarray
-}
-"""Column to its array's type code: 40 bytes a question."""
-
-
-class QuestionColumns:
-    """Collects questions, image by image."""
-
-    def __init__(self) -> None:
-        self._columns = {name: array(code) for name, code in _TYPE_CODES.items()}
-        self._names: dict[str, dict[str, int]] = {name: {} for name in _NAMED}
-        self._vocabulary: set[str] = set()
-
-    def add(self, image_id: str, questions: Sequence[Question], follow: Entailments) -> None:
-        """Append the questions about an image."""
-        image = self._code("image", image_id)
-        for number, (question, entailed, content) in enumerate(
-            zip(questions, follow.entailed, follow.content, strict=True)
-        ):
-            kind = QUESTION_TYPES[question.row]
-            words = question.question.text.rstrip("?.!").lower().split()
-            self._vocabulary.update(word.strip(",") for word in words)
-            self._vocabulary.update(question.answer.lower().split())
-            row = (
-                image,
-                number,
-                self._code("structural", kind.structural),
-                self._code("semantic", kind.semantic),
-                self._code("detailed", question.detailed),
-                self._code("global_group", question.global_group) if question.global_group else -1,
-                self._code("local_group", question.local_group) if question.local_group else -1,
-                self._code("answer", question.answer),
-                content,
-                len(words),
-                len(question.program),
-                len(entailed),
-            )
-            for column, value in zip(self._columns.values(), row, strict=True):
-                column.append(value)
-
-    def _code(self, column: str, name: str) -> int:
-        names = self._names[column]
-        return names.setdefault(name, len(names))
-
-    def table(self) -> QuestionTable:
-        """All questions so far."""
-        columns = {name: np.array(values, values.typecode) for name, values in self._columns.items()}
-        names = {name: list(found) for name, found in self._names.items()}
-        return QuestionTable(**columns, names=names, vocabulary=len(self._vocabulary))

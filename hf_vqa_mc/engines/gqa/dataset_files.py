@@ -2,16 +2,17 @@
 
 import json
 import tempfile
+from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.balancing import Bools, QuestionColumns, QuestionTable
+from hf_vqa_mc.engines.gqa.balancing import Bools, QuestionTable
 from hf_vqa_mc.engines.gqa.entailment import Entailments
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, SHORT, YES
 from hf_vqa_mc.engines.gqa.program import Question, published, semantic_text
@@ -23,6 +24,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 ALL, BALANCED, GRAPHS, CHOICES = "all_questions", "balanced_questions", "sceneGraphs", "choices"
 DIGITS = 4  # of the question's number in its id
 BOTH = (YES, NO)
+NAMED = ("image", "structural", "semantic", "detailed", "global_group", "local_group", "answer")
 
 Record = dict[str, Any]
 
@@ -95,14 +97,24 @@ def graph_record(graph: SceneGraph) -> Record:
     return {"width": graph.width, "height": graph.height, **graph.scene, "objects": objects}
 
 
+_TYPE_CODES = {
+    name: np.dtype(get_args(get_args(kind)[1])[0]).char
+    for name, kind in get_type_hints(QuestionTable).items()
+    if get_origin(kind) is np.ndarray
+}
+"""Column to its array's type code: 40 bytes a question."""
+
+
 class Spilled(AbstractContextManager["Spilled"]):
     """All questions before balancing: records in a temporary file, columns of integers in memory."""
 
     def __init__(self, folder: Path) -> None:
         """``folder``: where the temporary file is created."""
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8", dir=folder)
-        self._columns = QuestionColumns()
-        self._sizes: dict[str, int] = {}
+        self._sizes: dict[str, int] = {}  # image to its questions
+        self._columns = {name: array(code) for name, code in _TYPE_CODES.items()}
+        self._codes: dict[str, dict[str, int]] = defaultdict(dict)  # column to name to code
+        self._vocabulary: set[str] = set()
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
@@ -111,15 +123,41 @@ class Spilled(AbstractContextManager["Spilled"]):
         """Append an image's graph and the questions about it; InputError if there are too many."""
         image = graph.image_id
         self._sizes[image] = len(questions)
-        self._columns.add(image, questions, follow)
+        self._code("image", image)
         self._file.write(json.dumps(graph_record(graph)) + "\n")
         for number, question in enumerate(questions):
             record = question_record(question, image, follow.entailed[number], follow.equivalent[number])
             self._file.write(json.dumps([question_id(image, number), record]) + "\n")
+            words = question.question.text.rstrip("?.!").lower().split()
+            self._vocabulary.update(word.strip(",") for word in words)
+            self._vocabulary.update(question.answer.lower().split())
+            row = (
+                self._code("image", image),
+                number,
+                self._code("structural", record["types"]["structural"]),
+                self._code("semantic", record["types"]["semantic"]),
+                self._code("detailed", question.detailed),
+                self._code("global_group", question.global_group),
+                self._code("local_group", question.local_group),
+                self._code("answer", question.answer),
+                follow.content[number],
+                len(words),
+                len(question.program),
+                len(follow.entailed[number]),
+            )
+            for column, value in zip(self._columns.values(), row, strict=True):
+                column.append(value)
+
+    def _code(self, column: str, name: str) -> int:
+        """A name's index, -1 for no name."""
+        names = self._codes[column]
+        return names.setdefault(name, len(names)) if name else -1
 
     def table(self) -> QuestionTable:
         """The columns of all questions, in order."""
-        return self._columns.table()
+        columns = {name: np.array(values, values.typecode) for name, values in self._columns.items()}
+        names = {name: list(self._codes[name]) for name in NAMED}
+        return QuestionTable(**columns, names=names, vocabulary=len(self._vocabulary))
 
     def images(self) -> Iterator[tuple[str, Record, list[tuple[str, Record]]]]:
         """Each image's id, its graph's record and its questions' ids and records, in order."""

@@ -20,6 +20,7 @@ NOUNS = [
     _noun("apple", "fruit", "food"),
     _noun("apples", "fruit", "food", kind="apple"),
     _noun("orange", "fruit", "food"),
+    _noun("banana", "fruit", "food"),
     _noun("fruit", "food"),
     _noun("man", "person", plural_form="men"),
     _noun("boy", "person"),
@@ -31,6 +32,8 @@ NOUNS = [
     _noun("animal"),
     _noun("table", "furniture"),
     _noun("chair", "furniture"),
+    _noun("couch", "furniture"),
+    _noun("sofa", "furniture"),
     _noun("hat", "clothing"),
     _noun("coat", "clothing"),
     Noun("pants", "pants", plural=True, parents=("clothing",), plural_form="pants"),
@@ -59,6 +62,8 @@ ATTRIBUTES = [
     Attribute("sitting", ("pose",), "sitting", verb=True),
     Attribute("sunny", ("weather",), "sunny"),
     Attribute("rainy", ("weather",), "rainy"),
+    Attribute("cloudy", ("weather",), "cloudy", frozenset({"overcast"})),
+    Attribute("overcast", ("weather",), "overcast"),
     Attribute("male", ("gender",), "male"),
     Attribute("female", ("gender",), "female"),
     Attribute("shiny", (), "shiny"),
@@ -77,22 +82,9 @@ ONTOLOGY = Ontology(
     {noun.name: noun for noun in NOUNS},
     {attribute.value: attribute for attribute in ATTRIBUTES},
     {relation.name: relation for relation in RELATIONS},
-    frozenset(
-        {
-            "color",
-            "material",
-            "size",
-            "height",
-            "age",
-            "pose",
-            "weather",
-            "gender",
-            HORIZONTAL,
-            VERTICAL,
-            "place",
-            "location",
-        }
-    ),
+    frozenset({"color", "size", "height", "age", "pose", "weather", "gender", "place", "location", "material"})
+    | {HORIZONTAL, VERTICAL},
+    similar_kinds={"couch": frozenset({"sofa"}), "sofa": frozenset({"couch"})},
 )
 
 

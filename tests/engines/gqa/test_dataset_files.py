@@ -12,7 +12,7 @@ from hf_vqa_mc.engines.gqa.dataset_files import Spilled, graph_record, question_
 from hf_vqa_mc.engines.gqa.entailment import entailments
 from hf_vqa_mc.engines.gqa.executor import Executor
 from hf_vqa_mc.engines.gqa.generate import split_of
-from hf_vqa_mc.engines.gqa.program import Question, Step, sentence, then
+from hf_vqa_mc.engines.gqa.program import Question, Step, joined, sentence, then
 from hf_vqa_mc.engines.gqa.selection import select_balanced
 from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
 from hf_vqa_mc.engines.gqa.statistics import dataset_statistics
@@ -56,9 +56,9 @@ def asked(graph):
     for row, detailed, program, group, local in programs:
         answer, ids = Executor(graph, ONTOLOGY).run(program)
         if answer is not None:
-            said = sentence([(f"{row} the", ""), (name, "7"), (str(program[-1].argument), "")], "?")
+            text = sentence([(f"{row} the", ""), (name, "7"), (str(program[-1].argument), "")], "?")
             full = sentence([("It is", ""), (answer, "7"), (color, "")], ".")
-            found.append(Question(row, detailed, program, ids, said, answer, full, group, local))
+            found.append(Question(row, detailed, program, ids, text, answer, full, group, local))
     return found
 
 
@@ -88,20 +88,20 @@ def test_gold_answers_score_one_and_are_consistent_valid_and_plausible(made):
     folder = made[0]
     for split in ("train", "val"):
         records = read(folder, "all_questions")[split]
-        told = {name: record["answer"] for name, record in records.items()}
+        gold = {name: record["answer"] for name, record in records.items()}
         choices = read(folder, "choices")[split]
-        score = gqa_score(told, records, choices=choices, consistency=True)
+        score = gqa_score(gold, records, choices=choices, consistency=True)
         assert (score["accuracy"], score["consistency"], score["distribution"]) == (1.0, 1.0, 0.0)
         assert (score["validity"], score["plausibility"]) == (1.0, 1.0)
         assert any(record["entailed"] for record in records.values())
 
 
-def test_attention_on_what_is_asked_about_is_grounded(made):
+def test_attention_on_the_referenced_objects_is_grounded(made):
     folder = made[0]
     records, graphs = read(folder, "balanced_questions")["train"], read(folder, "sceneGraphs")["train"]
-    told = {name: record["answer"] for name, record in records.items()}
+    gold = {name: record["answer"] for name, record in records.items()}
     attentions = dict.fromkeys(records, np.full((9, 9), 1 / 81))
-    score = gqa_score(told, records, attentions=attentions, scene_graphs=graphs, consistency=False)
+    score = gqa_score(gold, records, attentions=attentions, scene_graphs=graphs, consistency=False)
     # 30 x 40 of 100 x 90 pixels, pointed to by question and full answer
     assert score["grounding"] == pytest.approx(100 * 2 * 1200 / 9000)
 
@@ -147,41 +147,63 @@ def test_records_have_the_published_fields_and_types(made, real_data):
         )
 
 
-def test_valid_answers_are_in_scope_and_plausible_ones_seen_with_the_subject(made):
+def test_valid_answers_are_those_of_the_group_and_plausible_ones_those_of_the_subject(made):
     folder = made[0]
     for split, choices in read(folder, "choices").items():
         records = read(folder, "balanced_questions")[split]
         assert set(choices) == set(records)
         for name, record in records.items():
-            told, detailed = choices[name], record["types"]["detailed"]
-            assert set(told["plausible"]) <= set(told["valid"])
+            chosen, detailed = choices[name], record["types"]["detailed"]
+            assert set(chosen["plausible"]) <= set(chosen["valid"])
             if detailed == "directOf":
-                assert told["valid"] == ["green", "red"]
+                assert chosen["valid"] == ["green", "red"]
             if detailed == "chooseAttr":
-                assert sorted(told["valid"]) == ["green", "red"]
+                assert sorted(chosen["valid"]) == ["green", "red"]
             if detailed == "verifyAttr":
-                assert told == {"valid": ["yes", "no"], "plausible": ["yes", "no"]}
+                assert chosen == {"valid": ["yes", "no"], "plausible": ["yes", "no"]}
             if detailed == "category":
-                assert told["valid"] == ["apple", "banana"]
+                assert chosen["valid"] == ["apple", "banana"]
+
+
+def test_the_choices_of_a_comparison_are_the_compared_objects(tmp_path):
+    """Which is larger, the food or the table? An apple, or the table."""
+    sizes = {"apple": "small", "table": "large"}
+    things = {
+        name: SceneObject(name, name, (0, 0, 1, 1), {"size": (size,)}, frozenset()) for name, size in sizes.items()
+    }
+    graph = SceneGraph("1", 9, 9, things)
+    program = joined((Step("select", ("food",)),), (Step("select", ("table",)),), "compare", "smaller")
+    answer, found = Executor(graph, ONTOLOGY).run(program)
+    full = sentence([("the", ""), ("apple", "apple"), ("is smaller than the", ""), ("table", "table")], ".")
+    text = sentence([("which is smaller, the food or the table", "")], "?")
+    question = Question("compare", "comparativeChoose", program, found, text, answer, full, "food", "09smaller-a_t")
+    with Spilled(tmp_path) as spilled:
+        spilled.add(graph, [question], entailments([question], graph, ONTOLOGY))
+        write_dataset(tmp_path, spilled, spilled.table(), np.ones(1, np.bool_), ["val"])
+    choices = json.loads((tmp_path / "val_choices.json").read_text())
+    assert choices == {"10000": {"valid": ["apple", "table"], "plausible": ["apple"]}}
 
 
 def test_statistics_add_up(made):
     _, table, selected, splits = made
-    told = dataset_statistics(table, selected, splits, {"left out": 3})
-    assert told["all"]["questions"] == table.count
-    for part in (told["all"], told["balanced"]):
+    statistics = dataset_statistics(table, selected, splits, {"left out": 3})
+    assert statistics["all"]["questions"] == table.count
+    for part in (statistics["all"], statistics["balanced"]):
         for name in ("per_split", "per_structural_type", "per_semantic_type", "per_detailed_type"):
             assert sum(part[name].values()) == part["questions"]
         for name in ("words", "steps", "entailed"):
             assert sum(part[name]["questions"].values()) == part["questions"]
-    assert sum(told["selection"]["removed"].values()) == told["all"]["questions"] - told["balanced"]["questions"]
-    assert told["problems"] == {"left out": 3}
-    assert told["images"] == Counter(splits)
-    color = told["entropy"]["global_groups"]["largest"]["color"]
+    assert (
+        sum(statistics["selection"]["removed"].values())
+        == statistics["all"]["questions"] - statistics["balanced"]["questions"]
+    )
+    assert statistics["problems"] == {"left out": 3}
+    assert statistics["images"] == Counter(splits)
+    color = statistics["entropy"]["global_groups"]["largest"]["color"]
     assert color["entropy"][1] > color["entropy"][0]
 
 
-def test_nothing_but_the_dataset_is_in_the_folder(made):
+def test_the_folder_holds_only_the_dataset(made):
     names = ("all_questions", "balanced_questions", "choices", "sceneGraphs")
     assert {path.name for path in made[0].iterdir()} == {f"{s}_{n}.json" for s in ("train", "val") for n in names}
 
@@ -201,7 +223,7 @@ def test_question_ids_are_unique_and_too_many_questions_an_error():
         question_id("12", 10_000)
 
 
-def test_a_graph_is_written_without_places_and_with_its_boxes():
+def test_a_graph_is_written_with_boxes_and_without_positions():
     record = graph_record(graph_of("5", "apple", "red"))
     assert record["objects"]["7"] == {
         "name": "apple",
@@ -215,20 +237,20 @@ def test_a_graph_is_written_without_places_and_with_its_boxes():
     assert (record["width"], record["height"], record["weather"]) == (100, 90, "sunny")
 
 
-def test_the_answer_points_at_the_object_whose_name_it_is():
+def test_an_answer_that_is_a_name_refers_to_its_object():
     by_row = {question.row: question for question in asked(graph_of("5", "apple", "red"))}
     pointed = {row: question_record(question, "5")["annotations"] for row, question in by_row.items()}
     assert pointed["query category"]["answer"] == {"0": "7"}
     assert pointed["query attribute"]["answer"] == {}
 
 
-def test_images_are_split_in_their_shares_whatever_else_there_is():
+def test_images_are_split_in_their_proportions():
     counts = Counter(split_of(str(image), 4) for image in range(20_000))
     assert {name: round(counts[name] / 20_000, 2) for name in SPLITS} == pytest.approx(dict(SPLITS), abs=0.011)
     assert [split_of("12", seed) for seed in range(30)] != [split_of("13", seed) for seed in range(30)]
 
 
 @pytest.mark.parametrize("splits", [{}, {"train": 0.7, "val": 0.4}])
-def test_shares_that_are_no_split_are_an_error(splits):
+def test_fractions_that_do_not_add_up_to_one_are_an_error(splits):
     with pytest.raises(InputError, match="add up to 1"):
         GqaSettings(splits=splits)
