@@ -1,4 +1,4 @@
-"""The README.md of a folder that holds a benchmark with other choices."""
+"""README.md of a folder with a benchmark's new choices."""
 
 import hashlib
 import html
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.dataset.card import dataset_info
 from hf_vqa_mc.dataset.inventory import IMAGES
+from hf_vqa_mc.dataset.shards import WrittenSplit
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -19,23 +20,21 @@ def folder_card(
     benchmark: Benchmark,
     config: str,
     features: "Features",
-    splits: Mapping[str, tuple[int, int]],
+    splits: Mapping[str, WrittenSplit],
     hashes: Mapping[str, str],
-    file_bytes: int,
     images: Mapping[str, Any],
     note: str,
 ) -> str:
-    """README.md: what ``load_dataset`` reads, and a few sentences for people.
+    """YAML metadata for ``load_dataset``, and a short text.
 
     Args:
-        benchmark: what was read.
-        config: the one that is written.
-        features: its columns' types.
-        splits: name to rows and bytes.
-        hashes: file to the sha256 of its content.
-        file_bytes: all files together.
-        images: configs with images beside it, and what their folder says of them.
-        note: a paragraph more; its line breaks are none of the card's.
+        benchmark: as read.
+        config: name of the written config.
+        features: types of its columns.
+        splits: its splits.
+        hashes: sha256 by file.
+        images: inventory entries of images configs next to it, by name.
+        note: additional paragraph; its line breaks are removed.
     """
     from datasets import DatasetInfo, SplitInfo
     from datasets.info import DatasetInfosDict
@@ -44,23 +43,25 @@ def folder_card(
     from huggingface_hub import DatasetCardData
 
     data = DatasetCardData()
-    size = sum(num_bytes for _, num_bytes in splits.values())
-    named = SplitDict({split: SplitInfo(split, num_bytes, rows) for split, (rows, num_bytes) in splits.items()})
     info = DatasetInfo(
-        config_name=config, features=features, splits=named, download_size=file_bytes, dataset_size=size
+        config_name=config,
+        features=features,
+        splits=SplitDict({split: SplitInfo(split, one.num_bytes, one.rows) for split, one in splits.items()}),
+        download_size=sum(one.file_bytes for one in splits.values()),
+        dataset_size=sum(one.num_bytes for one in splits.values()),
     )
-    infos = {config: info, **{name: dataset_info(name, inventory) for name, inventory in images.items()}}
+    infos = {config: info, **{name: dataset_info(name, entry) for name, entry in images.items()}}
     DatasetInfosDict(infos).to_dataset_card_data(data)
-    # load_dataset keeps what it read under a hash of this, in which the files' own content does not count
+    # load_dataset caches by a hash of this entry, which must therefore depend on the content of the files
     content = hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
     files = [{"split": split, "path": f"{config}/{split}-*"} for split in splits]
     loading = {"data_files": files, "description": f"{config}, content {content}", "default": True}
-    beside = {name: {"data_files": [{"split": IMAGES, "path": f"{name}/{IMAGES}-*"}]} for name in images}
-    MetadataConfigs({config: loading, **beside}).to_dataset_card_data(data)
+    others = {name: {"data_files": [{"split": IMAGES, "path": f"{name}/{IMAGES}-*"}]} for name in images}
+    MetadataConfigs({config: loading, **others}).to_dataset_card_data(data)
     name = benchmark.path.name if benchmark.path else benchmark.dataset
-    name, told = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.description))
+    name, layout = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.description))
     return (
-        f"---\n{data}\n---\n\n# {name}, choices replaced\n\nWritten by hf_vqa_mc from {name} ({config}): {told}. "
+        f"---\n{data}\n---\n\n# {name}, choices replaced\n\nWritten by hf_vqa_mc from {name} ({config}): {layout}. "
         "Everything but the choices and what tells the right one is as it was.\n"
         + (f"\n{html.escape(' '.join(note.split()), quote=False)}\n" if note.strip() else "")
     )

@@ -1,8 +1,7 @@
-"""A benchmark with other choices, written as the one that was read: a file of the same kind, or a folder."""
+"""Write a benchmark with new choices in the format in which it was read: a file of the same type, or a folder."""
 
 import csv
 import gzip
-import hashlib
 import io
 import json
 import lzma
@@ -21,35 +20,28 @@ from hf_vqa_mc.benchmarks.files import JSON_TEXT, file_form, json_content
 from hf_vqa_mc.benchmarks.folder_card import folder_card
 from hf_vqa_mc.dataset.folder import BUILT
 from hf_vqa_mc.dataset.inventory import IMAGES, LAYOUT, WRITTEN_BY, configs_of, read_inventory, write_inventory
-from hf_vqa_mc.dataset.shards import GROUP_BYTES, SHARD_BYTES, readable_by_all
+from hf_vqa_mc.dataset.shards import GROUP_BYTES, SHARD_BYTES, WrittenSplit, readable_by_all
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io import atomic_folder
 from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
-from hf_vqa_mc.io.atomic_folder import carry_over, new_folder
 
 if TYPE_CHECKING:
     from datasets import Features
 
 MARK = b"hf_vqa_mc"
-"""The key in a parquet file's metadata that says that we wrote it."""
+"""Key in the metadata of parquet files written by this package."""
 DEFAULT = "default"
-"""The config of a benchmark without configs."""
+"""Config name of a benchmark without configs."""
 
 
 def check_output(dataset: object, output: Path) -> None:
-    """Raise InputError unless a benchmark can be written there; it need not be read yet.
-
-    Args:
-        dataset: as `read_benchmark` takes it.
-        output: as `write_benchmark` has it.
-
-    Raises:
-        InputError: it is of another kind or is what is read, or something is there that we did not write.
-    """
+    """Raise InputError unless the benchmark ``dataset``, as for `read_benchmark`, can be written to an output."""
     source = Path(dataset) if isinstance(dataset, str | Path) else None
     if source is None or not source.is_file():
-        if source is not None:
-            _check_apart(source, output)
+        if source is not None and source.exists():
+            old, new = source.resolve(), output.absolute().resolve()
+            if old.is_relative_to(new) or new.is_relative_to(old):
+                raise InputError(f"output {output} would replace or change an input, {source}; name another path")
         _check_no_build(output)
         atomic_folder.check_output(output.absolute().resolve(), BUILT)
         return
@@ -58,28 +50,26 @@ def check_output(dataset: object, output: Path) -> None:
         raise InputError(f"output {output}: {source} is a .{form} file; name one too")
     check_output_file(output, "output", [source])
     if output.exists() and not (form == "parquet" and _is_ours(output)):
-        raise InputError(f"output {output} is there already, and not known to be written by us; name another file")
+        raise InputError(f"output {output} exists, and is not known to be written by vqa-mc; name another file")
 
 
 def write_benchmark(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str = "") -> list[Path]:
-    """Writes splits of a benchmark, which ``load_dataset`` and ``read_benchmark`` read as they read the original.
-
-    Whoever is killed meanwhile leaves what was there before, or the new one, whole.
+    """Write splits atomically; ``load_dataset`` and ``read_benchmark`` read them as they read the original.
 
     Args:
-        benchmark: as it was read.
-        tables: split name to its columns, such as ``Layout.written`` gives them.
-        output: a file of the same kind where the benchmark is one file; else a folder, in which the config is a
-            folder of parquet files of about 500 MB, beside a README.md.
-        note: a paragraph that the README.md says too, such as what was done; a file has no place for it.
+        benchmark: as read.
+        tables: columns by split name, such as those of ``Benchmark.with_choices``.
+        output: a file of the same type if the benchmark is one file; else a folder with README.md and, in a folder of
+            the config's name, parquet files of about 500 MB.
+        note: paragraph for README.md; not written to single files.
 
     Returns:
         The files.
 
     Raises:
-        InputError: a split is none of the benchmark's, the output is of another kind or is what is read, or something
-            is there that we did not write.
-        OSError: it cannot be written (disk full, no permission); what was there before still is.
+        InputError: a split is not the benchmark's, or the output has another type, is an input, or was not written by
+            this package.
+        OSError: it cannot be written (disk full, no permission); the output is unchanged.
     """
     if not tables:
         raise InputError(f"{benchmark.dataset}: there are no splits to write")
@@ -128,13 +118,13 @@ def _parquet(table: pa.Table) -> bytes:
 
 
 def _description(table: pa.Table) -> dict[bytes, bytes]:
-    """The metadata by which ``datasets`` knows the columns' types, so that images and classes come back as such."""
+    """Metadata with the columns' types for ``datasets``, which preserves images and class labels."""
     metadata: dict[bytes, bytes] = readable_by_all(features_of(table).arrow_schema).metadata
     return metadata
 
 
 def features_of(table: pa.Table) -> "Features":
-    """The types of its columns as ``datasets`` has them."""
+    """The types of a table's columns for ``datasets``."""
     from datasets import Features
 
     return Features.from_arrow_schema(table.schema)
@@ -150,12 +140,12 @@ def _csv(table: pa.Table, delimiter: str) -> bytes:
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(table.column_names)
     for batch in table.to_batches(max_chunksize=10_000):
-        writer.writerows(zip(*map(_cells, batch.columns), strict=True))
+        writer.writerows(zip(*map(_csv_cells, batch.columns), strict=True))
     return text.getvalue().encode()
 
 
-def _cells(column: pa.Array) -> list[Any]:
-    """The cells of a csv column; lists and records, which only new columns hold, as json text."""
+def _csv_cells(column: pa.Array) -> list[Any]:
+    """Cells of a CSV column; lists and records, which occur only in new columns, as JSON text."""
     values: list[Any] = column.to_pylist()
     if not pa.types.is_nested(column.type):
         return values
@@ -167,11 +157,10 @@ def _json_lines(table: pa.Table) -> bytes:
 
 
 def _json(table: pa.Table, source: Path) -> bytes:
-    """As the source: a list of records, alone or under its key."""
+    """A list of records, under a key if the source has one."""
     value, key = json_content(source)
     records = list(_records(table))
-    whole = records if key is None else {**value, key: records}
-    return (json.dumps(whole, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(records if key is None else {**value, key: records}, ensure_ascii=False) + "\n").encode()
 
 
 def _records(table: pa.Table) -> Iterable[dict[str, Any]]:
@@ -187,50 +176,37 @@ def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: 
         raise InputError(
             f"the config {config!r} cannot be a folder's name; copy the benchmark under another name first"
         )
-    with new_folder(output, BUILT) as place:
-        folder = place.tree / config
-        folder.mkdir()
-        files, infos = [], {}
+    with atomic_folder.new_folder(output, BUILT) as place:
+        (place.tree / config).mkdir()
+        splits = {}
         for split, table in tables.items():
-            table = _with_files(table.replace_schema_metadata(_description(table)))
-            written = _write_split(folder, split, table)
-            files += written
-            infos[split] = table.num_rows, table.nbytes
-        hashes = {f"{config}/{path.name}": _sha256(path) for path in files}
-        features = features_of(next(iter(tables.values())))
+            embedded = _with_files(table.replace_schema_metadata(_description(table)))
+            splits[split] = _write_split(place.tree / config, split, embedded)
+        hashes = {f"{config}/{name}": sha256 for split in splits.values() for name, sha256 in split.files.items()}
         images = _keep_images(benchmark.path, config, place.tree)
-        size = sum(path.stat().st_size for path in files)
-        card = folder_card(benchmark, config, features, infos, hashes, size, images, note)
+        card = folder_card(benchmark, config, features_of(next(iter(tables.values()))), splits, hashes, images, note)
         (place.tree / "README.md").write_text(card, "utf-8")
         about = {"dataset": benchmark.dataset, "config": benchmark.config, "files": hashes}
         write_inventory(place.tree, {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "benchmark": about})
 
-        place.publish(lambda old: _check_no_build(output))  # again, once nobody else writes there
-    return [output / "README.md", *(output / config / path.name for path in files)]
+        place.publish(lambda old: _check_no_build(output))  # again, while the output is locked
+    return [output / "README.md", *(output / name for name in hashes)]
 
 
 def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]:
-    """Hard links or copies of the images config of a built folder; its name to its inventory, empty if none."""
-    if source is None:
+    """Hard-link or copy the images config of a built folder; its inventory entry by name, empty if there is none."""
+    inventory = read_inventory(source) if source else None
+    if source is None or inventory is None:
         return {}
-    inventory = read_inventory(source)
-    configs = configs_of(inventory) if inventory else {}
+    configs = configs_of(inventory)
     fitting = [
         name for name in configs if configs[name]["variant"] == IMAGES and config.startswith(name[: -len(IMAGES)])
     ]
     if not fitting:
         return {}
     name = max(fitting, key=len)
-    carry_over(source, tree, leave_out={path.name for path in source.iterdir()} - {name})
+    atomic_folder.carry_over(source, tree, leave_out={path.name for path in source.iterdir()} - {name})
     return {name: configs[name]}
-
-
-def _check_apart(source: Path, output: Path) -> None:
-    """Raise InputError if the input is the output, lies in it, or contains it."""
-    if source.exists():
-        there, here = source.resolve(), output.absolute().resolve()
-        if there.is_relative_to(here) or here.is_relative_to(there):
-            raise InputError(f"output {output} would replace or change an input, {source}; name another path")
 
 
 def _check_no_build(output: Path) -> None:
@@ -240,7 +216,7 @@ def _check_no_build(output: Path) -> None:
 
 
 def _with_files(table: pa.Table) -> pa.Table:
-    """The table with images embedded that are paths; raises InputError if such a file is gone."""
+    """The table with the content of images that are paths; raises InputError if a file is missing."""
     for field in table.schema:
         if pa.types.is_struct(field.type) and {"bytes", "path"} == {part.name for part in field.type}:
             contents, paths = (pc.struct_field(table[field.name], part) for part in ("bytes", "path"))
@@ -256,19 +232,14 @@ def _with_files(table: pa.Table) -> pa.Table:
     return table
 
 
-def _write_split(folder: Path, split: str, table: pa.Table) -> list[Path]:
+def _write_split(folder: Path, split: str, table: pa.Table) -> WrittenSplit:
+    written = WrittenSplit(table.num_rows, table.nbytes)
     shards = max(1, math.ceil(table.nbytes / SHARD_BYTES))
     per_shard = max(1, math.ceil(table.num_rows / shards))
     starts = range(0, max(table.num_rows, 1), per_shard)
-    paths = []
     for number, start in enumerate(starts):
         path = folder / f"{split}-{number:05d}-of-{len(starts):05d}.parquet"
         part = table.slice(start, per_shard)
         pq.write_table(part, path, compression="zstd", row_group_size=_rows_per_group(table))
-        paths.append(path)
-    return paths
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+        written += path
+    return written

@@ -1,6 +1,6 @@
-"""The same rows as a ``datasets`` builder, without a folder: ``VqaMc``."""
+"""``VqaMc``: a ``datasets`` builder of the same rows, without a dataset folder."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, make_dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ import datasets
 import datasets.exceptions
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.build import Ingredients, about_source, check_source, gather
+from hf_vqa_mc.dataset.build import about_source, check_source, gather
 from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.fingerprint import code_state, fingerprint, input_state, vectors_state
 from hf_vqa_mc.dataset.settings import DecoySettings
@@ -30,7 +30,7 @@ ROWS_PER_TABLE = 10_000
 
 @dataclass
 class _Config(datasets.BuilderConfig):  # type: ignore[misc]
-    """Which rows to build: a source and a variant; `VqaMcConfig` has the fields of `DecoySettings` as well."""
+    """Source and variant to build; `VqaMcConfig` has the fields of `DecoySettings` as well."""
 
     source: str = ""
     variant: str = ""
@@ -41,11 +41,11 @@ class _Config(datasets.BuilderConfig):  # type: ignore[misc]
         return SOURCES.find(self.source)
 
     def settings(self) -> DecoySettings:
-        """Where decoys come from, and how they are made."""
+        """Origin of decoys and parameters of the method."""
         return subset(self, DecoySettings)
 
     def create_config_id(self, config_kwargs: dict[str, Any], custom_features: datasets.Features | None = None) -> str:
-        """The name of the cache folder: with all that the rows depend on, files' content and our code included."""
+        """The name of the cache folder, with a hash of everything on which rows depend, including files and code."""
         source = self.declaration
         vectors = self.word_vectors or source.default_word_vectors
         parts = {
@@ -88,17 +88,17 @@ def _configs() -> dict[str, _Config]:
 
 
 class _Listed:
-    """A class attribute that is computed at each use, as sources may be added to ``SOURCES`` at any time."""
+    """A class attribute computed at each use, as sources may be added to ``SOURCES`` at any time."""
 
     def __init__(self, compute: Callable[[], Any]) -> None:
         self._compute = compute
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:  # noqa: ANN401  what it computes
+    def __get__(self, instance: object, owner: type | None = None) -> Any:  # noqa: ANN401
         return self._compute()
 
 
 class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
-    """Builds one config straight from the publisher's files.
+    """Build one config directly from the publisher's files.
 
     ::
 
@@ -114,7 +114,7 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     BUILDER_CONFIGS = _Listed(lambda: [*_configs().values()])
     builder_configs = _Listed(_configs)
 
-    def __init__(self, *args: Any, data_files: Any = None, **kwargs: Any) -> None:  # noqa: ANN401  datasets' own
+    def __init__(self, *args: Any, data_files: Any = None, **kwargs: Any) -> None:  # noqa: ANN401  as in datasets
         if data_files:
             raise InputError("vqa_mc reads the publishers' files from a folder: give data_dir, not data_files")
         name = kwargs.get("config_name")
@@ -125,54 +125,51 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
 
     def _info(self) -> datasets.DatasetInfo:
-        about = about_source(self.config.declaration)
-        told = self._open_ended.description if self._open_ended else f"Variant {self.config.variant}."
+        about, opened = about_source(self.config.declaration), self._open_ended
+        content = opened.description if opened else f"Variant {self.config.variant}."
         return datasets.DatasetInfo(
-            description=f"{about['description']} {told}",
-            features=datasets.Features.from_arrow_schema(self._open_ended.schema)
-            if self._open_ended
-            else multiple_choice_features(),
+            description=f"{about['description']} {content}",
+            features=datasets.Features.from_arrow_schema(opened.schema) if opened else multiple_choice_features(),
             homepage=about["homepage"],
             license=about["licence"],
             citation=about["citation"],
         )
 
-    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:  # noqa: ANN401  one of two
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:  # noqa: ANN401  two classes
+        splits: Iterable[str]
         if self._open_ended:
-            with self._in_plain_words():
+            with self._explained():
                 self._files = self._opened(dl_manager).files
                 splits = Reading(self._open_ended, self._files).splits
-            return [datasets.SplitGenerator(name=split, gen_kwargs={"split": split}) for split in splits]
-        if not self._rows:
-            self._rows = self._build(dl_manager)
-        return [datasets.SplitGenerator(name=split, gen_kwargs={"split": split}) for split in self._rows]
+        else:
+            self._rows = self._rows or self._build(dl_manager)
+            splits = self._rows
+        return [datasets.SplitGenerator(name=split, gen_kwargs={"split": split}) for split in splits]
 
     def _build(self, dl_manager: Any) -> Mapping[str, pa.Table]:  # noqa: ANN401
-        """The rows of all splits; here and not when they are asked for, as errors from there come wrapped."""
+        """The rows of all splits; not made in `_generate_tables`, whose errors ``datasets`` wraps."""
+        settings = self.config.settings()
         with _bars() as progress:
-            made = self._gather(dl_manager, progress)
+            with self._explained():
+                check_source(self.config.declaration, settings)
+                made = gather(self._opened(dl_manager), [self.config.variant], settings, progress)
             (variant,) = build_variants(made.triplets, made.names, made.vectors, made.settings, progress)
         splits: Mapping[str, pa.Table] = variant.splits
         return splits
 
     @property
     def _open_ended(self) -> OpenEnded | None:
-        """What the config is, if it is none of the multiple-choice ones."""
+        """The config's declaration if it is open-ended."""
         return next((one for one in self.config.declaration.open_ended if one.name == self.config.name), None)
 
-    def _opened(self, dl_manager: Any) -> OpenedSource:  # noqa: ANN401  one of two
+    def _opened(self, dl_manager: Any) -> OpenedSource:  # noqa: ANN401
         folder = None if self.config.data_dir is None else Path(self.config.data_dir)
-        return open_source(self.config.declaration, folder, _downloads(dl_manager))
-
-    def _gather(self, dl_manager: Any, progress: Progress) -> Ingredients:  # noqa: ANN401
-        settings = self.config.settings()
-        with self._in_plain_words():
-            check_source(self.config.declaration, settings)
-            return gather(self._opened(dl_manager), [self.config.variant], settings, progress)
+        downloads = dl_manager.download_config if isinstance(dl_manager, datasets.DownloadManager) else None
+        return open_source(self.config.declaration, folder, downloads)
 
     @contextmanager
-    def _in_plain_words(self) -> Iterator[None]:
-        """Says what else there is where downloading failed."""
+    def _explained(self) -> Iterator[None]:
+        """Add the alternatives to the error of a failed download."""
         config = self.config
         try:
             yield
@@ -185,8 +182,8 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
                 'holds vqa_mc, or load_dataset("NAMESPACE/vqa_mc", ...) from the Hub'
             ) from error
 
-    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  datasets' own
-        """As its own, but what is wrong with a file that is read while its rows are written is our error."""
+    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  as in datasets
+        """As in ``datasets``, but an InputError while rows are written is raised itself, not wrapped."""
         try:
             super().download_and_prepare(*args, **kwargs)
         except datasets.exceptions.DatasetGenerationError as error:
@@ -196,21 +193,18 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
 
     def _generate_tables(self, split: str) -> Iterator[tuple[int, pa.Table]]:
         if self._open_ended and self._files:
+            schema = datasets.Features.from_arrow_schema(self._open_ended.schema).arrow_schema
             for number, piece in enumerate(Reading(self._open_ended, self._files).tables(split)):
-                yield number, piece.cast(self.info.features.arrow_schema)
+                yield number, piece.cast(schema)
             return
         table = self._rows[split].cast(multiple_choice_features().arrow_schema)
         for start in range(0, table.num_rows, ROWS_PER_TABLE):
             yield start, table.slice(start, ROWS_PER_TABLE)
 
 
-def _downloads(dl_manager: Any) -> datasets.DownloadConfig | None:  # noqa: ANN401  one of two
-    return dl_manager.download_config if isinstance(dl_manager, datasets.DownloadManager) else None
-
-
 @contextmanager
 def _bars() -> Iterator[Progress]:
-    """Progress in ``datasets``' own bars, which its users know how to turn off."""
+    """Progress bars of ``datasets``, which follow its settings."""
     from datasets.utils.tqdm import tqdm
 
     bars: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What a prepared config depends on, in one hash: nothing that changed is ever answered from a cache."""
+"""A hash of everything that a prepared config depends on, so that caches never return outdated rows."""
 
 import hashlib
 import json
@@ -20,10 +20,9 @@ def fingerprint(parts: Any) -> str:  # noqa: ANN401  any JSON
 
 
 def input_state(source: Source, data_dir: Path | None) -> list[Any]:
-    """What a source is read from: its files' names, sizes and times of change, or what would be downloaded.
+    """Names, sizes and times of change of a source's files except images, or the files that would be downloaded.
 
-    The time of the inode's change is among them, which cannot be set back as that of the content can. Image files do
-    not count, since they are not read.
+    The change time of the inode is included, since the modification time can be set back.
     """
     if data_dir is None and source.default_folder is not None:
         data_dir = source.default_folder()
@@ -37,19 +36,19 @@ def input_state(source: Source, data_dir: Path | None) -> list[Any]:
 
 
 def vectors_state(name: str) -> list[str]:
-    """A vector file's name and checksum (and those of the files beside it that continue its name, as with .kv)."""
+    """A vector file's name and checksum, and checksums of files with the name as prefix, as with .kv."""
     path = Path(name).expanduser()
     if not path.is_file():
-        return [name]  # a name of gensim-data stands for one file for ever; "corpus" depends on the input alone
+        return [name]  # files of gensim-data never change; "corpus" depends on the input alone
     files = sorted(other for other in path.parent.iterdir() if other.name.startswith(path.name) and other.is_file())
     return [path.name, *(_checksum(file) for file in files)]
 
 
 @cache
 def code_state() -> str:
-    """A hash of our code and tables: another version, or a changed working copy, makes other rows."""
+    """A hash of the code and tables that rows depend on."""
     package = Path(__file__).parents[1]
-    files = [package / "schema.py", *(path for room in _PACKAGES for path in _files_below(package / room))]
+    files = [package / "schema.py", *(path for name in _PACKAGES for path in _files_below(package / name))]
     return fingerprint([_checksum(path) for path in files if path.suffix in (".py", ".npz")])
 
 

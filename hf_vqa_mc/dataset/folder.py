@@ -1,11 +1,13 @@
 """The dataset folder, which ``load_dataset`` reads from disk and which can be uploaded to the Hub unchanged."""
 
+import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from datasets import Features
 
 from hf_vqa_mc.dataset.card import CARD, card
 from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
@@ -20,8 +22,7 @@ from hf_vqa_mc.dataset.inventory import (
     with_source,
     write_inventory,
 )
-from hf_vqa_mc.dataset.open_ended import write_open_ended
-from hf_vqa_mc.dataset.shards import WrittenSplit, measures, write_split
+from hf_vqa_mc.dataset.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_folder import FolderKind, carry_over, new_folder
@@ -78,7 +79,7 @@ def write_folder(
             name = f"{source}_{variant.name}"
             configs[name] = _write_variant(tree, name, variant, images if embed_images else None, progress)
         for reading in open_ended:
-            configs[reading.config.name] = write_open_ended(tree, reading, progress)
+            configs[reading.config.name] = _write_open_ended(tree, reading, progress)
         if images and not embed_images:
             configs[f"{source}_{IMAGES}"] = _write_images(tree, f"{source}_{IMAGES}", images, progress)
         return {"about": dict(about), "made_with": dict(made_with), "configs": configs}
@@ -154,6 +155,60 @@ def _write_images(tree: Path, name: str, images: ImageFiles, progress: Progress)
         wrote=_counter(progress, f"writing {name}", len(images.paths)),
     )
     return {"variant": IMAGES, **measures(name, {IMAGES: written})}
+
+
+def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[str, Any]:
+    """Write a config's files below a folder.
+
+    Returns:
+        Its inventory entry; features and example row are JSON text, as the inventory sorts its own keys.
+
+    Raises:
+        InputError: a file is malformed, or the config is empty.
+    """
+    config = reading.config
+    features = Features.from_arrow_schema(config.schema)
+    step, done = f"writing {config.name}", 0
+    expected = sum(config.expected_counts.values())
+
+    def wrote(rows: int) -> None:
+        nonlocal done
+        done += rows
+        progress(step, done, max(expected, done + 1))  # the total is not known in advance
+
+    written: dict[str, WrittenSplit] = {}
+    example: dict[str, Any] = {}
+    for split in reading.splits:
+        first: list[pa.Table] = []
+        rows = write_stream(
+            tree / config.name, split, features, _keep_first(reading.tables(split), first), wrote=wrote
+        )
+        if first:
+            written[split] = rows
+            example = {"split": split, "row": json.dumps(first[0].to_pylist()[0], ensure_ascii=False)}
+    statistics = reading.statistics()
+    progress(step, done, done)
+    return {
+        "variant": config.word,
+        "embedded_images": False,
+        "open_ended": {
+            "description": config.description,
+            "columns": [list(column) for column in config.columns.items()],
+            "features": json.dumps(features.to_dict()),
+            "before": config.before,
+        },
+        **measures(config.name, written),
+        "statistics": statistics,
+        "example": example,
+    }
+
+
+def _keep_first(tables: Iterator[pa.Table], first: list[pa.Table]) -> Iterator[pa.Table]:
+    """The tables unchanged; the first row of all is appended to ``first``."""
+    for table in tables:
+        if not first and table.num_rows:
+            first.append(table.slice(0, 1))
+        yield table
 
 
 def _slices(table: pa.Table, embedded: ImageFiles | None) -> Callable[[int, int], pa.Table]:

@@ -1,8 +1,7 @@
-"""``register``: the opt-in that lets ``load_dataset("vqa_mc", ...)`` run our builder in datasets 4 and later.
+"""``register``: opt in to building with ``load_dataset("vqa_mc", ...)`` in datasets 4 and later.
 
-These versions run no loading scripts; the modules they come with are the only builders that a name stands for. The
-list of those is private, and so is the class that looks one up, so this may stop working with any release: a test
-says so, and ``VqaMc`` used directly does not depend on it.
+These versions run no loading scripts, only their packaged modules. The list of these and the class that looks them up
+are private, so any release may break this; a test fails then. ``VqaMc`` does not depend on it.
 """
 
 from pathlib import Path
@@ -21,14 +20,14 @@ _PRIVATE = ("_PACKAGED_DATASETS_MODULES", "PackagedDatasetModuleFactory", "Local
 
 
 def register() -> None:
-    """From here on ``load_dataset("vqa_mc", CONFIG, data_dir=RAW_FILES)`` builds from the publishers' files.
+    """Let ``load_dataset("vqa_mc", CONFIG, data_dir=RAW_FILES)`` build from the publishers' files.
 
-    Without ``data_dir`` the call still reads a built folder ``./vqa_mc`` where there is one; elsewhere it fetches the
-    publishers' files and builds, where it would otherwise have asked the Hub for a dataset of this name. Settings are
-    keyword arguments, as in ``load_dataset("vqa_mc", "cocoqa_qou", data_dir=DIR, word_vectors=FILE, seed=1)``.
+    Without ``data_dir`` the call reads a built folder ``./vqa_mc`` if there is one, else downloads the publishers'
+    files and builds. Settings are keyword arguments:
+    ``load_dataset("vqa_mc", "cocoqa_qou", data_dir=DIR, word_vectors=FILE, seed=1)``.
 
     Raises:
-        RuntimeError: this version of datasets is made in another way.
+        RuntimeError: this version of datasets is not supported.
     """
     missing = [name for name in _PRIVATE if not hasattr(load, name)]
     if missing:
@@ -42,7 +41,7 @@ def register() -> None:
 
 
 def _factory() -> type:
-    """A class that finds our module without first listing every file below ``data_dir`` or the working directory."""
+    """A class that finds the module without listing all files below ``data_dir`` or the current directory."""
 
     class Factory(load.PackagedDatasetModuleFactory):  # type: ignore[misc]
         def get_module(self) -> load.DatasetModule:

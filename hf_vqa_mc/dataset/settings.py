@@ -13,7 +13,7 @@ IMAGES, RUNNING = "Images", "Running"
 
 @settings
 class DecoySettings(Settings):
-    """Where decoys come from, and how they are made.
+    """Origin of decoys and parameters of the method.
 
     Raises:
         InputError: an option has the wrong type or is out of range, or needs another; names it.
@@ -29,12 +29,12 @@ class DecoySettings(Settings):
         default="generated",
     )
     orig: Literal["published", "made"] = option(
-        "Decoys of the variants with orig: published, or made as VQA's 18 candidates were (gqa has no all).",
+        "Decoys of the variants with orig: published, or made like VQA's 18 candidates (gqa has no all).",
         default="published",
     )
     plausible: Path | None = option(
-        "With --orig made: JSON file, question id to answers that people gave without the image; by default they come "
-        "from similar questions.",
+        "With --orig made: JSON file of answers by question id, given by people without the image; by default they "
+        "come from similar questions.",
         default=None,
     )
 
@@ -64,7 +64,7 @@ class BuildSettings(DecoySettings):
         "Folder with the publisher's files as downloaded; fetched if not given.", default=None
     )
     output: Path | None = option(
-        "Dataset folder to make, or to add the source to; a temporary one if not given.",
+        "Dataset folder to create, or to add the source to; a temporary one if not given.",
         default=None,
         cli_default=Path("vqa_mc"),
     )

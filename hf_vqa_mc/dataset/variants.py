@@ -1,6 +1,6 @@
-"""The method, from top to bottom: triplets, sets of decoys, rows, statistics (Chao et al. 2018, Sect. 4 and 5.1)."""
+"""The method: triplets, sets of decoys, rows, statistics (Chao et al. 2018, Sect. 4 and 5.1)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 
@@ -33,19 +34,19 @@ def build_variants(
     names: Sequence[str],
     vectors: WordVectors | None,
     settings: Settings,
-    progress: Callable[[str, int, int], None] = lambda step, done, total: None,
+    progress: Progress = silent,
 ) -> Iterator[BuiltVariant]:
     """Make variants of a dataset. All sets of decoys are made before the first variant is yielded.
 
     Args:
-        triplets: a table ``schema.TRIPLETS``, checked, with the released decoys if these are to be used.
+        triplets: checked ``schema.TRIPLETS``, with released decoys if these are used.
         names: of ``decoys.VARIANTS``.
-        vectors: for the similarity of questions; None where no QoU decoys are made.
+        vectors: for the similarity of questions; required for QoU decoys.
         settings: the method's parameters.
-        progress: takes (step, done, total).
+        progress: called with (step, done, total).
 
     Raises:
-        InputError: an unknown name, or one that needs decoys or word vectors that are not there.
+        InputError: an unknown name, or missing decoys or word vectors.
     """
     variants = find_variants(names, triplets)
     if vectors is None and needs_word_vectors(variants, triplets.column_names):
@@ -53,9 +54,7 @@ def build_variants(
     return _build(Material.of(triplets, settings, vectors), variants, progress)
 
 
-def _build(
-    material: Material, variants: list[Variant], progress: Callable[[str, int, int], None]
-) -> Iterator[BuiltVariant]:
+def _build(material: Material, variants: list[Variant], progress: Progress) -> Iterator[BuiltVariant]:
     made = make_sets(variants, material, progress)
     for variant in variants:
         choices = Choices(variant, made, material)
@@ -64,27 +63,23 @@ def _build(
 
 
 def needs_word_vectors(variants: Sequence[Variant], columns: Sequence[str] = ()) -> bool:
-    """Whether a variant has decoys that are made with word vectors, and not read from one of these columns."""
+    """Whether a variant has decoys made with word vectors instead of read from one of these columns."""
     found = [methods()[name][1] for variant in variants for name in variant.sets]
     return any(method.needs_word_vectors and method.column not in columns for method in found)
 
 
 def needs_published(variant: Variant) -> bool:
-    """Whether a variant has decoys that nothing makes."""
+    """Whether a variant has decoys that can only be read."""
     return any(methods()[name][1].take is None for name in variant.sets)
 
 
 def variants_of(triplets: pa.Table) -> list[str]:
-    """The variants that a triplet table can have: those with Orig only where every triplet has published decoys."""
+    """The variants that a triplet table can have; those with Orig only if every triplet has published decoys."""
     return [name for name, variant in VARIANTS.items() if _has_published(variant, triplets)]
 
 
 def find_variants(names: Sequence[str], triplets: pa.Table) -> list[Variant]:
-    """The variants of these names.
-
-    Raises:
-        InputError: an unknown name, or one that needs published decoys where there are none.
-    """
+    """Variants by name; raises InputError for an unknown one, or if published decoys are missing."""
     found = [VARIANTS.find(name) for name in names]
     for variant in found:
         if not _has_published(variant, triplets):
@@ -96,7 +91,7 @@ def find_variants(names: Sequence[str], triplets: pa.Table) -> list[Variant]:
 
 
 def _has_published(variant: Variant, triplets: pa.Table) -> bool:
-    """Whether every triplet comes with the decoys of the variant that nothing makes."""
+    """Whether every triplet has the decoys of the variant that can only be read."""
     columns = [method.column for _, method in map(methods().__getitem__, variant.sets) if method.take is None]
     return all(
         column in triplets.column_names and bool(pc.min(pc.list_value_length(triplets[column])).as_py())

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.question_groups import QuestionGroups
-from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT
+from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, QuestionGroups
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _BATCHES = 4

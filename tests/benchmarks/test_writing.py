@@ -78,7 +78,7 @@ def test_csv_comes_back_as_it_was(delimiter, tmp_path):
     output = tmp_path / f"new{path.suffix}"
     write_benchmark(benchmark, rewritten(benchmark), output)
     check_again(benchmark, read_benchmark(str(output)))
-    with pytest.raises(InputError, match="is there already, and not known to be written by us"):
+    with pytest.raises(InputError, match="exists, and is not known to be written by vqa-mc"):
         write_benchmark(benchmark, rewritten(benchmark), output)
 
 

@@ -11,9 +11,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.question_groups import group_questions
 from hf_vqa_mc.decoys.similar_questions import SEGMENT, SimilarQuestions
-from hf_vqa_mc.decoys.word_bags import NO_BAG
+from hf_vqa_mc.decoys.word_bags import NO_BAG, group_questions
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 from tests.decoys.literal_method import TIE
