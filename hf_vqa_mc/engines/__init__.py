@@ -1,1 +1,1 @@
-"""The procedures that make questions and candidates: TDIUC's, GQA's, VQA's 18 candidates, VQA2's complements."""
+"""Generators of questions (TDIUC, GQA) and candidates (VQA's 18 candidates, VQA2's complementary images)."""

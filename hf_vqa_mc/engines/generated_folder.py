@@ -1,4 +1,4 @@
-"""Folders of generated files, written atomically; only its own engine replaces one."""
+"""Folders of generated files, written atomically; only the same engine replaces one."""
 
 import contextlib
 import os
@@ -18,11 +18,10 @@ def check_generated_folder(output: Path, engine: str) -> None:
 
 @contextlib.contextmanager
 def generated_folder(output: Path, engine: str) -> Iterator[Path]:
-    """A hidden folder beside the output, which takes its place when the block ends without an error.
+    """A hidden folder next to the output, which replaces it when the block ends without an error.
 
-    The block must write ``statistics.json`` with ``"engine": engine``, by which the folder may be replaced later, and
-    ``"version"``; it gets the names of the ``files``. What others put into the folder stays. Killed at any moment, the
-    old folder or the new one is there, or what the next run makes of it.
+    The block must write ``statistics.json`` with ``"engine": engine``, which identifies the folder, and ``"version"``;
+    the names of the ``files`` are added. Other files in the output folder are kept. The replacement is atomic.
 
     Args:
         output: the folder.
@@ -30,28 +29,22 @@ def generated_folder(output: Path, engine: str) -> Iterator[Path]:
 
     Raises:
         InputError: as ``check_generated_folder``.
-        OSError: the disk is full or closed to us; what was there before still is.
+        OSError: the disk is full or not writable; the output is unchanged.
     """
-    with new_folder(output, _kind(engine)) as place:
-        yield place.tree
-        told = generated_by(place.tree) or {}
-        files = sorted({STATISTICS, *(path.name for path in place.tree.iterdir())})
-        write_json(place.tree / STATISTICS, {**told, "files": files}, indent=1)
-        for path in place.tree.rglob("*"):
+    with new_folder(output, _kind(engine)) as new:
+        yield new.tree
+        statistics = generated_by(new.tree) or {}
+        files = sorted({STATISTICS, *(path.name for path in new.tree.iterdir())})
+        write_json(new.tree / STATISTICS, {**statistics, "files": files}, indent=1)
+        for path in new.tree.rglob("*"):
             if path.is_file():
                 with path.open("rb") as file:
                     os.fsync(file.fileno())
-        place.publish(lambda old: _keep_others(old, place.tree))
+        new.publish(lambda old: _keep_others(old, new.tree))
 
 
 def copy_generated(folder: Path, output: Path, engine: str) -> list[Path]:
-    """Copy a generated folder; returns the files written.
-
-    Raises:
-        InputError: as ``check_generated_folder``.
-        OSError: the disk is full or not writable; what was there before still is.
-    """
-    check_generated_folder(output, engine)
+    """Copy a generated folder; return the files written. Raises as ``generated_folder``."""
     with generated_folder(output, engine) as copy:
         names = sorted(path.name for path in folder.iterdir() if path.is_file())
         for name in names:
@@ -60,14 +53,12 @@ def copy_generated(folder: Path, output: Path, engine: str) -> list[Path]:
 
 
 def _keep_others(old: Path | None, tree: Path) -> None:
-    """Files of an old folder that no engine wrote stay."""
+    """Keep the files of an old folder that no engine wrote."""
     if old is not None:
         carry_over(old, tree, leave_out=set((generated_by(old) or {}).get("files", ())))
 
 
 def _kind(engine: str) -> FolderKind:
-    """What tells a folder of this engine."""
-
     def is_ours(folder: Path) -> bool:
         return (generated_by(folder) or {}).get("engine") == engine
 

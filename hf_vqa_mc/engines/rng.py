@@ -1,4 +1,4 @@
-"""Random choices for the engines: each depends on the seed and the names of what is chosen for, on nothing else."""
+"""Random choices of the engines, which depend on the seed and the names of the purpose only."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -16,12 +16,12 @@ class SeededRng:
     """
 
     def __init__(self, seed: int, *names: str) -> None:
-        """names: what is chosen for, such as an image's id and a purpose; other names give other choices."""
+        """names: of the purpose, such as an image's id and a question type; each gives a different stream."""
         key = "\0".join((str(seed), *names)).encode("utf-8", "surrogatepass")
         self._state = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little")
 
     def bits(self) -> int:
-        """Uniform 64 bits: SplitMix64 (Steele 2014)."""
+        """64 uniform random bits by SplitMix64 (Steele 2014)."""
         self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
         bits = self._state
         bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
@@ -29,7 +29,7 @@ class SeededRng:
         return bits ^ (bits >> 31)
 
     def below(self, size: int) -> int:
-        """A number in [0, size); size must be from 1 to 2**32."""
+        """A uniform integer in [0, size); size must be in [1, 2**32]."""
         return ((self.bits() >> 32) * size) >> 32
 
     def happens(self, probability: float) -> bool:
@@ -37,7 +37,7 @@ class SeededRng:
         return (self.bits() >> 11) * 2.0**-53 < probability
 
     def pick(self, values: Sequence[_Value]) -> _Value:
-        """One of the values, each as likely; there must be one."""
+        """One of the values, uniformly; there must be at least one."""
         return values[self.below(len(values))]
 
     def shuffled(self, values: Iterable[_Value]) -> list[_Value]:

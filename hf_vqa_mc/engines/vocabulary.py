@@ -12,38 +12,29 @@ from hf_vqa_mc.errors import InputError
 
 T = TypeVar("T")
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is 8 times as fast as PyYAML's own.
-_READ: dict[Path, Any] = {}  # The vocabularies that were read in this process.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is 8 times as fast as PyYAML's own loader
 _SCALARS = {str: "text", int: "an integer", float: "a number"}
 
 
 def vocabulary(name: str, schema: type[T]) -> T:
-    """Read a vocabulary; a file is read once per process.
+    """Read a vocabulary.
 
     Args:
         name: engine and file, such as ``gqa/nouns`` for ``engines/gqa/data/nouns.yaml``.
         schema: dataclass with a field per key, with ``_`` for spaces: text, numbers, tuples, frozensets (of distinct
-            items), dictionaries, further dataclasses. What is text in the schema needs no quotes in the file, not even
-            ``on`` and ``no``.
+            items), dictionaries, further dataclasses. Text needs no quotes in the file, not even ``on`` and
+            ``no``.
 
     Raises:
         InputError: the file cannot be read, or a key is missing, unknown, given twice or of another type; names the
             file, the line, the key and the expected type.
     """
     engine, _, file = name.partition("/")
-    path = Path(__file__).parent / engine / "data" / f"{file}.yaml"
-    if path not in _READ:
-        _READ[path] = read_vocabulary(path, schema)
-    made: T = _READ[path]
-    return made
+    return read_vocabulary(Path(__file__).parent / engine / "data" / f"{file}.yaml", schema)
 
 
 def read_vocabulary(path: Path, schema: type[T]) -> T:
-    """Read a file by its path, as `vocabulary`, each time.
-
-    Raises:
-        InputError: as `vocabulary`.
-    """
+    """Read a vocabulary by its path, as `vocabulary`."""
     try:
         node = yaml.compose(path.read_text("utf-8"), Loader=_LOADER)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -53,7 +44,7 @@ def read_vocabulary(path: Path, schema: type[T]) -> T:
 
 
 class _Reader:
-    """Converts the nodes of a file to what its schema expects."""
+    """Converts the nodes of a file to the types of its schema."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
