@@ -13,24 +13,27 @@ from hf_vqa_mc.errors import InputError
 T = TypeVar("T")
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is 8 times as fast as PyYAML's own loader
+_READ: dict[str, Any] = {}  # the vocabularies read in this process
 _SCALARS = {str: "text", int: "an integer", float: "a number"}
 
 
 def vocabulary(name: str, schema: type[T]) -> T:
-    """Read a vocabulary.
+    """Read a vocabulary, once per process.
 
     Args:
         name: engine and file, such as ``gqa/nouns`` for ``engines/gqa/data/nouns.yaml``.
         schema: dataclass with a field per key, with ``_`` for spaces: text, numbers, tuples, frozensets (of distinct
-            items), dictionaries, further dataclasses. Text needs no quotes in the file, not even ``on`` and
-            ``no``.
+            items), dictionaries, further dataclasses. Text needs no quotes in the file, not even ``on`` or ``no``.
 
     Raises:
         InputError: the file cannot be read, or a key is missing, unknown, given twice or of another type; names the
             file, the line, the key and the expected type.
     """
     engine, _, file = name.partition("/")
-    return read_vocabulary(Path(__file__).parent / engine / "data" / f"{file}.yaml", schema)
+    if name not in _READ:
+        _READ[name] = read_vocabulary(Path(__file__).parent / engine / "data" / f"{file}.yaml", schema)
+    made: T = _READ[name]
+    return made
 
 
 def read_vocabulary(path: Path, schema: type[T]) -> T:
