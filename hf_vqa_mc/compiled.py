@@ -14,12 +14,14 @@ __all__ = ["njit", "over_ranges"]
 
 
 def _nothing() -> None:
-    """Asks numba where it would keep a function of this package."""
+    """Dummy function to test numba's cache folder."""
 
 
 try:
     njit(cache=True)(_nothing)
-except RuntimeError:  # neither can be written, as for another user in a container; numba would refuse every kernel
+except (
+    RuntimeError
+):  # numba cannot write either one, e.g. for another user in a container, and would reject every kernel
     _folder = tempfile.mkdtemp(prefix="hf_vqa_mc-numba-")
     atexit.register(shutil.rmtree, _folder, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = _folder
@@ -27,10 +29,10 @@ except RuntimeError:  # neither can be written, as for another user in a contain
 
 
 def over_ranges(kernel: Callable[..., None], size: int, step: int, *arguments: object) -> None:
-    """Call ``kernel(first, stop, *arguments)`` for ranges of at most ``step`` that make up [0, size), in threads.
+    """Call ``kernel(first, stop, *arguments)`` for ranges of at most ``step`` that cover [0, size), in threads.
 
-    The kernel releases the interpreter's lock (``nogil=True``) and each range writes only its own part, so the result
-    does not depend on the number of threads, ``numba.set_num_threads``.
+    The kernel must release the GIL (``nogil=True``) and write only its own range, so the result does not depend on the
+    number of threads, ``numba.set_num_threads``.
     """
     pool = ThreadPoolExecutor(numba.get_num_threads())
     try:

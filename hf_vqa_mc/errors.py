@@ -1,4 +1,4 @@
-"""What can be wrong with what we are given; every message names the place and the remedy."""
+"""Errors of invalid input; every message names location and remedy."""
 
 import reprlib
 from collections.abc import Iterable, Sequence
@@ -6,22 +6,22 @@ from difflib import get_close_matches
 
 
 class InputError(ValueError):
-    """Something a user gave (a file, a record, a name, a number) cannot be used; commands print it and exit with 2."""
+    """A file, record, name or number given by the user is invalid; commands print the message and exit with code 2."""
 
 
 class MissingExtra(ImportError):
-    """An optional dependency is not installed; the message holds the pip line to type."""
+    """An optional dependency is not installed; the message contains the pip command."""
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f'{package} is not installed: pip install "hf_vqa_mc[{extra}]"')
 
 
 class CountMismatch(UserWarning):
-    """A source does not hold as many triplets as its publisher says."""
+    """A source has another number of triplets than its publisher states."""
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
-    """The error for a name that is in no table: suggests the nearest and lists the known ones.
+    """The error for an unknown name; suggests the nearest name and lists the known ones.
 
     >>> print(unknown_name("source", "visual7", ["vqa", "visual7w"]))
     unknown source 'visual7': did you mean 'visual7w'? Known: visual7w, vqa
@@ -33,7 +33,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
 
 
 def listed(names: Sequence[str], most: int = 10, separator: str = ", ") -> str:
-    """The first of some names, and how many more there are.
+    """The first names, and the number of further ones.
 
     >>> listed(["a", "b", "c"], 2)
     'a, b and 1 more'
@@ -43,12 +43,12 @@ def listed(names: Sequence[str], most: int = 10, separator: str = ", ") -> str:
 
 
 def shown(value: object) -> str:
-    """A value in a message: never longer than a line, whatever it is.
+    """A value for messages, shortened to a line.
 
     >>> shown([[1, 2], "red"])
     "[[1, 2], 'red']"
     """
     try:
         return reprlib.repr(value)[:100]
-    except Exception:  # such as a number of more digits than Python spells
+    except Exception:  # such as an integer with more digits than Python prints
         return f"a {type(value).__name__}"

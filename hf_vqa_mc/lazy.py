@@ -1,4 +1,4 @@
-"""Public names of a package that are imported when they are asked for (PEP 562), since some take their time."""
+"""Public names of a package that are imported on first use (PEP 562), as some imports are slow."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -6,12 +6,7 @@ from importlib import import_module
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package.
-
-    Args:
-        package: its name.
-        homes: public name to the module of the package that has it.
-    """
+    """``__getattr__`` and ``__dir__`` of a package; ``homes`` is the module in the package by public name."""
 
     def get(name: str) -> object:
         if name not in homes:

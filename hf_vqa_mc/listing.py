@@ -13,19 +13,19 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """As users type it."""
+        """As typed by users."""
 
 
 N = TypeVar("N", bound=Named)
 
 
 class Listing(UserDict[str, N]):
-    """Declarations by name, in order.
+    """An ordered dictionary of declarations by name.
 
     Args:
-        what: they are, for messages: ``source``.
-        declarations: to begin with.
-        homes: more of them, name to ``package.module:NAME``, imported when first used; their names are known at once.
+        what: type of the declarations, for messages: ``source``.
+        declarations: the initial ones.
+        homes: more of them, as ``package.module:NAME`` by name, imported on first use.
 
     >>> from hf_vqa_mc.listing import Listing
     >>> from types import SimpleNamespace
@@ -43,21 +43,13 @@ class Listing(UserDict[str, N]):
             self.add(declaration)
 
     def add(self, declaration: N) -> None:
-        """List another declaration; this is how a package of yours adds one.
-
-        Raises:
-            ValueError: its name is taken.
-        """
+        """Add a declaration, possibly of another package; raises ValueError if its name is taken."""
         if declaration.name in self:
             raise ValueError(f"{self.what} {declaration.name!r} is listed already")
         self[declaration.name] = declaration
 
     def find(self, name: str) -> N:
-        """The declaration of this name.
-
-        Raises:
-            InputError: there is none; suggests the nearest name.
-        """
+        """The declaration of a name; raises InputError with the nearest name if there is none."""
         if name not in self:
             raise unknown_name(self.what, name, self)
         return self[name]

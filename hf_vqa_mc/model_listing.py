@@ -1,4 +1,4 @@
-"""The models that ``vqa-mc train`` knows: one line each; their declarations in ``models`` are imported when needed."""
+"""The models of ``vqa-mc train``, one line each; their declarations in ``models`` are imported when needed."""
 
 from typing import TYPE_CHECKING
 
@@ -9,14 +9,10 @@ if TYPE_CHECKING:
 
 
 class ModelListing(Listing["Model"]):
-    """Models by name; what is added is registered with transformers' Auto classes."""
+    """Models by name; added ones are registered with the Auto classes of transformers."""
 
     def add(self, declaration: "Model") -> None:
-        """List another model and register its classes.
-
-        Raises:
-            ValueError: its name is taken.
-        """
+        """Add a model and register its classes; raises ValueError if its name is taken."""
         super().add(declaration)
         declaration.register()
 

@@ -24,7 +24,7 @@ R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
 
 Check = tuple[str, Callable[[Any], bool]]
-"""What is expected, in words, and a test of the value."""
+"""Description of valid values, and a test."""
 
 AT_LEAST_ONE: Check = ("1 or more", lambda value: value >= 1)
 POSITIVE: Check = ("a number above 0", lambda value: 0 < value < math.inf)
@@ -34,7 +34,7 @@ SEED: Check = ("0 or more, and less than 2**32", lambda value: 0 <= value < 2**3
 
 @dataclass(frozen=True)
 class Spec:
-    """What is declared of an option besides its name, type and default."""
+    """Declaration of an option, except its name, type and default."""
 
     help: str
     panel: str = ""
@@ -43,11 +43,11 @@ class Spec:
     """option on the command line, such as ``--type``; by default from the field's name"""
     check: Check | None = None
     separator: str | None = None
-    """splits one text into a tuple: ``--variants iou,qou``"""
+    """separator of a tuple's elements in one text: ``--variants iou,qou``"""
     cli_default: Any = None
-    """default of the command where Python's is None, such as an output folder; a value or a function of those given"""
+    """default of the command if Python's is None, such as an output folder; a value or a function of given options"""
     cli: bool = True
-    """whether the command has it"""
+    """whether it is an option of the command"""
 
 
 def option(
@@ -62,8 +62,8 @@ def option(
 
     Args:
         help: one sentence, shown by ``-h`` and in the function's docstring.
-        default: of the field, by keyword so that type checkers see it; required without one.
-        kw_only: False for an argument of the command, not an option.
+        default: by keyword, so that type checkers see it; without one the option is required.
+        kw_only: False for a positional argument of the command.
         factory: makes the default, as ``default_factory``.
         spec: further fields of `Spec`.
     """
@@ -73,7 +73,7 @@ def option(
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 def settings(kind: type[T]) -> type[T]:
-    """Make a class of `option` fields a frozen dataclass whose fields are keyword-only unless they say otherwise."""
+    """Make a class of `option` fields a frozen dataclass with keyword-only fields by default."""
     return dataclass(frozen=True, kw_only=True)(kind)
 
 
@@ -84,7 +84,7 @@ def spec_of(one: "Field[Any]") -> Spec:
 
 
 def default_of(one: "Field[Any]") -> Any:  # noqa: ANN401  any setting
-    """A field's default; MISSING where it is required."""
+    """A field's default; MISSING if it is required."""
     return one.default if one.default_factory is MISSING else one.default_factory()
 
 
@@ -96,15 +96,15 @@ def flag_of(one: "Field[Any]") -> str:
 
 
 def inner_type(one: "Field[Any]") -> Any:  # noqa: ANN401  a type
-    """The type of a field without ``None``; the first of a union."""
+    """The type of a field without ``None``; the first one of a union."""
     kinds = get_args(one.type) if get_origin(one.type) in (Union, types.UnionType) else (one.type,)
     return next((kind for kind in kinds if kind is not type(None)), str)
 
 
 def check_options(settings: Any) -> None:  # noqa: ANN401  any settings dataclass
-    """Convert and validate every field; call it in ``__post_init__``.
+    """Convert and validate every field; called in ``__post_init__``.
 
-    Text becomes a `Path` or a tuple where the field is one, a list becomes a tuple, an integer a float.
+    Text is converted to `Path` or tuple, lists to tuples, integers to floats, according to the field's type.
 
     Raises:
         InputError: a value has the wrong type, is not one of the allowed ones, or is out of range; names the option.
@@ -122,11 +122,7 @@ def check_options(settings: Any) -> None:  # noqa: ANN401  any settings dataclas
 
 
 def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any setting
-    """A value as the field has it.
-
-    Raises:
-        InputError: it has another type; names the option.
-    """
+    """A value converted to the field's type; raises InputError with the option's name if it has another type."""
     kind, spec = inner_type(one), spec_of(one)
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
@@ -165,7 +161,7 @@ def _wrong_type(one: "Field[Any]", value: object, expected: str) -> InputError:
 
 
 def subset(settings: Any, kind: type[T]) -> T:  # noqa: ANN401  any settings dataclass
-    """An instance of another settings dataclass from the fields that both have."""
+    """An instance of another settings dataclass from the common fields."""
     return kind(**{one.name: getattr(settings, one.name) for one in fields(kind)})  # type: ignore[arg-type]
 
 
@@ -197,7 +193,7 @@ def read_settings_file(file: Path, settings: type, flag: str = "--config") -> di
         one = known[name]
         if inner_type(one) is float and isinstance(value, str):
             with contextlib.suppress(ValueError):
-                value = float(value)  # which YAML takes for text, such as 1e-3
+                value = float(value)  # text in YAML, such as 1e-3
         try:
             found[name] = None if value is None else converted(one, value)
         except InputError as error:
@@ -207,10 +203,10 @@ def read_settings_file(file: Path, settings: type, flag: str = "--config") -> di
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A verb as Python and the command line share it."""
+    """A verb of Python and the command line."""
 
     name: str
-    """of the Python function; the command's is the same, with ``generate_gqa`` as ``generate gqa``"""
+    """of the Python function and, with ``generate_gqa`` as ``generate gqa``, of the command"""
     settings: type
     run: Callable[[Any, Progress], Any]
     examples: tuple[str, ...]
@@ -219,7 +215,7 @@ class Verb:
 
     @property
     def summary(self) -> str:
-        """What it does, from the docstring of the settings."""
+        """Description from the docstring of the settings."""
         return (inspect.getdoc(self.settings) or "").partition("Raises:")[0].rstrip()
 
 

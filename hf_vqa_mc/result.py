@@ -1,4 +1,4 @@
-"""What every verb returns: readable in a terminal and a notebook, a table and a dictionary for programs."""
+"""The result of every verb: printable in terminals and notebooks, convertible to a table and a dictionary."""
 
 import io
 from abc import ABC, abstractmethod
@@ -19,15 +19,15 @@ class Result(ABC):
     """The result of a verb; the command prints it with `rich`, or `to_dict` as JSON."""
 
     exit_code = 0
-    """of the command; 3 where a threshold that the user set is exceeded"""
+    """exit code of the command; 3 if a threshold set by the user is exceeded"""
 
     @abstractmethod
     def report(self) -> "Iterator[RenderableType]":
-        """Tables (`rich.table.Table`) and lines for people, in order; plain text is printed as it is."""
+        """Tables (`rich.table.Table`) and lines of text, in order."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """All figures, ready for JSON; fractions, not percent."""
+        """All figures, JSON-serializable; fractions, not percent."""
 
     @abstractmethod
     def to_pandas(self) -> "pd.DataFrame":
@@ -41,8 +41,8 @@ class Result(ABC):
             The files written.
 
         Raises:
-            InputError: another program's file or folder is there.
-            OSError: the disk is full or read-only; what was there is unchanged.
+            InputError: the path is another program's file or folder.
+            OSError: the disk is full or read-only; existing files are unchanged.
         """
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
@@ -59,7 +59,7 @@ class Result(ABC):
         return text.getvalue().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """The main table, and the lines of the report below it."""
+        """The main table, followed by the lines of the report."""
         lines = [part for part in self.report() if isinstance(part, str) and part]
         paragraphs = "".join(f"<p>{escape(line)}</p>" for line in lines)
         return f"{self.to_pandas().to_html(index=False, float_format='{:.4g}'.format)}{paragraphs}"

@@ -28,7 +28,7 @@ TRIPLETS = pa.schema(
 )
 
 RELEASED_DECOYS = pa.schema([("iou_decoys", pa.list_(pa.string())), ("qou_decoys", pa.list_(pa.string()))])
-"""Two more columns of a triplet table read with the decoys that the authors released."""
+"""Additional columns of a triplet table with the authors' released decoys."""
 
 
 def check_triplets(triplets: pa.Table, location: str) -> pa.Table:
@@ -77,8 +77,8 @@ MULTIPLE_CHOICE = pa.schema(
         ("question", pa.string()),
         ("choices", pa.list_(pa.string())),  # shuffled, as published
         ("label", pa.int64()),  # index of the target in choices
-        ("choice_kinds", pa.list_(pa.int64())),  # indexes of decoys.CHOICE_KINDS
-        ("choice_fallback", pa.list_(pa.bool_())),  # a substitute for a decoy of its kind that could not be found
+        ("choice_kinds", pa.list_(pa.int64())),  # indices of decoys.CHOICE_KINDS
+        ("choice_fallback", pa.list_(pa.bool_())),  # whether it replaces a decoy of its kind that could not be found
         ("answers", pa.list_(pa.string())),
         ("question_type", pa.string()),
         ("answer_type", pa.string()),
@@ -87,7 +87,7 @@ MULTIPLE_CHOICE = pa.schema(
 """The columns of every ``<source>_<variant>`` config; ``dataset.features`` has them for ``datasets``."""
 
 QUESTIONS = {"question": "text", "choices": "lists of text", "label": "whole numbers"}
-"""What makes rows multiple-choice questions, ours or another's: column to what it holds."""
+"""Content type of the columns that multiple-choice questions must have."""
 
 
 def checked_rows(table: pa.Table, place: str, columns: Mapping[str, str] = QUESTIONS) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Which version of this package is installed."""
+"""The installed version of this package."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,1 +1,1 @@
-"""Files: atomic writers, streaming readers, archives, downloads, progress; knows nothing of VQA."""
+"""Files: atomic writers, streaming readers, archives, downloads, progress; independent of VQA."""

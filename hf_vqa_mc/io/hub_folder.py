@@ -1,4 +1,4 @@
-"""Models that are named: a folder here, or a repository on the Hub and then its folder in the cache."""
+"""Files of Hub repositories in the local cache."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,13 +8,13 @@ from hf_vqa_mc.errors import InputError
 
 
 def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_hub: Any) -> Path:  # noqa: ANN401
-    """Download files of a model repository, unless they are in the cache.
+    """Download files of a model repository unless they are in the cache.
 
     Args:
-        what: it is, for messages: ``checkpoint``.
+        what: type of the model, for messages: ``checkpoint``.
         name: NAMESPACE/NAME.
-        files: patterns of the files wanted.
-        expected: what a name is, for messages.
+        files: patterns of the files.
+        expected: description of valid names, for messages.
         of_hub: further arguments of ``huggingface_hub.snapshot_download``.
 
     Raises:
@@ -28,10 +28,10 @@ def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_h
         return Path(snapshot_download(name, allow_patterns=list(files), **of_hub))
     except LocalEntryNotFoundError as error:
         raise ConnectionError(
-            f"{what} {name} is no folder here, not in the cache, and the Hub cannot be reached; {expected}"
+            f"{what} {name} is not a local folder, not in the cache, and the Hub cannot be reached; {expected}"
         ) from error
     except HFValidationError as error:
-        raise InputError(f"{what} {name} is no folder here and no name on the Hub; {expected}") from error
+        raise InputError(f"{what} {name} is neither a local folder nor a valid Hub name; {expected}") from error
     except HfHubHTTPError as error:
         raise InputError(f"{what} {name}: {first_line(error)}; {expected}") from error
 

@@ -1,4 +1,4 @@
-"""JSON files of any size, read piece by piece; every error names file and location.
+"""Streaming reader of JSON files of any size; every error names file and location.
 
 Not on ijson (3.6, yajl2_c): on compact JSON it takes 2.1 (Visual Genome's question_answers.json) to 3.3 times (GQA's
 questions) as long as ``json.JSONDecoder.raw_decode`` on a window, and it rejects integers of more than 64 bits.
@@ -14,9 +14,9 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import File, opened, text_lines
 
 CHUNK = 1 << 20
-"""Bytes read at a time; records are some hundred to some ten thousand characters long."""
+"""Bytes read at a time; records have hundreds to tens of thousands of characters."""
 BATCH = 1 << 16
-"""Characters of records per batch; larger batches are slower, as Python's garbage collector walks over them."""
+"""Characters of records per batch; larger batches are slower because of Python's garbage collector."""
 
 _SPACE = " \t\n\r"
 _IN_NUMBER = "0123456789+-.eE"
@@ -32,8 +32,8 @@ def list_items(file: File, key: str | None = None, others: dict[str, Any] | None
 
     Args:
         file: in UTF-8, plain or packed.
-        key: the field of the file's object that holds the list, or None where the file is the list.
-        others: takes the values of the object's other fields, if they are wanted.
+        key: the field that holds the list; None if the file is the list.
+        others: receives the values of the object's other fields.
 
     Raises:
         InputError: the file is not JSON, is truncated, or does not hold such a list exactly once.
@@ -55,7 +55,7 @@ def items_of_lists(
     Args:
         file: in UTF-8, plain or packed.
         keys: the fields that hold the lists.
-        others: takes the values of the object's other fields, if they are wanted.
+        others: receives the values of the object's other fields.
 
     Raises:
         InputError: the file is not JSON, is truncated, or does not hold each list exactly once.
@@ -87,7 +87,7 @@ def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
     """Iterate over the (field, value) pairs of a JSON file's object, in batches; a repeated field is yielded twice.
 
     Raises:
-        InputError: the file is not JSON, is truncated, or is no object.
+        InputError: the file is not JSON, is truncated, or is not an object.
     """
     with _opened(file) as text:
         text.expect("{", "a json object")
@@ -95,7 +95,7 @@ def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
 
 
 def json_lines(file: File) -> Iterator[tuple[int, Any]]:
-    """Iterate over (line number from 1, value) of a file with a JSON value a line; empty lines are passed over.
+    """Iterate over (line number from 1, value) of a file with one JSON value per line; empty lines are skipped.
 
     Raises:
         InputError: a line is not JSON in UTF-8.
@@ -108,10 +108,12 @@ def json_lines(file: File) -> Iterator[tuple[int, Any]]:
                 except json.JSONDecodeError as error:
                     raise InputError(
                         f"{location}, line {number}: not json at character {error.pos}: {error.msg}; expected one "
-                        "object a line (a file that was cut has to be written again)"
+                        "object per line (write truncated files again)"
                     ) from None
                 except (ValueError, RecursionError) as error:
-                    raise InputError(f"{location}, line {number}: {error}; expected one json object a line") from None
+                    raise InputError(
+                        f"{location}, line {number}: {error}; expected one json object per line"
+                    ) from None
                 yield number, value
 
 
@@ -123,7 +125,7 @@ def first_character(file: File) -> str:
 
 @contextmanager
 def _opened(file: File) -> Iterator["_Text"]:
-    """The text of a file, at whose end nothing but space may be left."""
+    """The text of a file; raises InputError if non-space characters are left at the end."""
     with opened(file) as (stream, location):
         text = _Text(stream, location)
         yield text
@@ -132,7 +134,7 @@ def _opened(file: File) -> Iterator["_Text"]:
 
 
 class _Text:
-    """JSON text of which only a window is in memory."""
+    """JSON text with only a window in memory."""
 
     def __init__(self, stream: IO[bytes], location: str) -> None:
         self.location = location
@@ -146,7 +148,7 @@ class _Text:
         self._ended = False
 
     def peek(self) -> str:
-        """The next character that is not space, or "" at the end of the file."""
+        """The next non-space character, or "" at the end of the file."""
         while True:
             while self._at < len(self._window):
                 if self._window[self._at] not in _SPACE:
@@ -161,12 +163,12 @@ class _Text:
         return repr(self._window[self._at : self._at + 30]) if self.peek() else "the end of the file"
 
     def expect(self, mark: str, what: str, where: str = "") -> None:
-        """Raise InputError unless the next character is the mark that begins what is expected."""
+        """Raise InputError unless the next character is ``mark``, which begins the expected value."""
         if self.peek() != mark:
             raise InputError(f"{self.location}: {where}expected {what}, found {self.glimpse()}")
 
     def take(self, mark: str) -> None:
-        """Step over a punctuation mark."""
+        """Consume a punctuation mark."""
         found = self.peek()
         if not found:
             raise self._truncated(f"expected {mark!r}")
@@ -202,7 +204,7 @@ class _Text:
         self.take("}")
 
     def batches(self, values: Iterator[_Value]) -> Iterator[list[_Value]]:
-        """Values that are read from here on, those of ``BATCH`` characters at a time."""
+        """Values in batches of about ``BATCH`` characters."""
         batch: list[_Value] = []
         begin = self._passed + self._at
         for value in values:
@@ -214,7 +216,7 @@ class _Text:
             yield batch
 
     def value(self, what: str) -> Any:  # noqa: ANN401 (any json value)
-        """The JSON value that begins here; what: its description in messages."""
+        """The JSON value that begins here; ``what`` describes it in messages."""
         size = CHUNK
         self.peek()
         while True:
@@ -228,7 +230,7 @@ class _Text:
                 if self._ended or not (endless or error.pos > filled - _CUT):
                     self._at = min(error.pos, len(self._window))
                     raise self._malformed(f"{error.msg} in {what}") from None
-            except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists in lists
+            except (ValueError, RecursionError) as error:  # an integer with thousands of digits, or deep nesting
                 raise self._malformed(f"{error} in {what}") from None
             else:
                 following = self._window[end : end + 1]
@@ -236,7 +238,7 @@ class _Text:
                     self._at = end
                     return value
             self._read_on(size)
-            size *= 2  # so that a value longer than the window costs no more than twice its length to read
+            size *= 2  # so that the cost of a value longer than the window stays linear in its length
 
     def _read_on(self, size: int) -> None:
         content = self._stream.read(size)

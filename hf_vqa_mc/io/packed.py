@@ -1,4 +1,4 @@
-"""Files as they come from elsewhere: plain, or packed with gzip, xz or zip; nothing is unpacked to disk."""
+"""Plain files and files packed with gzip, xz or zip, decompressed while they are read."""
 
 import gzip
 import lzma
@@ -13,7 +13,7 @@ from typing import IO, Protocol, TypeAlias, cast
 
 from hf_vqa_mc.errors import InputError
 
-# RuntimeError and NotImplementedError: zipfile's words for a password and for a method it does not know
+# RuntimeError and NotImplementedError: of zipfile, for a password and an unknown compression method
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -24,7 +24,7 @@ DAMAGE = (
     NotImplementedError,
     RuntimeError,
 )
-"""What the standard library raises for an archive that cannot be unpacked."""
+"""Exceptions of the standard library for archives that cannot be unpacked."""
 
 _CHUNK = 1 << 20
 
@@ -45,21 +45,13 @@ File: TypeAlias = Path | Readable
 
 @contextmanager
 def opened(file: File) -> Iterator[tuple[IO[bytes], str]]:
-    """The content of a file, unpacked on the way, and its name for messages.
-
-    Raises:
-        InputError: it cannot be read, or is a damaged or truncated archive.
-    """
+    """The unpacked content of a file, and its name for messages; raises InputError if it cannot be read."""
     with unpacked(file) if isinstance(file, Path) else file.open() as stream:
         yield stream, str(file) if isinstance(file, Path) else file.location
 
 
 def text_lines(stream: IO[bytes], location: str) -> Iterator[str]:
-    """Iterate over the lines of a file in UTF-8, with their ends.
-
-    Raises:
-        InputError: a line is not UTF-8.
-    """
+    """Iterate over the lines of a UTF-8 file, with line ends; raises InputError for other encodings."""
     for block in text_blocks(stream, location):
         yield from StringIO(block, newline="\n")
 
@@ -87,14 +79,14 @@ def text_blocks(stream: IO[bytes], location: str) -> Iterator[str]:
 
 @contextmanager
 def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
-    """The content of a file, unpacked on the way if its first bytes say that it is packed.
+    """The unpacked content of a file; the packing is detected by its first bytes.
 
     Args:
         path: the file.
-        member: which file of a zip; without it a zip must hold one file.
+        member: file in a zip; by default a zip must hold one file.
 
     Raises:
-        InputError: it cannot be read, is a damaged or truncated archive, is encrypted, or is a zip with several files.
+        InputError: it cannot be read, is damaged, truncated or encrypted, or is a zip with several files.
     """
     location = str(path) if member is None else f"{member} in {path}"
     try:

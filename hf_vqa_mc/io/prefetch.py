@@ -1,4 +1,4 @@
-"""Work that is done ahead in threads, in order."""
+"""Prefetching in threads."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -12,7 +12,7 @@ Done = TypeVar("Done")
 def ahead(
     function: Callable[[Item], Done], items: Iterable[Item], size: int, workers: int = 1
 ) -> Generator[Done, None, None]:
-    """The function of each item, in order; at most ``size`` results are in work or wait to be taken."""
+    """``function`` of each item, in order; at most ``size`` results are in progress or waiting."""
     waiting: deque[Future[Done]] = deque()
     with ThreadPoolExecutor(workers) as pool:
         try:

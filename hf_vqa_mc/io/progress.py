@@ -15,11 +15,11 @@ Progress = Callable[[str, int, int], None]
 """Called with (step, done, total)."""
 
 REFRESH_SECONDS = 0.1
-"""Least time between two updates of a bar."""
+"""Minimum time between updates of a bar."""
 
 
 def is_first_process() -> bool:
-    """Whether this is the only process, or the first of those that torchrun or accelerate launch started."""
+    """Whether this is the only process, or the first one started by torchrun or accelerate launch."""
     return os.environ.get("RANK", "0") == "0"
 
 
@@ -28,13 +28,13 @@ def silent(step: str, done: int, total: int) -> None:
 
 
 def prefixed(progress: Progress, name: str) -> Progress:
-    """The same progress, each step preceded by a name: ``before: counting``."""
+    """Progress with a prefix to each step: ``before: counting``."""
     return lambda step, done, total: progress(f"{name}: {step}", done, total)
 
 
 @contextmanager
 def interactive_progress() -> Iterator[Progress]:
-    """Bars on a terminal or in a notebook; nothing elsewhere."""
+    """Bars on a terminal or in a notebook; silent elsewhere."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -47,11 +47,7 @@ def interactive_progress() -> Iterator[Progress]:
 
 @contextmanager
 def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
-    """Bars on a terminal, a line per finished step elsewhere, and what the package logs: what commands show.
-
-    Args:
-        quiet: report nothing, as in all processes but the first.
-    """
+    """Progress of commands: bars on a terminal, a line per finished step elsewhere, and log records; none if quiet."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -68,9 +64,9 @@ def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
 
 @contextmanager
 def _log_lines() -> Iterator[None]:
-    """Each record of the package's loggers as a line on stderr, above bars where there are some."""
+    """Print records of the package's loggers to stderr, above bars."""
     logger, handler = logging.getLogger("hf_vqa_mc"), logging.Handler()
-    # sys.stderr as it is when something is logged: bars replace it while they are shown
+    # looked up at each record, as bars replace sys.stderr while they are shown
     handler.emit = lambda record: print(record.getMessage(), file=sys.stderr)  # type: ignore[method-assign]  # noqa: T201
     level = logger.level
     logger.addHandler(handler)
@@ -103,7 +99,7 @@ def _bars(console: "Console") -> Iterator[Progress]:
 
 
 def _lines() -> Progress:
-    """Each finished step as a line, for logs."""
+    """One line per finished step, for logs."""
     finished: set[str] = set()
 
     def progress(step: str, done: int, total: int) -> None:

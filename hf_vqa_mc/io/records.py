@@ -1,4 +1,4 @@
-"""Typed columns of JSON records; whatever is not as its publisher describes it is named with its location."""
+"""Typed columns of JSON records; errors name the location of unexpected values."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,22 +11,22 @@ from hf_vqa_mc.io.json_stream import items_of_lists, list_items
 from hf_vqa_mc.io.packed import File
 
 LARGEST = 999_999_999_999
-"""The largest number that COCO's file names have room for; no publisher's ids come near."""
+"""The largest number that fits into COCO's file names; ids of all publishers are much smaller."""
 WHOLE_NUMBER = f"a whole number from 0 to {LARGEST:,}"
 
 _Value = TypeVar("_Value")
 
 
 def read_records(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator["Records"]:
-    """Iterate over the records of a JSON file's list, some thousand at a time.
+    """Iterate over the records of a JSON file's list in batches.
 
     Args:
         file: plain or packed.
-        key: the field that holds the list, or None where the file is the list.
-        others: takes the values of the other fields next to the list, if they are wanted.
+        key: the field that holds the list; None if the file is the list.
+        others: receives the values of the other fields.
 
     Raises:
-        InputError: as ``list_items``; also where there is no record at all.
+        InputError: as ``list_items``; also if there are no records.
     """
     first, location = 0, _name(file)
     for rows in list_items(file, key, others):
@@ -57,10 +57,10 @@ def _locations(name: str, first: int) -> Callable[[int], str]:
 
 
 class Records:
-    """Some records of a list as columns; a column is checked at once, the culprit searched only if that fails.
+    """Some records of a list as columns; each is checked as a whole, and searched for the invalid value if that fails.
 
     Args:
-        rows: as JSON gave them.
+        rows: parsed JSON values.
         location: position to the record's location, for messages.
     """
 
@@ -69,11 +69,11 @@ class Records:
         self.location = location
 
     def __len__(self) -> int:
-        """How many."""
+        """Number of records."""
         return len(self.rows)
 
     def column(self, field: str) -> list[Any]:
-        """The field's values, of whatever type."""
+        """The field's values, of any type."""
         try:
             return [row[field] for row in self.rows]
         except (KeyError, TypeError, IndexError):
@@ -90,7 +90,7 @@ class Records:
             raise
 
     def checked(self, field: str, is_valid: Callable[[Any], bool], expected: str) -> None:
-        """Raise InputError unless the test holds for the field's values; expected: what it asks for."""
+        """Raise InputError unless all of the field's values are valid; ``expected`` describes valid ones."""
         for position, value in enumerate(self.column(field)):
             if not is_valid(value):
                 raise self.unexpected(position, field, expected, value)
@@ -108,14 +108,14 @@ class Records:
         return values
 
     def filled_texts(self, field: str) -> list[str]:
-        """The field's values, which must be text that is more than spaces."""
+        """The field's values, which must be text with non-space characters."""
         values = self.texts(field)
         if "" in values or any(map(str.isspace, values)):
             self.checked(field, lambda value: bool(value) and not value.isspace(), "text")
         return values
 
     def ids(self, field: str) -> list[str]:
-        """The field's values as text; they must be whole numbers or text that is not empty."""
+        """The field's values as text; they must be integers or non-empty text."""
         values = self.column(field)
         if not set(map(type, values)) <= {int}:
             self.checked(
@@ -126,14 +126,14 @@ class Records:
         return [str(value) for value in values]
 
     def whole_numbers(self, field: str) -> list[int]:
-        """The field's values, which must be whole numbers from 0 to ``LARGEST``."""
+        """The field's values, which must be integers from 0 to ``LARGEST``."""
         values = self.column(field)
         if not set(map(type, values)) <= {int} or (values and not 0 <= min(values) <= max(values) <= LARGEST):
             self.checked(field, lambda value: type(value) is int and 0 <= value <= LARGEST, WHOLE_NUMBER)
         return values
 
     def named(self, field: str, meanings: Mapping[str, _Value]) -> list[_Value]:
-        """What the field's values mean; each must be one of the names that the publisher uses."""
+        """The meanings of the field's values, which must be keys of ``meanings``."""
         try:
             return [meanings[value] for value in self.column(field)]
         except (KeyError, TypeError):
@@ -142,7 +142,7 @@ class Records:
             raise
 
     def lists(self, field: str, length: int | None = None) -> list[list[Any]]:
-        """The field's values, which must be lists (of so many items)."""
+        """The field's values, which must be lists, of ``length`` if given."""
         values = self._of_type(field, list, "a list")
         for position, value in enumerate(values):
             if length is not None and len(value) != length:
@@ -152,7 +152,7 @@ class Records:
         return values
 
     def text_lists(self, field: str, length: int) -> list[list[str]]:
-        """The field's values, which must be lists of so many texts."""
+        """The field's values, which must be lists of ``length`` texts."""
         values = self.lists(field, length)
         check_texts(
             list(chain.from_iterable(values)),
@@ -161,7 +161,7 @@ class Records:
         return values
 
     def nested(self, field: str, length: int | None = None) -> "Records":
-        """The records of the lists in a field, one list after the other."""
+        """The records of the lists in a field, concatenated."""
         lists = self.lists(field, length)
         ends = list(accumulate(map(len, lists)))
 
@@ -172,12 +172,12 @@ class Records:
         return Records(list(chain.from_iterable(lists)), location)
 
     def for_each(self, field: str, values: Sequence[_Value]) -> list[_Value]:
-        """A value of each record, repeated for each item of the list in a field, as ``nested`` gives them."""
+        """A value per record, repeated for each item of the list in a field, as in ``nested``."""
         pairs = zip(values, self.column(field), strict=True)
         return list(chain.from_iterable([value] * len(items) for value, items in pairs))
 
     def inner(self, field: str) -> "Records":
-        """The objects in a field, one a record."""
+        """The objects in a field, one per record."""
         values = self._of_type(field, dict, "a json object")
         return Records(values, lambda position: f"{self.location(position)}, field {field!r}")
 
@@ -193,25 +193,25 @@ class Records:
         return values
 
     def check_same(self, field: str, expected: Sequence[str], what: str) -> None:
-        """Raise InputError unless the field's ids are the given ones; what: where those come from."""
+        """Raise InputError unless the field's ids are the expected ones; ``what`` names their origin."""
         found = self.ids(field)
         if found != list(expected):
             position = next(at for at, (one, other) in enumerate(zip(found, expected, strict=True)) if one != other)
             raise self.unexpected(position, field, f"{expected[position]} as {what}", self.rows[position][field])
 
     def unexpected(self, position: int, field: str, expected: str, found: object) -> InputError:
-        """The error for a value that is not what was expected."""
+        """The error for an unexpected value."""
         return InputError(f"{self.location(position)}, field {field!r}: expected {expected}, found {shown(found)}")
 
 
 def check_texts(values: list[Any], location: Callable[[int], str]) -> None:
-    """Raise InputError unless all values are text that a file can store; location: position to location."""
+    """Raise InputError unless all values are text that files can store; location: position to location."""
     if not set(map(type, values)) <= {str}:
         position = next(position for position, value in enumerate(values) if type(value) is not str)
         raise InputError(f"{location(position)}: expected text, found {shown(values[position])}")
     try:
         "".join(values).encode()
-    except UnicodeEncodeError:  # json can spell half of a surrogate pair, which no file can store
+    except UnicodeEncodeError:  # JSON may contain unpaired surrogates, which no file can store
         for position, value in enumerate(values):
             try:
                 value.encode()

@@ -208,9 +208,9 @@ def test_a_name_that_is_nowhere_says_what_was_expected(monkeypatch):
     import huggingface_hub.constants
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(ConnectionError, match=r"--backbone pixel is no folder here.*did you mean pixels\?"):
+    with pytest.raises(ConnectionError, match=r"--backbone pixel is not a local folder.*did you mean pixels\?"):
         VisionModel("pixel")
-    with pytest.raises(InputError, match=r"--backbone a/b/c is no folder here and no name on the Hub"):
+    with pytest.raises(InputError, match=r"--backbone a/b/c is neither a local folder nor a valid Hub name"):
         VisionModel("a/b/c")
 
 

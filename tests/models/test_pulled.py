@@ -86,4 +86,4 @@ def test_what_cannot_be_pulled_is_told(run, tmp_path):
         said = run(LOAD, NAME, token=token, home="stranger")
         assert said.startswith("InputError: checkpoint ada/mlp-iqa: ")
     said = run(LOAD, NAME, home="empty", HF_HUB_OFFLINE="1")
-    assert said.startswith("ConnectionError: checkpoint ada/mlp-iqa is no folder here, not in the cache")
+    assert said.startswith("ConnectionError: checkpoint ada/mlp-iqa is not a local folder, not in the cache")
