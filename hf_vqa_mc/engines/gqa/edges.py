@@ -15,7 +15,7 @@ from hf_vqa_mc.engines.gqa.cleaning import folded
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.relation_names import RELATIONS
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, is_left_of
-from hf_vqa_mc.engines.gqa.scene_graph_files import Box, RawGraph
+from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
 Edge: TypeAlias = tuple[str, str, str]  # subject, relation, object
@@ -58,35 +58,38 @@ _PREPOSITIONS = sorted(_WAYS, key=len, reverse=True)
 
 def clean_relations(
     raw: RawGraph,
-    objects: Mapping[str, tuple[str, list[str]]],
-    boxes: Mapping[str, Box],
+    things: Mapping[str, RawObject],
     same: Mapping[str, str],
     ontology: Ontology,
     problems: Counter[str],
 ) -> dict[str, set[tuple[str, str]]]:
-    """(Relation, object) by subject: those of the file and implied ones, without inconsistent ones."""
+    """(Relation, object) by subject: those of the file and implied ones, without inconsistent ones.
+
+    ``things``: the normalised objects; ``same``: duplicates to those.
+    """
     edges: set[Edge] = set()
-    problems.update({"relation: of an object that is not there": raw.lost} if raw.lost else {})
+    problems["relation: of an object that is not there"] += raw.lost
     for key, thing in raw.objects.items():
         for text, target in thing.relations:
-            edge, reason = _edge(key, text, target, raw, objects, same, ontology)
-            if reason:
-                problems[f"relation: {reason}"] += 1
-            elif edge:
+            edge = _edge(key, text, target, raw, things, same, ontology)
+            if isinstance(edge, str):
+                problems[f"relation: {edge}"] += 1
+            else:
                 edges.add(edge)
     edges |= {(other, back, key) for key, name, other in edges if (back := ontology.relations[name].inverse)}
-    edges, dropped = _without_contradictions(edges, boxes, ontology)
-    problems.update({"relation: contradicted by another": dropped} if dropped else {})
+    wrong = _contradictions(edges, things, ontology)
+    problems["relation: contradicted by another"] += len(wrong)
+    edges -= wrong
     circling = in_cycles(edges)
-    problems.update({"relation: in a cycle": len(circling)} if circling else {})
+    problems["relation: in a cycle"] += len(circling)
     edges -= circling
     together = touching(edges)
     one_sided = {edge for edge in edges if edge[1] in (LEFT, RIGHT) and frozenset((edge[0], edge[2])) in together}
-    problems.update({"relation: a side of what it touches": len(one_sided)} if one_sided else {})
-    kept = {key: set[tuple[str, str]]() for key in objects if key not in same}
+    problems["relation: a side of what it touches"] += len(one_sided)
+    kept = {key: set[tuple[str, str]]() for key in things}
     for subject, name, target in edges - one_sided:
         kept[subject].add((name, target))
-    _put_sides(kept, boxes, raw.width, edges, together)
+    _put_sides(kept, things, raw.width, edges, together)
     return kept
 
 
@@ -95,26 +98,26 @@ def _edge(
     text: str,
     target: str,
     raw: RawGraph,
-    objects: Mapping[str, tuple[str, list[str]]],
+    things: Mapping[str, RawObject],
     same: Mapping[str, str],
     ontology: Ontology,
-) -> tuple[Edge | None, str]:
+) -> Edge | str:
+    """A relation in the ontology's words, or the reason why it is left out."""
     if target not in raw.objects:
-        return None, "to an object that is not there"
-    if subject not in objects or target not in objects:
-        return None, "of an object that was left out"
+        return "to an object that is not there"
     one, other = same.get(subject, subject), same.get(target, target)
+    if one not in things or other not in things:
+        return "of an object that was left out"
     if one == other:
-        return None, "to itself"
+        return "to itself"
     name = cleaned_relation(text)
     if not name:
-        return None, "says nothing"
+        return "says nothing"
     if name not in ontology.relations:
-        return None, "unknown"
-    nouns = ontology.nouns[objects[one][0]], ontology.nouns[objects[other][0]]
-    if _is_unnatural(nouns[0], name, nouns[1]):
-        return None, "sounds unnatural"
-    return (one, name, other), ""
+        return "unknown"
+    if _is_unnatural(ontology.nouns[things[one].name], name, ontology.nouns[things[other].name]):
+        return "sounds unnatural"
+    return one, name, other
 
 
 def _is_unnatural(subject: Noun, relation: str, target: Noun) -> bool:
@@ -133,8 +136,8 @@ def _is_unnatural(subject: Noun, relation: str, target: Noun) -> bool:
     return relation == "wearing" and bool(below & (RULES.parts | RULES.living))
 
 
-def _without_contradictions(edges: set[Edge], boxes: Mapping[str, Box], ontology: Ontology) -> tuple[set[Edge], int]:
-    """The relations without those that contradict each other; both are dropped, as either may be wrong."""
+def _contradictions(edges: set[Edge], things: Mapping[str, RawObject], ontology: Ontology) -> set[Edge]:
+    """All relations that contradict another one or the boxes, as either may be wrong."""
     pairs: dict[tuple[str, str], set[str]] = {}
     for key, name, other in edges:
         pairs.setdefault((key, other), set()).add(name)
@@ -148,32 +151,32 @@ def _without_contradictions(edges: set[Edge], boxes: Mapping[str, Box], ontology
             against = against or any(
                 name in ones and names & others for ones, others in (RULES.not_both, RULES.not_both[::-1])
             )
-            if (reverse and name not in RULES.mutual) or against or _against_boxes(boxes[key], name, boxes[other]):
+            if (reverse and name not in RULES.mutual) or against or _against_boxes(things[key], name, things[other]):
                 wrong.add((key, name, other))
     for subject, name, target in list(wrong):
         if back_name := ontology.relations[name].inverse:
             wrong.add((target, back_name, subject))
-    return edges - wrong, len(wrong & edges)
+    return wrong & edges
 
 
-def _against_boxes(one: Box, name: str, other: Box) -> bool:
-    middle, other_middle = 2 * one[0] + one[2], 2 * other[0] + other[2]
+def _against_boxes(one: RawObject, name: str, other: RawObject) -> bool:
+    middle, other_middle = (2 * thing.box[0] + thing.box[2] for thing in (one, other))
     return (name == LEFT and middle > other_middle) or (name == RIGHT and middle < other_middle)
 
 
 def _put_sides(
     kept: dict[str, set[tuple[str, str]]],
-    boxes: Mapping[str, Box],
+    things: Mapping[str, RawObject],
     width: int,
     edges: set[Edge],
     together: Set[frozenset[str]],
 ) -> None:
     """Add left and right by boxes, unless an annotation contradicts it or the objects touch."""
-    keys = sorted(kept, key=lambda key: boxes[key][0])
+    keys = sorted(kept, key=lambda key: things[key].box[0])
     for index, key in enumerate(keys):
         for other in keys[index + 1 :]:
             if (
-                is_left_of(boxes[key], boxes[other], width)
+                is_left_of(things[key].box, things[other].box, width)
                 and (key, RIGHT, other) not in edges
                 and frozenset((key, other)) not in together
             ):

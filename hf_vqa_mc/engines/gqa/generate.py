@@ -67,7 +67,8 @@ def generate(
     distractors = Distractors(_counted(scene_graphs, words, problems, images, settings), words)
     progress("reading scene graphs", 1, 1)
     if not images:
-        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in problems.most_common(5)) or "no image at all"
+        most = (+problems).most_common(5)
+        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in most) or "no image at all"
         raise InputError(f"no image of {paths} has an object to ask about ({reasons})")
     with generated_folder(output, ENGINE) as folder, Spilled(folder) as spilled:
         rejected: Counter[str] = Counter()

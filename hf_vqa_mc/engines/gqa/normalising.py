@@ -46,38 +46,41 @@ from hf_vqa_mc.engines.vocabulary import vocabulary
 
 SAME_BOX = 0.8  # Minimum intersection over union of two boxes with one name that are the same object.
 
-_SIDES = (("left", "middle", "right"), ("top", "middle", "bottom"))
+_SIDES = {HORIZONTAL: ("left", "middle", "right"), VERTICAL: ("top", "middle", "bottom")}
 
 
 def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> SceneGraph | None:
     """A scene graph in the ontology's words, None if no object is left; ``problems`` counts what is left out."""
-    objects, boxes, image_values = _named(raw, ontology, problems)
+    things, image_values = _named(raw, ontology, problems)
     unclear = unclear_kinds(
-        (besides(thing.name) if key in objects else thing.name for key, thing in raw.objects.items()), ontology
+        (besides(thing.name) if key in things else thing.name for key, thing in raw.objects.items()), ontology
     )
     unknown = [thing.name for thing in raw.objects.values() if is_unknown(thing.name, ontology)]
     if any(map(is_foreign, unknown)):
         unclear |= {name for name in KINDS.vague if name in ontology.nouns and ontology.nouns[name].vague}
-    nameless = bool(unknown)
-    same = _duplicates(objects, boxes, ontology)
-    problems.update({"object: the same one twice": len(same)} if same else {})
-    relations = clean_relations(raw, objects, boxes, same, ontology, problems)
+    same = _duplicates(things, ontology)
+    problems["object: the same one twice"] += len(same)
+    for duplicate, key in same.items():
+        things[key].attributes += things.pop(duplicate).attributes
+    size = raw.width, raw.height
+    relations = clean_relations(raw, things, same, ontology, problems)
     made = {
-        key: SceneObject(key, name, boxes[key], values, frozenset(relations[key]))
-        for key, (name, values) in _typed(objects, boxes, same, (raw.width, raw.height), ontology, problems).items()
+        key: SceneObject(
+            key, thing.name, thing.box, _values(thing, size, ontology, problems), frozenset(relations[key])
+        )
+        for key, thing in things.items()
     }
     if not made:
         problems["image: no objects"] += 1
         return None
     given = _given_scene(raw, ontology, problems)
-    scene = scene_of(list(made.values()), given, image_values, (raw.width, raw.height), ontology)
-    return SceneGraph(raw.image_id, raw.width, raw.height, made, scene, unclear, nameless)
+    scene = scene_of(list(made.values()), given, image_values, size, ontology)
+    return SceneGraph(raw.image_id, *size, made, scene, unclear, bool(unknown))
 
 
-def _named(
-    raw: RawGraph, ontology: Ontology, problems: Counter[str]
-) -> tuple[dict[str, tuple[str, list[str]]], dict[str, Box], list[str]]:
-    objects, boxes = {}, {}
+def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[dict[str, RawObject], list[str]]:
+    """The objects with names, values and boxes as they are used, without relations, and the values of the image."""
+    things: dict[str, RawObject] = {}
     image_values: list[str] = []
     for key, thing in raw.objects.items():
         values = []
@@ -101,11 +104,9 @@ def _named(
             continue
         if cleaned.note:
             problems[f"name: {cleaned.note}"] += 1
-        if box != thing.box:
-            problems["object: box cut at the image's edge"] += 1
-        objects[key] = (cleaned.name, [*cleaned.values, *values])
-        boxes[key] = box
-    return objects, boxes, image_values
+        problems["object: box cut at the image's edge"] += box != thing.box
+        things[key] = RawObject(key, cleaned.name, box, [*cleaned.values, *values])
+    return things, image_values
 
 
 def _left_out(thing: RawObject, name: str | None, box: Box | None, ontology: Ontology) -> str:
@@ -120,46 +121,34 @@ def _left_out(thing: RawObject, name: str | None, box: Box | None, ontology: Ont
     return "box outside the image" if box is None else ""
 
 
-def _duplicates(
-    objects: Mapping[str, tuple[str, list[str]]], boxes: Mapping[str, Box], ontology: Ontology
-) -> dict[str, str]:
+def _duplicates(things: Mapping[str, RawObject], ontology: Ontology) -> dict[str, str]:
     """Duplicate objects to the ones kept: in nearly the same box, of the same kind or a hypernym."""
     same: dict[str, str] = {}
-    keys = sorted(objects, key=lambda key: -len(ontology.nouns[objects[key][0]].parents))  # the most specific first
+    nouns = {key: ontology.nouns[thing.name] for key, thing in things.items()}
+    keys = sorted(things, key=lambda key: -len(nouns[key].parents))  # the most specific first
     for index, key in enumerate(keys):
         if key in same:
             continue
-        noun = ontology.nouns[objects[key][0]]
         for other in keys[index + 1 :]:
-            if other in same or overlap(boxes[key], boxes[other]) < SAME_BOX:
-                continue
-            same_noun = ontology.nouns[objects[other][0]]
-            if noun.plural == same_noun.plural and same_noun.kind in (noun.kind, *noun.parents):
+            if (
+                other not in same
+                and overlap(things[key].box, things[other].box) >= SAME_BOX
+                and nouns[key].plural == nouns[other].plural
+                and nouns[other].kind in (nouns[key].kind, *nouns[key].parents)
+            ):
                 same[other] = key
     return same
 
 
-def _typed(
-    objects: Mapping[str, tuple[str, list[str]]],
-    boxes: Mapping[str, Box],
-    same: Mapping[str, str],
-    size: tuple[int, int],
-    ontology: Ontology,
-    problems: Counter[str],
-) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
-    values = {key: list(of_one) for key, (_, of_one) in objects.items() if key not in same}
-    for duplicate, key in same.items():
-        values[key] += objects[duplicate][1]
-    typed = {}
-    for key, of_one in values.items():
-        name = objects[key][0]
-        by_type = values_by_type(dict.fromkeys(of_one), ontology.nouns[name], ontology, problems)
-        for kind, words, at in zip((HORIZONTAL, VERTICAL), _SIDES, (0, 1), strict=True):
-            third = position(boxes[key][at], boxes[key][at + 2], size[at])
-            if third is not None:
-                by_type[kind] = (words[third],)
-        typed[key] = (name, by_type)
-    return typed
+def _values(
+    thing: RawObject, size: tuple[int, int], ontology: Ontology, problems: Counter[str]
+) -> dict[str, tuple[str, ...]]:
+    by_type = values_by_type(dict.fromkeys(thing.attributes), ontology.nouns[thing.name], ontology, problems)
+    for axis, (kind, words) in enumerate(_SIDES.items()):
+        third = position(thing.box[axis], thing.box[axis + 2], size[axis])
+        if third is not None:
+            by_type[kind] = (words[third],)
+    return by_type
 
 
 def _given_scene(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ used.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -65,7 +65,9 @@ def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
 
 @lru_cache(maxsize=2)
 def _read(objects: Path, attributes: Path) -> Ontology:
-    lines = list(_object_lines(objects))
+    layout = "name,count,category,marks as in GQA's list of objects"
+    rows = _rows(objects, ",", layout, lambda field: field.isdigit() or bool(_MARKS.match(field)))
+    lines = [_object_line(name, fields) for name, fields in rows]
     nouns = _nouns(lines)
     values, value_aliases = _read_attributes(attributes)
     aliases = {alias: line.name for line in lines for alias in line.aliases if alias not in nouns}
@@ -91,42 +93,40 @@ class _Line:
     other_categories: tuple[str, ...] = ()
 
 
-def _object_lines(path: Path) -> Iterator[_Line]:
+def _rows(path: Path, separator: str, layout: str, is_valid: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
+    """Each line's name, in lower case, and its other fields without the count; ``is_valid`` checks the second."""
     file = PublishedFile(path.name, path)
-    count = 0
-    for number, text in enumerate(file.read_lines(), 1):
-        if not text.strip():
-            continue
-        name, *rest = [part.strip() for part in text.split(",")]
-        if not name or not rest or not (rest[0].isdigit() or _MARKS.match(rest[0])):
-            raise InputError(
-                f"{file.location}, line {number}: expected name,count,category,marks as in GQA's list of objects, "
-                f"found {text[:60]!r}"
-            )
-        count += 1
-        yield _line(name.lower(), rest[1:] if rest[0].isdigit() else rest)
-    if not count:
-        raise InputError(f"{file.location}: expected GQA's list of objects, one a line, found none")
+    lines = [(number, text) for number, text in enumerate(file.read_lines(), 1) if text.strip()]
+    for number, text in lines:
+        first, *others = text.split(separator)
+        name, *fields = (field.strip() for field in (*first.split(",", 1), *others))  # "nylon,51;material"
+        if not name or not fields or not is_valid(fields[0]):
+            raise InputError(f"{file.location}, line {number}: expected {layout}, found {text[:60]!r}")
+        yield name.lower(), fields[1:] if fields[0].isdigit() else fields
+    if not lines:
+        raise InputError(f"{file.location}: expected {layout}, one a line, found none")
 
 
-def _line(name: str, parts: list[str]) -> _Line:
+def _marks(fields: Iterable[str], separator: str) -> tuple[dict[str, list[str]], list[str]]:
+    """Mark to its values, of fields such as K:a.b, and the other fields."""
     lists: dict[str, list[str]] = defaultdict(list)
-    marks, category = set(), ""
-    for part in parts:
-        mark, colon, values = part.partition(":")
+    plain = []
+    for field in fields:
+        mark, colon, values = field.partition(":")
         if colon:
-            lists[mark].extend(value.strip().lower() for value in values.split(".") if value.strip())
-        elif _MARKS.match(part):
-            marks.add(part)
-        elif re.match(r"^[SPM]\.", part):  # "S.B:laptop.pen"
-            marks.add(part[0])
+            lists[mark].extend(value.strip().lower() for value in values.split(separator) if value.strip())
         else:
-            category = category or part
-    category = PUBLISHED.categories.get(name, category)
+            plain.append(field)
+    return lists, plain
+
+
+def _object_line(name: str, fields: list[str]) -> _Line:
+    lists, plain = _marks(fields, ".")
+    category = next((field for field in plain if field and not _MARKS.match(field)), "")
     return _Line(
         name=name,
-        category=category,
-        number=next((mark for mark in "PMSC" if mark in marks), ""),
+        category=PUBLISHED.categories.get(name, category),
+        number=next((mark for mark in "PMSC" if mark in plain), ""),
         near=tuple(lists["K"]),
         aliases=tuple(alias for alias in dict.fromkeys(lists["E"]) if alias != name),
         other_categories=tuple(lists["J"]),
@@ -223,44 +223,13 @@ def _similar_kinds(
 
 
 def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
-    file = PublishedFile(path.name, path)
-    rows: dict[str, tuple[list[str], dict[str, list[str]], set[str]]] = {}
-    for number, text in enumerate(file.read_lines(), 1):
-        if not text.strip():
-            continue
-        value, *parts = [part.strip() for part in text.split(";")]
-        value, comma, count = value.partition(",")
-        if comma:  # "nylon,51;material"
-            parts = [count, *parts]
-        if not value.strip() or not parts or not parts[0].isdigit():
-            raise InputError(
-                f"{file.location}, line {number}: expected value;count;types;marks as in GQA's list of attributes, "
-                f"found {text[:60]!r}"
-            )
-        rows.setdefault(value.strip().lower(), _attribute_marks(parts[1:]))
-    if not rows:
-        raise InputError(f"{file.location}: expected GQA's list of attributes, one a line, found none")
-    return _values(rows)
-
-
-def _attribute_marks(parts: list[str]) -> tuple[list[str], dict[str, list[str]], set[str]]:
-    types: list[str] = []
-    lists: dict[str, list[str]] = defaultdict(list)
-    marks: set[str] = set()
-    for index, part in enumerate(parts):
-        mark, colon, values = part.partition(":")
-        if colon:
-            lists[mark].extend(value.strip().lower() for value in values.split(",") if value.strip())
-        elif len(part) == 1 and part.isupper():
-            marks.add(part)
-        elif index == 0 or not types:
-            types += [kind.strip() for kind in part.split(",") if kind.strip()]
-    return [PUBLISHED.numbered_types.get(kind, kind) for kind in types], lists, marks
-
-
-def _values(
-    rows: Mapping[str, tuple[list[str], dict[str, list[str]], set[str]]],
-) -> tuple[dict[str, Attribute], dict[str, str]]:
+    """The attributes, and other words to their values."""
+    rows: dict[str, tuple[list[str], dict[str, list[str]], list[str]]] = {}
+    for value, fields in _rows(path, ";", "value;count;types;marks as in GQA's list of attributes", str.isdigit):
+        lists, plain = _marks(fields, ",")
+        listed = next((field for field in plain if len(field) != 1 or not field.isupper()), "").split(",")
+        types = [PUBLISHED.numbered_types.get(kind.strip(), kind.strip()) for kind in listed if kind.strip()]
+        rows.setdefault(value, (types, lists, plain))
     coarse: dict[str, set[str]] = defaultdict(set)
     for value, (_, lists, _) in rows.items():
         for group in lists["C"]:

@@ -193,7 +193,7 @@ def _listed() -> tuple[dict[str, Noun], dict[str, frozenset[str]]]:
                 parents = (higher, *above.get(higher, ()), *of_category) if higher else of_category
             above[name] = tuple(dict.fromkeys(parent for parent in parents if parent != name))
             nouns[name] = _noun(name, one, above[name])
-    for name in KINDS.vague - nouns.keys():
+    for name in sorted(KINDS.vague - nouns.keys()):
         nouns[name] = Noun(name=name, kind=name, singular=name, plural_form=plural_of(name), vague=True)
     nouns["people"] = Noun(name="people", kind="person", plural=True, singular="person", plural_form="people")
     return nouns, loose

@@ -42,7 +42,7 @@ def dataset_statistics(
             "global_groups": _change(table.global_group, table.answer, selected.kept, table.names["global_group"]),
             "local_groups": _change(table.local_group, table.answer, selected.kept),
         },
-        "problems": dict(sorted(problems.items())),
+        "problems": {reason: count for reason, count in sorted(problems.items()) if count},
     }
 
 
