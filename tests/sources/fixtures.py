@@ -46,29 +46,29 @@ class Asked(NamedTuple):
 
 def scene(image_id: int) -> list[Asked]:
     """Nine questions about the scene of an image, the same for the same image."""
-    chance = Random(f"scene {image_id}")
-    first, second, third = chance.sample(THINGS, 3)
-    person, deed = chance.choice(PERSONS), chance.choice(DEEDS)
+    rng = Random(f"scene {image_id}")
+    first, second, third = rng.sample(THINGS, 3)
+    person, deed = rng.choice(PERSONS), rng.choice(DEEDS)
     numbers = tuple(str(number) for number in range(8))
 
     def asked(kind: str, question: str, answer: str, pool: Sequence[str]) -> Asked:
-        return Asked(kind, question, answer, tuple(chance.sample([text for text in pool if text != answer], 5)))
+        return Asked(kind, question, answer, tuple(rng.sample([text for text in pool if text != answer], 5)))
 
     return [
-        asked("what", f"What color is the {first}?", chance.choice(COLOURS), COLOURS),
-        asked("how", f"How many {second}s are there?", chance.choice(numbers[1:]), numbers),
-        asked("where", f"Where is the {first}?", chance.choice(PLACES), PLACES),
+        asked("what", f"What color is the {first}?", rng.choice(COLOURS), COLOURS),
+        asked("how", f"How many {second}s are there?", rng.choice(numbers[1:]), numbers),
+        asked("where", f"Where is the {first}?", rng.choice(PLACES), PLACES),
         asked("who", f"Who is {deed}?", person, PERSONS),
         asked("what", f"What is next to the {first}?", second, THINGS),
-        asked("when", "When was this photo taken?", chance.choice(TIMES), TIMES),
-        asked("why", f"Why is the {person} {deed}?", chance.choice(REASONS), REASONS),
+        asked("when", "When was this photo taken?", rng.choice(TIMES), TIMES),
+        asked("why", f"Why is the {person} {deed}?", rng.choice(REASONS), REASONS),
         asked("what", f"What is the {person} doing?", deed, DEEDS),
-        asked("is there a", f"Is there a {third}?", chance.choice(("yes", "no")), (*COLOURS, *THINGS)),
+        asked("is there a", f"Is there a {third}?", rng.choice(("yes", "no")), (*COLOURS, *THINGS)),
     ]
 
 
 def pack(path: Path, suffix: str, inside: str = "") -> Path:
-    """The file replaced by a compressed one beside it: ``.zip``, ``.gz`` or ``.xz``; inside: the folder in the zip."""
+    """Replace a file by a compressed one: ``.zip``, ``.gz`` or ``.xz``; inside: the folder in the zip."""
     content = path.read_bytes()
     packed = path.with_name(path.name + suffix)
     if suffix == ".zip":
@@ -126,9 +126,9 @@ def visual7w_decoys_json(first_release: bool = False) -> dict[str, list[dict[str
     decoys: dict[str, list[dict[str, Any]]] = {"train": [], "val": [], "test": []}
     for image in visual7w_json()["images"]:
         for pair in image["qa_pairs"]:
-            chance = Random(f"released {pair['qa_id']}")
+            rng = Random(f"released {pair['qa_id']}")
             texts = [_sentence(text) for text in (*THINGS, *COLOURS, *PLACES) if _sentence(text) != pair["answer"]]
-            drawn = chance.sample(texts, 6)
+            drawn = rng.sample(texts, 6)
             ids = {qa_key: pair["qa_id"], image_key: image["image_id"]}
             decoys[image["split"]].append({"IoU_decoys": drawn[:3], **ids, "QoU_decoys": drawn[3:]})
     return decoys
@@ -156,9 +156,9 @@ def _vqa_header(subset: str, version: str) -> dict[str, Any]:
 def _vqa_asked(subset: str) -> list[tuple[int, int, Asked]]:
     """(image id, question id, question): three an image, as VQA has; about a third of them ask for yes or no."""
     found = []
-    for place, image_id in enumerate(COCO_IMAGES[subset]):
+    for index, image_id in enumerate(COCO_IMAGES[subset]):
         questions = scene(image_id)
-        for number, at in enumerate((place % 4, 4 + place % 4, 8)):
+        for number, at in enumerate((index % 4, 4 + index % 4, 8)):
             found.append((image_id, image_id * 10 + number, questions[at]))
     return found
 
@@ -182,12 +182,12 @@ def vqa_annotations_json(subset: str, version: str = "1.0") -> dict[str, Any]:
     """mscoco_*_annotations.json: ten answers a question, the most frequent one apart."""
     annotations = []
     for image_id, question_id, asked in _vqa_asked(subset):
-        chance = Random(f"answers {question_id}")
-        agreeing = chance.randint(6, 10)
-        texts = [asked.answer] * agreeing + [chance.choice(asked.wrong) for _ in range(10 - agreeing)]
-        chance.shuffle(texts)
+        rng = Random(f"answers {question_id}")
+        agreeing = rng.randint(6, 10)
+        texts = [asked.answer] * agreeing + [rng.choice(asked.wrong) for _ in range(10 - agreeing)]
+        rng.shuffle(texts)
         answers = [
-            {"answer": text, "answer_confidence": chance.choice(("yes", "maybe", "no")), "answer_id": number}
+            {"answer": text, "answer_confidence": rng.choice(("yes", "maybe", "no")), "answer_id": number}
             for number, text in enumerate(texts, start=1)
         ]
         answer_type = "yes/no" if asked.answer in ("yes", "no") else "number" if asked.answer.isdigit() else "other"
@@ -230,9 +230,9 @@ def cocoqa_texts() -> dict[str, str]:
     texts = {}
     for split, subset in (("train", "train2014"), ("test", "val2014")):
         lines: dict[str, list[str]] = {"questions": [], "answers": [], "img_ids": [], "types": []}
-        for place, image_id in enumerate(COCO_IMAGES[subset]):
+        for index, image_id in enumerate(COCO_IMAGES[subset]):
             questions = scene(image_id)
-            for at, kind in ((4, "0"), (1, "1"), (0, "2"), (2, "3"))[: 3 + place % 2]:
+            for at, kind in ((4, "0"), (1, "1"), (0, "2"), (2, "3"))[: 3 + index % 2]:
                 question, answer = questions[at].question, questions[at].answer
                 lines["questions"].append(question.lower().removesuffix("?"))
                 lines["answers"].append("two" if answer.isdigit() else answer.split()[-1])
@@ -263,14 +263,14 @@ def visual_genome_json() -> list[dict[str, Any]]:
                     "a_objects": [],
                     "question": asked.question,
                     "image_id": image_id,
-                    "qa_id": 1000 * place + number,
+                    "qa_id": 1000 * index + number,
                     "answer": _sentence(asked.answer),
                     "q_objects": [],
                 }
                 for number, asked in enumerate(scene(image_id)[image_id % 3 :][:3])
             ],
         }
-        for place, image_id in enumerate(VISUAL_GENOME_IMAGES)
+        for index, image_id in enumerate(VISUAL_GENOME_IMAGES)
     ]
 
 
@@ -279,18 +279,18 @@ def image_data_json() -> list[dict[str, Any]]:
     return [
         {
             "width": 800,
-            "url": f"https://cs.stanford.edu/people/rak248/VG_100K{'_2' if place % 2 else ''}/{image_id}.jpg",
+            "url": f"https://cs.stanford.edu/people/rak248/VG_100K{'_2' if index % 2 else ''}/{image_id}.jpg",
             "height": 600,
             "image_id": image_id,
-            "coco_id": 500 + place if place % 2 else None,
-            "flickr_id": 9000 + place if place % 2 else None,
+            "coco_id": 500 + index if index % 2 else None,
+            "flickr_id": 9000 + index if index % 2 else None,
         }
-        for place, image_id in enumerate(VISUAL_GENOME_IMAGES)
+        for index, image_id in enumerate(VISUAL_GENOME_IMAGES)
     ]
 
 
 def write_visual_genome(folder: Path, with_visual7w: bool = True) -> Path:
-    """Visual Genome's question_answers.json and image_data.json, with Visual7W's file beside them."""
+    """Visual Genome's question_answers.json and image_data.json, with Visual7W's file next to them."""
     _write_json(folder / "question_answers.json", visual_genome_json())
     _write_json(folder / "image_data.json", image_data_json())
     if with_visual7w:
@@ -310,11 +310,11 @@ def easyvqa_json(split: str) -> list[list[Any]]:
     """data/{train,test}/questions.json of the package easy-vqa: [question, answer, image]."""
     questions: list[list[Any]] = []
     for image_id in range(16 if split == "train" else 6):
-        chance = Random(f"shape {split} {image_id}")
-        shape, colour = chance.choice(("circle", "rectangle", "triangle")), chance.choice(COLOURS)
+        rng = Random(f"shape {split} {image_id}")
+        shape, colour = rng.choice(("circle", "rectangle", "triangle")), rng.choice(COLOURS)
         questions.append([f"what is the {colour} shape?", shape, image_id])
         questions.append([f"what color is the {shape}?", colour, image_id])
-        asked = chance.choice(("circle", "rectangle", "triangle"))
+        asked = rng.choice(("circle", "rectangle", "triangle"))
         questions.append([f"does the image contain a {asked}?", "yes" if asked == shape else "no", image_id])
     return questions
 

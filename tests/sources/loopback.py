@@ -14,7 +14,7 @@ class Publisher:
     files: dict[str, bytes] = field(default_factory=dict)
     """by path, such as ``/v7w.zip``"""
     cuts: list[int] = field(default_factory=list)
-    """the next responses break off after so many bytes, one number a response"""
+    """the next responses break off after so many bytes, one number per response"""
     knows_ranges: bool = True
     miscounts: bool = False
     """answers a range with the next byte's"""

@@ -18,11 +18,11 @@ def gqa_json(split: str, kind: str = "balanced") -> dict[str, dict[str, Any]]:
     """{split}_{kind}_questions.json: eight questions an image, half of them balanced; none of test has an answer."""
     records = {}
     for image in GQA_IMAGES[split]:
-        chance = Random(f"gqa {image}")
-        for number, thing in enumerate(chance.sample(THINGS, 4)):
+        rng = Random(f"gqa {image}")
+        for number, thing in enumerate(rng.sample(THINGS, 4)):
             for which, colour in enumerate(("query", "verify")):
                 question_id = f"{image:02d}{number}{which}"
-                record = _gqa_record(f"n{image}", thing, chance.choice(COLOURS), colour, question_id)
+                record = _gqa_record(f"n{image}", thing, rng.choice(COLOURS), colour, question_id)
                 record["isBalanced"] = bool(which) == bool(number % 2)
                 if split in ("test", "challenge"):
                     record = {key: record[key] for key in ("isBalanced", "question", "imageId")}

@@ -74,8 +74,8 @@ def test_rows_have_the_schema_and_every_column_is_explained(name: str, tmp_path:
     config: OpenEnded = CONFIGS[name]
     assert all(table.schema == config.schema for table in tables.values())
     assert {split: table.num_rows for split, table in tables.items()} == figures["rows"]
-    told = " ".join(config.columns)
-    assert all(column in told or column.startswith("complementary_") for column in config.schema.names)
+    described = " ".join(config.columns)
+    assert all(column in described or column.startswith("complementary_") for column in config.schema.names)
     json.dumps(figures)
 
 
@@ -198,11 +198,11 @@ def test_tdiuc_rows_are_questions_with_their_annotations(tmp_path: Path) -> None
     tables, figures = _read("tdiuc", tmp_path)
     for subset, split in (("train2014", "train"), ("val2014", "validation")):
         questions, annotations = tdiuc_json(subset)
-        for row, asked, told in zip(
+        for row, asked, annotation in zip(
             tables[split].to_pylist(), questions["questions"], annotations["annotations"], strict=True
         ):
             image = asked["image_id"]
-            expected = {**told, "question": asked["question"], "answer": told["answers"][0]["answer"]}
+            expected = {**annotation, "question": asked["question"], "answer": annotation["answers"][0]["answer"]}
             expected |= {"question_id": str(asked["question_id"]), "image_id": str(image)}
             assert row == {**expected, "image_file": f"COCO_{subset}_{image:012d}.jpg"}
     types, origins = figures["tables"]
@@ -259,11 +259,11 @@ def test_ids_that_both_files_of_tdiuc_use_get_the_name_of_their_subset(tmp_path:
 def test_questions_that_both_files_of_tdiuc_hold_are_refused(tmp_path: Path) -> None:
     write_tdiuc(tmp_path)
     train, val = (tdiuc_json(subset) for subset in ("train2014", "val2014"))
-    for name, folder, key, place in (
+    for name, folder, key, index in (
         ("OpenEnded_mscoco_val2014_questions", "Questions", "questions", 0),
         ("mscoco_val2014_annotations", "Annotations", "annotations", 1),
     ):
-        write_json(tmp_path / folder / f"{name}.json", {key: [*val[place][key], train[place][key][3]]})
+        write_json(tmp_path / folder / f"{name}.json", {key: [*val[index][key], train[index][key][3]]})
     message = (
         r"val2014_questions\.json: question_id 93 about image 9 is in .*train2014_questions\.json, too \(1 question"
     )

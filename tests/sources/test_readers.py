@@ -33,7 +33,7 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
 }
 NO_DECOYS = ("vqa2", "vqa2_minus", "cocoqa", "qavg", "easyvqa", "tdiuc", "gqa")
 OTHER_SPLITS = {"tdiuc": ("train", "validation")}
-"""Of sources whose publisher tells how many questions there are in all only, but for train, validation and test."""
+"""Splits of sources that publish only the total number of questions."""
 
 
 def test_every_source_has_a_fixture() -> None:

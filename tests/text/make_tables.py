@@ -52,7 +52,7 @@ def open_wordnet(nltk_data: Path) -> "WordNetCorpusReader":
 
 
 def ranked_synsets(reader: "WordNetCorpusReader") -> list["Synset"]:
-    """All nouns, then all adjectives; a synset's place is its id.
+    """All nouns, then all adjectives; a synset's index is its id.
 
     Nouns go from the deepest to the root (by NLTK's min_depth), equally deep ones by name: of any synsets the one
     with the smallest id is the one that NLTK takes as least common subsumer.

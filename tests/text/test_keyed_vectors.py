@@ -134,10 +134,10 @@ def test_a_file_of_gensim_3_is_read():
 @given(st.data())
 def test_a_damaged_file_raises_input_error_and_nothing_else(tmp_path, data):
     whole = pickle.dumps(keyed_vectors(lifecycle_events=[]), 4)
-    place = data.draw(st.integers(2, len(whole) - 1))
+    at = data.draw(st.integers(2, len(whole) - 1))
     damage = data.draw(st.binary(max_size=3))
     path = tmp_path / "damaged.kv"
-    path.write_bytes(whole[:place] + damage + whole[place + data.draw(st.integers(0, 5)) :])
+    path.write_bytes(whole[:at] + damage + whole[at + data.draw(st.integers(0, 5)) :])
     try:
         words, vectors, _ = read_keyed_vectors(path)
     except InputError as error:

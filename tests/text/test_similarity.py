@@ -139,13 +139,13 @@ def test_synset_pairs_equal_nltks_near_and_far(ranked, keeping):
     many_ways = np.flatnonzero(np.diff(wordnet.ancestor_starts)[:82_115] > wordnet.reaches[:82_115] + 1).tolist()
     below: dict[int, list[int]] = {}
     for number in many_ways:
-        for place in range(wordnet.ancestor_starts[number], wordnet.ancestor_starts[number + 1]):
-            below.setdefault(int(wordnet.ancestors[place]), []).append(number)
+        for at in range(wordnet.ancestor_starts[number], wordnet.ancestor_starts[number + 1]):
+            below.setdefault(int(wordnet.ancestors[at]), []).append(number)
     pairs = [(draw.randrange(len(ranked)), draw.randrange(len(ranked))) for _ in range(2_000)]
     for _ in range(5_000):  # what has several ways up, with its relatives and its ancestors
         number = draw.choice(many_ways)
-        place = draw.randrange(wordnet.ancestor_starts[number], wordnet.ancestor_starts[number + 1])
-        ancestor = int(wordnet.ancestors[place])
+        at = draw.randrange(wordnet.ancestor_starts[number], wordnet.ancestor_starts[number + 1])
+        ancestor = int(wordnet.ancestors[at])
         other = draw.choice([ancestor, draw.choice(below[ancestor])])
         pairs += [(number, other), (other, number)]
     found = synset_scores(np.array(pairs, np.int32), word_scores([], 0.0))

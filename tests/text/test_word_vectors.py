@@ -1,4 +1,4 @@
-"""Word vectors come out as gensim gives them, from every format, and a file that is wrong is named with its place."""
+"""Word vectors of every format equal those of gensim, and malformed files are named with the location."""
 
 import gzip
 import lzma
@@ -72,7 +72,7 @@ def all_formats(folder: Path) -> dict[str, str]:
         "binary gz": saved(folder, gzip.compress(binary()), "word2vec.bin.gz"),
         "zip": str(folder / "packed.zip"),
         "kv": str(folder / "inside.kv"),
-        "kv with its array beside it": str(folder / "beside.kv"),
+        "kv with its array next to it": str(folder / "beside.kv"),
         "kv packed": str(folder / "packed.kv.gz"),
         "kv of an old pickle": str(folder / "old.kv"),
     }

@@ -31,16 +31,16 @@ SCENES += ("person sports", "appliance indoor accessory", "outdoor", "furniture 
 
 def instances(images: int, seed: int = 0, name: str = "{:012d}.jpg", first: int = 1) -> dict[str, Any]:
     """A COCO instances file."""
-    chance = Random(seed)
+    rng = Random(seed)
     listed: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
     for image_id in range(first, first + images):
-        groups = chance.choice(SCENES).split()
+        groups = rng.choice(SCENES).split()
         names = [at for at, (_, group) in enumerate(NAMES) if group in groups]
         listed.append({"id": image_id, "file_name": name.format(image_id), "width": 640, "height": 480})
-        for category in chance.sample(names, min(len(names), chance.randint(1, 5))):
-            for _ in range(chance.choice((1, 1, 1, 2, 3))):
-                box = [chance.randrange(600), chance.randrange(440), chance.randint(5, 200), chance.randint(5, 200)]
+        for category in rng.sample(names, min(len(names), rng.randint(1, 5))):
+            for _ in range(rng.choice((1, 1, 1, 2, 3))):
+                box = [rng.randrange(600), rng.randrange(440), rng.randint(5, 200), rng.randint(5, 200)]
                 annotations.append(
                     {
                         "id": len(annotations) + 1000 * first,
@@ -48,10 +48,10 @@ def instances(images: int, seed: int = 0, name: str = "{:012d}.jpg", first: int 
                         "category_id": category + 1,
                         "bbox": box,
                         "area": box[2] * box[3] * 0.7,
-                        "iscrowd": int(chance.random() < 0.05),
+                        "iscrowd": int(rng.random() < 0.05),
                     }
                 )
-    chance.shuffle(annotations)
+    rng.shuffle(annotations)
     return instances_file(listed, annotations)
 
 
@@ -88,7 +88,7 @@ def write(path: Path, content: object) -> Path:
 
 def write_genome(folder: Path, images: int = 60, seed: int = 0) -> Path:
     """A folder of Visual Genome's files; every third image is COCO's."""
-    chance = Random(seed)
+    rng = Random(seed)
     folder.mkdir()
     nouns = ["dog", "cat", "car", "chair", "bus", "tree", "lamp", "white horse", "tv", "delivery truck", "man", "vase"]
     colors = ["white", "black", "red", "grey", "tall", "dark blue", "wooden"]
@@ -104,19 +104,19 @@ def write_genome(folder: Path, images: int = 60, seed: int = 0) -> Path:
                 "object_id": image_id * 100 + at,
                 "names": [noun],
                 "synsets": [f"{noun.split()[-1]}.n.01"],
-                "x": chance.randrange(500),
-                "y": chance.randrange(400),
-                "w": chance.randint(10, 200),
-                "h": chance.randint(10, 200),
+                "x": rng.randrange(500),
+                "y": rng.randrange(400),
+                "w": rng.randint(10, 200),
+                "h": rng.randint(10, 200),
             }
-            for at, noun in enumerate(chance.choices(nouns, k=6))
+            for at, noun in enumerate(rng.choices(nouns, k=6))
         ]
         data["objects"].append({"image_id": image_id, "objects": objects})
-        told = [{**one, "attributes": chance.sample(colors, chance.randint(1, 2))} for one in objects]
+        told = [{**one, "attributes": rng.sample(colors, rng.randint(1, 2))} for one in objects]
         data["attributes"].append({"image_id": image_id, "attributes": told})
         relations = [
-            {"predicate": chance.choice(predicates), "subject": one, "object": other, "relationship_id": at}
-            for at, (one, other) in enumerate(chance.sample(objects, 2) for _ in range(5))
+            {"predicate": rng.choice(predicates), "subject": one, "object": other, "relationship_id": at}
+            for at, (one, other) in enumerate(rng.sample(objects, 2) for _ in range(5))
         ]
         data["relationships"].append({"image_id": image_id, "relationships": relations})
         pairs = [("What color is the  sky ?", "Blue."), ("How many dogs are there?", "2"), ("Why?", "Because.")]
