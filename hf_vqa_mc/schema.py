@@ -90,39 +90,39 @@ QUESTIONS = {"question": "text", "choices": "lists of text", "label": "whole num
 """Content type of the columns that multiple-choice questions must have."""
 
 
-def checked_rows(table: pa.Table, place: str, columns: Mapping[str, str] = QUESTIONS) -> pa.Table:
-    """These columns of a split, if they are multiple-choice questions.
+def checked_rows(table: pa.Table, location: str, columns: Mapping[str, str] = QUESTIONS) -> pa.Table:
+    """The columns of a split after validation as multiple-choice questions.
 
     Args:
-        table: with any other columns besides.
-        place: of the split, for messages.
+        table: a split, possibly with other columns.
+        location: of the split, for messages.
         columns: column to what it holds: text, whole numbers, text or whole numbers, lists of text, lists of whole
             numbers; with ``choices`` and ``label`` among them.
 
     Raises:
         InputError: a column is missing, of another type or has nulls, a row has no choices, or its label is not one of
-            them; names place, row and column.
+            them; names location, row and column.
     """
     for name, expected in columns.items():
         if name not in table.column_names:
-            raise InputError(f"{place}: no column {name!r}, expected {expected}; columns: {table.column_names}")
+            raise InputError(f"{location}: no column {name!r}, expected {expected}; columns: {table.column_names}")
         column = table[name]
         if not _holds(column.type, expected):
-            raise InputError(f"{place}: column {name!r} holds {column.type}, expected {expected}")
+            raise InputError(f"{location}: column {name!r} holds {column.type}, expected {expected}")
         if column.null_count:
             row = pc.index(pc.is_null(column), True).as_py()
-            raise InputError(f"{place}, row {row}: {name} is empty (null), expected {expected}")
+            raise InputError(f"{location}, row {row}: {name} is empty (null), expected {expected}")
     if not table.num_rows:
-        raise InputError(f"{place}: no rows at all")
+        raise InputError(f"{location}: no rows at all")
     lengths, labels = pc.list_value_length(table["choices"]).to_numpy(), table["label"].to_numpy()
     for row in np.flatnonzero((labels < 0) | (labels >= lengths))[:1]:
         raise InputError(
-            f"{place}, row {row}: label is {labels[row]}, expected one of its {lengths[row]} choices' places"
+            f"{location}, row {row}: label is {labels[row]}, expected an index of its {lengths[row]} choices"
         )
     texts = pc.list_flatten(table["choices"])
     if texts.null_count:
         row = pc.list_parent_indices(table["choices"])[pc.index(pc.is_null(texts), True).as_py()]
-        raise InputError(f"{place}, row {row}: a choice is empty (null), expected text")
+        raise InputError(f"{location}, row {row}: a choice is empty (null), expected text")
     return table.select(list(columns)).combine_chunks()
 
 

@@ -77,8 +77,8 @@ class Split:
         images: list[str] = self.rows["image_id"].to_pylist()
         if all(images):
             return images
-        asked = zip(images, self.rows["question"].to_pylist(), self.rows["choices"].to_pylist(), strict=True)
-        return [image or "\0".join(["", question, *sorted(choices)]) for image, question, choices in asked]
+        rows = zip(images, self.rows["question"].to_pylist(), self.rows["choices"].to_pylist(), strict=True)
+        return [image or "\0".join(["", question, *sorted(choices)]) for image, question, choices in rows]
 
     def take(self, rows: NDArray[np.integer]) -> "Split":
         """Some of the rows, in this order."""

@@ -176,20 +176,20 @@ def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: 
         raise InputError(
             f"the config {config!r} cannot be a folder's name; copy the benchmark under another name first"
         )
-    with atomic_folder.new_folder(output, BUILT) as place:
-        (place.tree / config).mkdir()
+    with atomic_folder.new_folder(output, BUILT) as new:
+        (new.tree / config).mkdir()
         splits = {}
         for split, table in tables.items():
             embedded = _with_files(table.replace_schema_metadata(_description(table)))
-            splits[split] = _write_split(place.tree / config, split, embedded)
+            splits[split] = _write_split(new.tree / config, split, embedded)
         hashes = {f"{config}/{name}": sha256 for split in splits.values() for name, sha256 in split.files.items()}
-        images = _keep_images(benchmark.path, config, place.tree)
+        images = _keep_images(benchmark.path, config, new.tree)
         card = folder_card(benchmark, config, features_of(next(iter(tables.values()))), splits, hashes, images, note)
-        (place.tree / "README.md").write_text(card, "utf-8")
+        (new.tree / "README.md").write_text(card, "utf-8")
         about = {"dataset": benchmark.dataset, "config": benchmark.config, "files": hashes}
-        write_inventory(place.tree, {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "benchmark": about})
+        write_inventory(new.tree, {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "benchmark": about})
 
-        place.publish(lambda old: _check_no_build(output))  # again, while the output is locked
+        new.publish(lambda old: _check_no_build(output))  # again, while the output is locked
     return [output / "README.md", *(output / name for name in hashes)]
 
 

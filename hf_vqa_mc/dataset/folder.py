@@ -107,8 +107,8 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
 
     ``fill`` writes the configs into a folder and returns the source's inventory entry.
     """
-    with new_folder(output, BUILT) as place:
-        entry = fill(place.tree)
+    with new_folder(output, BUILT) as new:
+        entry = fill(new.tree)
         inventory: Inventory = {}
 
         def complete(old: Path | None) -> None:
@@ -118,11 +118,11 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
                 gone = before["sources"].get(source, {"configs": {}})["configs"].keys()
                 kept = inventory["sources"][source]["configs"].keys()
                 outdated = {PREVIEW} if pictured(before) and not pictured(inventory) else set()
-                carry_over(old, place.tree, leave_out={CARD, INVENTORY, *outdated, *(gone - kept)})
-            write_inventory(place.tree, inventory)
-            (place.tree / CARD).write_text(card(inventory), "utf-8")
+                carry_over(old, new.tree, leave_out={CARD, INVENTORY, *outdated, *(gone - kept)})
+            write_inventory(new.tree, inventory)
+            (new.tree / CARD).write_text(card(inventory), "utf-8")
 
-        place.publish(complete)
+        new.publish(complete)
     return inventory
 
 

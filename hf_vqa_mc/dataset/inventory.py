@@ -108,9 +108,9 @@ def _default(inventory: Inventory, before: str | None, source: str) -> str:
     if before in configs_of(inventory) and (before or "").endswith(f"_{PREFERRED}"):
         return str(before)
     configs = inventory["sources"][source]["configs"]
-    asked = [name for name, config in configs.items() if config["variant"] != IMAGES]
+    names = [name for name, config in configs.items() if config["variant"] != IMAGES]
     preferred = f"{source}_{PREFERRED}"
-    return preferred if preferred in configs else min(asked or configs, key=lambda name: _rank(name, configs))
+    return preferred if preferred in configs else min(names or configs, key=lambda name: _rank(name, configs))
 
 
 def _rank(name: str, configs: dict[str, Any]) -> tuple[bool, bool, str]:

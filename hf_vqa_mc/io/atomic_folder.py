@@ -73,11 +73,11 @@ def new_folder(output: Path, kind: FolderKind) -> Iterator["NewFolder"]:
     output = Path(os.path.realpath(output))  # a link stays a link: its target is replaced
     check_output(output, kind)
     with in_plain_words(output, within=f".{output.name}."):
-        place = NewFolder(output, kind)
+        new = NewFolder(output, kind)
         try:
-            yield place
+            yield new
         finally:
-            place.discard()
+            new.discard()
 
 
 class NewFolder:

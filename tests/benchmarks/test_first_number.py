@@ -49,7 +49,7 @@ def test_an_index_counts_from_0_by_its_name(column, tmp_path):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_our_own_column_of_kinds_says_where_the_target_is(first, tmp_path):
+def test_the_column_choice_kinds_decides(first, tmp_path):
     places = [label - first for label in UNTOLD]
     kinds = [["target" if place == at else "orig" for at in range(4)] for place in places]
     assert labels_of(tmp_path, UNTOLD, choice_kinds=kinds) == places
@@ -57,7 +57,7 @@ def test_our_own_column_of_kinds_says_where_the_target_is(first, tmp_path):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_another_column_that_tells_the_same_choice_decides(first, tmp_path):
+def test_another_label_column_decides(first, tmp_path):
     places = [label - first for label in UNTOLD]
     benchmark = read(tmp_path, UNTOLD, answer=[TEXTS[place] for place in places])
     assert benchmark.test.rows["label"].to_pylist() == places
@@ -68,7 +68,7 @@ def test_another_column_that_tells_the_same_choice_decides(first, tmp_path):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_the_user_decides_against_what_the_rows_look_like(first, tmp_path):
+def test_the_user_overrides_detection(first, tmp_path):
     columns = {"label_from": first}
     assert labels_of(tmp_path, UNTOLD, columns=columns) == [label - first for label in UNTOLD]
     names = ["3", "2", "1", "0"]  # texts of choices that the labels could name as well

@@ -103,7 +103,7 @@ def test_mixed_columns_of_a_data_frame_are_kept_as_text():
     assert split.original["score"].to_pylist() == ["1", '{"of": 2}']
 
 
-def test_what_cannot_be_read_is_refused():
+def test_unreadable_content_is_rejected():
     frame = pd.DataFrame({"question": ["a"], "choices": [["x", "y"]], "label": [0]})
     wrong = {
         "found a list; expected a Dataset": [frame],

@@ -31,7 +31,7 @@ def refused(folder, rows, **options):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_tells_the_same_questions(shape, tmp_path):
+def test_every_shape_gives_the_same_questions(shape, tmp_path):
     split = read(tmp_path, table(shape)).test
     assert split.rows["question"].to_pylist() == QUESTIONS
     assert split.rows["choices"].to_pylist() == CHOICES
@@ -41,7 +41,7 @@ def test_every_shape_tells_the_same_questions(shape, tmp_path):
 
 
 @pytest.mark.parametrize("shape", WITHOUT_ORDER)
-def test_an_answer_beside_its_decoys_comes_first(shape, tmp_path):
+def test_a_target_separate_from_its_decoys_comes_first(shape, tmp_path):
     split = read(tmp_path, table(shape)).test
     assert split.rows["choices"].to_pylist() == [[t, *d] for t, d in zip(TARGETS, DECOYS, strict=True)]
     assert split.rows["label"].to_pylist() == [0] * 4
@@ -85,7 +85,7 @@ def other_rows(draw, most):
 @pytest.mark.parametrize("shape", ALL)
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_what_is_written_is_read_again(shape, tmp_path, data):
+def test_written_benchmarks_can_be_read(shape, tmp_path, data):
     benchmark = read(tmp_path, table(shape))
     choices, labels = data.draw(other_rows(7))
     if shape in WITHOUT_ORDER:
@@ -114,7 +114,7 @@ def test_the_same_choices_give_the_same_table(shape, tmp_path):
     assert same.equals(benchmark.test.original, check_metadata=True)
 
 
-def test_more_choices_get_more_columns_beside_the_others(tmp_path):
+def test_more_choices_get_adjacent_columns(tmp_path):
     benchmark = read(tmp_path, table("MMBench"))
     choices = [["a", "b", "c", "d", "e", "f"], *CHOICES[1:3], ["a", "b"]]
     written = benchmark.with_choices(benchmark.test, choices, [5, *LABELS[1:3], 0])
@@ -124,7 +124,7 @@ def test_more_choices_get_more_columns_beside_the_others(tmp_path):
     assert read(tmp_path, written).test.rows["choices"].to_pylist() == choices
 
 
-def test_cells_without_text_are_not_offered(tmp_path):
+def test_empty_cells_are_not_choices(tmp_path):
     rows = {
         "question": ["a", "b", "c"],
         "A": ["x", "x", "x"],
@@ -145,7 +145,7 @@ def test_a_label_of_a_cell_without_text_is_refused(tmp_path):
     assert "row 1: answer is 'B', expected a choice's letter" in refused(tmp_path, rows)
 
 
-def test_places_count_from_1_only_beyond_doubt(tmp_path):
+def test_indices_start_from_1_only_if_unambiguous(tmp_path):
     rows = {"question": ["a", "b"], "choices": [["x", "y", "z"]] * 2}
     assert read(tmp_path, {**rows, "label": [1, 2]}).test.rows["label"].to_pylist() == [1, 2]
     assert read(tmp_path, {**rows, "label": [1, 3]}).test.rows["label"].to_pylist() == [0, 2]
@@ -205,11 +205,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("rows", "message"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_read_is_named(rows, message, tmp_path):
+def test_unreadable_content_is_named(rows, message, tmp_path):
     assert message in refused(tmp_path, rows)
 
 
-def test_open_questions_among_the_others_are_left_out_and_told(tmp_path):
+def test_open_questions_are_left_out_and_reported(tmp_path):
     rows = {
         "question": ["a", "b", "c"],
         "options": ["['x', 'y']", "[]", "['u', 'v']"],

@@ -58,7 +58,7 @@ def test_a_broken_file_is_refused_by_name(name, tmp_path):
     assert name in str(error.value)
 
 
-def test_what_is_not_there_is_said(tmp_path):
+def test_missing_datasets_are_reported(tmp_path):
     for name in ("nothing.parquet", str(tmp_path / "nothing"), "./nothing", "nothing"):
         with pytest.raises(InputError, match="there is no"):
             read_benchmark(name)
@@ -166,7 +166,7 @@ def test_ids_that_are_no_ids_are_passed_over(tmp_path):
     assert read_benchmark(str(tmp_path / "b.jsonl")).test.rows["question_id"].to_pylist() == ["0", "1"]
 
 
-def test_progress_is_told_to_the_end(tmp_path):
+def test_progress_is_reported_to_the_end(tmp_path):
     (tmp_path / "a.csv").write_bytes(CSV)
     told = []
     BenchmarkOptions(tmp_path / "a.csv").read(lambda *step: told.append(step))

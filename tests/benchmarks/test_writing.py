@@ -45,7 +45,7 @@ def check_again(benchmark, again):
 
 
 @pytest.mark.parametrize("name", ["b.jsonl", "b.json", "b.jsonl.gz", "keyed.json"])
-def test_json_comes_back_as_it_was(name, tmp_path):
+def test_json_is_unchanged(name, tmp_path):
     text = json.dumps(RECORDS) if name == "b.json" else "\n".join(map(json.dumps, RECORDS))
     text = json.dumps({"version": 1, "data": RECORDS}) if name == "keyed.json" else text
     path = tmp_path / name
@@ -64,7 +64,7 @@ def test_json_comes_back_as_it_was(name, tmp_path):
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t"])
-def test_csv_comes_back_as_it_was(delimiter, tmp_path):
+def test_csv_is_unchanged(delimiter, tmp_path):
     path = tmp_path / ("b.csv" if delimiter == "," else "b.tsv")
     rows = [["index", "question", "A", "B", "C", "answer", "image"],
             ["007", 'a, "b"\n<b>', "1.0", "NaN", "", "B", "A" * 10_000_000],
@@ -82,7 +82,7 @@ def test_csv_comes_back_as_it_was(delimiter, tmp_path):
         write_benchmark(benchmark, rewritten(benchmark), output)
 
 
-def test_a_parquet_file_keeps_types_and_what_datasets_noted(tmp_path):
+def test_a_parquet_file_keeps_types_and_features(tmp_path):
     features = Features({"question": Value("string"), "choices": List(Value("string")), "label": Value("int8"),
                          "image": Image(), "level": ClassLabel(names=["easy", "hard"])})  # fmt: skip
     rows = {"question": ["a", "b"], "choices": [["x", "y"]] * 2, "label": [0, 1], "level": [1, 0],
@@ -145,7 +145,7 @@ def test_a_rewritten_folder_is_not_answered_from_the_cache(hub_like, tmp_path):
         assert load_dataset(str(output))["train"]["A"] == [text] * 2
 
 
-def test_what_is_read_or_not_ours_is_never_replaced(hub_like, tmp_path):
+def test_inputs_and_foreign_files_are_never_replaced(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
     tables = rewritten(benchmark)
     for output in (hub_like, hub_like / "in", tmp_path):
@@ -197,7 +197,7 @@ def test_pictures_in_files_are_put_into_the_written_rows(tmp_path):
     assert again.test.images.read(1) == picture("blue")
 
 
-def test_whoever_is_killed_while_writing_leaves_what_was_there(hub_like, tmp_path):
+def test_a_killed_write_keeps_the_old_folder(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
     output = tmp_path / "mended"
     write_benchmark(benchmark, rewritten(benchmark), output)
@@ -209,7 +209,7 @@ def test_whoever_is_killed_while_writing_leaves_what_was_there(hub_like, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mended", "theirs"]
 
 
-def test_whole_numbers_and_keys_of_json_stay_what_they_are(tmp_path):
+def test_integers_and_keys_of_json_are_unchanged(tmp_path):
     first = {"question": "a", "choices": ["x", "y"], "label": 0, "score": 1, "notes": [{"a": 1}]}
     rows = [first, {**first, "label": 1, "score": 2.5, "notes": [{"b": 2}, "text"]}]
     path, output = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
@@ -246,7 +246,7 @@ def test_new_columns_of_lists_are_json_in_csv_and_come_back(delimiter, tmp_path)
         assert changed[name].to_pylist() == ["[]", *again.test.original[name].to_pylist()[1:]]
 
 
-def test_a_written_folder_says_the_note(hub_like, tmp_path):
+def test_a_written_folder_contains_the_note(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
     output = tmp_path / "mended"
     write_benchmark(benchmark, rewritten(benchmark), output, "Decoys by <b>iou</b>:\n---\n# 12 rows & more.")

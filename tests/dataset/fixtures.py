@@ -54,18 +54,18 @@ def made_variants(*names: str, seed: int = 0, rows: dict[str, int] | None = None
 
 def made_rows(name: str, split: str, n: int, seed: int = 0) -> pa.Table:
     """Rows of one split; every image is asked about several times, image 0 in each split."""
-    chance = Random(f"{name} {split} {seed}")
+    rng = Random(f"{name} {split} {seed}")
     kinds = [kind_number("target"), *KINDS[name]]
     rows = []
     for position in range(n):
-        order = chance.sample(range(len(kinds)), len(kinds))
+        order = rng.sample(range(len(kinds)), len(kinds))
         image = 0 if position == 0 else position % IMAGES_PER_SPLIT + (100 if split == "test" else 0)
         rows.append(
             {
                 "question_id": f"{split}-{position}",
                 "image_id": str(image),
                 "question": f"What is number {position}?",
-                "choices": [f"answer {chance.randrange(100_000):05d}" for _ in order],
+                "choices": [f"answer {rng.randrange(100_000):05d}" for _ in order],
                 "label": order.index(0),
                 "choice_kinds": [kinds[place] for place in order],
                 "choice_fallback": [position % 2 == 0 and kinds[place] == kind_number("iou") for place in order],

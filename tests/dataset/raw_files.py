@@ -17,9 +17,9 @@ def cocoqa(folder: Path) -> Path:
 def glove(path: Path, raw_files: Path, seed: int = 0) -> Path:
     """A GloVe file with a random vector for each word of COCO-QA's questions."""
     questions = read_triplets("cocoqa", raw_files)["question"].to_pylist()
-    chance = Random(seed)
+    rng = Random(seed)
     lines = [
-        f"{word} {' '.join(f'{chance.gauss(0, 1):.4f}' for _ in range(8))}"
+        f"{word} {' '.join(f'{rng.gauss(0, 1):.4f}' for _ in range(8))}"
         for word in sorted({word for question in questions for word in words(question)})
     ]
     path.write_text("\n".join(lines) + "\n", "utf-8")

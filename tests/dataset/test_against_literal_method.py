@@ -109,14 +109,14 @@ def test_small_random_datasets_get_the_rows_and_the_counts_of_the_literal_method
 
 def many_triplets(vocabulary: list[str], rare: float, seed: int, size: int = 360) -> list[dict[str, Any]]:
     """Questions of one to three different words; most targets are the same, so decoys are far to seek."""
-    chance = Random(seed)
+    rng = Random(seed)
     return [
         triplet(
             place,
-            " ".join(chance.sample(vocabulary, chance.choice((1, 2, 3, 3)))),
-            chance.choice(ANSWERS) if chance.random() < rare else "yes",
-            image_id=str(chance.randrange(size // 4)),
-            split=chance.choice(SPLITS),
+            " ".join(rng.sample(vocabulary, rng.choice((1, 2, 3, 3)))),
+            rng.choice(ANSWERS) if rng.random() < rare else "yes",
+            image_id=str(rng.randrange(size // 4)),
+            split=rng.choice(SPLITS),
         )
         for place in range(size)
     ]

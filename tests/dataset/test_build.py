@@ -47,7 +47,7 @@ def test_every_variant_that_the_source_can_have_is_built(build, tmp_path, cocoqa
         assert len(row["choices"]) == len(row["choice_kinds"]) == len(row["choice_fallback"])
 
 
-def test_the_card_tells_with_what_it_was_made(build, glove_file):
+def test_the_card_names_settings_and_versions(build, glove_file):
     made = read_inventory(build(variants=["iou_qou"], seed=7).output)["sources"]["cocoqa"]["made_with"]
     assert made["settings"]["seed"] == 7
     assert made["word_vectors"]["name"] == "glove.txt"
@@ -55,7 +55,7 @@ def test_the_card_tells_with_what_it_was_made(build, glove_file):
     assert made["decoys"] == "generated"
 
 
-def test_nothing_written_names_this_machine(build, tmp_path, cocoqa_files):
+def test_outputs_do_not_name_this_machine(build, tmp_path, cocoqa_files):
     built = build()
     for path, content in tree_bytes(built.output).items():
         assert str(tmp_path).encode() not in content, path
@@ -77,7 +77,7 @@ def test_another_seed_makes_other_rows(build, tmp_path):
     assert read_inventory(second.output)["sources"]["cocoqa"]["configs"]["cocoqa_iou"]["files"] != rows
 
 
-def test_configs_that_a_second_build_does_not_make_are_told(build):
+def test_configs_removed_by_a_second_build_are_reported(build):
     build(variants=["iou", "qou"])
     assert build(variants=["qou"]).removed == ("cocoqa_iou",)
 
@@ -117,7 +117,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_said_and_nothing_is_left(build, tmp_path, options, message):
+def test_invalid_input_is_reported_and_leaves_no_files(build, tmp_path, options, message):
     with pytest.raises(InputError, match=message):
         build(**options)
     assert not (tmp_path / "vqa_mc").exists()
@@ -196,7 +196,7 @@ def test_progress_names_the_steps(cocoqa_files, glove_file, tmp_path):
     assert order[-1] == "writing cocoqa_qou"
 
 
-def test_threads_are_set_as_asked(monkeypatch):
+def test_the_number_of_threads_is_set(monkeypatch):
     before = numba.get_num_threads()
     try:
         _use_threads(1)

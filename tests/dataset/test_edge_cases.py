@@ -15,7 +15,7 @@ COLOURS = ("red", "blue", "green", "pink", "brown", "gray", "teal", "beige", "go
 GENERATED = ["iou", "qou", "iou_qou", "random_uniform", "random_frequency"]
 
 
-def test_one_triplet_alone_keeps_its_target_and_the_statistics_say_what_is_missing() -> None:
+def test_a_single_triplet_keeps_its_target_and_counts_missing_decoys() -> None:
     for name, variant in build([triplet(0, "what color", "red")], GENERATED, VECTORS).items():
         assert shown(variant) == {"train": [[Choice("red", "target")]]}
         assert variant.statistics["rows"] == {"train": 1}
@@ -85,7 +85,7 @@ def test_no_question_has_a_word_with_a_vector(pool: str) -> None:
         assert figures["missing"] == 0 or name == "iou_qou", "six targets of the training split do for one set"
 
 
-def test_a_split_without_a_word_with_a_vector_beside_one_that_has_some() -> None:
+def test_one_split_without_any_word_vector() -> None:
     triplets = [triplet(n, "what color", c, split="train") for n, c in enumerate(COLOURS)]
     triplets += [triplet(100 + n, "zyzzyva", c, split="test") for n, c in enumerate(COLOURS)]
     variant = build(triplets, ["qou"], VECTORS, Settings(pool="split", filter_fallback=False))["qou"]
@@ -94,7 +94,7 @@ def test_a_split_without_a_word_with_a_vector_beside_one_that_has_some() -> None
     assert {c.is_fallback for n in range(100, 112) for c in of_row[f"q{n}"]} == {True}
 
 
-def test_the_pool_is_the_split_where_that_is_asked_for() -> None:
+def test_the_pool_can_be_the_split() -> None:
     texts = {"train": COLOURS[:6], "test": COLOURS[6:]}
     triplets = [
         triplet(n, "what color", colour, split=split, image_id="the same")
@@ -132,7 +132,7 @@ def test_a_question_of_many_thousand_words_and_the_same_question_many_times() ->
 
 
 @pytest.mark.parametrize("filter_fallback", [False, True])
-def test_fall_backs_pass_the_wup_filters_where_that_is_asked_for(filter_fallback: bool) -> None:
+def test_fallbacks_can_be_filtered_by_wup(filter_fallback: bool) -> None:
     """two and three score exactly 0.9; the other texts here are far from both."""
     targets = ["two"] * 3 + ["three"] * 9 + ["kite"] * 4
     triplets = [triplet(n, "what", target) for n, target in enumerate(targets)]

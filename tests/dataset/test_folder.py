@@ -148,7 +148,7 @@ def test_a_dataset_of_one_row_works(tmp_path):
     assert load(tmp_path / "vqa_mc", "made_iou_qou")["test"].num_rows == 1
 
 
-def test_very_long_and_strange_text_comes_back_as_it_was(tmp_path):
+def test_very_long_and_unusual_text_is_unchanged(tmp_path):
     (variant,) = made_variants("iou", rows={"test": 3})
     table = variant.splits["test"]
     questions = ["é" * 100_000, "a\u2028b\x00c\n---\n", "# *what* | `is` <b>this</b>?"]

@@ -53,7 +53,7 @@ def colour(image):
     return image.convert("RGB").getpixel((0, 0))
 
 
-def test_each_image_is_stored_once_and_as_it_was(built, pictures):
+def test_each_image_is_stored_once_unchanged(built, pictures):
     ds = load(built, "made_images")
     assert list(ds) == ["images"]
     assert ds["images"].num_rows == N_IMAGES == len(set(ds["images"]["image_id"]))
@@ -87,7 +87,7 @@ def test_streamed_rows_get_their_images_too(built):
         assert row == without
 
 
-def test_the_column_outlives_what_people_do_to_rows(built, tmp_path):
+def test_the_column_survives_common_operations(built, tmp_path):
     rows = with_images(load(built, "made_iou_qou", split="train"), built)
     shuffled = rows.shuffle(seed=1).filter(lambda row: row["label"] > 0).select(range(5))
     for row in shuffled.map(lambda row: {"width": row["image"].width}):
@@ -100,7 +100,7 @@ def test_the_column_outlives_what_people_do_to_rows(built, tmp_path):
     assert all(image["bytes"] for image in embedded["image"].to_pylist())
 
 
-def test_another_process_opens_the_addresses_as_well(built, tmp_path):
+def test_another_process_can_open_the_addresses(built, tmp_path):
     with_images(load(built, "made_iou_qou", split="test"), built).save_to_disk(tmp_path / "saved")
     code = """
 import sys, datasets, hf_vqa_mc.dataset.stored_images
@@ -141,7 +141,7 @@ def test_rows_from_the_hub_look_there(built, tmp_path):
     assert origin(rows) == "someone/vqa_mc"
 
 
-def test_a_folder_without_images_of_the_source_says_so(built, tmp_path):
+def test_a_folder_without_images_of_the_source_is_reported(built, tmp_path):
     rows = load(built, "made_iou_qou", split="test")
     write_folder(tmp_path / "other", "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
     with pytest.raises(InputError, match=r"has no images for made_iou_qou; build them with vqa-mc build"):
@@ -210,7 +210,7 @@ def test_the_published_name_comes_before_the_number(tmp_path):
     assert found.paths["123"].name == "COCO_train2014_000000000123.png"
 
 
-def test_the_same_name_in_two_folders_is_told_apart_by_the_folder(tmp_path):
+def test_equal_names_in_two_folders_are_distinguished_by_folder(tmp_path):
     both = table(("train-5", "train/images/5.png"), ("test-5", "test/images/5.png"))
     draw_images(tmp_path / "data", both)
     found = find_images(both, tmp_path)
@@ -247,7 +247,7 @@ def test_unreadable_images_are_refused(tmp_path, kind):
         find_images(table(("1", kind), ("2", "whole.jpg")), tmp_path)
 
 
-def test_no_such_folder_is_said(tmp_path):
+def test_a_missing_folder_is_reported(tmp_path):
     with pytest.raises(InputError, match=r"images .*nowhere: no such folder"):
         find_images(table(("1", "1.jpg")), tmp_path / "nowhere")
 
@@ -269,7 +269,7 @@ def test_one_look_reads_few_images(tmp_path):
     assert ROWS_PER_GROUP == 16
 
 
-def test_the_store_gives_bytes_and_refuses_what_it_does_not_have(built, pictures):
+def test_the_store_returns_bytes_and_rejects_unknown_ids(built, pictures):
     stored = StoredImages(str(built / "made_images"))
     assert "0" in stored
     assert "zebra" not in stored

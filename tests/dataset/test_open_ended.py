@@ -115,7 +115,7 @@ def test_the_builder_gives_the_same_rows(built, raw, name, tmp_path):
     assert list(streamed) == expected["train"].to_list()
 
 
-def test_what_is_wrong_with_the_files_is_our_error_from_the_builder_too(tmp_path):
+def test_the_builder_raises_input_errors_for_malformed_files(tmp_path):
     write_gqa(tmp_path / "raw")
     records = gqa_json("val", "all")
     del next(iter(records.values()))["types"]
@@ -149,13 +149,13 @@ def test_registered_load_dataset_builds_them(raw, tmp_path, offline):
         ("vqa2", ["pairs"], {"vqa2_pairs"}),
     ],
 )
-def test_configs_are_named_by_word_or_whole_and_need_no_vectors(raw, tmp_path, source, named, configs):
+def test_configs_are_named_by_short_or_full_name_and_need_no_vectors(raw, tmp_path, source, named, configs):
     made = build(source, data_dir=raw / source, output=tmp_path / "vqa_mc", variants=named)
     assert set(made.configs) == configs
     assert made.default == min(configs - {"gqa_all"}, key=lambda name: (name in CONFIGS, name))
 
 
-def test_only_what_the_files_hold_is_built(tmp_path):
+def test_only_configs_of_available_files_are_built(tmp_path):
     write_gqa(tmp_path / "all", ["all"])
     write_gqa(tmp_path / "balanced", ["balanced"])
     made = build("gqa", data_dir=tmp_path / "all", output=tmp_path / "one")
@@ -184,7 +184,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("source", "options", "message"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_said_and_nothing_is_left(raw, tmp_path, source, options, message):
+def test_invalid_input_is_reported_and_leaves_no_files(raw, tmp_path, source, options, message):
     with pytest.raises(InputError, match=message):
         build(source, data_dir=raw / source, output=tmp_path / "vqa_mc", **options)
     assert list(tmp_path.iterdir()) == []
@@ -261,7 +261,7 @@ def test_a_stream_without_rows_makes_no_file(tmp_path):
     assert (written.rows, written.files, list(tmp_path.iterdir())) == (0, {}, [])
 
 
-def test_a_folder_of_open_ended_configs_says_nothing_of_choices(raw, tmp_path):
+def test_the_card_of_open_ended_configs_does_not_mention_choices(raw, tmp_path):
     output = tmp_path / "vqa_mc"
     build("tdiuc", data_dir=raw / "tdiuc", output=output, variants=["open"])
     card = DatasetCard.load(output / "README.md")
@@ -273,7 +273,7 @@ def test_a_folder_of_open_ended_configs_says_nothing_of_choices(raw, tmp_path):
         assert told in card.text, told
 
 
-def test_the_card_tells_columns_statistics_and_what_balancing_did(built):
+def test_the_card_describes_columns_statistics_and_balancing(built):
     card = (built / "README.md").read_text("utf-8")
     assert "**decoys made so that shortcuts lead to it less often**" in card
     for told in [

@@ -51,7 +51,7 @@ def test_qou_decoys_need_word_vectors(name: str, published: list[dict[str, Any]]
     assert build(published, ["iou", "orig", "random_uniform", "orig_random_frequency"])
 
 
-def test_bad_names_are_told_before_work_starts(bare: list[dict[str, Any]]) -> None:
+def test_unknown_names_are_reported_before_work_starts(bare: list[dict[str, Any]]) -> None:
     """Not only when the first variant is asked for."""
     for names in (["nonsense"], ["qou"], ["orig"]):
         with pytest.raises(InputError):
@@ -77,7 +77,7 @@ def test_a_setting_out_of_its_range_is_named(field: str, value: Any) -> None:
         Settings(**{field: value})
 
 
-def test_rows_keep_what_the_triplets_say_in_their_order_and_schema(published: list[dict[str, Any]]) -> None:
+def test_rows_keep_content_order_and_schema_of_the_triplets(published: list[dict[str, Any]]) -> None:
     told = {"answers": ["a", "b"], "question_type": "what", "answer_type": "other"}
     triplets = [t | told | {"split": split} for t, split in zip(published, ("test", "train", "test"), strict=True)]
     for variant in build(triplets, ["orig", "iou"]).values():
@@ -94,7 +94,7 @@ def test_rows_keep_what_the_triplets_say_in_their_order_and_schema(published: li
                 ]
 
 
-def test_progress_is_told_of_each_set_and_never_runs_backwards(published: list[dict[str, Any]]) -> None:
+def test_progress_of_each_set_is_reported_and_monotonic(published: list[dict[str, Any]]) -> None:
     heard: list[tuple[str, int, int]] = []
     vectors = {word: [1.0, float(n)] for n, word in enumerate(("what", "color", "is", "cat0", "cat1"))}
     names = ["all", "random_uniform"]

@@ -74,7 +74,7 @@ def test_other_builders_work_as_before(run, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_where_there_is_nothing_the_message_is_ours(run):
+def test_missing_files_raise_an_input_error(run):
     no_pause = "import hf_vqa_mc.sources.download as download; download.PAUSE = 0"
     done = run(f'{no_pause}; load_dataset("vqa_mc", "cocoqa_iou")')
     last = done.stderr.strip().splitlines()[-1]
@@ -89,7 +89,7 @@ def test_data_files_are_refused(run):
     assert "give data_dir, not data_files" in done.stderr
 
 
-def test_a_version_of_datasets_made_otherwise_is_told(monkeypatch):
+def test_an_unsupported_version_of_datasets_is_reported(monkeypatch):
     monkeypatch.delattr(load, "LocalDatasetModuleFactory")
     with pytest.raises(RuntimeError, match=r"has no LocalDatasetModuleFactory in datasets.load; use hf_vqa_mc.VqaMc"):
         registration.register()

@@ -67,7 +67,7 @@ def test_a_build_killed_at_any_step_leaves_the_old_or_the_new_folder(output, poi
     assert beside(output) == []
 
 
-def test_a_first_build_killed_before_it_is_whole_leaves_no_output(output):
+def test_a_first_build_killed_before_completion_leaves_no_output(output):
     assert finish(start(output, "made", 0, "card")) == -signal.SIGKILL
     assert not output.exists()
     build(output)
@@ -84,17 +84,17 @@ def works(output, cocoqa_files, glove_file):
 
 
 @pytest.mark.parametrize("kind", ["folder", "whole"])
-def test_builds_killed_at_random_moments_leave_the_output_absent_or_whole(output, works, kind):
+def test_builds_killed_at_random_moments_leave_the_output_absent_or_complete(output, works, kind):
     work = works[kind]
     assert finish(work(0, output.with_name("warmed up"))) == 0
     process, began = work(0, output.with_name("whole")), time.monotonic()
     assert finish(process) == 0
     duration = time.monotonic() - began
     configs = {*seed_of(output.with_name("whole"))}
-    chance = random.Random(5)
+    rng = random.Random(5)
     for number in range(KILLS):
         process = work(number)
-        time.sleep(chance.uniform(0, duration))
+        time.sleep(rng.uniform(0, duration))
         process.kill()
         finish(process)
         if output.exists():
@@ -112,7 +112,7 @@ def test_two_builds_into_one_folder_both_end_up_in_it(output):
     assert beside(output) == []
 
 
-def test_two_builds_of_one_source_leave_one_of_them_whole(output):
+def test_two_concurrent_builds_of_one_source_leave_one_complete(output):
     processes = [start(output, "made", seed) for seed in (0, 1)]
     assert [finish(process) for process in processes] == [0, 0]
     assert len(seed_of(output)) == 3
@@ -127,7 +127,7 @@ def test_a_living_build_is_not_taken_for_a_leftover(output):
     assert beside(output) == []
 
 
-def test_what_only_looks_like_a_leftover_is_left_alone(output):
+def test_folders_that_only_resemble_leftovers_are_kept(output):
     names = [".vqa_mc.partial", ".vqa_mc.abcdefgh.part", ".other.abcdefgh.partial", ".vqa_mc.ABCDEFGH.partial"]
     for name in names:
         (output.parent / name).mkdir()
@@ -231,7 +231,7 @@ def test_files_of_others_in_the_folder_are_kept(output):
     assert (output / ".gitattributes").exists()
 
 
-def test_what_is_kept_is_linked_and_copied_where_it_cannot_be(output, monkeypatch):
+def test_kept_files_are_linked_or_copied(output, monkeypatch):
     kept = output / "made_iou" / "train-00000-of-00001.parquet"
     build(output)
     inode = kept.stat().st_ino
@@ -248,7 +248,7 @@ def test_what_is_kept_is_linked_and_copied_where_it_cannot_be(output, monkeypatc
     assert kept.read_bytes() == content
 
 
-def test_a_full_disk_is_one_clear_line_and_leaves_nothing(tmp_path):
+def test_a_full_disk_gives_a_one_line_error_and_leaves_no_files(tmp_path):
     disk = tmp_path / "small"
     disk.mkdir()
     if (
@@ -299,7 +299,7 @@ def test_no_permission_is_one_clear_line_before_any_work(output, monkeypatch):
     assert beside(output) == []
 
 
-def test_an_error_of_the_work_itself_passes_unchanged_and_leaves_nothing(output):
+def test_other_errors_are_unchanged_and_leave_no_files(output):
     def variants():
         yield from made_variants("iou")
         raise InputError("the second variant cannot be made")
@@ -320,7 +320,7 @@ def test_builds_in_threads_of_one_process_do_not_meet(output):
     assert beside(output) == []
 
 
-def test_a_place_that_is_never_published_leaves_nothing(output):
+def test_an_unpublished_folder_leaves_no_files(output):
     with new_folder(output, BUILT) as unused:
         assert isinstance(unused, NewFolder)
         assert unused.tree.is_dir()

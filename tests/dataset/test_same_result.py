@@ -23,16 +23,16 @@ NAMES = ["iou", "qou", "iou_qou", "all", "random_uniform", "random_frequency", "
 
 def many_triplets(size: int = 900, seed: int = 0) -> list[dict[str, Any]]:
     """Up to ten questions an image."""
-    chance = Random(seed)
+    rng = Random(seed)
     return [
         triplet(
             place,
-            " ".join(chance.sample(VOCABULARY, chance.randint(1, 4))),
-            chance.choice(ANSWERS),
+            " ".join(rng.sample(VOCABULARY, rng.randint(1, 4))),
+            rng.choice(ANSWERS),
             question_id=f"{seed}-{place}",
-            image_id=f"{seed}-{chance.randrange(size // 5)}",
-            split=chance.choice(("train", "test")),
-            orig_decoys=chance.sample(ANSWERS, 3),
+            image_id=f"{seed}-{rng.randrange(size // 5)}",
+            split=rng.choice(("train", "test")),
+            orig_decoys=rng.sample(ANSWERS, 3),
         )
         for place in range(size)
     ]

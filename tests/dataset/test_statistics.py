@@ -145,7 +145,7 @@ def check_everything(table: pa.Table, settings: Settings, names: list[str], rele
 
 @pytest.mark.parametrize("combine", ["distinct", "paper"])
 @pytest.mark.parametrize("source", ["visual7w", "vqa", "easyvqa"])
-def test_figures_are_what_the_rows_say(source: str, combine: str, tmp_path: Path) -> None:
+def test_figures_match_the_rows(source: str, combine: str, tmp_path: Path) -> None:
     {"visual7w": write_visual7w, "vqa": write_vqa, "easyvqa": write_easyvqa}[source](tmp_path)
     table = read_triplets(source, tmp_path)
     check_everything(table, Settings(combine=combine), variants_of(table))  # type: ignore[arg-type]
@@ -173,7 +173,7 @@ def test_released_decoys_are_taken_as_they_are_and_need_no_word_vectors(tmp_path
                         assert not any(c.is_fallback for c in choices)
 
 
-def test_figures_of_released_decoys_are_what_the_rows_say(tmp_path: Path) -> None:
+def test_figures_of_released_decoys_match_the_rows(tmp_path: Path) -> None:
     table = released(tmp_path)
     check_everything(table, Settings(), list(VARIANTS), released=True)
     for variant in build_variants(table, ["all"], None, Settings()):
@@ -192,7 +192,7 @@ def test_texts_that_released_sets_share_are_counted_and_kept(tmp_path: Path) -> 
         assert variant.statistics["repeated_across_sets"] == {"rows": n, "texts": 2 * n, "replaced": 0}
 
 
-def test_random_decoys_beside_published_ones_repeat_none_of_them(tmp_path: Path) -> None:
+def test_random_decoys_do_not_repeat_published_ones(tmp_path: Path) -> None:
     write_vqa(tmp_path)
     table = read_triplets("vqa", tmp_path)
     names = ["orig_random_uniform", "orig_random_frequency"]

@@ -118,7 +118,7 @@ def test_changed_files_are_never_answered_from_the_cache(builder, tmp_path, coco
     assert builder(data_dir=str(raw), word_vectors=str(vectors)).cache_dir != second
 
 
-def test_images_beside_the_raw_files_do_not_matter(builder, tmp_path, cocoqa_files):
+def test_images_next_to_the_raw_files_are_ignored(builder, tmp_path, cocoqa_files):
     raw = tmp_path / "raw"
     shutil.copytree(cocoqa_files, raw)
     before = builder(data_dir=str(raw)).cache_dir
@@ -140,7 +140,7 @@ def test_wrong_input_is_our_error_and_not_wrapped(builder, tmp_path):
         builder(word_vectors=None).download_and_prepare()
 
 
-def test_what_is_built_from_downloads_that_fail_says_what_else_there_is(builder, monkeypatch, tmp_path):
+def test_a_failed_download_names_the_alternatives(builder, monkeypatch, tmp_path):
     from hf_vqa_mc.dataset import builder as vqa_mc
 
     def unreachable(*_):

@@ -1,7 +1,7 @@
 """The method as paper and DESIGN state it: plain Python, brute force, no numbering, no kernels, no haste.
 
 It shares with the package what has tests of its own: text normalisation, Wu-Palmer similarity of phrases (NLTK's where
-a caller passes it) and the hashes that stand for chance.
+a caller passes it) and the hashes for random numbers.
 """
 
 from collections import Counter
@@ -137,52 +137,52 @@ class LiteralMethod:
 
     # candidates ------------------------------------------------------------------------------------------------------
 
-    def pool(self, place: int) -> list[int]:
+    def pool(self, index: int) -> list[int]:
         """The triplets that may give decoys to one, itself among them."""
         if self.settings.pool == "dataset":
             return list(range(len(self.triplets)))
-        return [n for n, t in enumerate(self.triplets) if t["split"] == self.triplets[place]["split"]]
+        return [n for n, t in enumerate(self.triplets) if t["split"] == self.triplets[index]["split"]]
 
-    def candidates(self, name: str, place: int) -> Iterator[str]:
+    def candidates(self, name: str, index: int) -> Iterator[str]:
         if name == "iou":
-            yield from (self.targets[n] for n in self.on_the_same_image(place))
+            yield from (self.targets[n] for n in self.on_the_same_image(index))
         elif name == "qou":
-            yield from (self.targets[n] for n in self.most_similar(place)[: self.settings.n_similar])
+            yield from (self.targets[n] for n in self.most_similar(index)[: self.settings.n_similar])
         else:
-            yield from self.random_draws(name, place)
+            yield from self.random_draws(name, index)
 
-    def on_the_same_image(self, place: int) -> list[int]:
-        image = self.triplets[place]["image_id"]
-        others = [n for n in self.pool(place) if n != place and self.triplets[n]["image_id"] == image]
-        order = shuffled(purpose_hash(self.settings.seed, "iou"), self.hashes[place], self.hashes[others])
+    def on_the_same_image(self, index: int) -> list[int]:
+        image = self.triplets[index]["image_id"]
+        others = [n for n in self.pool(index) if n != index and self.triplets[n]["image_id"] == image]
+        order = shuffled(purpose_hash(self.settings.seed, "iou"), self.hashes[index], self.hashes[others])
         return [others[n] for n in order]
 
-    def most_similar(self, place: int) -> list[int]:
+    def most_similar(self, index: int) -> list[int]:
         """All other triplets of the pool by cosine; those that tie by position, or so from a random one on."""
-        if not self.bags[place]:
+        if not self.bags[index]:
             return []
-        pool = [n for n in self.pool(place) if self.bags[n]]
-        cosines = self.directions[pool] @ self.directions[place]
-        cosines[[self.bags[n] == self.bags[place] for n in pool]] = 1.0
+        pool = [n for n in self.pool(index) if self.bags[n]]
+        cosines = self.directions[pool] @ self.directions[index]
+        cosines[[self.bags[n] == self.bags[index] for n in pool]] = 1.0
         runs = [[pool[n] for n in run] for run in by_cosine_then_position(cosines)]
         if self.settings.ties == "random":
-            chance = purpose_hash(self.settings.seed, "qou ties")
+            seed_hash = purpose_hash(self.settings.seed, "qou ties")
             for run in runs:
-                start = below(np.uint64(draw(chance, self.hashes[place], len(run))), len(run))
+                start = below(np.uint64(draw(seed_hash, self.hashes[index], len(run))), len(run))
                 run[:] = run[start:] + run[:start]
-        return [n for run in runs for n in run if n != place]
+        return [n for run in runs for n in run if n != index]
 
-    def random_draws(self, name: str, place: int) -> Iterator[str]:
+    def random_draws(self, name: str, index: int) -> Iterator[str]:
         """Targets of the pool's triplets, or of the first with each text; who draws itself has drawn nothing."""
-        urn = [(self.targets[n], n) for n in self.pool(place)]
+        urn = [(self.targets[n], n) for n in self.pool(index)]
         if name == "random_uniform":
             texts = [text for text, _ in urn]
             urn = [urn[texts.index(text)] for text in most_frequent(texts)]
         urn.sort()
         start = purpose_hash(self.settings.seed, name)
         for number in range(MOST_RANDOM_DRAWS):
-            text, owner = urn[below(np.uint64(draw(start, self.hashes[place], number)), len(urn))]
-            if owner != place:
+            text, owner = urn[below(np.uint64(draw(start, self.hashes[index], number)), len(urn))]
+            if owner != index:
                 yield text
 
     # sets ------------------------------------------------------------------------------------------------------------
@@ -193,21 +193,21 @@ class LiteralMethod:
     def made(self, variant: str) -> list[Row]:
         """The row of every triplet."""
         if variant not in self._made:
-            self._made[variant] = [self.row(variant, place) for place in range(len(self.triplets))]
+            self._made[variant] = [self.row(variant, index) for index in range(len(self.triplets))]
         return self._made[variant]
 
-    def row(self, variant: str, place: int) -> Row:
-        row = Row(Choice(self.targets[place], "target"), {}, {})
+    def row(self, variant: str, index: int) -> Row:
+        row = Row(Choice(self.targets[index], "target"), {}, {})
         for name in SETS[variant]:
-            if f"{name}_decoys" in self.triplets[place]:
-                texts = self.triplets[place][f"{name}_decoys"]
+            if f"{name}_decoys" in self.triplets[index]:
+                texts = self.triplets[index][f"{name}_decoys"]
             else:
-                arguments = (self.targets[place], self.size(name), self._held(row, name), self.settings, self.wup)
-                row.walks[name] = offer_all(self.candidates(name, place), *arguments)
+                arguments = (self.targets[index], self.size(name), self._held(row, name), self.settings, self.wup)
+                row.walks[name] = offer_all(self.candidates(name, index), *arguments)
                 texts = row.walks[name].taken
             row.sets[name] = [Choice(text, kind_of(name)) for text in texts]
         for name in row.walks:
-            self._let_fallbacks_stand_in(name, place, row)
+            self._take_fallbacks(name, index, row)
         return row
 
     def _held(self, row: Row, name: str) -> list[str]:
@@ -216,13 +216,13 @@ class LiteralMethod:
             return []
         return [choice.text for other, choices in row.sets.items() if other != name for choice in choices]
 
-    def _let_fallbacks_stand_in(self, name: str, place: int, row: Row) -> None:
+    def _take_fallbacks(self, name: str, index: int, row: Row) -> None:
         choices = row.sets[name]
         held = {comparable(text) for text in self._held(row, name)}
         wup = self.wup if self.settings.filter_fallback else None
-        chance = purpose_hash(self.settings.seed, f"fallback:{name}")
-        for urn in (self.triplets[place]["orig_decoys"], self.frequent_targets()):
-            order = shuffled(chance, self.hashes[place], text_hashes(urn)) if urn else ()
+        seed_hash = purpose_hash(self.settings.seed, f"fallback:{name}")
+        for urn in (self.triplets[index]["orig_decoys"], self.frequent_targets()):
+            order = shuffled(seed_hash, self.hashes[index], text_hashes(urn)) if urn else ()
             for text in (urn[n] for n in order):
                 if len(choices) == self.size(name):
                     return
@@ -245,19 +245,19 @@ class LiteralMethod:
         """The rows of each split as a reader sees them."""
         found: dict[str, list[list[Choice]]] = {}
         for split in SPLITS:
-            for place, row in enumerate(self.made(variant)):
-                if self.triplets[place]["split"] == split:
-                    found.setdefault(split, []).append(self._shuffled(variant, place, row))
+            for index, row in enumerate(self.made(variant)):
+                if self.triplets[index]["split"] == split:
+                    found.setdefault(split, []).append(self._shuffled(variant, index, row))
         return found
 
-    def _shuffled(self, variant: str, place: int, row: Row) -> list[Choice]:
+    def _shuffled(self, variant: str, index: int, row: Row) -> list[Choice]:
         start = purpose_hash(self.settings.seed, f"shuffle:{variant}")
         numbered = [(0, row.target)]
         offset = 1
         for name, choices in row.sets.items():
             numbered += enumerate(choices, start=offset)
             offset += max(max(len(other.sets[name]) for other in self.made(variant)), self._width(name))
-        numbered.sort(key=lambda item: int(draw(start, self.hashes[place], item[0])) >> 1)
+        numbered.sort(key=lambda item: int(draw(start, self.hashes[index], item[0])) >> 1)
         return [choice for _, choice in numbered]
 
     def _width(self, name: str) -> int:
@@ -275,9 +275,9 @@ class LiteralMethod:
         totals = {name: Counter[str]() for name in SETS[variant] if name != "orig"}
         for row in self.made(variant):
             for name, walk in row.walks.items():
-                for place in range(len(walk.taken), self.size(name)):
+                for index in range(len(walk.taken), self.size(name)):
                     why = "turned away by the filters"
-                    if place >= walk.n_candidates:
+                    if index >= walk.n_candidates:
                         why = "fewer candidates than places" if walk.n_candidates else "no candidates"
                     totals[name][why] += 1
         return totals

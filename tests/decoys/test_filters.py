@@ -38,7 +38,7 @@ def verdict(
         ("caf\u00e9", "cafe\u0301"), ("北京。", "北京"), ("zyzzyvaxx", "zyzzyvaxx"),
     ],
 )  # fmt: skip
-def test_the_same_text_is_turned_away_however_it_is_written(candidate: str, target: str) -> None:
+def test_equivalent_texts_are_rejected(candidate: str, target: str) -> None:
     assert verdict(candidate, target) == "same_text"
     assert verdict(candidate, "green", taken=[target]) == "same_text"
     assert verdict(candidate, target, with_wup=False) == "same_text"
@@ -52,19 +52,19 @@ def test_the_same_text_is_turned_away_however_it_is_written(candidate: str, targ
         ("t shirt", "T-shirts"),
     ],
 )  # fmt: skip
-def test_what_contains_the_target_or_is_contained_in_it_is_turned_away(candidate: str, target: str) -> None:
+def test_texts_containing_the_target_or_contained_in_it_are_rejected(candidate: str, target: str) -> None:
     assert verdict(candidate, target) == "contains"
     assert verdict(target, candidate) == "contains"
     assert verdict(candidate, target, with_wup=False) == "contains"
 
 
-def test_what_contains_a_decoy_already_taken_is_not_turned_away_for_that() -> None:
+def test_texts_containing_a_taken_decoy_are_accepted() -> None:
     """The paper matches strings between a decoy and the target only."""
     assert verdict("carpet", "kite", taken=["car", "pet"]) == "accepted"
 
 
 @pytest.mark.parametrize("pair", [("two", "three"), ("black", "white"), ("2", "three")])
-def test_a_similarity_of_exactly_the_threshold_is_turned_away_unless_it_is_to_be_accepted(
+def test_a_similarity_of_exactly_the_threshold_follows_wup_boundary(
     pair: tuple[str, str],
 ) -> None:
     candidate, other = pair
@@ -76,7 +76,7 @@ def test_a_similarity_of_exactly_the_threshold_is_turned_away_unless_it_is_to_be
 
 
 @pytest.mark.parametrize("pair", [("a cute feline", "cat"), ("tv", "television"), ("sofa", "couch")])
-def test_what_means_the_same_is_turned_away_at_either_boundary(pair: tuple[str, str]) -> None:
+def test_synonyms_are_rejected_at_either_boundary(pair: tuple[str, str]) -> None:
     candidate, other = pair
     for reject in (True, False):
         assert verdict(candidate, other, reject_at_threshold=reject) == "wup_target"
@@ -85,12 +85,12 @@ def test_what_means_the_same_is_turned_away_at_either_boundary(pair: tuple[str, 
 
 
 @pytest.mark.parametrize("pair", [("bus", "boat"), ("cat", "dog"), ("zyzzyvaxx", "syzygyxx"), ("北京", "東京")])
-def test_what_is_less_similar_is_accepted(pair: tuple[str, str]) -> None:
+def test_less_similar_texts_are_accepted(pair: tuple[str, str]) -> None:
     assert verdict(*pair) == "accepted"
     assert verdict(pair[0], "surfboard", taken=[pair[1]]) == "accepted"
 
 
-def test_the_rules_are_asked_in_the_order_in_which_statistics_name_them() -> None:
+def test_the_filters_apply_in_the_order_of_the_statistics() -> None:
     assert [reason.name for reason in Reason] == [
         "SAME_TEXT",
         "CONTAINS",

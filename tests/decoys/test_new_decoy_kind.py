@@ -88,10 +88,10 @@ def test_an_audit_reads_its_rows(built: Path) -> None:
 
 
 def test_a_remedy_makes_it_for_another_benchmark() -> None:
-    chance, colours = Random(1), ["red", "blue", "dark green", "white", "black", "light yellow"]
+    rng, colours = Random(1), ["red", "blue", "dark green", "white", "black", "light yellow"]
     table = [
-        {"image": f"{row // 4}.jpg", "question": f"what is it {row % 7}?", "choices": (c := chance.sample(colours, 3))}
-        | {"answer": chance.choice(c)}
+        {"image": f"{row // 4}.jpg", "question": f"what is it {row % 7}?", "choices": (c := rng.sample(colours, 3))}
+        | {"answer": rng.choice(c)}
         for row in range(60)
     ]
     made = vm.remedy(datasets.Dataset.from_list(table), variant="iou_longest", label="answer")

@@ -14,8 +14,8 @@ WEIGHTS = (400, 200, 100, 60, 40, 30, 20, 10)
 
 def drawn(name: str, n_random: int = 1, seed: int = 0) -> tuple[list[str], dict[str, list[str]]]:
     """The targets of 4,000 triplets and the random decoys of each."""
-    chance = Random(0)
-    targets = chance.choices(NONSENSE, WEIGHTS, k=4_000)
+    rng = Random(0)
+    targets = rng.choices(NONSENSE, WEIGHTS, k=4_000)
     triplets = [triplet(n, "what is it", target) for n, target in enumerate(targets)]
     variant = build(triplets, [name], settings=Settings(n_random=n_random, seed=seed))[name]
     assert variant.statistics["turned_away"][name]["contains"] == 0
@@ -54,7 +54,7 @@ def test_another_seed_draws_other_decoys() -> None:
     assert drawn("random_uniform")[1] == drawn("random_uniform")[1] != drawn("random_uniform", seed=1)[1]
 
 
-def test_a_rare_text_is_drawn_by_frequency_in_its_place_only() -> None:
+def test_a_rare_text_is_rarely_drawn_by_frequency() -> None:
     """One of 3,001 targets is another: by frequency a thousand draws do for few rows, uniformly for all."""
     triplets = [triplet(n, "what is it", "blorf") for n in range(3_000)] + [triplet(3_000, "what is it", "vummy")]
     settings = Settings(n_random=1)

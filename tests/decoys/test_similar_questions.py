@@ -55,8 +55,8 @@ class BruteForce:
 
 
 def made_up_questions(vocabulary: Sequence[str], n: int, longest: int = 6, seed: int = 0) -> list[str]:
-    chance = Random(seed)
-    return [" ".join(chance.choices(vocabulary, k=chance.randint(1, longest))) for _ in range(n)]
+    rng = Random(seed)
+    return [" ".join(rng.choices(vocabulary, k=rng.randint(1, longest))) for _ in range(n)]
 
 
 @pytest.mark.parametrize("n", [2, 3, 100, 127, 129, 700])
@@ -99,7 +99,7 @@ def test_any_small_vectors(rows: list[list[float]], bags: list[list[int]], k: in
 
 def outliers() -> dict[str, tuple[Mapping[str, Sequence[float]], list[str]]]:
     """Vectors and questions (others are added) that a search in small integers might get wrong."""
-    chance = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     opposites = {"not": [-x for x in PLAIN["w0"]], "neither": [-x for x in PLAIN["w1"]]}
     found: dict[str, tuple[Mapping[str, Sequence[float]], list[str]]] = {
         "very long questions": ({}, made_up_questions(list(PLAIN), 60, longest=700, seed=3)),
@@ -116,7 +116,7 @@ def outliers() -> dict[str, tuple[Mapping[str, Sequence[float]], list[str]]]:
         "the same vector twice": ({"w0s": PLAIN["w0"]}, ["w0s w1", "w0 w1", "w0s", "w0s w2 w3", "w0 w2 w3 w4"]),
     }
     for size in (1e2, 1e4, 1e6, 1e9, 1e30):
-        huge = (chance.normal(size=DIM) * size).astype(np.float32)
+        huge = (rng.normal(size=DIM) * size).astype(np.float32)
         pair = {"huge": huge.tolist(), "counter": (np.array(PLAIN["w0"], np.float32) - huge).tolist()}
         both = [f"huge counter {rest}" for rest in made_up_questions(list(PLAIN), 80, seed=int(np.log10(size)))]
         found[f"words of length {size:g} that nearly cancel out"] = (pair, both)
@@ -159,6 +159,6 @@ def test_real_questions_have_the_neighbours_of_brute_force(real_cocoqa: Path, re
     ]
     by_force = BruteForce(questions, load_word_vectors(str(real_glove)))
     assert by_force.groups.size == 92_025
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for k in (16, 1000):
-        by_force.check(k, np.sort(chance.choice(by_force.groups.size, 300, replace=False)).astype(np.int32))
+        by_force.check(k, np.sort(rng.choice(by_force.groups.size, 300, replace=False)).astype(np.int32))

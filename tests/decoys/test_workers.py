@@ -22,7 +22,7 @@ def test_ranges_cover_everything_once(size: int, n_threads: int, monkeypatch: py
     assert calls.tolist() == [1] * size
 
 
-def test_as_many_threads_work_as_numba_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_threads_is_that_of_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba, "get_num_threads", lambda: 3)
     together = threading.Barrier(3, timeout=30)
 
@@ -32,7 +32,7 @@ def test_as_many_threads_work_as_numba_is_told(monkeypatch: pytest.MonkeyPatch) 
     over_ranges(meet_the_others, 3, 1)
 
 
-def test_what_goes_wrong_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(first: int, last: int) -> None:
         raise MemoryError(f"at {first}")
 

@@ -36,7 +36,7 @@ def test_one_folder_is_made_for_it(tmp_path):
 
 @pytest.mark.parametrize("ending", [KeyboardInterrupt(), OSError(errno.EIO, "broken disk")])
 @pytest.mark.parametrize("point", ["fsync", "replace"])
-def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch, ending, point):
+def test_an_interrupted_write_keeps_the_old_file(tmp_path, monkeypatch, ending, point):
     def failing(*_):
         raise ending
 
@@ -51,7 +51,7 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch, endin
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
-def test_a_full_disk_is_one_clear_line_and_leaves_nothing(tmp_path):
+def test_a_full_disk_gives_a_one_line_error_and_leaves_no_files(tmp_path):
     disk = tmp_path / "small"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=20k", "tmpfs", disk]
@@ -81,7 +81,7 @@ def test_a_limit_on_file_size_is_one_clear_line_and_keeps_the_old_file(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
-def test_a_killed_write_leaves_what_was_there(tmp_path):
+def test_a_killed_write_keeps_the_old_file(tmp_path):
     write_json(tmp_path / "a.json", "old")
     code = """
 import os, signal, sys, pathlib

@@ -54,7 +54,7 @@ def test_the_list_of_a_field_is_found_between_others(before: Any, items: list[An
 
 
 @given(VALUES, st.lists(VALUES, max_size=5), VALUES, st.integers(1, 12))
-def test_the_fields_beside_the_list_are_kept_on_request(before: Any, items: list[Any], after: Any, chunk: int) -> None:
+def test_other_fields_are_kept_on_request(before: Any, items: list[Any], after: Any, chunk: int) -> None:
     content = json.dumps({"info": before, "items": items, "license": after}).encode()
     others: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
@@ -136,7 +136,7 @@ def test_a_field_that_occurs_twice_is_given_twice() -> None:
         (b'{"a": 1} 2', "expected nothing after the end of the json, found '2'"),
     ],
 )
-def test_what_is_no_object_is_refused(content: bytes, message: str) -> None:
+def test_a_file_without_object_is_rejected(content: bytes, message: str) -> None:
     with pytest.raises(InputError, match=rf"^x\.json: .*{message}"):
         list(object_items(InMemory(content)))
 
@@ -171,7 +171,7 @@ def test_a_truncated_file_is_refused_wherever_it_ends(items: list[Any], data: st
         (b'{"items": [' + b"[" * 100_000, "recursion"),
     ],
 )
-def test_what_is_not_json_is_named_with_its_place(content: bytes, message: str) -> None:
+def test_invalid_json_is_reported_with_its_location(content: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         _items(content, "items")
 

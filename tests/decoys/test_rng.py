@@ -57,7 +57,7 @@ def test_leaving_things_out_leaves_the_order_of_the_others_as_it_is(
 
 
 @pytest.mark.parametrize("size", [2, 3, 10])
-def test_every_place_of_a_shuffle_is_as_likely(size: int) -> None:
+def test_every_position_of_a_shuffle_is_equally_likely(size: int) -> None:
     start, hashes = purpose_hash(0, "a test"), text_hashes(map(str, range(size)))
     counts = np.zeros((size, size))
     n = 3_000
