@@ -1,4 +1,4 @@
-"""Small worlds by chance, and all questions of some forms about them, for tests of what follows from what."""
+"""Small random worlds, questions about them, and changed images, for tests of entailments."""
 
 from dataclasses import replace
 from itertools import combinations, permutations
@@ -50,8 +50,8 @@ NAMES = ("apple", "apples", "banana", "fruit", "bread", "table", "man", "person"
 Facts = dict[tuple[str, ...], object]
 
 
-def facts_by_chance(random: Random, objects: int) -> Facts:
-    """A world as facts, each of which can be changed by itself."""
+def random_facts(random: Random, objects: int) -> Facts:
+    """A world as facts that can be changed one by one."""
     keys = [str(number) for number in range(objects)]
     facts: Facts = {("name", key): random.choice(NAMES) for key in keys}
     for key in keys:
@@ -72,15 +72,15 @@ def _values(random: Random, kind: str) -> tuple[str, ...]:
 
 
 def changed(facts: Facts, random: Random, changes: int) -> Facts:
-    """The same objects in another world."""
-    fresh = facts_by_chance(random, sum(fact[0] == "name" for fact in facts))
+    """The same objects with some facts changed."""
+    fresh = random_facts(random, sum(fact[0] == "name" for fact in facts))
     return facts | {fact: fresh[fact] for fact in random.sample(sorted(facts), changes)}
 
 
 def grown(facts: Facts, random: Random, more: int) -> Facts:
-    """The same world with more objects in it."""
+    """The same world with more objects."""
     objects = sum(fact[0] == "name" for fact in facts)
-    return facts_by_chance(random, objects + more) | facts
+    return random_facts(random, objects + more) | facts
 
 
 def graph_of(facts: Facts) -> SceneGraph:

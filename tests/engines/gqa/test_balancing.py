@@ -1,4 +1,4 @@
-"""The balanced questions: answers keep their order and become more even, whatever the order of questions."""
+"""Balanced questions: answers keep their order and become more even, in any order of questions."""
 
 from collections import Counter
 from dataclasses import replace
@@ -119,7 +119,7 @@ def test_within_a_group_entropy_never_falls(counts, bounds):
 
 
 @given(st.lists(st.integers(50, 5000), min_size=2, max_size=12).map(lambda some: sorted(some, reverse=True)), BOUNDS)
-def test_the_head_is_within_its_bound_or_as_near_to_the_next_answer_as_may_be(counts, bounds):
+def test_the_head_is_within_its_bound_or_close_to_the_next_answer(counts, bounds):
     kept = kept_of(counts, bounds)
     total = sum(counts)
     for last in range(len(counts) - 1):
@@ -156,7 +156,7 @@ def test_a_skewed_group_becomes_markedly_more_even():
     assert kept[0] <= sum(kept[1:])
 
 
-def test_two_answers_keep_nearly_as_many():
+def test_two_answers_keep_similar_counts():
     assert kept_of([900, 300]) == [315, 300]
 
 
@@ -211,7 +211,7 @@ def test_another_seed_takes_other_questions():
     assert kept[0].sum() == kept[2].sum() and (kept[0] != kept[2]).any()
 
 
-def test_of_questions_that_tell_the_same_one_stays():
+def test_one_of_several_questions_with_the_same_content_stays():
     rows = [(0, number, 0, -1, number, 0, number // 3) for number in range(9)]
     options = GqaSettings(shares={})
     selected = select_balanced(table_of(rows), options)
@@ -225,7 +225,7 @@ def test_the_same_content_about_two_images_is_not_redundant():
     assert select_balanced(table_of(rows), GqaSettings(shares={})).kept.all()
 
 
-def test_types_have_their_shares():
+def test_types_have_the_fractions_of_the_settings():
     rows = [(number // 40, number % 40, number % 2, -1, number % 50, number % 3, number) for number in range(6000)]
     options = GqaSettings(head=50, max_ratio=50, shares={"verify": 0.2})
     table = table_of(rows)
@@ -235,7 +235,7 @@ def test_types_have_their_shares():
     assert selected.kept[table.structural == 0].all()
 
 
-def test_what_was_taken_and_what_is_kept_is_everything():
+def test_removed_and_kept_questions_add_up():
     rows = [(n // 50, n % 50, n % 3, n % 2, n % 7, int(n % 13 == 0), n // 2) for n in range(2000)]
     selected = select_balanced(table_of(rows), DEFAULT)
     assert sum(selected.removed.values()) + selected.kept.sum() == 2000

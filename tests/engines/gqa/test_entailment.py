@@ -1,4 +1,4 @@
-"""What follows from what: examples by hand, and that nothing follows that could be otherwise in another image."""
+"""Entailments: examples by hand, and that no entailed question can have another answer in another image."""
 
 from random import Random
 
@@ -18,9 +18,9 @@ from tests.engines.gqa.entailment_worlds import (
     agrees,
     asked,
     changed,
-    facts_by_chance,
     graph_of,
     grown,
+    random_facts,
     says,
 )
 
@@ -156,13 +156,13 @@ def followed(first):
         ("is it rainy", {"is it sunny or rainy"}, {"how is the weather"}),
     ],
 )
-def test_what_follows_from_a_question_and_what_does_not(first, follows, does_not):
+def test_a_question_entails_some_questions_and_not_others(first, follows, does_not):
     found = followed(first)
     assert follows <= found
     assert not (does_not - follows) & found
 
 
-def test_a_question_of_the_same_content_and_references_is_equivalent_and_follows():
+def test_questions_with_the_same_content_and_references_are_equivalent_and_entail_each_other():
     there = then(then(TABLE, "relate", "apple", "on", "s"), "exist")
     from_apple = then(APPLE, "verify rel", "table", "on", "o")
     from_table = then(TABLE, "verify rel", "apple", "on", "s")
@@ -193,7 +193,7 @@ def test_no_questions_have_no_entailments():
     assert entailments([], GRAPH, ONTOLOGY) == ([], [], [])
 
 
-def test_who_knows_an_object_by_one_description_does_not_know_it_by_another():
+def test_an_answer_about_one_description_does_not_settle_another_description():
     """The fruit is an apple: that does not tell what the red fruit is, though it is that apple."""
     red = then(FRUIT, "filter", "color", "red", "")
     small = then(red, "filter", "size", "small", "")
@@ -201,7 +201,7 @@ def test_who_knows_an_object_by_one_description_does_not_know_it_by_another():
     assert entailments([question(program) for program in programs], GRAPH, ONTOLOGY).entailed == [[], [0], [0, 1]]
 
 
-def test_what_an_answer_tells_lets_an_object_be_known_by_another_description():
+def test_an_answer_can_identify_the_object_of_another_description():
     """What color is the fruit? Red. So the red fruit is the one, and what the small one is named is not told."""
     red = then(then(FRUIT, "filter", "color", "red", ""), "verify", "color", "green")
     small = then(then(FRUIT, "filter", "size", "small", ""), "verify", "color", "green")
@@ -209,7 +209,7 @@ def test_what_an_answer_tells_lets_an_object_be_known_by_another_description():
     assert entailments([question(program) for program in programs], GRAPH, ONTOLOGY).entailed[0] == [1]
 
 
-def test_an_object_that_another_is_described_by_has_to_be_known_as_well():
+def test_objects_within_a_reference_must_be_identified_too():
     """The apple on the table is red: that does not tell the color of the apple on the green piece of furniture."""
     green = then((Step("select", ("furniture",)),), "filter", "color", "green", "")
     plain = (Step("select", ("furniture",)),)
@@ -217,14 +217,14 @@ def test_an_object_that_another_is_described_by_has_to_be_known_as_well():
     assert entailments([question(program) for program in programs], GRAPH, ONTOLOGY).entailed == [[2], [2], []]
 
 
-def test_an_object_whose_name_is_told_is_known_by_that_name():
+def test_a_name_as_answer_identifies_the_object_by_that_name():
     fruit, apple = (then(MAN, "relate", name, LEFT, "s") for name in ("fruit", "apple"))
     small = then(fruit, "filter", "size", "small", "")
     programs = [then(reference, "query", "name") for reference in (fruit, apple, small)]
     assert entailments([question(program) for program in programs], GRAPH, ONTOLOGY).entailed[0] == [1]
 
 
-def test_what_is_there_by_an_answer_can_be_what_another_question_refers_to():
+def test_an_existing_object_can_be_the_reference_of_another_question():
     """Is there a red apple to the left of the man? Yes. So the apple there is red, and what is there is."""
     apple, anything = (then(MAN, "relate", name, LEFT, "s") for name in ("apple", "_"))
     programs = [
@@ -236,7 +236,7 @@ def test_what_is_there_by_an_answer_can_be_what_another_question_refers_to():
     assert entailments([question(program) for program in programs], GRAPH, ONTOLOGY).entailed[0] == [1, 2]
 
 
-def test_two_things_that_are_there_are_not_taken_for_one():
+def test_two_existing_objects_are_not_identified():
     """There is a small fruit, and there is red food: the small fruit may be other than red."""
     small = then(FRUIT, "filter", "size", "small", "")
     red = then((Step("select", ("food",)),), "filter", "color", "red", "")
@@ -244,7 +244,7 @@ def test_two_things_that_are_there_are_not_taken_for_one():
     assert entailments([question(program) for program in programs], GRAPH, ONTOLOGY).entailed[0] == []
 
 
-def test_what_is_there_is_not_taken_for_what_is_spoken_of():
+def test_an_existing_object_is_not_identified_with_a_referenced_one():
     """The shiny food is red, and there is a small fruit: the small fruit may be other than red."""
     shiny = then((Step("select", ("food",)),), "filter", "surface", "shiny", "")
     small = then(FRUIT, "filter", "size", "small", "")
@@ -263,7 +263,7 @@ def test_what_is_there_is_not_taken_for_what_is_spoken_of():
         (("fruit", "size", "small"), ("food",), True),
     ],
 )
-def test_one_object_that_a_question_refers_to_in_two_ways_is_taken_for_one_only_if_these_say_so(one, other, same):
+def test_two_references_to_one_object_are_identified_only_if_one_implies_the_other(one, other, same):
     """The man is to the right of the small fruit and of the shiny food: these may be two things."""
     references = [
         then((Step("select", (name,)),), "filter", *value, "") if value else (Step("select", (name,)),)
@@ -276,7 +276,7 @@ def test_one_object_that_a_question_refers_to_in_two_ways_is_taken_for_one_only_
     assert found == [[1] if same else [], []]
 
 
-def test_the_name_of_the_one_of_two_is_not_told_by_the_name_of_the_other():
+def test_the_winner_of_a_comparison_does_not_give_the_name_of_the_loser():
     """Which is larger, the table or the fruit? The table: that does not tell that the smaller one is an apple."""
     graph = SceneGraph("1", 9, 9, {"1": thing("1", "apple", size="small"), "2": thing("2", "table", size="large")}, {})
     larger, smaller, apple = (
@@ -290,42 +290,42 @@ def test_the_name_of_the_one_of_two_is_not_told_by_the_name_of_the_other():
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
-def test_what_follows_is_so_in_every_world_where_the_first_question_has_its_answer(seed):
+def test_entailed_questions_keep_their_answers_in_every_world_with_the_same_first_answer(seed):
     """Whatever the questions speak of there, if that is clear: other objects change and more take part."""
     random = Random(seed)
-    facts = facts_by_chance(random, random.choice((3, 4)))
+    facts = random_facts(random, random.choice((3, 4)))
     graph = graph_of(facts)
     questions = asked(graph, random, 80)
     entailed = entailments(questions, graph, ONTOLOGY).entailed
-    told = [says(one, Executor(graph, ONTOLOGY)) for one in questions]
+    expected = [says(one, Executor(graph, ONTOLOGY)) for one in questions]
     for _ in range(12):
         other = changed(facts, random, random.choice((1, 2, 3, 6, 9)))
         answers = _answers(questions, graph_of(grown(other, random, random.choice((0, 0, 1, 2)))))
         for first, follow in enumerate(entailed):
-            if answers[first] == told[first]:
+            if answers[first] == expected[first]:
                 for second in follow:
-                    assert agrees(answers[second], told[second]), (questions[first], questions[second])
+                    assert agrees(answers[second], expected[second]), (questions[first], questions[second])
 
 
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
-def test_what_follows_of_an_object_is_so_though_there_are_others_of_which_the_first_question_does_not_know(seed):
+def test_entailments_about_an_object_hold_among_more_objects(seed):
     """The second question's references are clear among all objects, the first one's perhaps among fewer."""
     random = Random(seed)
-    facts = facts_by_chance(random, random.choice((2, 3)))
+    facts = random_facts(random, random.choice((2, 3)))
     graph = graph_of(facts)
     questions = [one for one in asked(graph, random, 120) if about_objects(one)]
     entailed = entailments(questions, graph, ONTOLOGY).entailed
-    told = [says(one, Executor(graph, ONTOLOGY)) for one in questions]
+    expected = [says(one, Executor(graph, ONTOLOGY)) for one in questions]
     for _ in range(12):
         few = changed(facts, random, random.choice((0, 1, 2, 3)))
         answers = _answers(questions, graph_of(few))
         among_more = _answers(questions, graph_of(grown(few, random, random.choice((1, 2, 3)))))
         for first, follow in enumerate(entailed):
-            if answers[first] == told[first]:
+            if answers[first] == expected[first]:
                 for second in follow:
-                    assert agrees(among_more[second], told[second]), (questions[first], questions[second])
+                    assert agrees(among_more[second], expected[second]), (questions[first], questions[second])
 
 
 def _answers(questions, graph):

@@ -1,4 +1,4 @@
-"""What programs answer on a small graph, and that they are silent where it does not settle the question."""
+"""Answers of programs on a small graph; none if the graph does not settle the question."""
 
 import pytest
 
@@ -67,11 +67,11 @@ def test_a_name_means_its_kind_and_all_that_is_of_the_category():
         (then(select("couch"), "choose", "name", "couch", "sofa"), None),  # the same by two names
     ],
 )
-def test_values_are_answers_where_one_object_has_one(program, expected):
+def test_values_are_answers_if_one_object_has_one_value(program, expected):
     assert answer(program) == expected
 
 
-def test_a_value_that_might_be_used_for_the_same_thing_is_no_no():
+def test_a_similar_value_is_not_denied():
     graph = SceneGraph("1", 9, 9, {"1": thing("1", "table", color="orange")})
     assert Executor(graph, ONTOLOGY).run(then(select("table"), "verify", "color", "red")).answer is None
     assert Executor(graph, ONTOLOGY).run(then(select("table"), "verify", "color", "green")).answer == "no"
@@ -98,7 +98,7 @@ def test_a_value_that_might_be_used_for_the_same_thing_is_no_no():
         (then(select("boy"), "choose rel", "man", LEFT, RIGHT, "s"), "left"),
     ],
 )
-def test_what_is_there_and_what_is_not_is_told_only_where_the_graph_settles_it(program, expected):
+def test_existence_has_an_answer_only_if_the_graph_settles_it(program, expected):
     assert answer(program) == expected
 
 
@@ -108,7 +108,7 @@ def test_a_person_may_be_a_woman():
     assert Executor(GRAPH, ONTOLOGY).run(then(select("woman"), "exist")).answer == "no"  # a man and a boy are none
 
 
-def test_what_was_left_out_may_be_what_is_looked_for():
+def test_an_object_that_was_left_out_may_be_the_selected_one():
     graph = SceneGraph("1", 9, 9, {"1": thing("1", "apple", color="red")}, unclear=frozenset({"banana"}))
     for name in ("banana", "fruit", "apple", "dog"):
         settled = {"banana": None, "fruit": "yes", "apple": "yes", "dog": "no"}
@@ -127,7 +127,7 @@ def test_what_was_left_out_may_be_what_is_looked_for():
     )
 
 
-def test_logic_is_settled_by_one_side_where_it_can_be():
+def test_one_side_can_settle_and_and_or():
     there, absent, open_ = (then(select(name), "exist") for name in ("apple", "banana", "sofa"))
     assert answer(joined(there, absent, "and")) == "no"
     assert answer(joined(there, absent, "or")) == "yes"
@@ -154,11 +154,11 @@ def test_logic_is_settled_by_one_side_where_it_can_be():
         (then(select("fruit"), "same", "color"), None),  # one apple's color is not told
     ],
 )
-def test_objects_are_compared_where_both_are_known(program, expected):
+def test_objects_are_compared_if_both_values_are_known(program, expected):
     assert answer(program) == expected
 
 
-def test_what_two_things_have_in_common_is_a_type_that_the_scores_take_and_no_second_type():
+def test_common_is_a_type_valid_in_the_scores_and_the_only_one():
     common = joined(select("table"), select("couch"), "common")
     values = [{"size": ("large",)}, {"material": ("wood",)}, {"material": ("wood",), "size": ("large",)}]
     expected = [None, "material", None]
@@ -170,7 +170,7 @@ def test_what_two_things_have_in_common_is_a_type_that_the_scores_take_and_no_se
     assert frozenset(COMMON_ANSWERS) == IN_COMMON
 
 
-def test_the_scene_has_a_weather_and_similar_ones_are_not_denied():
+def test_weather_similar_to_that_of_the_scene_is_not_denied():
     assert answer(then(select("scene"), "query", "weather")) == "cloudy"
     assert answer(then(select("scene"), "verify", "weather", "sunny")) == "no"
     assert answer(then(select("scene"), "verify", "weather", "overcast")) is None

@@ -1,4 +1,4 @@
-"""Scene graphs in annotators' words become clean ones: nothing wrong comes in, nothing is lost uncounted."""
+"""Normalised scene graphs: inconsistent annotations are left out and counted."""
 
 import json
 from collections import Counter
@@ -46,7 +46,7 @@ def _made(
     return graph, +problems
 
 
-def test_names_values_and_relations_come_into_the_ontologys_words(tmp_path: Path) -> None:
+def test_names_values_and_relations_are_mapped_to_the_ontology(tmp_path: Path) -> None:
     objects = {
         "1": _thing("White Horse", attributes=["Standing", "grey "], relations=[_to("near", "2")]),
         "2": _thing("sea gulls", (200, 10, 50, 50), attributes=["wooden"]),
@@ -75,7 +75,7 @@ BOXES = st.tuples(st.integers(0, 300), st.integers(0, 300), st.integers(1, 300),
 
 
 @given(BOXES, BOXES)
-def test_of_two_things_one_at_most_is_on_the_left(one: Any, other: Any) -> None:
+def test_at_most_one_of_two_objects_is_on_the_left(one: Any, other: Any) -> None:
     assert not (is_left_of(one, other, 400) and is_left_of(other, one, 400))
     assert not is_left_of(one, one, 400)
 
@@ -89,7 +89,7 @@ def test_a_position_is_the_mirrored_one_of_the_mirrored_box(start: int, length: 
         assert here + there == 2
 
 
-def test_positions_in_the_image_are_told_where_they_are_clear(tmp_path: Path) -> None:
+def test_unambiguous_positions_in_the_image_are_values(tmp_path: Path) -> None:
     graph, _ = _made(tmp_path, {"1": _thing("cup", (5, 250, 40, 40)), "2": _thing("table", (0, 0, 400, 300))})
     assert graph.objects["1"].values == {"hposition": ("left",), "vposition": ("bottom",)}
     assert graph.objects["2"].values == {}
@@ -157,7 +157,7 @@ def test_relations_of_objects_that_are_left_out_are_counted(tmp_path: Path) -> N
     assert graph.objects["1"].relations == frozenset()
 
 
-def test_kinds_that_names_left_out_speak_of_are_kept_in_mind(tmp_path: Path) -> None:
+def test_kinds_that_names_of_dropped_objects_mention_are_recorded(tmp_path: Path) -> None:
     graph, _ = _made(tmp_path, {"1": _thing("dog"), "2": _thing("man riding a horse")})
     assert {"man", "horse"} <= graph.unclear
 
@@ -171,7 +171,7 @@ def test_kinds_that_names_left_out_speak_of_are_kept_in_mind(tmp_path: Path) -> 
         (["above", "2"], ["above", "1"]),
     ],
 )
-def test_cycles_and_contradictions_leave_neither(tmp_path: Path, relations: tuple[list[str], list[str]]) -> None:
+def test_contradicting_relations_are_both_dropped(tmp_path: Path, relations: tuple[list[str], list[str]]) -> None:
     (one, to_two), (other, to_one) = relations
     box = (10, 10, 50, 50)
     objects = {
@@ -183,7 +183,7 @@ def test_cycles_and_contradictions_leave_neither(tmp_path: Path, relations: tupl
     assert all(not thing.relations for thing in graph.objects.values())
 
 
-def test_a_side_that_the_boxes_speak_against_is_left_out(tmp_path: Path) -> None:
+def test_a_side_that_contradicts_the_boxes_is_left_out(tmp_path: Path) -> None:
     objects = {
         "1": _thing("cup", (10, 10, 50, 50), relations=[_to(RIGHT, "2")]),
         "2": _thing("plate", (300, 10, 50, 50)),
@@ -193,7 +193,7 @@ def test_a_side_that_the_boxes_speak_against_is_left_out(tmp_path: Path) -> None
     assert not graph.related("1", RIGHT, "2") and not graph.related("2", LEFT, "1")
 
 
-def test_one_object_twice_becomes_one_with_all_that_is_told(tmp_path: Path) -> None:
+def test_duplicates_are_merged_with_their_values_and_relations(tmp_path: Path) -> None:
     objects = {
         "1": _thing("person", attributes=["young"]),
         "2": _thing("man", (11, 11, 50, 50), attributes=["tall"], relations=[_to("holding", "4")]),
@@ -213,7 +213,7 @@ def test_an_image_without_objects_gives_no_graph(tmp_path: Path) -> None:
     assert problems["image: no objects"] == 1
 
 
-def test_the_scene_follows_from_what_is_told_and_shown(tmp_path: Path) -> None:
+def test_the_scene_is_derived_from_the_file_and_the_objects(tmp_path: Path) -> None:
     sky = _thing("sky", (0, 0, 400, 100), attributes=["cloudy"])
     graph, _ = _made(tmp_path, {"1": sky, "2": _thing("street", (0, 150, 400, 150))})
     assert graph.scene == {"weather": "cloudy", "location": "outdoors", "place": "street"}
@@ -244,7 +244,7 @@ def test_the_scene_follows_from_what_is_told_and_shown(tmp_path: Path) -> None:
         (lambda g: g["objects"].update({"1": 5}), "object '1': expected a json object"),
     ],
 )
-def test_a_broken_file_is_named_with_its_place(tmp_path: Path, spoil: Any, message: str) -> None:
+def test_errors_in_a_file_name_the_location(tmp_path: Path, spoil: Any, message: str) -> None:
     graph = {"width": 9, "height": 9, "objects": {"1": _thing("dog")}}
     spoil(graph)
     with pytest.raises(InputError, match=message):
@@ -290,7 +290,7 @@ def test_visual_genomes_merged_objects_are_one(tmp_path: Path) -> None:
         ([], [{"predicate": "on", "subject_id": 1}], r"relationships\[0\], field 'object_id'"),
     ],
 )
-def test_a_broken_genome_is_named_with_its_place(
+def test_errors_in_visual_genome_name_the_location(
     tmp_path: Path, objects: list[Any], relationships: list[Any], message: str
 ) -> None:
     _genome(tmp_path, objects, relationships)
@@ -305,7 +305,7 @@ def test_an_image_without_a_size_is_named(tmp_path: Path) -> None:
         list(read_visual_genome(Folder(tmp_path)))
 
 
-def test_files_that_tell_of_other_images_are_named(tmp_path: Path) -> None:
+def test_files_about_different_images_are_named(tmp_path: Path) -> None:
     (tmp_path / "image_data.json").write_text('[{"image_id": 1, "width": 400, "height": 300}]')
     (tmp_path / "objects.json").write_text(json.dumps([{"image_id": 1, "objects": [_part(1, "man")]}]))
     (tmp_path / "attributes.json").write_text(json.dumps([{"image_id": 1, "attributes": []}]))
@@ -383,7 +383,7 @@ def real_graphs(real_data: Path) -> list[RawGraph]:
     return [raw for name in names for raw in read_gqa_graphs(PublishedFile(name, real_data / "gqa" / name))]
 
 
-def test_gqas_own_sides_are_those_of_our_rule(real_graphs: list[RawGraph]) -> None:
+def test_gqas_published_sides_agree_with_our_rule(real_graphs: list[RawGraph]) -> None:
     told, ours = set(), set()
     for raw in real_graphs[:200]:
         for key, thing in raw.objects.items():

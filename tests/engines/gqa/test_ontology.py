@@ -1,4 +1,4 @@
-"""What the ontologies know: numbers, kinds, values, relations; and that files which are none are named."""
+"""The ontologies: numbers, kinds, values, relations; errors in ontology files."""
 
 from pathlib import Path
 
@@ -87,7 +87,7 @@ def test_marks_of_the_published_files_are_understood(tmp_path: Path) -> None:
         ('{"a": 1}', ATTRIBUTES, "objects.txt, line 1"),
     ],
 )
-def test_a_file_that_is_none_is_named_with_its_line(tmp_path: Path, objects: str, attributes: str, where: str) -> None:
+def test_errors_in_ontology_files_name_the_line(tmp_path: Path, objects: str, attributes: str, where: str) -> None:
     with pytest.raises(InputError, match=where):
         read_ontology(*_files(tmp_path, objects, attributes))
 
@@ -195,7 +195,7 @@ def test_relations_agree_with_one_another() -> None:
     assert relations["wearing"].one_subject and not relations["wearing"].many
 
 
-def test_relations_that_stand_in_no_table_follow_by_rule() -> None:
+def test_relations_outside_the_tables_are_derived_by_rule() -> None:
     relations = own_ontology().relations
     assert "on" in relations["sunbathing on"].related
     assert "sculpting" in relations and "ceiling" not in relations and "sunbathing of" not in relations
@@ -218,7 +218,7 @@ def test_relations_that_stand_in_no_table_follow_by_rule() -> None:
         ("", ""),
     ],
 )
-def test_relations_are_spelled_as_after_is(written: str, name: str) -> None:
+def test_relations_are_brought_into_the_form_after_is(written: str, name: str) -> None:
     assert cleaned_relation(written) == name
 
 

@@ -109,7 +109,7 @@ def test_every_row_asks_what_the_image_shows(kitchen: list[Question], row: str, 
     assert {its for other, its in found.items() if re.fullmatch(text + r"\?", other)} == {answer}, sorted(found)[:60]
 
 
-def test_all_23_rows_of_the_table_are_there_and_asked(kitchen: list[Question]) -> None:
+def test_all_23_question_types_exist_and_are_asked(kitchen: list[Question]) -> None:
     assert len(QUESTION_TYPES) == 23
     assert set(Counter(question.row for question in kitchen)) == set(QUESTION_TYPES)
     assert Counter(row.structural for row in QUESTION_TYPES.values()) == {
@@ -168,7 +168,7 @@ def test_types_and_groups_are_those_of_published_questions(
     assert found == {(detailed, *groups)}
 
 
-def test_words_point_at_their_objects(kitchen: list[Question]) -> None:
+def test_words_are_annotated_with_their_objects(kitchen: list[Question]) -> None:
     (found,) = {
         tuple(one.question.objects.items()) for one in kitchen if one.question.text == "Who is wearing the red hat?"
     }
@@ -195,7 +195,7 @@ def test_what_is_on_the_table_is_not_asked_where_there_may_be_more() -> None:
     assert not any(re.match("What (is|can be seen) on the", text) for text in found)
 
 
-def test_an_orange_that_is_orange_is_not_asked_for_its_color(kitchen: list[Question]) -> None:
+def test_the_color_of_an_orange_is_not_asked(kitchen: list[Question]) -> None:
     assert not [one for one in kitchen if one.row == "query attribute" and one.answer in one.question.text.lower()]
 
 
@@ -236,7 +236,7 @@ def test_an_unknown_row_in_the_limits_is_an_error() -> None:
 
 
 @pytest.mark.slow
-def test_decoys_that_are_so_make_no_wrong_question() -> None:
+def test_decoys_that_are_correct_answers_make_no_wrong_question() -> None:
     left_out: Counter[str] = Counter()
     for seed in range(20):
         for question in questions_about(KITCHEN, ONTOLOGY, LyingDecoys(), unlimited(seed), left_out):

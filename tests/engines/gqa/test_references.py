@@ -38,23 +38,23 @@ def test_the_only_one_of_its_category_may_be_called_by_it() -> None:
     assert texts(picked(KITCHEN, "9", indirect=0.0, by_category=1.0)) == {"the animal"}
 
 
-def test_one_of_two_is_told_apart_by_what_only_it_has() -> None:
+def test_one_of_two_objects_is_identified_by_what_only_it_has() -> None:
     found = texts(picked(KITCHEN, "2", depth=1))
     assert {"the black hat", "the hat that is not red", "the hat that the man is wearing"} <= found
     assert not any(text in found for text in ("the hat", "the hat on the left"))  # both are on the left
 
 
-def test_references_stand_in_one_another() -> None:
+def test_references_are_nested() -> None:
     found = texts(picked(KITCHEN, "1"))
     assert found & {"the man wearing the black hat", "the man that is wearing the black hat"}
 
 
-def test_what_is_not_told_apart_has_no_reference() -> None:
+def test_indistinguishable_objects_have_no_reference() -> None:
     twins = graph_of(thing("1", "apple", (0, 0, 600, 9), "red"), thing("2", "apple", (0, 9, 600, 9), "red"))
     assert picked(twins, "1") == []
 
 
-def test_an_apple_beside_apples_and_a_man_beside_people_are_not_clear() -> None:
+def test_an_apple_among_apples_and_a_man_among_people_are_ambiguous() -> None:
     found = graph_of(
         thing("1", "apple", (0, 0, 600, 9)),
         thing("2", "apples", (0, 9, 600, 9)),
@@ -64,7 +64,7 @@ def test_an_apple_beside_apples_and_a_man_beside_people_are_not_clear() -> None:
     assert [picked(found, key) for key in found.objects] == [[]] * 4
 
 
-def test_a_value_that_another_might_have_tells_nothing_apart() -> None:
+def test_a_value_that_another_object_might_have_identifies_nothing() -> None:
     """Of the second apple no color is told."""
     found = graph_of(thing("1", "apple", (0, 0, 600, 9), "red"), thing("2", "apple", (0, 9, 600, 9)))
     assert picked(found, "1") == []
@@ -72,7 +72,7 @@ def test_a_value_that_another_might_have_tells_nothing_apart() -> None:
     assert picked(similar, "1") == []
 
 
-def test_hidden_facts_are_never_told() -> None:
+def test_hidden_facts_are_never_mentioned() -> None:
     found = texts(picked(KITCHEN, "2", {("2", "color")}))
     assert found
     assert not any("black hat" in text or "not red" in text for text in found)
@@ -88,14 +88,14 @@ def test_the_depth_is_kept() -> None:
     assert max(reference.depth for reference in picked(KITCHEN, "6", depth=2)) == 2
 
 
-def test_nobody_speaks_of_one_ear_or_of_a_thing() -> None:
+def test_one_ear_and_a_vague_thing_have_no_reference() -> None:
     assert picked(KITCHEN, "12") == []
     assert picked(graph_of(thing("1", "thing", (0, 0, 9, 9), "red")), "1") == []
 
 
 @examples(max_examples=60, deadline=None)
 @given(graphs(), st.integers(0, 99))
-def test_every_reference_finds_its_object_and_no_other_that_it_might_mean(graph: SceneGraph, seed: int) -> None:
+def test_every_reference_finds_its_object_and_no_other_possible_one(graph: SceneGraph, seed: int) -> None:
     by = references(graph)
     for key in graph.objects:
         reference = by.pick(key, SeededRng(seed, key))
@@ -107,7 +107,7 @@ def test_every_reference_finds_its_object_and_no_other_that_it_might_mean(graph:
 
 @examples(max_examples=60, deadline=None)
 @given(graphs(), st.integers(0, 99))
-def test_no_reference_speaks_of_an_object_twice(graph: SceneGraph, seed: int) -> None:
+def test_no_reference_mentions_an_object_twice(graph: SceneGraph, seed: int) -> None:
     by = references(graph, indirect=1.0)
     for key in graph.objects:
         reference = by.pick(key, SeededRng(seed, key))

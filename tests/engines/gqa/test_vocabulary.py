@@ -1,4 +1,4 @@
-"""What the vocabulary must not mix up, and what readers would not say: found by reading real questions."""
+"""Confusions and unnatural questions that were found by reading real questions."""
 
 from collections import Counter
 from pathlib import Path
@@ -61,7 +61,7 @@ def test_relations_that_may_hold_together_do_not_exclude_one_another(one: str, o
     ("one", "other"),
     [("on", "under"), ("sitting on", "under"), ("above", "below"), ("behind", "in front of"), ("pulling", "pushing")],
 )
-def test_relations_that_nobody_mixes_up_exclude_one_another(one: str, other: str) -> None:
+def test_incompatible_relations_exclude_each_other(one: str, other: str) -> None:
     assert other in RELATIONS[one].excludes or one in RELATIONS[other].excludes
 
 
@@ -103,7 +103,7 @@ def test_values_of_two_types_that_contradict_one_another_are_both_left_out() -> 
     assert graph.objects["0"].values["brightness"] == ("bright",)
 
 
-def test_a_toilet_beside_a_bed_makes_no_bathroom() -> None:
+def test_a_toilet_next_to_a_bed_makes_no_bathroom() -> None:
     box = (0, 0, 90, 90)
     signs: list[tuple[str, tuple[int, int, int, int], list[str]]] = [
         ("toilet", box, []),
@@ -114,14 +114,14 @@ def test_a_toilet_beside_a_bed_makes_no_bathroom() -> None:
     assert "place" not in _graph(*signs, ("bed", (0, 200, 90, 90), [])).scene
 
 
-def test_the_leg_of_a_chair_speaks_of_a_chair() -> None:
+def test_the_leg_of_a_chair_suggests_a_chair() -> None:
     graph = _graph(("leg of a chair", (0, 0, 9, 9), []), ("dog", (50, 50, 90, 90), []))
     assert Executor(graph, OWN).run(then(then((), "select", "chair"), "exist")).answer is None
     assert Executor(graph, OWN).run(then(then((), "select", "dog"), "exist")).answer == YES
     assert Executor(graph, OWN).run(then(then((), "select", "umbrella"), "exist")).answer == NO
 
 
-def test_nobody_is_asked_for_the_color_of_people_or_what_wears_a_collar() -> None:
+def test_colors_of_people_and_wearers_of_collars_are_not_asked() -> None:
     graph = _graph(("man", (0, 0, 90, 200), ["black", "sitting"]), ("dog", (200, 100, 90, 90), ["brown"]))
     texts = _texts(graph, "query attribute") | _texts(graph, "verify attribute")
     assert any("dog" in text for text in texts)

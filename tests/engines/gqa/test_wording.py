@@ -75,7 +75,7 @@ def test_a_category_without_number_is_counted_in_pieces() -> None:
     assert as_category(ONTOLOGY, "thing", False) is None
 
 
-def test_values_stand_before_or_behind_their_noun_by_what_they_are() -> None:
+def test_values_precede_or_follow_their_noun() -> None:
     chance = SeededRng(0, "test")
     apple = called(ONTOLOGY, "apples")
     assert stands_before(ONTOLOGY, "color", "red") == "red"
