@@ -1,11 +1,9 @@
 """The hidden layer and the output of the MLPs on many candidates per question.
 
-A candidate's hidden units are W_i·I + W_q·Q + W_a·A; the first two terms are its question's, the last its answer's,
-and each is computed once. On a CPU what follows (batch normalisation, ReLU, dropout, the output unit) runs some units
-at a time for all candidates, so that they stay in the cache and no intermediate of all candidates and units goes
-through memory. Of nine formulations in plain torch (bit masks, tables of masks, blocks, checkpointing) the fastest
-takes 1.7 to 2.5 times this head's CPU time (100 x 4 candidates, 8,192 units); a training step of MLP-IQA would be
-1.6 times as fast as the plain formulation instead of 2 times, one of MLP-QA no faster instead of 1.5 times.
+A candidate's hidden units are W_i·I + W_q·Q + W_a·A; the first two terms are computed once per question, the last one
+once per answer. On a CPU the rest (batch normalisation, ReLU, dropout, output unit) is computed in blocks of units
+that stay in the cache. The fastest of nine formulations in plain torch takes 1.7 to 2.5 times the CPU time (100 x 4
+candidates, 8,192 units).
 """
 
 from collections.abc import Callable, Sequence
@@ -24,9 +22,9 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.errors import InputError
 
 UNITS = 256
-"""Units at a time: those of some hundred candidates stay in a core's second cache."""
+"""Units per block: those of some hundred candidates fit into a core's L2 cache."""
 FAIR = 0.5
-"""The dropout probability for which single random bits are enough; it is the paper's."""
+"""The dropout probability (the paper's) for which one random bit per unit is enough."""
 
 Floats = NDArray[np.float32]
 Arrays = tuple[Any, ...]
@@ -37,7 +35,7 @@ class CandidateHead(nn.Module):
 
     Args:
         hidden_size: number of hidden units H.
-        dropout: probability in [0, 1) of leaving a unit out in training.
+        dropout: probability in [0, 1).
     """
 
     def __init__(self, hidden_size: int, dropout: float) -> None:
@@ -50,10 +48,10 @@ class CandidateHead(nn.Module):
         """The candidates' scores.
 
         Args:
-            shared: (questions, H): what a question's candidates have in common.
-            own: (answers, H): what candidates with the same answer have in common.
-            question: int64 (candidates,): which question each is a candidate of.
-            answer: int64 (candidates,): which answer each is; without it each has a row of its own.
+            shared: (questions, H): the question's part of the hidden units.
+            own: (answers, H): the answer's part.
+            question: int64 (candidates,): question index of each candidate.
+            answer: int64 (candidates,): answer index of each candidate; by default its own index.
 
         Returns:
             (candidates,)
@@ -67,7 +65,7 @@ class CandidateHead(nn.Module):
     def _block_by_block(self, shared: Tensor, own: Tensor, question: Tensor, answer: Tensor) -> Tensor:
         count = len(answer)
         if count < 2:
-            raise InputError(f"batch normalisation needs two candidates at least, found {count}; take larger batches")
+            raise InputError(f"batch normalisation needs at least two candidates, found {count}; use larger batches")
         seed = int(torch.randint(2**62, ())) if self.dropout else None
         parameters = (self.norm.weight, self.norm.bias, self.output.weight[0])
         inputs = (shared, own, question, answer)
@@ -91,11 +89,11 @@ def _fits_kernels(own: Tensor, dropout: float) -> bool:
 
 
 class _Blocks(torch.autograd.Function):
-    """The head in training; of what is between hidden units and scores it keeps means, variances and coins only."""
+    """The head in training; for the backward pass it saves only means, variances and the dropout mask."""
 
     @staticmethod
     def forward(ctx: Any, eps: float, seed: int | None, *given: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # noqa: ANN401
-        """Of shared, own, question, answer, gamma, beta, weight: scores, and means and variances of hidden units."""
+        """From shared, own, question, answer, gamma, beta, weight: scores, means and variances of the hidden units."""
         kept = [tensor.contiguous() for tensor in given]
         own, count = kept[1], len(kept[3])
         hidden = own.shape[1]
@@ -122,10 +120,9 @@ class _Blocks(torch.autograd.Function):
 
 
 def in_threads(kernel: Callable[..., None], blocks: int, arguments: Sequence[Any]) -> None:
-    """Run a kernel on blocks 0 to `blocks`, some in each of as many threads as torch uses.
+    """Run ``kernel(first, last, *arguments)`` on ranges of blocks in as many threads as torch uses.
 
-    The kernel is called with the first block, the one after the last, and the arguments; it must not hold the GIL.
-    numba's own threads would spin for a while after each call, and take the processors from torch's.
+    The kernel must release the GIL. numba's own threads would busy-wait after each call and slow torch's down.
     """
     threads = max(1, min(torch.get_num_threads(), blocks))
     edges = [blocks * thread // threads for thread in range(threads + 1)]
@@ -147,7 +144,7 @@ def _arrays(tensors: Sequence[Tensor]) -> Arrays:
 
 
 def _coins(count: int, hidden: int, seed: int | None) -> NDArray[np.uint8]:
-    """Which units each candidate keeps: uint8 (candidates, H) of zeros and ones; ones without a seed."""
+    """Dropout mask: uint8 (candidates, H) of 0 and 1; all 1 without a seed."""
     if seed is None:
         return np.ones((count, hidden), np.uint8)
     bits = np.random.Generator(np.random.SFC64(seed)).bytes(-(-count * hidden // 8))
@@ -155,9 +152,8 @@ def _coins(count: int, hidden: int, seed: int | None) -> NDArray[np.uint8]:
 
 
 _kernel = njit(nogil=True, fastmath={"reassoc", "contract", "nsz"}, cache=True, error_model="numpy")
-# The kernels' inner loops write one array each: with more, the compiler would have to prove too many pairs apart to
-# use vectors. A block's hidden units are kept side by side in `sums`: rows of all units lie so far apart that they
-# would displace one another in the cache.
+# Inner loops write one array each, since otherwise the compiler does not vectorise them (aliasing). A block's hidden
+# units are contiguous in `sums`, since rows of all units would conflict in the cache.
 
 
 @_kernel
@@ -200,7 +196,7 @@ def _add(first: int, last: int, inputs: Arrays, sums: Floats) -> None:
 
 @_kernel
 def _find_moments(sums: Floats, mean: Floats, variance: Floats) -> None:
-    """Fill a block's means and variances; in two passes, as a difference of squares would lose digits."""
+    """Fill a block's means and variances, in two passes for precision."""
     count, width = np.float32(len(sums)), len(mean)
     mean[:], variance[:] = np.float32(0), np.float32(0)
     for i in range(len(sums)):
@@ -222,7 +218,7 @@ def _find_moments(sums: Floats, mean: Floats, variance: Floats) -> None:
 def _differentiate(
     low: int, high: int, inputs: Arrays, parameters: Arrays, numbers: Arrays, d_scores: Floats, gradients: Arrays
 ) -> None:
-    """Fill the gradients; those of shared and own must hold zeros."""
+    """Fill the gradients; those of shared and own must be 0 initially."""
     (_, own, question, answer), (gamma, beta, weight, mean, variance) = inputs, parameters
     (eps, scale, coins), (d_shared, d_own, d_gamma, d_beta, d_weight) = numbers, gradients
     count, hidden = len(answer), own.shape[1]
@@ -259,7 +255,7 @@ def _differentiate(
 
 @_kernel
 def _total(units: Floats, pulls: Floats, of_one: Floats, of_unit: Floats) -> None:
-    """Fill a block's sums over the candidates, of `pulls` and of `pulls` times `units`."""
+    """Fill a block's sums over the candidates of `pulls` and of `pulls * units`."""
     of_one[:], of_unit[:] = np.float32(0), np.float32(0)
     for i in range(len(units)):
         unit, pull = units[i], pulls[i]
@@ -273,7 +269,7 @@ def _total(units: Floats, pulls: Floats, of_one: Floats, of_unit: Floats) -> Non
 def _through_norm(
     units: Floats, pulls: Floats, slope: Floats, weight: Floats, of_beta: Floats, of_gamma: Floats
 ) -> None:
-    """Turn a block's gradients before the output unit into those before batch normalisation, in place."""
+    """Backpropagate a block's gradients through the output unit and batch normalisation, in place."""
     count, width = np.float32(len(units)), len(weight)
     for i in range(len(units)):
         unit, pull = units[i], pulls[i]

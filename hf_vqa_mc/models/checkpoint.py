@@ -1,4 +1,4 @@
-"""Loading a checkpoint, whole or not at all: missing weights are never initialised, pickles never read."""
+"""Strict loading of checkpoints: missing weights are never initialised, pickles never loaded."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from hf_vqa_mc.models.processor import VqaMcProcessor, checkpoint_folder
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 NAMED = 3
-"""How many weights that do not fit a message names."""
+"""Maximum number of mismatched weights named in a message."""
 
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
@@ -32,7 +32,7 @@ def load_checkpoint(
         options: ``word_vectors``, ``new_words`` and ``backbone``, as in `VqaMcProcessor.with_options`.
 
     Raises:
-        InputError: there is no such checkpoint, it is damaged, pickled, or its files do not fit each other.
+        InputError: there is no such checkpoint, it is damaged or pickled, or its files do not match.
         ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
     """
     folder = checkpoint_folder(name)
@@ -52,11 +52,11 @@ def load_model(
 
     Args:
         name: a folder, or a name on the Hub.
-        dtype: of the weights; by default as they are stored.
+        dtype: of the weights; by default as stored.
         of_hub: as in `checkpoint_folder`.
 
     Raises:
-        InputError: config.json or weights are missing, incomplete, or not made for each other.
+        InputError: config.json or weights are missing, damaged, or do not match.
         ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
     """
     folder = checkpoint_folder(name, **of_hub)
@@ -70,7 +70,7 @@ def load_model(
 
 
 def check_fit(config: PreTrainedConfig, processor: VqaMcProcessor, checkpoint: str) -> None:
-    """Raise InputError, which names the checkpoint, unless its processor makes what its model takes."""
+    """Raise InputError unless the processor's outputs are the model's inputs."""
     kind = processor.image_kind
     pairs = [
         ("inputs", sorted(model_of(config).inputs), sorted(processor.inputs)),
@@ -81,32 +81,32 @@ def check_fit(config: PreTrainedConfig, processor: VqaMcProcessor, checkpoint: s
     for what, of_model, of_processor in pairs:
         if of_model != of_processor:
             raise InputError(
-                f"{checkpoint}: the model takes {what} {of_model}, its processor makes {of_processor}; take {CONFIG} "
-                "and processor_config.json from one checkpoint"
+                f"{checkpoint}: the model takes {what} {of_model}, its processor makes {of_processor}; use {CONFIG} "
+                "and processor_config.json of one checkpoint"
             )
 
 
 def _config(folder: Path) -> PreTrainedConfig:
     path = folder / CONFIG
     if not path.is_file():
-        raise InputError(f"{folder} has no {CONFIG}; expected a checkpoint as vqa-mc train writes it")
+        raise InputError(f"{folder} has no {CONFIG}; expected a checkpoint written by vqa-mc train")
     try:
         config: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         model_of(config)
-    except Exception as error:  # any of transformers' and huggingface_hub's, for what may stand in the file
+    except Exception as error:  # transformers and huggingface_hub raise various errors for invalid files
         raise InputError(
-            f"{path}: {first_line(error.__cause__ or error)}; take it from where {WEIGHTS} is from"
+            f"{path}: {first_line(error.__cause__ or error)}; use the file of the same checkpoint as {WEIGHTS}"
         ) from error
     return config
 
 
 def _check_weights(folder: Path, config: PreTrainedConfig) -> None:
-    """Before they are read: transformers would only warn, and initialise what is missing."""
+    """Raise InputError unless names and shapes match; transformers would only warn and initialise missing weights."""
     try:
-        with torch.device("meta"):  # shapes without numbers
+        with torch.device("meta"):  # shapes without data
             model = AutoModelForMultipleChoice.from_config(config)  # type: ignore[no-untyped-call]
-    except Exception as error:  # any of torch's, for impossible sizes
-        raise InputError(f"{folder / CONFIG}: no such model can be made ({first_line(error)})") from error
+    except Exception as error:  # torch raises various errors for invalid sizes
+        raise InputError(f"{folder / CONFIG}: cannot create the model ({first_line(error)})") from error
     expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     stored = {name: shape for path in _weight_files(folder) for name, shape in _shapes(path).items()}
     wrong = {
@@ -121,7 +121,7 @@ def _check_weights(folder: Path, config: PreTrainedConfig) -> None:
     if any(wrong.values()):
         faults = "; ".join(f"{what}: {listed(names, NAMED)}" for what, names in wrong.items() if names)
         raise InputError(
-            f"{folder}: {CONFIG} does not fit {WEIGHTS}, weights are {faults}; take both files from one checkpoint"
+            f"{folder}: {CONFIG} does not match {WEIGHTS}, weights are {faults}; use both files of one checkpoint"
         )
 
 
@@ -133,23 +133,19 @@ def _weight_files(folder: Path) -> list[Path]:
             parts = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
             return [folder / Path(part).name for part in parts]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{folder / INDEX} is no index of weights; copy the checkpoint again") from error
+            raise InputError(f"{folder / INDEX} is not an index of weights; copy the checkpoint again") from error
     pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
-    found = f" but {pickles[0]}, and pickles are not loaded, as they run code" if pickles else ""
-    raise InputError(
-        f"{folder} has no {WEIGHTS}{found}; expected weights as save_pretrained writes them, in safetensors"
-    )
+    found = f" but {pickles[0]}, and pickles are not loaded, as they can run code" if pickles else ""
+    raise InputError(f"{folder} has no {WEIGHTS}{found}; expected safetensors weights written by save_pretrained")
 
 
 def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
     try:
         with safe_open(path, "pt") as file:
-            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # it is no dict
+            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # not a dict
     except (SafetensorError, OSError) as error:
-        raise InputError(
-            f"{path} is no whole safetensors file ({first_line(error)}); copy or download the checkpoint again"
-        ) from error
+        raise InputError(f"{path} is damaged ({first_line(error)}); copy or download the checkpoint again") from error
 
 
 def _by(shape: tuple[int, ...]) -> str:
-    return "x".join(map(str, shape)) or "one number"
+    return "x".join(map(str, shape)) or "scalar"

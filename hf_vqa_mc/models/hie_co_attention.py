@@ -1,6 +1,6 @@
-"""HieCoAtt* of Chao et al. 2018: Lu et al.'s hierarchical co-attention without its classifier, then an MLP (A.3).
+"""HieCoAtt* of Chao et al. 2018 (A.3): Lu et al.'s hierarchical co-attention without its classifier, then an MLP.
 
-Order, sizes and dropout are those of Lu et al. 2016 as their code, HieCoAttenVQA, has them.
+Layer order, sizes and dropout are those of Lu et al.'s code (2016, HieCoAttenVQA).
 """
 
 import torch
@@ -12,11 +12,11 @@ from transformers.modeling_outputs import MultipleChoiceModelOutput
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.model import QUESTION_INPUTS, Model
+from hf_vqa_mc.models.model import QUESTION_INPUTS, Model, check_sizes
 from hf_vqa_mc.models.spatial_attention import GuidedAttention, average, check_grid
 
 NGRAMS = (1, 2, 3)
-"""Words that the convolutions of the phrase level see."""
+"""Kernel sizes of the phrase level's convolutions."""
 LEVELS = ("word", "phrase", "question")
 
 
@@ -38,10 +38,7 @@ class AlternatingCoAttention(nn.Module):
 
 
 class ParallelCoAttention(nn.Module):
-    """Image and question attend to one another at once, by the affinity of cells to words.
-
-    The words must be 0 in padding.
-    """
+    """Image and question attend to each other simultaneously, by an affinity matrix; padded words must be 0."""
 
     def __init__(self, size: int, dropout: float) -> None:
         super().__init__()
@@ -80,15 +77,15 @@ class HieCoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
     text_size: int = 300
     """dimensions of a word vector"""
     co_attention: str = "alternating"
-    """or parallel; both are Lu et al.'s, the first their code's default"""
+    """alternating (default of Lu et al.'s code) or parallel"""
     level_size: int = 512
-    """dimensions of an embedded word, phrase and cell, and units of every attention and of the LSTM (Lu et al.)"""
+    """dimensions of embedded words, phrases and cells, of the attentions and of the LSTM (Lu et al.)"""
     lstm_layers: int = 2
     """layers of the question level (Lu et al.'s code)"""
     joint_size: int = 1024
-    """dimensions of h_s, the penultimate activations: Lu et al.'s on VQA; they have 512 on the smaller COCO-QA"""
+    """dimensions of the joint representation h_s (Lu et al. on VQA; 512 on COCO-QA)"""
     encoder_dropout: float | int = 0.5
-    """dropout of all that comes before h_s (Lu et al.)"""
+    """dropout of all layers before h_s (Lu et al.)"""
     hidden_size: int = 8192
     dropout: float | int = 0.5
     """dropout of the MLP"""
@@ -100,13 +97,11 @@ class HieCoAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive."""
-        for name in ("image_size", "text_size", "level_size", "lstm_layers", "joint_size", "hidden_size"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}, expected 1 or more")
+        check_sizes(self, "image_size", "text_size", "level_size", "lstm_layers", "joint_size", "hidden_size")
 
 
 class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """Co-attention at the levels of words, phrases and question, combined one by one into what MLP-IQA has as I."""
+    """Co-attention at the levels of words, phrases and question; the joint representation is the MLP's image input."""
 
     config_class = HieCoAttentionVqaConfig
     base_model_prefix = "hie_co_attention"
@@ -145,14 +140,14 @@ class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-un
         """Score each question's choices.
 
         Arguments are those of `MlpForMultipleChoiceVqa.forward`, with image_grid (batch, cells, image_size),
-        question_tokens (batch, words, text_size), the word vectors in the question's order, and question_mask, bool
-        (batch, words): which words are valid; padding comes after them.
+        question_tokens (batch, words, text_size): word vectors in order, and question_mask: bool (batch, words), right
+        padded.
 
         Returns:
-            As `MlpForMultipleChoiceVqa`, and ``attentions``: the image's at each of the three levels, (batch, cells).
+            As `MlpForMultipleChoiceVqa`, and ``attentions``: over the image at each level, (batch, cells).
 
         Raises:
-            InputError: the image is no grid, or padding comes before a word.
+            InputError: image_grid has another shape, or padding comes before a word.
         """
         check_grid(image_grid, self.config.image_size)
         _check_words(question_mask)
@@ -164,9 +159,9 @@ class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-un
         return output
 
     def _joint(self, image_grid: Tensor, tokens: Tensor, mask: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """h_s (batch, joint_size), and the image's attention at each level."""
+        """h_s (batch, joint_size), and the attention over the image at each level."""
         cells = self._dropped(torch.tanh(self.cells(image_grid)))
-        below: list[Tensor] = []  # the level's before
+        below: list[Tensor] = []  # of the previous level
         attentions = []
         for level, words in zip(LEVELS, self._levels(tokens, mask), strict=True):
             question, image, attention = self.attentions[level](words, cells, mask)
@@ -176,16 +171,16 @@ class HieCoAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-un
         return below[0], tuple(attentions)
 
     def _levels(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Words, the phrases they are in, the question up to them, 0 in padding; each (batch, words, level_size)."""
+        """Representations of words, phrases and question, each (batch, words, level_size), 0 in padding."""
         padding = ~mask.unsqueeze(-1)
         words = torch.tanh(self.words(tokens.masked_fill(padding, 0.0)))
         words = self._dropped(words).masked_fill(padding, 0.0)
         count, by_channel = words.shape[1], words.transpose(1, 2)
-        # a phrase of two words ends at its index, as in Lu et al.'s code: the one past the last word is cut off
+        # as in Lu et al.'s code, a bigram has the index of its last word; the one past the last word is cut off
         ngrams = torch.stack([phrase(by_channel)[..., :count] for phrase in self.phrases])
         phrases = torch.tanh(ngrams.amax(0)).transpose(1, 2)
         phrases = self._dropped(phrases).masked_fill(padding, 0.0)
-        questions, _ = self.question(phrases)  # what comes after a word does not reach it
+        questions, _ = self.question(phrases)  # unidirectional, so padding has no effect
         return words, phrases, self._dropped(questions).masked_fill(padding, 0.0)
 
     def _dropped(self, values: Tensor) -> Tensor:
@@ -206,8 +201,8 @@ def _check_words(mask: Tensor) -> None:
 HIE_CO_ATTENTION = Model(
     name="hiecoatt",
     title="HieCoAtt*",
-    description="image and question attend to each other, at words, phrases and the whole question; what comes of it "
-    "joins question and candidate answer in one hidden layer",
+    description="image and question attend to each other at the levels of words, phrases and the whole question; the "
+    "result is scored with question and candidate answer by one hidden layer",
     source="Lu et al. 2016; Chao et al. 2018, section 6.1 and supplement, A.3",
     config_class=HieCoAttentionVqaConfig,
     model_class=HieCoAttentionForMultipleChoiceVqa,

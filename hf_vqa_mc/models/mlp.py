@@ -1,4 +1,4 @@
-"""MLP-A, -IA, -QA and -IQA of Chao et al. 2018: one hidden layer scores each candidate answer by itself."""
+"""MLP-A, -IA, -QA and -IQA of Chao et al. 2018: one hidden layer scores each candidate answer independently."""
 
 from typing import cast
 
@@ -11,10 +11,10 @@ from transformers.modeling_outputs import MultipleChoiceModelOutput
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.models.candidate_head import CandidateHead
-from hf_vqa_mc.models.model import Model
+from hf_vqa_mc.models.model import Model, check_sizes
 
 INPUTS = ("image", "question", "answer")
-"""What a candidate may be scored by; a model sees the answer and any of the others."""
+"""Possible inputs; a model sees the answer and any of the others."""
 
 
 @strict
@@ -33,9 +33,7 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive and dropout is in [0, 1)."""
-        for name in ("image_size", "text_size", "hidden_size"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}, expected 1 or more")
+        check_sizes(self, "image_size", "text_size", "hidden_size")
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout is {self.dropout}, expected 0 or more, and less than 1")
 
@@ -51,10 +49,9 @@ class MlpVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
 
 
 class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """Each input L2-normalised, concatenated -> Linear -> BatchNorm -> ReLU -> dropout -> Linear to one score.
+    """L2-normalised inputs, concatenated -> Linear -> BatchNorm -> ReLU -> dropout -> Linear to one score.
 
-    The first layer has one part per input: the parts of question and image are computed once for all their candidates,
-    that of an answer once for all candidates with this text.
+    The first layer has one part per input, computed once per question, image and distinct answer.
     """
 
     config_class = MlpVqaConfig
@@ -69,11 +66,11 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.post_init()  # type: ignore[no-untyped-call]
 
     def parts(self) -> dict[str, nn.Linear]:
-        """The first layer's part of each input that the model sees."""
+        """The first layer's part of each input."""
         return {name: cast("nn.Linear", part) for name, part in self.first.items()}
 
     def _init_weights(self, module: nn.Module) -> None:
-        """As `torch.nn.Linear` does, with the fan-in of all inputs for the parts of the first layer."""
+        """As `torch.nn.Linear`, with the fan-in of all inputs together for the parts of the first layer."""
         if isinstance(module, nn.Linear):
             parts = list(self.parts().values())
             is_part = any(module is part for part in parts)
@@ -96,20 +93,20 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         """Score each question's choices.
 
         Args:
-            choice_vectors: (batch, choices, text_size): average word vectors; with choice_indices
+            choice_vectors: average word vectors, (batch, choices, text_size); with choice_indices
                 (distinct choices, text_size).
             image_features: (batch, image_size), if the model sees the image.
             question_vectors: (batch, text_size), if the model sees the question.
-            choice_mask: bool (batch, choices): which choices are valid; all by default.
-            labels: int64 (batch,): indices of the targets, for the loss.
-            choice_indices: int64 (batch, choices): the row of choice_vectors that each choice is.
+            choice_mask: bool (batch, choices); by default all are valid.
+            labels: int64 (batch,): target indices, for the loss.
+            choice_indices: int64 (batch, choices): row of each choice in choice_vectors.
 
         Returns:
-            ``logits`` (batch, choices), the smallest number where a choice is masked; with labels also ``loss``:
-            binary logistic, the mean over the choices.
+            ``logits`` (batch, choices), the smallest float for masked choices; with labels also ``loss``: binary
+            cross-entropy, averaged over the choices.
 
         Raises:
-            InputError: an input that the model sees is missing, or choices and their indices do not fit.
+            InputError: an input of the model is missing, or shapes do not match.
         """
         seen = {"image": image_features, "question": question_vectors}
         _check_choices(choice_vectors, choice_indices)
@@ -118,7 +115,7 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         question, _ = mask.nonzero(as_tuple=True)
         distinct, answer = _distinct(choice_vectors, choice_indices, mask)
         own = self.parts()["answer"](functional.normalize(distinct, dim=-1))
-        shared = own.new_zeros(len(mask), own.shape[1])  # what a question's candidates have in common
+        shared = own.new_zeros(len(mask), own.shape[1])
         for name, part in self.parts().items():
             if name != "answer":
                 given = seen[name]
@@ -129,11 +126,11 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
 
 
 def _distinct(vectors: Tensor, indices: Tensor | None, mask: Tensor) -> tuple[Tensor, Tensor | None]:
-    """The rows for the first layer: in the mask's order, or with the index of the row that each choice is."""
+    """The inputs of the first layer, and the index of each valid choice's row (None if in order)."""
     if indices is None:
         return vectors[mask], None
     answer = indices[mask]
-    if answer.device.type == "cpu" and len(answer):  # elsewhere torch checks itself; the kernels do not
+    if answer.device.type == "cpu" and len(answer):  # the CPU kernels do not check bounds
         low, high = (int(one) for one in answer.aminmax())
         if low < 0 or high >= len(vectors):
             raise InputError(
@@ -158,7 +155,7 @@ def _check_choices(vectors: Tensor, indices: Tensor | None) -> None:
 
 
 def multiple_choice_output(scores: Tensor, mask: Tensor, labels: Tensor | None) -> MultipleChoiceModelOutput:
-    """The scores of the valid choices, in the order of the mask, as logits (batch, choices), and their loss."""
+    """Logits (batch, choices) and loss from the scores of the valid choices, in the order of the mask."""
     logits = scores.new_full(mask.shape, torch.finfo(scores.dtype).min)
     logits = logits.masked_scatter(mask, scores)
     loss = None
@@ -169,7 +166,7 @@ def multiple_choice_output(scores: Tensor, mask: Tensor, labels: Tensor | None) 
 
 
 def _declared(letters: str, description: str) -> Model:
-    """MLP-A, MLP-IA ..., by the letters of its inputs."""
+    """The declaration of an MLP by the initials of its inputs."""
     seen = {"i": "image_features", "q": "question_vectors"}
     return Model(
         name=f"mlp-{letters}",

@@ -1,4 +1,4 @@
-"""The declaration of a model: all that training, prediction, transfer, the pipeline and cards need to know of it."""
+"""The declaration of a model, used by training, prediction, transfer, the pipeline and cards."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -10,35 +10,35 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.model_listing import MODELS
 
 IMAGE_INPUTS = ("image_features", "image_grid")
-"""Pooled features, or those of a grid's cells; a model takes one of them at most."""
+"""Pooled features, or features of grid cells; a model takes at most one of them."""
 QUESTION_INPUTS = ("question_vectors", "question_tokens")
 """The average word vector, or one vector per word (with ``question_mask``)."""
 SIZES = ("image_size", "text_size")
-"""Settings of every config that follow from the features and word vectors."""
+"""Settings of all configs that are determined by image features and word vectors."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model as users name it; ``MODELS.add(Model(...))`` adds one of your own.
+    """A model; ``MODELS.add(Model(...))`` adds your own.
 
-    Its ``forward`` takes ``choice_vectors``, its ``inputs``, ``choice_mask``, ``labels`` and ``choice_indices``, as
-    `MlpForMultipleChoiceVqa.forward` does, and returns ``logits`` (batch, choices) and ``loss``.
+    Its ``forward`` takes ``choice_vectors``, its ``inputs``, ``choice_mask``, ``labels`` and ``choice_indices``, and
+    returns ``logits`` (batch, choices) and ``loss``, as `MlpForMultipleChoiceVqa.forward`.
     """
 
     name: str
-    """as users type it"""
+    """for --model"""
     title: str
     """in cards"""
     description: str
-    """what it computes, in cards: a sentence without its full stop"""
+    """in cards: a sentence without full stop"""
     source: str
     """paper and section"""
     config_class: type[PreTrainedConfig]
     model_class: type[PreTrainedModel]
     inputs: frozenset[str]
-    """those of `IMAGE_INPUTS` and `QUESTION_INPUTS` that it takes besides the choices' vectors"""
+    """its inputs of `IMAGE_INPUTS` and `QUESTION_INPUTS`, in addition to the choices"""
     preset: Mapping[str, Any] = field(default_factory=dict)
-    """arguments of the config that make it this model"""
+    """config arguments that define this model"""
 
     @property
     def sees_image(self) -> bool:
@@ -65,7 +65,7 @@ class Model:
         )
 
     def defaults(self) -> dict[str, Any]:
-        """The settings that users may change, with their defaults."""
+        """The settings that users can change, with their defaults."""
         own = [one for one in fields(self.config_class) if one.name in self.config_class.__annotations__]
         return {one.name: one.default for one in own if one.name not in (*self.preset, *SIZES)}
 
@@ -73,11 +73,11 @@ class Model:
         """The configuration of a new model.
 
         Args:
-            settings: the user's.
+            settings: of the user.
             sizes: of its inputs, see `SIZES`.
 
         Raises:
-            InputError: it has no such setting, or the value is not allowed.
+            InputError: a setting is unknown, or its value is not valid.
         """
         for name in settings:
             if name not in self.defaults():
@@ -86,11 +86,11 @@ class Model:
             return self.config_class(**{**self.preset, **settings, **sizes})
         except InputError:
             raise
-        except Exception as error:  # of huggingface_hub's strict dataclasses, which has several
+        except Exception as error:  # strict dataclasses of huggingface_hub raise various errors
             raise InputError(f"--model-settings: {' '.join(str(error).split())}") from error
 
     def changed_settings(self, config: PreTrainedConfig) -> dict[str, Any]:
-        """The settings of a config that are not the defaults."""
+        """The settings of a config that differ from the defaults."""
         found = {name: getattr(config, name) for name in self.defaults()}
         return {name: value for name, value in found.items() if value != self.defaults()[name]}
 
@@ -105,9 +105,16 @@ def model_of(config: PreTrainedConfig) -> Model:
         if model.fits(config):
             return model
     known = ", ".join(dict.fromkeys(model.config_class.model_type for model in MODELS.values()))
-    raise InputError(f"model_type is {config.model_type!r}, which is no multiple-choice VQA model; expected {known}")
+    raise InputError(f"model_type {config.model_type!r} is not a multiple-choice VQA model; expected {known}")
+
+
+def check_sizes(config: PreTrainedConfig, *names: str) -> None:
+    """Raise InputError unless the named settings are 1 or more."""
+    for name in names:
+        if getattr(config, name) < 1:
+            raise InputError(f"{name} is {getattr(config, name)}, expected 1 or more")
 
 
 def _comparable(setting: object) -> object:
-    """A setting, whose order does not matter if it is a list."""
+    """A setting; lists as sets, since their order does not matter."""
     return set(setting) if isinstance(setting, list | tuple) else setting

@@ -19,11 +19,7 @@ TASK = "multiple-choice-vqa"
 
 
 class CheckpointModel:
-    """How ``pipeline`` loads models.
-
-    transformers would catch an error and show its trace in a ValueError; so errors are returned for our pipeline to
-    raise.
-    """
+    """Loads models for ``pipeline``; errors are returned, since transformers would wrap them in a ValueError."""
 
     @classmethod
     def from_pretrained(
@@ -36,7 +32,7 @@ class CheckpointModel:
         _from_pipeline: str | None = None,
         **of_hub: Any,  # noqa: ANN401  as checkpoint_folder has them
     ) -> PreTrainedModel | Exception:
-        """The model, or what is wrong with it; code on the Hub is never loaded."""
+        """The model or an error; code on the Hub is never run."""
         try:
             return load_model(name, dtype=dtype, **of_hub)
         except (InputError, ConnectionError) as error:
@@ -47,15 +43,15 @@ class MultipleChoiceVqaPipeline(Pipeline):
     """Answers multiple-choice questions about images.
 
     Args:
-        model: one of ours.
+        model: a model of this package.
         processor: of the same checkpoint.
-        word_vectors: the file of the model's word vectors, in which words new to it are looked up.
-        new_words: without the file, "refuse" such words, or "skip" them.
-        backbone: where image features come from, if not from where the model's did: a name or a folder.
-        kwargs: as any pipeline of transformers takes: ``device``, ``batch_size``, ``num_workers``.
+        word_vectors: the file of the model's word vectors, for words outside its vocabulary.
+        new_words: without the file, "refuse" (raise InputError) or "skip" such words.
+        backbone: name or folder of the image backbone; by default that of the training features.
+        kwargs: of transformers pipelines: ``device``, ``batch_size``, ``num_workers``.
 
     Raises:
-        InputError: the checkpoint is damaged, or an option does not fit it.
+        InputError: the checkpoint is damaged, or an option does not match it.
     """
 
     _load_processor = True  # type: ignore[assignment]
@@ -87,24 +83,24 @@ class MultipleChoiceVqaPipeline(Pipeline):
         super().__init__(model=model, processor=processor, **kwargs)
         if processor.image_kind is not None:
             processor.image_backbone(str(self.device))
-        # batches are only made by who has one; it is asked for nothing
+        # transformers batches only for pipelines with a feature extractor
         self.feature_extractor = processor  # type: ignore[assignment]
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """The answer to a question, or to each of a list (or generator) of them.
+        """Answer a question, or a list or generator of questions.
 
         Args:
-            inputs: ``{"image": ..., "question": ..., "choices": [...]}``; the image is a PIL image, the path or the
-                address of a file, or its bytes. Image or question may be left out for a model that does not see it.
-            args: none, as in any pipeline.
+            inputs: ``{"image": ..., "question": ..., "choices": [...]}``; the image is a PIL image, a path, a URL, or
+                bytes. Image or question can be omitted for a model that does not see it.
+            args: unused.
             kwargs: ``batch_size``, ``num_workers``.
 
         Returns:
-            Of each question: ``answer``, the choice with the highest score; ``label``, its index; ``scores``, the
-            probability of each choice (each is judged by itself: they do not sum to 1); ``logits``, before that.
+            For each question: ``answer``, the choice with the highest score; ``label``, its index; ``scores``, the
+            independent probability of each choice (they do not sum to 1); ``logits``.
 
         Raises:
-            InputError: a question is not complete, an image cannot be read, or a word is new.
+            InputError: a question is incomplete, an image cannot be read, or a word is unknown.
         """
         if isinstance(inputs, (list, tuple)) and not inputs:
             return []
@@ -114,14 +110,14 @@ class MultipleChoiceVqaPipeline(Pipeline):
         return {}, {}, {}
 
     def preprocess(self, input_: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
-        """A batch of one question; all questions have the same keys, so that several can be one batch."""
+        """A batch of one question, with the same keys for all questions."""
         if not isinstance(input_, Mapping) or input_.get("choices") is None:
             raise InputError(
                 f'question is {shown(input_)}; expected {{"image": ..., "question": ..., "choices": [...]}}'
             )
         if input_.get("question") is None and self.processor.inputs & set(QUESTION_INPUTS):
             raise InputError(
-                f'the model sees the question; expected "question" beside choices {shown(input_["choices"])}'
+                f'the model sees the question; expected "question" in addition to choices {shown(input_["choices"])}'
             )
         question, choices = input_.get("question"), input_["choices"]
         images = None if input_.get("image") is None else [input_["image"]]
@@ -131,11 +127,11 @@ class MultipleChoiceVqaPipeline(Pipeline):
 
     def _forward(self, input_tensors: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         choices = input_tensors.pop("choices")
-        numbers: dict[str, Tensor] = {
+        tensors: dict[str, Tensor] = {
             name: tensor.to(self.model.dtype) if tensor.is_floating_point() else tensor
             for name, tensor in input_tensors.items()
         }
-        return {"logits": self.model(**numbers).logits.float(), "choices": choices}
+        return {"logits": self.model(**tensors).logits.float(), "choices": choices}
 
     def postprocess(self, model_outputs: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         """The answer to one question."""

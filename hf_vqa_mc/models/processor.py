@@ -1,4 +1,4 @@
-"""From images, questions and choices to a model's inputs; part of every checkpoint."""
+"""The processor: images, questions and choices to a model's tensors; part of every checkpoint."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -33,27 +33,26 @@ CHECKPOINT_FILES = (
     "words.safetensors",
     "training.json",
 )
-"""What is read of a checkpoint; no pickle, no code."""
+"""Files read of a checkpoint; no pickles, no code."""
 
 _OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))
 _OF_OTHERS = frozenset(
     ("_from_auto", "_from_pipeline", "trust_remote_code", "code_revision", "dtype", "use_fast", "proxies")
 )
-"""What AutoProcessor and ``pipeline`` pass to every processor, without meaning here."""
+"""Arguments that AutoProcessor and ``pipeline`` pass to all processors; ignored."""
 
 
 class VqaMcProcessor(ProcessorMixin):
-    """Images, questions and choices as a model's tensors.
+    """Converts images, questions and choices to a model's tensors.
 
     Args:
-        text: how words become vectors.
-        image_kind: the image features that the model was trained with; None for a model that sees no image.
-        inputs: what the model takes besides its choices, as `needed` says.
-        backbone: where the image features come from: a name or folder as `find_backbone` takes it, or a backbone;
-            unless given, the kind's.
+        text: word vectors.
+        image_kind: kind of the image features in training; None for a model without images.
+        inputs: `Model.inputs`.
+        backbone: a backbone, or its name or folder, see `find_backbone`; by default that of ``image_kind``.
 
     Raises:
-        InputError: these do not fit each other.
+        InputError: the arguments do not match.
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class VqaMcProcessor(ProcessorMixin):
 
     @property
     def model_input_names(self) -> list[str]:
-        """The tensors that it makes; choice_mask only where questions have different numbers of choices."""
+        """Names of the tensors; choice_mask only if questions have different numbers of choices."""
         mask = ["question_mask"] if "question_tokens" in self.inputs else []
         return ["choice_vectors", *sorted(self.inputs), *mask, "choice_mask"]
 
@@ -90,19 +89,19 @@ class VqaMcProcessor(ProcessorMixin):
         """The inputs of a model for a batch of questions.
 
         Args:
-            questions: one each; not looked at by a model that sees none.
-            choices: one or more of each question.
-            images: one of each question: PIL images, paths, addresses or bytes; for a model that sees them.
+            questions: ignored by a model that does not see them.
+            choices: one or more for each question.
+            images: one for each question, if the model sees images: PIL images, paths, URLs or bytes.
 
         Returns:
-            The keywords of the model's ``forward``: ``choice_vectors`` float32 (batch, choices, dim); where questions
-            have different numbers of choices, ``choice_mask`` bool (batch, choices); and the inputs that it takes:
-            ``image_features`` float32 (batch, image dim) or ``image_grid`` (batch, cells, image dim),
-            ``question_vectors`` (batch, dim), ``question_tokens`` (batch, words, dim) with ``question_mask``.
+            Arguments of ``forward``: ``choice_vectors`` float32 (batch, choices, dim); ``choice_mask`` bool (batch,
+            choices) if questions have different numbers of choices; and of the model's inputs ``image_features``
+            float32 (batch, image dim) or ``image_grid`` (batch, cells, image dim), ``question_vectors`` (batch, dim),
+            ``question_tokens`` (batch, words, dim) with ``question_mask``.
 
         Raises:
-            InputError: the lists do not fit each other, an image cannot be read, or a word is new and there is no
-                file of word vectors.
+            InputError: lengths do not match, an image cannot be read, or a word is unknown and there is no file of
+                word vectors.
         """
         _check_texts(questions, choices)
         features = self._choices(choices)
@@ -114,7 +113,7 @@ class VqaMcProcessor(ProcessorMixin):
         if self.image_kind is not None:
             if images is None or isinstance(images, (str, bytes)) or len(images) != len(questions):
                 found = "none" if images is None else len(images)
-                raise InputError(f"the model sees images: expected {len(questions)}, one a question, found {found}")
+                raise InputError(f"expected {len(questions)} images, one per question, found {found}")
             features["image_features" if self.image_kind.grid is None else "image_grid"] = self._encoded(images)
         return BatchFeature(features)
 
@@ -127,29 +126,29 @@ class VqaMcProcessor(ProcessorMixin):
         return features if mask.all() else {**features, "choice_mask": torch.from_numpy(mask)}
 
     def _encoded(self, images: Sequence[RawImage]) -> Tensor:
-        """Features as they are stored: rounded to the precision of those that the model was trained with."""
+        """Image features, rounded to the precision of the training features."""
         backbone = self.image_backbone()
         parts = [np.empty((0, *backbone.kind.shape), np.float32)]
         for first in range(0, len(images), IMAGES_AT_A_TIME):
             parts.append(backbone.encode([open_image(image) for image in images[first : first + IMAGES_AT_A_TIME]]))
         features = torch.from_numpy(np.concatenate(parts))
         if not features.isfinite().all():
-            raise InputError(f"{backbone.kind.backbone} makes infinite or no numbers of an image; give another image")
+            raise InputError(f"{backbone.kind.backbone} gives features that are not finite; remove the image")
         return features.to(getattr(torch, backbone.kind.precision)).float()
 
     def image_backbone(self, device: str | None = None) -> Backbone:
-        """What image features come from, loaded when first asked for.
+        """The image backbone, loaded on the first call.
 
         Args:
-            device: where it runs, if it is loaded now; by default the GPU if there is one.
+            device: used on the first call; by default the GPU if there is one.
 
         Raises:
-            InputError: the model sees no image, or there is no such backbone, or not at that revision.
+            InputError: the model sees no images, or the backbone does not exist or has another revision.
             ConnectionError: the Hub cannot be reached, and the backbone is not in the cache.
         """
         kind = self.image_kind
         if kind is None:
-            raise InputError("the model sees no image; expected one that does")
+            raise InputError("the model sees no images and has no backbone")
         if not isinstance(self._backbone, Backbone):
             name = self._backbone or kind.backbone
             found = find_backbone(name, kind.grid, device=device, precision=kind.precision)
@@ -165,8 +164,8 @@ class VqaMcProcessor(ProcessorMixin):
             kind.precision,
         ):
             raise InputError(
-                f"the model was trained with image features of {kind}, this backbone makes {found}; give the same one "
-                "(its folder or name) as backbone, or train again with features of this one"
+                f"the model was trained with image features of {kind}, this backbone makes {found}; use the same "
+                "backbone, or train with features of this one"
             )
 
     def with_options(
@@ -176,15 +175,15 @@ class VqaMcProcessor(ProcessorMixin):
         new_words: NewWords = "refuse",
         backbone: str | Backbone | None = None,
     ) -> "VqaMcProcessor":
-        """The same processor with what does not travel in a checkpoint.
+        """This processor with options that are not stored in a checkpoint.
 
         Args:
-            word_vectors: the file that the model's are from, in which new words are looked up.
-            new_words: what becomes of them without it: "refuse" or "skip".
-            backbone: where image features come from, if not from where the model's did.
+            word_vectors: the file of the model's word vectors, for words outside its vocabulary.
+            new_words: without the file, "refuse" (raise InputError) or "skip" such words.
+            backbone: another image backbone than that of the checkpoint.
 
         Raises:
-            InputError: the file is another one, or cannot be read.
+            InputError: it is another file, or cannot be read.
         """
         text = replace(self.text, new_words=new_words)
         if word_vectors is not None:
@@ -193,7 +192,7 @@ class VqaMcProcessor(ProcessorMixin):
         return VqaMcProcessor(text, self.image_kind, self.inputs, backbone=backbone or self._backbone)
 
     def to_dict(self) -> dict[str, Any]:
-        """What stands in processor_config.json."""
+        """The content of processor_config.json."""
         return {
             "processor_class": type(self).__name__,
             "inputs": sorted(self.inputs),
@@ -202,7 +201,7 @@ class VqaMcProcessor(ProcessorMixin):
         }
 
     def to_json_file(self, json_file_path: str | PathLike[Any]) -> None:
-        """Write processor_config.json, and beside it the word vectors; ``save_pretrained`` and ``push_to_hub`` do."""
+        """Write processor_config.json and the word vectors; called by ``save_pretrained`` and ``push_to_hub``."""
         path = Path(json_file_path)
         self.text.save(path.parent)
         write_json(path, self.to_dict(), indent=2)
@@ -217,11 +216,10 @@ class VqaMcProcessor(ProcessorMixin):
 
         Args:
             pretrained_model_name_or_path: a folder, or a name on the Hub.
-            options: of `with_options` and `checkpoint_folder`; also what transformers passes to any processor.
+            options: of `with_options` and `checkpoint_folder`.
 
         Raises:
-            InputError: there is no such checkpoint, its files are not all there or are damaged, or an option does not
-                fit it.
+            InputError: there is no such checkpoint, files are missing or damaged, or an option does not match.
             ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
         """
         of_hub = {name: value for name, value in options.items() if name in _OF_HUB}
@@ -243,8 +241,8 @@ def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401 
     """
     folder = Path(name).expanduser()
     if folder.is_file():
-        raise InputError(f"checkpoint {name} is a file; name the folder that it is in")
-    expected = "expected a folder that vqa-mc train wrote, or a name on the Hub"
+        raise InputError(f"checkpoint {name} is a file; name its folder")
+    expected = "expected a folder written by vqa-mc train, or a name on the Hub"
     return folder if folder.is_dir() else hub_folder("checkpoint", str(name), CHECKPOINT_FILES, expected, **of_hub)
 
 
@@ -255,13 +253,12 @@ def _stored(folder: Path) -> VqaMcProcessor:
         about = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(
-            f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint as vqa-mc train writes it, as a model without "
-            "its processor reads neither texts nor images"
+            f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint written by vqa-mc train"
         ) from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} is no JSON; {again}") from error
+        raise InputError(f"{path} is not valid JSON; {again}") from error
     if not isinstance(about, dict) or not {"inputs", "image_features", "word_vectors"} <= about.keys():
-        raise InputError(f"{path} holds {shown(about)}, which is not what a VqaMcProcessor writes; {again}")
+        raise InputError(f"{path} is {shown(about)}, expected the config of a VqaMcProcessor; {again}")
     inputs, image_features = about["inputs"], about["image_features"]
     if not isinstance(inputs, list) or not all(isinstance(name, str) for name in inputs):
         raise InputError(f"{path}: inputs is {shown(inputs)}; expected a list of names")
@@ -273,21 +270,21 @@ def _stored(folder: Path) -> VqaMcProcessor:
         raise InputError(f"{path}: {error}") from error
     if (found := processor.to_dict()["word_vectors"]) != about["word_vectors"]:
         raise InputError(
-            f"{path} says word vectors {shown(about['word_vectors'])}, words.safetensors beside it holds "
-            f"{shown(found)}; take both from one checkpoint"
+            f"{path} has word vectors {shown(about['word_vectors'])}, words.safetensors has {shown(found)}; use both "
+            "files of one checkpoint"
         )
     return processor
 
 
 def _check_texts(questions: Sequence[str], choices: Sequence[Sequence[str]]) -> None:
     if isinstance(questions, str) or isinstance(choices, str):
-        raise InputError("questions and choices are lists, one entry a question; found a text")
+        raise InputError("questions and choices: expected lists with one entry per question, found a string")
     if len(questions) != len(choices):
-        raise InputError(f"{len(questions)} questions and choices of {len(choices)}; expected as many of both")
+        raise InputError(f"found {len(questions)} questions and {len(choices)} lists of choices; expected as many")
     for number, (question, of_question) in enumerate(zip(questions, choices, strict=True)):
         if not isinstance(question, str):
-            raise InputError(f"question {number} is {shown(question)}; expected a text")
+            raise InputError(f"question {number} is {shown(question)}; expected a string")
         if isinstance(of_question, str) or not all(isinstance(choice, str) for choice in of_question):
-            raise InputError(f"choices of question {number} are {shown(of_question)}; expected a list of texts")
+            raise InputError(f"choices of question {number} are {shown(of_question)}; expected a list of strings")
         if len(of_question) == 0:
             raise InputError(f"question {number} has no choices; expected one or more")

@@ -1,4 +1,4 @@
-"""Attention* of Chao et al. 2018 (supplement, A.2): the question chooses where to look, the rest is MLP-IQA."""
+"""Attention* of Chao et al. 2018 (supplement, A.2): spatial attention guided by the question, then MLP-IQA."""
 
 import torch
 from huggingface_hub.dataclasses import strict
@@ -9,26 +9,26 @@ from transformers.modeling_outputs import MultipleChoiceModelOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.model import Model
+from hf_vqa_mc.models.model import Model, check_sizes
 
 
 class GuidedAttention(nn.Module):
-    """softmax over positions of w·tanh(W_x·x + W_g·guide + b), and the positions' average under it.
+    """Additive attention, softmax of w·tanh(W_x·x + W_g·guide + b), and the weighted average of the positions.
 
-    The form is that of stacked attention (Yang et al. 2016) and of a step of co-attention (Lu et al. 2016).
+    As in stacked attention (Yang et al. 2016) and a step of co-attention (Lu et al. 2016).
 
     Args:
         size: dimensions of a position: an image cell or a word.
-        guide_size: dimensions of the guiding vector; None without one.
-        hidden_size: units of the layer of tanh.
-        dropout: probability of zeroing such a unit in training.
+        guide_size: dimensions of the guide; None without one.
+        hidden_size: units of the tanh layer.
+        dropout: of the tanh layer.
     """
 
     def __init__(self, size: int, guide_size: int | None, hidden_size: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.place = nn.Linear(size, hidden_size)
         self.guide = None if guide_size is None else nn.Linear(guide_size, hidden_size, bias=False)
-        self.score = nn.Linear(hidden_size, 1, bias=False)  # a bias would fall out of the softmax
+        self.score = nn.Linear(hidden_size, 1, bias=False)  # a bias would cancel in the softmax
         self.dropout = dropout
 
     def forward(
@@ -39,10 +39,10 @@ class GuidedAttention(nn.Module):
         Args:
             positions: (batch, positions, size)
             guide: (batch, guide_size)
-            mask: bool (batch, positions): which positions are valid; all by default.
+            mask: bool (batch, positions); by default all are valid.
 
         Returns:
-            The average position (batch, size), and the attention (batch, positions), which sums to 1.
+            The average (batch, size), and the attention weights (batch, positions).
         """
         hidden = self.place(positions)  # (batch, positions, hidden)
         if self.guide is not None:
@@ -52,10 +52,7 @@ class GuidedAttention(nn.Module):
 
 
 def average(positions: Tensor, scores: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The positions' average under the softmax of scores (batch, positions), in float32 at least, and that softmax.
-
-    Both are 0 where no position is valid: a question without words.
-    """
+    """Average weighted by the softmax of scores (batch, positions), and the weights; 0 if no position is valid."""
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if mask is None:
         attention = scores.softmax(-1)
@@ -75,21 +72,19 @@ class SpatialAttentionVqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-ca
     text_size: int = 300
     """dimensions of a word vector"""
     attention_size: int = 512
-    """units between cells, question and attention; ours, as the paper gives none: HieCoAtt's 512"""
+    """units of the attention; HieCoAtt's 512, since the paper does not report it"""
     hidden_size: int = 8192
     dropout: float | int = 0.5
 
     def validate_sizes(self) -> None:
         """Raise InputError unless sizes are positive."""
-        for name in ("image_size", "text_size", "attention_size", "hidden_size"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}, expected 1 or more")
+        check_sizes(self, "image_size", "text_size", "attention_size", "hidden_size")
 
 
 class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """One attention over the image grid, guided by the question's average word vector; its image goes into MLP-IQA.
+    """Attention over the image grid, guided by the question's average word vector; its average is MLP-IQA's image.
 
-    Where the attention is even, the model is MLP-IQA on the average cell, which is what ResNet's pooled features are.
+    With uniform attention the model is MLP-IQA on the mean of the cells, as are ResNet's pooled features.
     """
 
     config_class = SpatialAttentionVqaConfig
@@ -123,7 +118,7 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
             As `MlpForMultipleChoiceVqa`, and ``attentions``: one, (batch, cells).
 
         Raises:
-            InputError: the image is no grid.
+            InputError: image_grid has another shape.
         """
         check_grid(image_grid, self.config.image_size)
         attended, attention = self.attention(image_grid, functional.normalize(question_vectors, dim=-1))
@@ -135,7 +130,7 @@ class SpatialAttentionForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-
 
 
 def check_grid(image_grid: Tensor, size: int) -> None:
-    """Raise InputError unless an image grid is (batch, cells, size), unlike pooled features."""
+    """Raise InputError unless the shape of an image grid is (batch, cells, size)."""
     if image_grid.ndim != 3 or image_grid.shape[1] < 1 or image_grid.shape[2] != size:
         raise InputError(
             f"image_grid has the shape {tuple(image_grid.shape)}, expected (batch, cells, {size}); "
@@ -146,7 +141,7 @@ def check_grid(image_grid: Tensor, size: int) -> None:
 ATTENTION = Model(
     name="attention",
     title="Attention*",
-    description="the question chooses where in the image to look; then as MLP-IQA",
+    description="attention over the image guided by the question, then as MLP-IQA",
     source="Chao et al. 2018, section 6.1 and supplement, A.2",
     config_class=SpatialAttentionVqaConfig,
     model_class=SpatialAttentionForMultipleChoiceVqa,

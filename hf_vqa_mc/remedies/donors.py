@@ -1,4 +1,4 @@
-"""Answers from outside a benchmark's own questions that may become decoys: another dataset, captions, scene graphs."""
+"""Additional candidates for decoys: answers from another dataset, captions or scene graphs."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,17 +11,17 @@ from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.text.normalisation import comparable, words
 
 LONGEST_ANSWER = 4
-"""Words of the longest answer that is searched for in captions."""
+"""Maximum number of words of an answer that is searched in captions."""
 _NAME_FIELDS = ("name", "names", "label", "category", "object")
 
 
 class Donor(NamedTuple):
-    """An answer that may become a decoy; it gets none itself."""
+    """An answer that can become a decoy."""
 
     image_id: str
-    """of the image that it is correct about"""
+    """the image for which it is correct"""
     question: str
-    """that it answers; "" where it answers none, as a caption's, so that it gives IoU decoys alone"""
+    """the question that it answers; "" for captions and scene graphs, which give only IoU decoys"""
     answer: str
     origin: str
     """for the column choice_origins"""
@@ -35,18 +35,18 @@ def read_donors(
     scene_graphs: str | None = None,
     progress: Progress = silent,
 ) -> list[Donor]:
-    """All donors that a remedy names.
+    """Read all donors of a remedy.
 
     Args:
-        benchmark: that is remedied.
-        pool: another dataset, as `benchmarks.read_benchmark` takes it.
+        benchmark: to remedy.
+        pool: another dataset, as for `benchmarks.read_benchmark`.
         pool_config: its config.
         captions: column of captions.
         scene_graphs: column of objects.
         progress: called with (step, done, total).
 
     Raises:
-        InputError: the pool cannot be read, or a column is missing or holds something else.
+        InputError: the pool cannot be read, or a column is missing or not valid.
     """
     found: list[Donor] = []
     splits = list(benchmark.splits.values())
@@ -61,7 +61,7 @@ def read_donors(
 
 
 def from_questions(pool: Benchmark) -> list[Donor]:
-    """The targets of another dataset's questions, on the same images or others."""
+    """The targets of another dataset's questions."""
     found: list[Donor] = []
     for split in pool.splits.values():
         images, questions, ids = (split.rows[name].to_pylist() for name in ("image_id", "question", "question_id"))
@@ -76,17 +76,15 @@ def _targets(split: Split) -> list[str]:
 
 
 def from_captions(column: str, split: Split, answers: Iterable[str]) -> list[Donor]:
-    """The benchmark's own answers, as far as they occur in a caption of an image.
-
-    So a decoy is neutral, correct for another question, and fits the image.
+    """The benchmark's own answers that occur in a caption of an image.
 
     Args:
-        column: of the split, text or lists of text.
+        column: of the split: strings or lists of strings.
         split: with images.
-        answers: those that are searched for.
+        answers: to search for.
 
     Raises:
-        InputError: there is no such column, or it holds something else.
+        InputError: the column is missing or not valid.
     """
     known = {comparable(answer): answer for answer in answers}
     found = []
@@ -102,15 +100,14 @@ def from_captions(column: str, split: Split, answers: Iterable[str]) -> list[Don
 
 
 def from_scene_graphs(column: str, split: Split) -> list[Donor]:
-    """The names and attributes of the objects of an image.
+    """The names and attributes of the objects in an image.
 
     Args:
-        column: of the split: a list of names or of objects, or ``{"objects": {...}}`` as in GQA, as such or as JSON
-            text.
+        column: of the split: a list of names or of objects, or ``{"objects": {...}}`` as in GQA; also as JSON strings.
         split: with images.
 
     Raises:
-        InputError: there is no such column, or it holds something else.
+        InputError: the column is missing or not valid.
     """
     return [
         Donor(image_id, "", name, f"scene graph of image {image_id}")
@@ -120,12 +117,14 @@ def from_scene_graphs(column: str, split: Split) -> list[Donor]:
 
 
 def _distinct_cells(column: str, split: Split) -> Iterator[tuple[str, Any]]:
-    """Each image with what the column holds; pairs that an earlier row has are left out."""
+    """The distinct pairs of image_id and value of the column."""
     if column not in split.original.column_names:
         raise InputError(f"{split.location}: no column {column!r}; columns: {', '.join(split.original.column_names)}")
     images = split.rows["image_id"].to_pylist()
     if not any(images):
-        raise InputError(f"{split.location} has no images, so {column} cannot give IoU decoys; name them with --image")
+        raise InputError(
+            f"{split.location} has no images, which IoU decoys from {column} need; name them with --image"
+        )
     seen = set()
     for image_id, value in zip(images, split.original[column].to_pylist(), strict=True):
         pair = (image_id, str(value))
@@ -145,7 +144,7 @@ def _names(value: Any, location: str) -> Iterator[str]:  # noqa: ANN401  any jso
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            raise InputError(f"{location} is {shown(value)}; expected objects, or json text with them") from None
+            raise InputError(f"{location} is {shown(value)}; expected objects or JSON") from None
     if isinstance(value, Mapping):
         value = value.get("objects", value)
     objects = list(value.values()) if isinstance(value, Mapping) else value
@@ -158,10 +157,8 @@ def _names(value: Any, location: str) -> Iterator[str]:  # noqa: ANN401  any jso
             texts = [*_listed(name), *_listed(one.get("attributes"))]
         for text in texts:
             if not isinstance(text, str) or not text.isprintable():
-                raise InputError(
-                    f"{location} has the object {shown(one)}; expected a name, or a {_NAME_FIELDS[0]} and attributes "
-                    "as text"
-                )
+                expected = f"a name, or {_NAME_FIELDS[0]} and attributes as strings"
+                raise InputError(f"{location} has the object {shown(one)}; expected {expected}")
             if text.strip():
                 yield text
 
@@ -173,6 +170,6 @@ def _listed(value: Any) -> list[Any]:  # noqa: ANN401  any json value
 
 
 def images_in_common(donors: Iterable[Donor], benchmark: Benchmark) -> int:
-    """How many of the benchmark's images have donors."""
+    """Number of the benchmark's images that have donors."""
     images = {one for split in benchmark.splits.values() for one in split.rows["image_id"].unique().to_pylist()}
     return len({donor.image_id for donor in donors} & images - {""})

@@ -1,4 +1,4 @@
-"""The same benchmark with IoU, QoU or both kinds of decoys (Chao et al. 2018, Sect. 4); all else stays as it is."""
+"""Replace the decoys of a benchmark by IoU decoys, QoU decoys or both (Chao et al. 2018, Sect. 4)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 _COUNTED, _OTHERS = "train", "test"
-"""Splits of the triplet table: rows whose targets are counted for the most frequent ones, and all others."""
+"""Splits of the triplet table: rows in which the most frequent targets are counted, and all others."""
 
 
 def give_new_decoys(
@@ -42,21 +42,19 @@ def give_new_decoys(
 ) -> Remedied:
     """Replace the decoys of all splits.
 
-    Decoys come from all splits and the donors (``settings.pool`` is the dataset). A row for which not a single decoy
-    can be found keeps its published choices, and is counted. An answer to the same question about the same image is no
-    decoy: it is possibly correct.
+    Candidates are the answers of all splits and the donors. Rows without any decoy keep their published choices and
+    are counted. Answers to the same question about the same image are not used as decoys.
 
     Args:
         benchmark: with its targets.
-        variant: a variant with ``remedies`` of ``decoys.VARIANTS``.
-        word_vectors: as ``load_word_vectors`` takes it, for QoU decoys.
+        variant: name of a variant with ``remedies`` in ``decoys.VARIANTS``.
+        word_vectors: as for ``load_word_vectors``, for QoU decoys.
         settings: of the method.
-        donors: further answers that may become decoys.
+        donors: additional candidates.
         progress: called with (step, done, total).
 
     Raises:
-        InputError: an unknown variant, no word vectors where they are needed, or no image with several questions for
-            IoU decoys.
+        InputError: the variant is unknown, word vectors are missing, or no image has several questions for IoU decoys.
     """
     check_remedy(variant, word_vectors)
     recipe = VARIANTS[variant]
@@ -87,14 +85,14 @@ def give_new_decoys(
 
 
 def check_remedy(variant: str, word_vectors: str | None) -> None:
-    """Raise InputError unless the variant exists and word vectors are named where it needs them."""
+    """Raise InputError unless the variant exists and has the word vectors that it needs."""
     known = [name for name, declared in VARIANTS.items() if declared.remedies]
     if variant not in known:
         raise unknown_name("variant", variant, known)
     if word_vectors is None and needs_word_vectors([VARIANTS[variant]]):
         raise InputError(
-            "QoU decoys need word vectors; name them: --word-vectors FILE (word2vec, GloVe or .kv), a gensim-data "
-            "name, or corpus to train them on the benchmark's own text"
+            "QoU decoys need word vectors: add --word-vectors FILE (word2vec, GloVe or .kv), a gensim-data name, or "
+            "corpus to train them on the benchmark's own text"
         )
 
 
@@ -102,19 +100,19 @@ def _check_images(benchmark: Benchmark, donors: Sequence[Donor]) -> None:
     """Raise InputError unless some image has several questions or donors."""
     counts = Counter(one for split in benchmark.splits.values() for one in split.rows["image_id"].to_pylist())
     known = counts.pop("", 0)
-    remedy = "take --variant qou, or give donors about the same images: --pool DATASET, --captions or --scene-graphs"
+    remedy = "use --variant qou, or add answers about the same images: --pool DATASET, --captions or --scene-graphs"
     if not counts:
-        reason = f"none of its {known:,} rows names an image (--image COLUMN)" if known else "it has no rows"
+        reason = f"none of its {known:,} rows has an image (--image COLUMN)" if known else "it has no rows"
         raise InputError(f"{benchmark.dataset}: IoU decoys need images, and {reason}; {remedy}")
     if max(counts.values()) == 1 and not images_in_common(donors, benchmark):
         raise InputError(
-            f"{benchmark.dataset}: IoU decoys are the answers to other questions on the same image, and each of its "
+            f"{benchmark.dataset}: IoU decoys are the answers to other questions on the same image, but each of its "
             f"{len(counts):,} images has a single question; {remedy}"
         )
 
 
 def _triplets(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Table:
-    """A table ``schema.TRIPLETS``: the rows of all splits one after the other, then the donors."""
+    """A table ``schema.TRIPLETS`` with the rows of all splits followed by the donors."""
     parts = []
     counted = "train" if "train" in benchmark.splits else None
     for name, split in benchmark.splits.items():
@@ -165,22 +163,22 @@ def _vectors(
 def new_split(
     benchmark: Benchmark, split: Split, arrangement: Arrangement, rows: NDArray[np.int64], origins: pa.Array, most: int
 ) -> tuple[Split, int]:
-    """A split with the choices arranged for it, and how many of its rows keep their published choices.
+    """A split with new choices, and the number of its rows that keep their published choices.
 
     Args:
         benchmark: as published.
-        split: of it.
+        split: of the benchmark.
         arrangement: of all triplets.
-        rows: the triplets of this split's rows.
-        origins: (triplets,) description of the origin of each triplet's target.
-        most: choices of a row, at most.
+        rows: triplet indices of this split's rows.
+        origins: (triplets,): description of the origin of each triplet's target.
+        most: maximum number of choices.
 
     Returns:
-        The split; ``original`` is in the benchmark's own layout, with kinds, fallbacks and origins of the choices.
+        The split; ``original`` has the benchmark's layout, with kinds, fallbacks and origins of the choices.
     """
     made = arrangement.columns(rows)
     if benchmark.layout.index_from == 1 and not _some_target_last(made):
-        arrangement.put_target_last(int(rows[0]))  # else the file does not show that labels count from 1
+        arrangement.put_target_last(int(rows[0]))  # so that the file shows that labels count from 1
         made = arrangement.columns(rows)
     few = pc.list_value_length(made["choices"]).to_numpy() < 2
     kinds = pa.array(list(CHOICE_KINDS)).take(made["choice_kinds"].flatten())
@@ -216,7 +214,7 @@ def _choice_origins(made: Mapping[str, pa.Array], donors: pa.ListArray, origins:
 
 
 def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[np.bool_]) -> dict[str, pa.Array]:
-    """Some rows with their published choices instead."""
+    """The columns with the published choices in some rows."""
     choices, labels = split.rows["choices"].to_pylist(), split.rows["label"].to_pylist()
     lists = {name: column.to_pylist() for name, column in columns.items()}
     for row in np.flatnonzero(which).tolist():
@@ -229,7 +227,7 @@ def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[n
 
 
 def _written(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array], most: int) -> pa.Table:
-    """The split in the benchmark's own layout, with kinds, fallbacks and origins of the new choices."""
+    """The split in the benchmark's layout, with kinds, fallbacks and origins of the new choices."""
     table = benchmark.with_choices(split, columns["choices"], columns["label"].to_pylist())
     numbered = _kinds_are_numbers(table.schema)
     table = _without_narrow_classes(table, benchmark.layout.columns, most)
@@ -247,7 +245,7 @@ def _written(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array]
 
 
 def _classes(schema: pa.Schema, column: str) -> list[str] | None:
-    """The names of a ClassLabel column, or of a list of such; None for any other."""
+    """The names of a column of ClassLabel, or of lists of ClassLabel; None for any other."""
     from datasets import ClassLabel, Features
 
     if b"huggingface" not in (schema.metadata or {}) or column not in schema.names:
@@ -258,7 +256,7 @@ def _classes(schema: pa.Schema, column: str) -> list[str] | None:
 
 
 def _kinds_are_numbers(schema: pa.Schema) -> bool:
-    """Whether kinds are written as the numbers of our own rows."""
+    """Whether choice_kinds are integers, as in datasets built by this package."""
     if "choice_kinds" not in schema.names or not pa.types.is_list(schema.field("choice_kinds").type):
         return False
     is_number = pa.types.is_integer(schema.field("choice_kinds").type.value_type)
@@ -266,7 +264,7 @@ def _kinds_are_numbers(schema: pa.Schema) -> bool:
 
 
 def _without_narrow_classes(table: pa.Table, columns: Sequence[str], most: int) -> pa.Table:
-    """The table with integer labels where their classes are fewer than ``most``, and kinds other than ours as text."""
+    """Replace ClassLabel by int64 if it has fewer than ``most`` classes, and foreign choice_kinds by strings."""
     from datasets import Features, List, Value
 
     schema = table.schema

@@ -1,7 +1,7 @@
-"""Fewer rows instead of better decoys: the most biased ones are left out, round by round.
+"""Remove the most biased rows of a benchmark, round by round.
 
-After iterative bias pruning of "train on the test set" stress tests (arXiv 2511.04655): probes are trained anew after
-each round, since a row's bias depends on the other rows.
+As iterative bias pruning of "train on the test set" stress tests (arXiv 2511.04655): probes are retrained after each
+round, since a row's bias depends on the other rows.
 """
 
 from dataclasses import replace
@@ -21,25 +21,25 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.remedied import Remedied
 
 MOST_PRUNED = 0.5
-"""No more than this part of the rows is left out."""
+"""Maximum fraction of the rows that is removed."""
 ROUND = 0.05
-"""Part of the published rows that a round leaves out."""
+"""Fraction of the published rows that a round removes."""
 LEAST_ROWS = 100
-"""With fewer, a probe's accuracy says nothing."""
+"""Minimum number of remaining rows."""
 UNLIMITED = 1e9
-"""Seconds: every round fits all its probes."""
+"""Time limit of the probes in seconds."""
 
 
 def prune(
     benchmark: Benchmark, to_gain: float, most_rows: int = 20_000, seed: int = 0, progress: Progress = silent
 ) -> Remedied:
-    """Leave out rows of the audited split until no blind probe gains more than ``to_gain``, or half of them are gone.
+    """Remove rows of the audited split until no blind probe gains more than ``to_gain``, or half of them are removed.
 
     Args:
         benchmark: with its targets.
-        to_gain: over chance, a fraction; compared with the gain itself, not with an end of its interval.
-        most_rows: rows to fit a probe on, at most.
-        seed: of the probes.
+        to_gain: maximum gain over chance, a fraction; the interval is not considered.
+        most_rows: maximum number of rows to fit a probe on.
+        seed: random seed of the probes.
         progress: called with (step, done, total).
 
     Raises:
@@ -72,7 +72,7 @@ def _with(benchmark: Benchmark, split: Split) -> Benchmark:
 
 
 def _strongest(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimate, NDArray[np.float64]]:
-    """What the strongest blind probe gains, and each row's bias: P(target) of the blind probes."""
+    """The gain of the strongest blind probe, and the bias of each row: P(target) according to the blind probes."""
     context = Context.of(benchmark, ProbeSettings(probe_rows=most_rows, seed=seed, time_limit=UNLIMITED))
     blind = [one for one in PROBES.values() if one.setting == "probes" and not one.sees.image]
     found, _ = run_probes(context, blind)
@@ -81,5 +81,5 @@ def _strongest(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimat
     chances = mean_chances(found, Sees.QUESTION)
     if chances is None:
         place = context.split.location
-        raise InputError(f"{place}: no probe can be fitted, as all rows are connected by their images or choices")
+        raise InputError(f"{place}: no probe can be fitted, since all rows are connected by images or choices")
     return max(gains, key=lambda one: one.gain), chances[:, 0]

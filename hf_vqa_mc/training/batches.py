@@ -1,7 +1,6 @@
-"""What the model computes at each step: which questions and decoys, and their tensors.
+"""The batches of training steps: sampled questions and decoys, and their tensors.
 
-A step's batch depends on the seed and the step's number alone: a run resumes where another was killed, and the number
-of processes does not change what is drawn.
+A batch depends only on the seed and the step, not on interruptions or the number of processes.
 """
 
 from collections.abc import Collection
@@ -19,14 +18,14 @@ from hf_vqa_mc.training.questions import NONE, Questions
 
 
 class Inputs:
-    """Questions to the tensors that a model takes: texts as average word vectors, images as their features.
+    """Converts questions to a model's tensors.
 
     Args:
-        texts: all texts, as the questions number them.
-        used: int64: the numbers of those that occur in the questions.
-        text: encodes them.
-        needed: the model's inputs besides choices, see `models.model.needed`.
-        images: features of the questions' images, if the model sees them.
+        texts: all texts of the dataset.
+        used: int64: indices of the texts to encode.
+        text: word vectors.
+        needed: `Model.inputs`.
+        images: image features, if the model sees images.
     """
 
     def __init__(
@@ -40,17 +39,17 @@ class Inputs:
         self.needed = frozenset(needed)
         self.images = images
         self.vectors = np.zeros((len(texts), text.dim), np.float32)
-        """(texts, dim); 0 for those that do not occur"""
+        """(texts, dim); 0 for texts that are not used"""
         self.vectors[used] = text.encode([texts[number] for number in used])
         self._texts, self._text = texts, text
 
     def tensors(self, questions: Questions, rows: NDArray[np.int64], choices: NDArray[np.int64]) -> dict[str, Tensor]:
-        """The inputs of some questions.
+        """The tensors of a batch.
 
         Args:
-            questions: all.
-            rows: (batch,): which.
-            choices: (batch, choices): texts of their choices, NONE where there are fewer.
+            questions: of a split.
+            rows: (batch,): indices of the questions.
+            choices: (batch, choices): text indices of the choices, padded with NONE.
         """
         valid = choices != NONE
         distinct, indices = np.unique(np.where(valid, choices, choices[:, :1]), return_inverse=True)
@@ -60,11 +59,11 @@ class Inputs:
         }
         if not valid.all():
             found["choice_mask"] = torch.from_numpy(valid)
-        asked = questions.asked[rows]
+        texts = questions.texts[rows]
         if "question_vectors" in self.needed:
-            found["question_vectors"] = torch.from_numpy(self.vectors[asked])
+            found["question_vectors"] = torch.from_numpy(self.vectors[texts])
         if "question_tokens" in self.needed:
-            tokens, mask = self._text.encode_words([self._texts[text] for text in asked])
+            tokens, mask = self._text.encode_words([self._texts[text] for text in texts])
             found |= {"question_tokens": torch.from_numpy(tokens), "question_mask": torch.from_numpy(mask)}
         if self.images is not None:
             (name,) = self.needed.intersection(IMAGE_INPUTS)
@@ -72,26 +71,26 @@ class Inputs:
         return found
 
 
-class Drawn(NamedTuple):
+class Sample(NamedTuple):
     """The questions of a step and their choices."""
 
     rows: NDArray[np.int64]
-    """(questions,): of the training questions"""
+    """(questions,): indices of the training questions"""
     choices: NDArray[np.int64]
-    """(questions, 1 + decoys): indices of the target, which comes first, and of decoys; NONE where there are fewer"""
+    """(questions, 1 + decoys): indices of the target, then of the decoys, padded with NONE"""
 
 
-class Draws:
-    """What each step trains on.
+class Sampler:
+    """Samples the questions and decoys of each step.
 
-    Every epoch goes through all questions in an order of its own; batches run on from one epoch into the next.
+    Each epoch is a permutation of all questions; batches can span two epochs.
 
     Args:
-        questions: those to train on.
+        questions: for training.
         batch_size: questions per step.
-        decoys: drawn for each question: first one of the kinds that its decoys are of, each as likely as the others,
-            then decoys of that kind (Chao et al. 2018, supplement A.4); all of them where there are fewer.
-        seed: of the draws.
+        decoys: maximum number per question: a kind of decoys is drawn uniformly, then decoys of that kind (Chao et al.
+            2018, supplement A.4).
+        seed: random seed.
     """
 
     def __init__(self, questions: Questions, batch_size: int, decoys: int, seed: int) -> None:
@@ -99,19 +98,19 @@ class Draws:
         self._batch_size, self._decoys, self._seed = batch_size, decoys, seed
         self._orders: dict[int, NDArray[np.int64]] = {}
 
-    def step(self, number: int) -> Drawn:
-        """The batch of a step; steps count from 0."""
+    def step(self, number: int) -> Sample:
+        """The sample of a step, from 0."""
         rows = self._rows(number)
         rng = self._rng(2 * number + 1)
         kinds = self._kinds[rows]
-        kinds[np.arange(len(rows)), self._labels[rows]] = NONE  # the target is no decoy
+        kinds[np.arange(len(rows)), self._labels[rows]] = NONE  # exclude the target
         keys = rng.random((len(rows), kinds.max() + 1)) if kinds.max() >= 0 else np.ones((len(rows), 1))
         for kind in range(keys.shape[1]):
             keys[~(kinds == kind).any(1), kind] = 2.0
         of_kind = kinds == keys.argmin(1)[:, None]
         order = np.where(of_kind, rng.random(kinds.shape), 2.0).argsort(1)[:, : self._decoys]
         decoys = np.where(np.take_along_axis(of_kind, order, 1), order, NONE)
-        return Drawn(rows, np.concatenate([self._labels[rows][:, None], decoys], 1))
+        return Sample(rows, np.concatenate([self._labels[rows][:, None], decoys], 1))
 
     def _rows(self, number: int) -> NDArray[np.int64]:
         positions = np.arange(number * self._batch_size, (number + 1) * self._batch_size)
@@ -127,21 +126,23 @@ class Draws:
 
 
 class Part(NamedTuple):
-    """What one process computes at once of a step."""
+    """A micro-batch: one forward and backward pass of one process."""
 
     tensors: dict[str, Tensor]
-    """what the model takes; the labels are all 0"""
+    """arguments of the model; the labels are all 0"""
     weight: float
-    """this part's share of the step's candidates"""
+    """fraction of the step's candidates"""
 
 
-def parts(drawn: Drawn, questions: Questions, inputs: Inputs, process: int, processes: int, count: int) -> list[Part]:
-    """The parts of a step's batch that one process (from 0) of several computes; each process has ``count`` parts."""
-    shares = np.array_split(np.arange(len(drawn.rows)), processes * count)[process * count : (process + 1) * count]
-    candidates = (drawn.choices != NONE).sum()
+def parts(
+    sample: Sample, questions: Questions, inputs: Inputs, process: int, processes: int, count: int
+) -> list[Part]:
+    """The ``count`` micro-batches of a step for one process (from 0)."""
+    shares = np.array_split(np.arange(len(sample.rows)), processes * count)[process * count : (process + 1) * count]
+    candidates = (sample.choices != NONE).sum()
     found = []
     for share in shares:
-        rows, choices = drawn.rows[share], drawn.choices[share]
+        rows, choices = sample.rows[share], sample.choices[share]
         texts = np.where(choices == NONE, NONE, np.take_along_axis(questions.choices[rows], choices, 1))
         tensors = inputs.tensors(questions, rows, texts) | {"labels": torch.zeros(len(rows), dtype=torch.int64)}
         found.append(Part(tensors, float((choices != NONE).sum() / candidates)))

@@ -10,9 +10,7 @@ from hf_vqa_mc.io.atomic_file import replaced_file
 
 
 def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: Path) -> None:
-    """Draw the loss and the validation accuracy of each validation, and where the learning rate fell.
-
-    ``chance`` is the accuracy of random guessing; the png file at ``path`` is replaced.
+    """Draw training loss, validation accuracy, ``chance`` and drops of the learning rate to a PNG file.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -32,7 +30,7 @@ def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: P
     above.legend(loc="lower right")
     below.set_yscale("log")
     below.set_ylabel("training loss")
-    below.set_xlabel("epoch; dashed: the learning rate fell")
+    below.set_xlabel("epoch (dashed: learning rate drop)")
     for before, after in pairwise(curve):
         if after["learning_rate"] < before["learning_rate"]:
             for axes in (above, below):

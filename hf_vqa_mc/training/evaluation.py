@@ -1,4 +1,4 @@
-"""What a model answers: all processes score blocks of questions in turn, the same blocks however many they are."""
+"""Predictions of a model; blocks of questions are distributed over processes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 AT_ONCE = 128
-"""Questions that a model scores in one call."""
+"""Questions per forward pass."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,21 +42,21 @@ class Picked:
 
     questions: Questions
     logits: NDArray[np.float32]
-    """(questions, most choices), the smallest number where there are fewer"""
+    """(questions, choices), padded with the smallest float"""
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
-        """(questions,): index of the choice with the highest score; the first of equal ones."""
+        """(questions,): index of the choice with the highest score; the first of ties."""
         labels: NDArray[np.int64] = self.logits.argmax(1)
         return labels
 
     @property
     def accuracy(self) -> float:
-        """Fraction of the questions whose target has the highest score."""
+        """Fraction of questions whose target has the highest score."""
         return float((self.labels == self.questions.labels).mean())
 
     def results(self) -> dict[str, Any]:
-        """The figures of `scoring.mc_accuracy`, standard errors clustered by image, and the number of questions."""
+        """Figures of `scoring.mc_accuracy`, with standard errors clustered by image, and the number of questions."""
         given, names = self.questions, list(CHOICE_KINDS)
         kinds = [[names[kind] for kind in row if kind != NONE] for row in given.kinds.tolist()]
         scored: Mapping[str, Any] = mc_accuracy(
@@ -71,21 +71,21 @@ class Picked:
         return {name: scored[name] for name in kept} | {"questions": len(given)}
 
     def write(self, path: Path) -> None:
-        """Write the predicted indices as ``vqa-mc score`` reads them."""
+        """Write the predicted indices in a format of ``vqa-mc score``."""
         pairs = zip(self.questions.question_ids, self.labels.tolist(), strict=True)
         write_json(path, [{"question_id": name, "label": label} for name, label in pairs])
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """A model's answers to a split."""
+    """A model's predictions for a split."""
 
     split: str
     found: Picked
     skipped: int
-    """questions left out, since their images have no features"""
+    """number of questions without image features"""
     texts: list[str]
-    """as the questions number them"""
+    """all texts of the dataset"""
 
     @property
     def results(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Predicted:
         return self.found.results()
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A record per question: its id, the answer's text and index, the target's index, all probabilities."""
+        """A record per question: question_id, answer, label, target, and probabilities."""
         given = self.found.questions
         for row, label in enumerate(self.found.labels.tolist()):
             logits = self.found.logits[row, given.choices[row] != NONE]
@@ -119,10 +119,10 @@ def predict(
 ) -> Predicted:
     """Answer the questions of a split with a trained model; arguments as of ``hf_vqa_mc.predict``.
 
-    In several processes each scores its share; all return the same.
+    With several processes each scores its share; all return the same result.
 
     Raises:
-        InputError: something given cannot be used, or does not fit the model.
+        InputError: an argument is not valid, or does not match the model.
         ConnectionError: the Hub cannot be reached.
     """
     model, processor = load_checkpoint(checkpoint)
@@ -135,7 +135,7 @@ def predict(
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = with_images(data.splits[chosen], images, skip_missing)
-    inputs = Inputs(data.texts, questions.texts(), text, model_of(model.config).inputs, images)
+    inputs = Inputs(data.texts, questions.used_texts(), text, model_of(model.config).inputs, images)
     processes = accelerator_of()
     found = picked(model.to(processes.device), questions, inputs, processes, progress)
     return Predicted(chosen, found, skipped, data.texts)
@@ -149,10 +149,10 @@ def picked(
     accelerator: "Accelerator",
     progress: Progress = silent,
 ) -> Picked:
-    """Score each question's choices, without dropout and with running statistics.
+    """Score the choices of all questions in evaluation mode.
 
-    Each block of questions is scored by one process, by itself: the result does not depend on their number, and is the
-    same in all. The model must be on the accelerator's device; it is left in evaluation mode.
+    Each block of questions is scored by one process; the result does not depend on their number, and all processes
+    return it. The model must be on the accelerator's device, and is left in evaluation mode.
 
     Raises:
         InputError: a score is not finite.
@@ -167,7 +167,7 @@ def picked(
     logits = np.concatenate([scores for _, scores in sorted(gathered, key=lambda block: block[0])])
     if not np.isfinite(logits).all():
         raise InputError(
-            f"{questions.place}: the model's scores are not all finite; its weights, or features of images, are not"
+            f"{questions.location}: the model's scores are not all finite; check its weights and the image features"
         )
     return Picked(questions, logits)
 
@@ -182,9 +182,9 @@ def _scores(
     reading = Lock()
 
     def score(low: int, high: int) -> None:
-        if device.type == "cpu":  # how many threads share a product would change its last digits
-            torch.set_num_threads(1)  # of this thread; in part also of the process, which gets its own again
-        with torch.no_grad():  # per thread
+        if device.type == "cpu":  # the number of threads per product would change the last digits
+            torch.set_num_threads(1)  # partly affects the whole process, whose number is restored below
+        with torch.no_grad():  # it is thread-local
             for number in range(low, high):
                 with reading:
                     tensors = inputs.tensors(questions, batches[number], questions.choices[batches[number]])
@@ -205,11 +205,11 @@ def _scores(
 def _from_tables(
     model: MlpForMultipleChoiceVqa, questions: Questions, block: slice, inputs: Inputs
 ) -> NDArray[np.float32]:
-    """The same, each distinct image, question and answer of the block through the first layer once."""
+    """Scores of a block; each distinct image, question and answer passes the first layer once."""
     valid = questions.choices[block] != NONE
     seen = {}
     if "question_vectors" in inputs.needed:
-        seen["questions"] = Table(inputs.vectors, questions.asked[block])
+        seen["questions"] = Table(inputs.vectors, questions.texts[block])
     if inputs.images is not None:
         distinct, indices = np.unique(questions.image_ids[block], return_inverse=True)
         seen["images"] = Table(inputs.images.take(distinct.tolist()), indices)

@@ -1,4 +1,4 @@
-"""Training a model: from settings to a folder with the best checkpoint, resumed where it was interrupted."""
+"""The training loop: from settings to a folder with the best checkpoint; interrupted runs are resumed."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.training.batches import Draws, Part, parts
+from hf_vqa_mc.training.batches import Part, Sampler, parts
 from hf_vqa_mc.training.evaluation import Picked, picked
 from hf_vqa_mc.training.material import gather
 from hf_vqa_mc.training.processes import accelerator_of, optimizer_of, optimizer_tensors, restore_optimizer
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 LOSS_CHECKED = 50
-"""Steps between two checks of the loss."""
+"""Steps between two checks that the loss is finite."""
 AHEAD = 4
-"""Batches that are made while the model computes."""
+"""Batches prepared in advance."""
 _MAY_CHANGE = {"output", "track", "features", "word_vectors", "dataset"}
-"""Settings that may differ when a run is resumed: paths, whose contents are compared."""
+"""Settings that may differ when a run is resumed; the contents of paths are compared instead."""
 
 logger = logging.getLogger(__name__)
 
 
 class TrainingDiverged(InputError):
-    """The loss is not finite any more."""
+    """The loss is no longer finite."""
 
 
 @dataclass(frozen=True)
@@ -60,43 +60,43 @@ class Trained:
     """A finished run."""
 
     output: Path
-    """of the run"""
+    """folder of the run"""
     record: dict[str, Any]
-    """the best checkpoint's training.json"""
+    """training.json of the best checkpoint"""
     validated_on: str
-    """which of its results chose the checkpoint"""
+    """key of the validation result, by which the checkpoint was chosen"""
     reported_on: str | None
-    """which of its results is of the split that chose nothing; None where the dataset has none"""
+    """key of the test result; None if the dataset has no such split"""
 
     @property
     def folder(self) -> Path:
-        """Of the best checkpoint."""
+        """Folder of the best checkpoint."""
         return self.output / BEST
 
 
 def train(settings: TrainingSettings, progress: Progress = silent) -> Trained:
     """Train a model, validate it on schedule, and test the best checkpoint once.
 
-    A run that was interrupted at any moment resumes from its last validation; on a CPU it ends with the same numbers
-    as one that was not. With several processes (``torchrun``, ``accelerate launch``) each computes its share of every
-    batch; batch normalisation then sees shares. The main process logs each validation, with its figures as the
-    record's attribute ``validation``.
+    An interrupted run resumes from its last validation; on a CPU its results are the same as without interruption.
+    With several processes (``torchrun``, ``accelerate launch``) each computes its share of a batch, and batch
+    normalisation sees that share. The main process logs each validation, with the figures in the log record's
+    ``validation``.
 
     Args:
         settings: of the run.
         progress: called with (step, done, total).
 
     Raises:
-        InputError: something given cannot be used, or the loss is not finite any more.
-        OSError: the disk is full or read-only; what was saved before still is.
+        InputError: an input is not valid, or the loss is no longer finite.
+        OSError: the disk is full or read-only; the saved state is unchanged.
     """
     check_run_folder(settings.output)
     accelerator = accelerator_of(settings.mixed_precision, settings.track, settings.output / "trackers")
     wanted = accelerator.num_processes * settings.accumulate
     if settings.batch_size < wanted:
         raise InputError(
-            f"--batch-size {settings.batch_size}: fewer questions than the {wanted} parts of "
-            f"{accelerator.num_processes} processes with --accumulate {settings.accumulate}"
+            f"--batch-size {settings.batch_size}: expected at least {wanted} for {accelerator.num_processes} "
+            f"processes with --accumulate {settings.accumulate}"
         )
     folder = RunFolder(settings.output) if accelerator.is_main_process else None
     try:
@@ -107,7 +107,7 @@ def train(settings: TrainingSettings, progress: Progress = silent) -> Trained:
 
 
 class _Run:
-    """A run and how far it is; the same in every process, but only the main one has the folder."""
+    """A run and its state, the same in all processes; only the main process has the folder."""
 
     def __init__(
         self, settings: TrainingSettings, accelerator: "Accelerator", folder: RunFolder | None, progress: Progress
@@ -117,14 +117,14 @@ class _Run:
         kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
         self.data = {**self.material.as_json(), "processes": accelerator.num_processes}
         self.state = State({**kept, **self.data})
-        self._draws = Draws(self.material.train, settings.batch_size, settings.decoys, settings.seed)
+        self._sampler = Sampler(self.material.train, settings.batch_size, settings.decoys, settings.seed)
         self.steps_per_epoch = len(self.material.train) / settings.batch_size
         self.steps = max(1, round(settings.epochs * self.steps_per_epoch))
         self.model, self.optimizer = self.material.model, optimizer_of(settings, self.material.model)
         self._resume()
 
     def run(self) -> Trained:
-        """Train what is left, then test."""
+        """Train the remaining steps, then test."""
         if not self.state.finished:
             self._train()
         record = self._tested()
@@ -140,7 +140,7 @@ class _Run:
             for name in own:
                 if own[name] != state.settings.get(name):
                     raise InputError(
-                        f"--output {self.settings.output} holds a run whose {name} is {state.settings.get(name)}, "
+                        f"--output {self.settings.output} is a run whose {name} is {state.settings.get(name)}, "
                         f"not {own[name]}; name another folder (and --init-from to start from that run), or remove it"
                     )
             self.state = state
@@ -151,7 +151,7 @@ class _Run:
             except (RuntimeError, ValueError) as error:
                 raise damaged(self.settings.output / LAST, error) from error
             if self.folder is not None:
-                self.folder.write_log(state)  # a kill may have come before the last line
+                self.folder.write_log(state)  # the last line is missing if the run was killed before
         self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
         if self.state.scaler is not None and self.accelerator.scaler is not None:
             self.accelerator.scaler.load_state_dict(self.state.scaler)
@@ -183,14 +183,14 @@ class _Run:
                         return
 
     def _parts(self, number: int) -> list[Part]:
-        made, material = self.accelerator, self.material
-        drawn, count = self._draws.step(number), self.settings.accumulate
-        return parts(drawn, material.train, material.inputs, made.process_index, made.num_processes, count)
+        own, material = self.accelerator, self.material
+        sample, count = self._sampler.step(number), self.settings.accumulate
+        return parts(sample, material.train, material.inputs, own.process_index, own.num_processes, count)
 
     def _step(self, number: int, made: list[Part]) -> "Tensor":
-        """One step; this process's part of its loss."""
+        """Run a step; return this process's part of its loss."""
         accelerator = self.accelerator
-        # Dropout depends on step and process alone, so that no generator's state has to be kept.
+        # Dropout depends only on step and process, so that no generator state is saved.
         torch.manual_seed(int(purpose_hash(self.settings.seed, f"step {number} {accelerator.process_index}")) >> 1)
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate_at(number, self.steps)
@@ -211,13 +211,14 @@ class _Run:
         return torch.zeros((), device=self.accelerator.device)
 
     def _checked(self, mean: "Tensor", done: int) -> float:
-        """The mean loss over all processes, if it is finite."""
+        """The mean loss over all processes; raise TrainingDiverged unless it is finite."""
         loss = float(self.accelerator.reduce(mean, "mean"))
         if not math.isfinite(loss):
-            saved = f"; {self.settings.output / BEST} holds the best checkpoint before" if self.state.curve else ""
+            saved = f"; {self.settings.output / BEST} has the best checkpoint before" if self.state.curve else ""
+            rate = self.settings.rate_at(done - 1, self.steps)
             raise TrainingDiverged(
-                f"the loss is {loss} by step {done}, at a rate of {self.settings.rate_at(done - 1, self.steps):g}; "
-                f"train with a lower --learning-rate into another --output{saved}"
+                f"the loss is {loss} at step {done} with a learning rate of {rate:g}; train with a lower "
+                f"--learning-rate and another --output{saved}"
             )
         return loss
 
@@ -226,9 +227,9 @@ class _Run:
         return done == self.steps or int(done / every) > int((done - 1) / every)
 
     def _validate(self, done: int, loss: float, pace: dict[str, float]) -> None:
-        """Validate, keep the best checkpoint, and the state to resume from."""
+        """Validate, and save the best checkpoint and the state."""
         for buffer in self._plain_model().buffers():
-            buffer.copy_(broadcast(buffer))  # each process counted its own share
+            buffer.copy_(broadcast(buffer))  # running statistics differ between processes
         found = picked(self._plain_model(), self.material.validation, self.material.inputs, self.accelerator)
         state = self.state
         point = {
@@ -276,7 +277,7 @@ class _Run:
         return {name: tensor.detach().cpu().contiguous() for name, tensor in both.items()}
 
     def _tested(self) -> dict[str, Any]:
-        """Score the reported split with the best checkpoint, once; the final training.json."""
+        """Score the test split with the best checkpoint, once; return the final training.json."""
         folder, material = self.settings.output / BEST, self.material
         model, _ = load_checkpoint(folder)
         try:

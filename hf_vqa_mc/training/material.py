@@ -1,4 +1,4 @@
-"""What a run starts from: questions, features, model and processor, all checked before any work."""
+"""The inputs of a training run, checked first: questions, features, model and processor."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 VALIDATION, HELD_OUT = "validation", "held_out"
-"""What the best checkpoint is chosen on: a split, or a part of the training images."""
+"""The best checkpoint is chosen on a split, or on held-out training images."""
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """All that training reads and changes."""
+    """The inputs of a run, and its model."""
 
     model: "PreTrainedModel"
     processor: VqaMcProcessor
@@ -41,19 +41,19 @@ class Material:
     train: Questions
     validation: Questions
     validated_on: str
-    """name of the validation questions: validation, or `HELD_OUT`"""
+    """`VALIDATION` or `HELD_OUT`"""
     reported: Questions | None
-    """the split that chooses nothing and is scored once; None where there is no other than train"""
+    """the test questions, scored once; None if there is no such split"""
     reported_on: str | None
-    """its name"""
+    """name of their split"""
     questions: str
     """checksum of all questions"""
     images: ImageFeatures | None
     skipped: int
-    """questions left out, since their images have no features"""
+    """number of questions without image features"""
 
     def as_json(self) -> dict[str, Any]:
-        """What the result depends on besides the settings."""
+        """Everything but the settings that the result depends on."""
         rows = {"train": len(self.train), self.validated_on: len(self.validation)}
         if self.reported is not None and self.reported_on is not None:
             rows[self.reported_on] = len(self.reported)
@@ -68,14 +68,14 @@ class Material:
 
 
 def gather(settings: TrainingSettings, progress: Progress) -> Material:
-    """Read and make what a run needs.
+    """Read the inputs of a run and create its model.
 
     Raises:
-        InputError: something named in the settings is missing, or does not fit the rest; names it.
+        InputError: an input is missing, or inputs do not match.
         ConnectionError: the Hub cannot be reached.
     """
     declared = MODELS.find(settings.model)
-    config = declared.config(settings.model_settings)  # rejects wrong settings before anything is read
+    config = declared.config(settings.model_settings)  # checks the settings before anything is read
     images = open_images(settings.features, config, settings.model)
     progress("reading questions", 0, 1)
     data = read_splits(settings.dataset, settings.config)
@@ -94,9 +94,9 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
         model, processor = load_checkpoint(settings.init_from)
         _check_checkpoint(settings, model.config, images, processor)
         text = with_word_vectors(processor.text, settings.word_vectors)
-    text = text.knowing([data.texts[number] for number in train.texts()])
+    text = text.knowing([data.texts[number] for number in train.used_texts()])
     processor = VqaMcProcessor(text, images.kind if images else None, model_of(model.config).inputs)
-    used = np.unique(np.concatenate([questions.texts() for questions in data.splits.values()]))
+    used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
     inputs = Inputs(data.texts, used, text, model_of(model.config).inputs, images)
     skipped, reported_on = sum(lost for _, lost in kept.values()), _reported(data, validated_on)
     reported = data.splits[reported_on] if reported_on else None
@@ -106,20 +106,20 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
 
 
 def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> ImageFeatures | None:
-    """The image features that a model takes; None if it sees no images.
+    """Open a model's image features; None if it sees no images.
 
     Raises:
-        InputError: none are given, they are of another shape, or they are given to a model that sees none.
+        InputError: none are given, their shape is wrong, or the model sees no images.
     """
     shape = model_of(config).inputs.intersection(IMAGE_INPUTS)
     if not shape:
         if folder is not None:
-            raise InputError(f"--features {folder}: {model} sees no images; leave it out")
+            raise InputError(f"--features {folder}: {model} sees no images; remove --features")
         return None
     grid = "image_grid" in shape
     if folder is None:
         command = f"vqa-mc features DATASET CONFIG{' --grid 7' if grid else ''}"
-        raise InputError(f"{model} sees images: name their features, --features DIR; {command} makes them")
+        raise InputError(f"{model} sees images: add --features DIR; create the features with {command}")
     images = ImageFeatures.open(folder)
     if grid != (images.kind.grid is not None):
         found, expected = ("a grid", "one vector") if images.kind.grid else ("one vector", "a grid")
@@ -131,10 +131,10 @@ def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> 
 
 
 def with_images(questions: Questions, images: ImageFeatures | None, skip: bool) -> tuple[Questions, int]:
-    """The questions whose images have features, and how many have none.
+    """The questions whose images have features, and the number of the others.
 
     Raises:
-        InputError: some have none, and are not to be skipped; or all have none.
+        InputError: some have none and ``skip`` is false, or all have none.
     """
     if images is None:
         return questions, 0
@@ -144,38 +144,38 @@ def with_images(questions: Questions, images: ImageFeatures | None, skip: bool) 
         return questions, 0
     if not skip or len(lost) == len(valid):
         raise InputError(
-            f"{questions.place}: {len(lost):,} of {len(valid):,} questions are on images without features in "
+            f"{questions.location}: {len(lost):,} of {len(valid):,} questions are on images without features in "
             f"{images.folder}, the first on image_id {questions.image_ids[lost[0]]!r}; run vqa-mc features for this "
-            "dataset, or leave such questions out with --skip-missing"
+            "dataset, or skip such questions with --skip-missing"
         )
     return questions.take(np.flatnonzero(valid)), len(lost)
 
 
 def check_same_features(images: ImageFeatures, processor: VqaMcProcessor, checkpoint: str) -> None:
-    """Raise InputError unless image features are of the kind that a model was trained with."""
+    """Raise InputError unless image features are of the same kind as the checkpoint's."""
     if processor.image_kind != images.kind:
         trained_with = processor.image_kind.folder_name if processor.image_kind else "none"
         raise InputError(
-            f"--features {images.folder} are of {images.kind.folder_name}, {checkpoint} was trained with "
-            f"{trained_with}; extract the same"
+            f"--features {images.folder} has features of {images.kind.folder_name}, {checkpoint} was trained with "
+            f"{trained_with}; extract these"
         )
 
 
 def with_word_vectors(text: TextFeatures, word_vectors: str | None) -> TextFeatures:
-    """A checkpoint's text features with the file to look new words up in, where one is named.
+    """A checkpoint's text features with the file of word vectors, if given.
 
     Raises:
-        InputError: it is another file than the checkpoint's.
+        InputError: it is not the checkpoint's file.
     """
     if text.name == CORPUS:
         if word_vectors not in (None, CORPUS):
-            raise InputError(f"--word-vectors {word_vectors}: the checkpoint has vectors of its own; leave it out")
-        return replace(text, new_words="skip")  # no file has more of them
+            raise InputError(f"--word-vectors {word_vectors}: the checkpoint has its own; remove --word-vectors")
+        return replace(text, new_words="skip")  # there is no file with more words
     return text if word_vectors is None else text.with_file(load_word_vectors(word_vectors))
 
 
 def made_with(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """What a built folder records of a config's source, and of how it was made; None where nothing does."""
+    """The records of a config's source and of its build in a built folder; None if there are none."""
     inventory = read_inventory(Path(dataset)) if Path(dataset).is_dir() else None
     for entry in (inventory or {"sources": {}})["sources"].values():
         if config in entry["configs"]:
@@ -184,44 +184,42 @@ def made_with(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[st
 
 
 def named_word_vectors(settings: TrainingSettings, otherwise: str) -> str:
-    """The word vectors of a new model: those given, else ``corpus`` where the decoys were made with that.
+    """The word vectors of a new model: those given, or ``corpus`` if the decoys were made with it.
 
     Raises:
-        InputError: none are given, and the decoys were made with a file; ``otherwise`` ends the message.
+        InputError: none are given, and the decoys were made with a file; the message ends with ``otherwise``.
     """
     made = (made_with(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}
     if settings.word_vectors is not None:
         return settings.word_vectors
     if made.get("name") != CORPUS:
         with_these = f" (the decoys were made with {made['name']})" if made else ""
-        raise InputError(
-            f"name the word vectors that the model reads with: --word-vectors FILE{with_these}{otherwise}"
-        )
+        raise InputError(f"the model needs word vectors: add --word-vectors FILE{with_these}{otherwise}")
     return CORPUS
 
 
 def _divided(data: Splits, settings: TrainingSettings) -> tuple[Questions, Questions, str]:
-    """Questions to train on, to validate on, and the latter's name.
+    """Training questions, validation questions, and the name of the latter.
 
-    Where there is no test split, validation is the one that is reported, as VQA's is, and chooses nothing.
+    Without a test split, the validation split is reported (as for VQA) and training images are held out instead.
     """
-    place = f"{settings.dataset}, {settings.config}"
+    location = f"{settings.dataset}, {settings.config}"
     if "train" not in data.splits:
-        raise InputError(f"{place} has no split train to learn from; it has {', '.join(data.splits)}")
+        raise InputError(f"{location} has no split train; it has {', '.join(data.splits)}")
     train = data.splits["train"]
     if VALIDATION in data.splits and _reported(data, VALIDATION):
         return train, data.splits[VALIDATION], VALIDATION
     out = held_out(train.image_ids, settings.held_out)
     if not out.any() or out.all():
         raise InputError(
-            f"{place}: --held-out {settings.held_out} leaves {int((~out).sum()):,} questions to train on and "
-            f"{int(out.sum()):,} to validate on; choose another part"
+            f"{location}: --held-out {settings.held_out} gives {int((~out).sum()):,} training and {int(out.sum()):,} "
+            "validation questions; choose another fraction"
         )
     return train.take(np.flatnonzero(~out)), train.take(np.flatnonzero(out)), HELD_OUT
 
 
 def _reported(data: Splits, validated_on: str) -> str | None:
-    """The split to report: test, else validation, else the only one; of those that choose nothing."""
+    """The split to report: test, else validation, else the only other one."""
     others = [split for split in data.splits if split not in ("train", validated_on)]
     usual = [split for split in ("test", VALIDATION) if split in others]
     return next(iter(usual or (others if len(others) == 1 else [])), None)
@@ -232,27 +230,27 @@ def _text_features(settings: TrainingSettings, data: Splits, train: Questions, p
 
     def sentences() -> Iterator[list[str]]:
         targets = train.choices[np.arange(len(train)), train.labels]
-        for asked, target in zip(train.asked.tolist(), targets.tolist(), strict=True):
-            yield [*words(data.texts[asked]), *words(data.texts[target])]
+        for question, target in zip(train.texts.tolist(), targets.tolist(), strict=True):
+            yield [*words(data.texts[question]), *words(data.texts[target])]
 
     step = "training word vectors" if name == CORPUS else "reading word vectors"
     progress(step, 0, 1)
     vectors = load_word_vectors(name, sentences, settings.seed)
     progress(step, 1, 1)
-    texts = [data.texts[number] for number in train.texts()]
+    texts = [data.texts[number] for number in train.used_texts()]
     return TextFeatures.of(vectors, texts, centred=settings.centre).with_file(vectors)
 
 
 def _check_checkpoint(
     settings: TrainingSettings, config: "PreTrainedConfig", images: ImageFeatures | None, processor: VqaMcProcessor
 ) -> None:
-    """Raise InputError unless a checkpoint is of the model asked for, with the same features."""
+    """Raise InputError unless a checkpoint is of the requested model, with the same features."""
     start = f"--init-from {settings.init_from}"
     if not MODELS.find(settings.model).fits(config):
-        raise InputError(f"{start} is no {settings.model}; name its model with --model")
+        raise InputError(f"{start} is not a checkpoint of {settings.model}; name its model with --model")
     for key in settings.model_settings:
-        raise InputError(f"--model-settings {key}: {start} has its own; leave it out")
+        raise InputError(f"--model-settings {key}: {start} has its own; remove it")
     if settings.centre:
-        raise InputError(f"--centre: {start} has its own word vectors; leave it out")
+        raise InputError(f"--centre: {start} has its own word vectors; remove --centre")
     if images is not None:
         check_same_features(images, processor, str(settings.init_from))

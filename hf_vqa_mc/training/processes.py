@@ -1,4 +1,4 @@
-"""What a run computes with: its processes, and its optimizer."""
+"""The accelerator and the optimizer of a run."""
 
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ from hf_vqa_mc.training.settings import TrainingSettings
 
 
 def accelerator_of(mixed_precision: str = "no", track: tuple[str, ...] = (), logs: Path | None = None) -> Accelerator:
-    """The devices and processes of this run; ``logs`` is the folder that the trackers may write to.
+    """Create the accelerator; ``logs`` is the folder of the trackers.
 
     Raises:
-        InputError: accelerate has no such precision here, or no such tracker.
+        InputError: the precision or a tracker is not available.
     """
     trackers: dict[str, Any] = {"log_with": list(track), "project_dir": logs} if track else {}
     available = {str(getattr(name, "value", name)) for name in get_available_trackers()}
@@ -30,14 +30,14 @@ def accelerator_of(mixed_precision: str = "no", track: tuple[str, ...] = (), log
     if AcceleratorState._shared_state and AcceleratorState().mixed_precision != mixed_precision:
         AcceleratorState._reset_state()  # of an earlier run in this process
     try:
-        # On a machine without GPUs it would take each of several processes for the only one.
+        # Without cpu=True, on a machine without GPUs each process would be a separate run.
         return Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision=mixed_precision, **trackers)
     except (ValueError, ImportError) as error:
         raise InputError(f"accelerate: {' '.join(str(error).split())}") from error
 
 
 def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.optim.Optimizer:
-    """The optimizer of all weights of a model."""
+    """Create the optimizer."""
     weights, rate, decay = list(model.parameters()), settings.rate, settings.weight_decay
     if settings.optimizer == "sgd":
         return torch.optim.SGD(weights, rate, settings.momentum, weight_decay=decay, fused=True)
@@ -47,7 +47,7 @@ def optimizer_of(settings: TrainingSettings, model: torch.nn.Module) -> torch.op
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The moments of an optimizer by name, without its learning rates and other settings."""
+    """The state tensors of an optimizer by name, without hyperparameters."""
     return {
         f"optimizer.{number}.{name}": torch.as_tensor(value)
         for number, moments in optimizer.state_dict()["state"].items()
@@ -57,10 +57,10 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Restore what ``optimizer_tensors`` returned.
+    """Restore the result of ``optimizer_tensors``.
 
     Raises:
-        ValueError: it does not hold the moments of all weights.
+        ValueError: the state of some weights is missing.
     """
     moments: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
@@ -69,5 +69,5 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tenso
             moments.setdefault(int(number), {})[name] = value
     weights = sum(len(group["params"]) for group in optimizer.param_groups)
     if sorted(moments) != list(range(weights)):
-        raise ValueError(f"moments of {len(moments)} weights, expected {weights}")
+        raise ValueError(f"optimizer state of {len(moments)} weights, expected {weights}")
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})

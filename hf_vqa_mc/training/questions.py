@@ -1,4 +1,4 @@
-"""A dataset's rows as training reads them: arrays, and each distinct text once."""
+"""A dataset's rows for training: arrays of text indices, and the distinct texts."""
 
 import hashlib
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import QUESTIONS, checked_rows
 
 NONE = -1
-"""Fills rows with fewer choices."""
+"""Padding for rows with fewer choices."""
 ONE_KIND = 0
-"""The kind of all decoys where the dataset has no choice_kinds."""
+"""The kind of all decoys if the dataset has no choice_kinds."""
 
 _IDS = {"question_id": "text or whole numbers", "image_id": "text or whole numbers"}
 _OPTIONAL = {"choice_kinds": "lists of whole numbers", "question_type": "text"}
@@ -26,43 +26,43 @@ _OPTIONAL = {"choice_kinds": "lists of whole numbers", "question_type": "text"}
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """The questions of a split; texts are numbers of ``Splits.texts``."""
+    """The questions of a split; texts are indices into ``Splits.texts``."""
 
-    place: str
+    location: str
     """of the split, for messages"""
     question_ids: list[str]
     image_ids: list[str]
-    asked: NDArray[np.int64]
-    """(questions,): their texts"""
+    texts: NDArray[np.int64]
+    """(questions,): text index of each question"""
     choices: NDArray[np.int64]
-    """(questions, most choices), NONE where there are fewer"""
+    """(questions, choices): text index of each choice, padded with NONE"""
     kinds: NDArray[np.int8]
-    """(questions, most choices): kind of each choice, NONE where there are fewer"""
+    """(questions, choices): kind of each choice, padded with NONE"""
     labels: NDArray[np.int64]
     """(questions,): index of the target"""
     types: list[str] | None = None
-    """of the questions, where the dataset has them"""
+    """question types; None if the dataset has none"""
 
     def __len__(self) -> int:
-        return len(self.asked)
+        return len(self.texts)
 
     def take(self, rows: NDArray[np.int64]) -> "Questions":
-        """Some of them."""
-        columns = {name: column for name, column in vars(self).items() if name != "place" and column is not None}
+        """A selection of the questions."""
+        columns = {name: column for name, column in vars(self).items() if name != "location" and column is not None}
         taken: dict[str, Any] = {
             name: [column[row] for row in rows] if isinstance(column, list) else column[rows]
             for name, column in columns.items()
         }
         return replace(self, **taken)
 
-    def texts(self) -> NDArray[np.int64]:
-        """The texts that occur in them, ascending."""
-        return np.unique(np.concatenate([self.asked, self.choices[self.choices != NONE]]))
+    def used_texts(self) -> NDArray[np.int64]:
+        """The text indices of all questions and choices, ascending."""
+        return np.unique(np.concatenate([self.texts, self.choices[self.choices != NONE]]))
 
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """A dataset's splits, and all texts in them."""
+    """A dataset's splits and their texts."""
 
     texts: list[str]
     """distinct"""
@@ -74,22 +74,21 @@ class Splits:
         for split, of in self.splits.items():
             for names in ([split], of.question_ids, of.image_ids):
                 digest.update("\n".join(names).encode("utf-8", "surrogatepass"))
-            for numbers in (of.asked, of.choices, of.kinds, of.labels):
+            for numbers in (of.texts, of.choices, of.kinds, of.labels):
                 digest.update(np.ascontiguousarray(numbers).data)
         return digest.hexdigest()
 
 
 def read_splits(dataset: str, config: str) -> Splits:
-    """The questions of a dataset.
+    """Read the questions of a dataset.
 
     Args:
-        dataset: what ``load_dataset`` takes.
-        config: with the columns of `schema.QUESTIONS`, ``question_id`` and ``image_id``; ``choice_kinds`` where decoys
-            are of different kinds.
+        dataset: as for ``load_dataset``.
+        config: with the columns of `schema.QUESTIONS`, ``question_id``, ``image_id`` and optionally ``choice_kinds``.
 
     Raises:
-        InputError: there is no such dataset or config, or its rows are no multiple-choice questions.
-        ConnectionError: it lies on the Hub, which cannot be reached.
+        InputError: there is no such dataset or config, or its rows are not multiple-choice questions.
+        ConnectionError: the Hub cannot be reached.
     """
     _, loaded = load_splits(dataset, config)
     for rows in loaded.values():
@@ -102,10 +101,9 @@ def read_splits(dataset: str, config: str) -> Splits:
 
 
 def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
-    """Which questions are held out: those on some of the images, the same in every config of a dataset.
+    """Mask (questions,) of the questions on held-out images, the same images in all configs of a dataset.
 
-    Returns:
-        bool (questions,): where the hash of the image's id is among the lowest ``part``, in [0, 1), of all hashes.
+    An image is held out if the hash of its id is in the lowest ``part``, in [0, 1), of all hashes.
     """
     bound = int(part * 2**64)
     chosen = {
@@ -115,35 +113,35 @@ def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
     return np.array([chosen[image_id] for image_id in image_ids], np.bool_)
 
 
-def _numbered(rows: Any, place: str, number_of: dict[str, int]) -> Questions:  # noqa: ANN401  a Dataset
-    """The questions of a split; new texts get the next numbers."""
+def _numbered(rows: Any, location: str, number_of: dict[str, int]) -> Questions:  # noqa: ANN401  a Dataset
+    """The questions of a split; adds new texts to ``number_of``."""
     optional = {name: expected for name, expected in _OPTIONAL.items() if name in rows.column_names}
     wanted = {**_IDS, **QUESTIONS, **optional}
     present = [name for name in wanted if name in rows.column_names]
-    table = checked_rows(rows.select_columns(present).with_format("arrow")[:], place, wanted)
+    table = checked_rows(rows.select_columns(present).with_format("arrow")[:], location, wanted)
     lengths = pc.list_value_length(table["choices"]).to_numpy()
     valid = np.arange(lengths.max()) < lengths[:, None]
     choices, kinds = np.full(valid.shape, NONE, np.int64), np.full(valid.shape, NONE, np.int8)
     choices[valid] = _numbers(pc.list_flatten(table["choices"]), number_of)
-    kinds[valid] = _kinds(table["choice_kinds"], lengths, place) if "choice_kinds" in optional else ONE_KIND
+    kinds[valid] = _kinds(table["choice_kinds"], lengths, location) if "choice_kinds" in optional else ONE_KIND
     types = table["question_type"].to_pylist() if "question_type" in optional else []
     ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in _IDS)
-    asked, labels = _numbers(table["question"], number_of), table["label"].to_numpy().astype(np.int64)
-    return Questions(place, ids, images, asked, choices, kinds, labels, types if any(types) else None)
+    texts, labels = _numbers(table["question"], number_of), table["label"].to_numpy().astype(np.int64)
+    return Questions(location, ids, images, texts, choices, kinds, labels, types if any(types) else None)
 
 
-def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], place: str) -> NDArray[np.int8]:
+def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], location: str) -> NDArray[np.int8]:
     """The kinds of all choices, (choices,)."""
     for row in np.flatnonzero(pc.list_value_length(column).to_numpy() != lengths)[:1]:
-        raise InputError(f"{place}, row {row}: choice_kinds has not one for each of its {lengths[row]} choices")
+        raise InputError(f"{location}, row {row}: choice_kinds has another length than its {lengths[row]} choices")
     flat, rows, known = pc.list_flatten(column), pc.list_parent_indices(column), len(CHOICE_KINDS)
     if flat.null_count:
         row = rows[pc.index(pc.is_null(flat), True).as_py()]
-        raise InputError(f"{place}, row {row}: one of choice_kinds is empty (null)")
+        raise InputError(f"{location}, row {row}: one of choice_kinds is empty (null)")
     numbers = flat.to_numpy()
     for index in np.flatnonzero((numbers < 0) | (numbers >= known))[:1]:
         raise InputError(
-            f"{place}, row {rows[int(index)].as_py()}: one of choice_kinds is {numbers[index]}, expected 0 to "
+            f"{location}, row {rows[int(index)].as_py()}: one of choice_kinds is {numbers[index]}, expected 0 to "
             f"{known - 1} ({', '.join(CHOICE_KINDS)})"
         )
     kinds: NDArray[np.int8] = numbers.astype(np.int8)
@@ -151,7 +149,7 @@ def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], place: str) -> N
 
 
 def _numbers(texts: pa.ChunkedArray, number_of: dict[str, int]) -> NDArray[np.int64]:
-    """The number of each text; new ones get the next."""
+    """The index of each text; adds new texts to ``number_of``."""
     encoded = pc.dictionary_encode(texts).combine_chunks()
     numbers = [number_of.setdefault(text, len(number_of)) for text in encoded.dictionary.to_pylist()]
     found: NDArray[np.int64] = np.array(numbers, np.int64)[encoded.indices.to_numpy()]

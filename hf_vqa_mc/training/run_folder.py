@@ -1,11 +1,11 @@
-"""A run's folder: the best checkpoint, the state to resume from, and the log; each is written atomically.
+"""The folder of a run: best checkpoint, state to resume from, and log; each is written atomically.
 
 ::
 
-    RUN/best/       the model, its processor and training.json: all that from_pretrained needs
-    RUN/last/       weights, the optimizer's moments and the run's state, as of the last validation
+    RUN/best/       model, processor and training.json, for from_pretrained
+    RUN/last/       weights, optimizer and state of the last validation
     RUN/log.jsonl   one line per validation
-    RUN/predictions.json   of the split that is reported
+    RUN/predictions.json   of the test split
 """
 
 import contextlib
@@ -40,39 +40,39 @@ BEST, LAST, LOG = "best", "last", "log.jsonl"
 STATE, TENSORS = "state.json", "state.safetensors"
 RECORD, PREDICTIONS = "training.json", "predictions.json"
 PACKAGES = ("torch", "transformers", "accelerate", "datasets")
-"""Those whose versions the record has."""
+"""Packages whose versions are recorded."""
 
 
 @dataclass
 class State:
-    """How far a run is."""
+    """The state of a run."""
 
     settings: dict[str, Any]
-    """those that change the result"""
+    """settings that change the result"""
     step: int = 0
-    """steps done"""
+    """number of steps done"""
     curve: list[dict[str, Any]] = field(default_factory=list)
     """one point per validation"""
     best: float = -1.0
     """accuracy of the best validation"""
     best_step: int = 0
     since_best: int = 0
-    """validations since"""
+    """number of validations since the best one"""
     seconds: float = 0.0
-    """of computing, over all interruptions"""
+    """training time, without interruptions"""
     scaler: dict[str, Any] | None = None
-    """of fp16"""
+    """state of the fp16 gradient scaler"""
     finished: bool = False
 
 
 class RunFolder:
-    """The folder of one run; one process writes to it.
+    """The locked folder of a run.
 
     Args:
-        path: created if it does not exist, with its parents.
+        path: created with its parents if it does not exist.
 
     Raises:
-        InputError: something else is there, or another run writes to it.
+        InputError: it is not the folder of a run, or another process writes to it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,27 +85,27 @@ class RunFolder:
                     self._old(name).rename(path / name)
 
     def close(self) -> None:
-        """Release the lock; a folder in which nothing was written is removed."""
+        """Release the lock, and remove the folder if it is empty."""
         self._lock.release()
         if [one.name for one in self.path.iterdir()] == [".lock"]:
             shutil.rmtree(self.path, ignore_errors=True)
 
     @staticmethod
     def read(path: Path) -> tuple[State, dict[str, "Tensor"]] | None:
-        """State and tensors of the run at a path; None if it has not begun."""
+        """State and tensors of the run at a path; None if there are none."""
         folder = path / LAST
         if not folder.is_dir():
             return None
         try:
             state = State(**json.loads((folder / STATE).read_text("utf-8")))
             if not isinstance(state.settings, dict) or not isinstance(state.curve, list):
-                raise ValueError(f"{STATE} holds something else")
+                raise ValueError(f"{STATE} is not valid")
             return state, load_file(folder / TENSORS)
         except (OSError, ValueError, TypeError, SafetensorError) as error:
             raise damaged(folder, error) from error
 
     def write(self, state: State, tensors: dict[str, "Tensor"]) -> None:
-        """Write state and tensors to resume from, and the log."""
+        """Write the state, the tensors and the log."""
 
         def fill(folder: Path) -> None:
             save_file(tensors, folder / TENSORS)
@@ -122,7 +122,7 @@ class RunFolder:
             write_bytes(path, log.encode())
 
     def replace(self, name: str, fill: Callable[[Path], None]) -> None:
-        """Replace a folder by one that `fill` writes, in one step of the kernel: a kill leaves the old or new one."""
+        """Atomically replace a folder by one written by `fill`."""
         partial, path = self.path / f".{name}.partial", self.path / name
         with in_plain_words(path), _os_errors_of_safetensors():
             shutil.rmtree(partial, ignore_errors=True)
@@ -130,7 +130,7 @@ class RunFolder:
                 partial.mkdir()
                 fill(partial)
                 for file in partial.iterdir():
-                    file.chmod(0o666 & ~umask())  # safetensors lets nobody else read it
+                    file.chmod(0o666 & ~umask())  # safetensors creates private files
                     with file.open("rb") as opened:
                         os.fsync(opened.fileno())
                 if not path.exists():
@@ -143,15 +143,15 @@ class RunFolder:
                 shutil.rmtree(partial, ignore_errors=True)
 
     def _old(self, name: str) -> Path:
-        """Where the old folder is meanwhile, where the kernel cannot exchange them."""
+        """Temporary path of the old folder if the kernel cannot exchange folders."""
         return self.path / f".{name}.old"
 
 
 def lock_folder(path: Path, work: str) -> AcquireReturnProxy[FileLock]:
-    """Create a folder and lock it until the lock is released or its ``with`` block ends.
+    """Create a folder and lock it; the result can be used in ``with``.
 
     Raises:
-        InputError: another process holds the lock of such work.
+        InputError: another process holds the lock.
         OSError: the disk is full or read-only.
     """
     with in_plain_words(path):
@@ -159,34 +159,34 @@ def lock_folder(path: Path, work: str) -> AcquireReturnProxy[FileLock]:
         try:
             return FileLock(path / ".lock").acquire(timeout=0)
         except Timeout:
-            raise InputError(f"--output {path}: another {work} writes there; wait, or name another") from None
+            raise InputError(f"--output {path}: another {work} writes there; wait, or name another folder") from None
 
 
 def check_run_folder(path: Path) -> None:
-    """Raise InputError unless a run can be at the path: nothing is there yet, an empty folder, or a run."""
+    """Raise InputError unless the path does not exist, is an empty folder, or is the folder of a run."""
     if path.exists() and not path.is_dir():
         raise InputError(f"--output {path} is a file; name a folder")
     if path.is_symlink() and not path.exists():
-        raise InputError(f"--output {path} is a link that leads nowhere; name a folder")
+        raise InputError(f"--output {path} is a broken link; name a folder")
     found = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
     if any((path / name).is_file() for name in (f"{BEST}/{RECORD}", f"{LAST}/{STATE}")):
         found = [name for name in (BEST, LAST) if (path / name).is_symlink() or (path / name).is_file()]
         found += [name for name in (LOG, PREDICTIONS) if (path / name).is_dir()]
     if found:
-        raise InputError(f"--output {path} holds something that is no run of ours, such as {min(found)}; name another")
+        raise InputError(f"--output {path} is not the folder of a run: it has {min(found)}; name another folder")
 
 
 def damaged(path: Path, error: Exception) -> InputError:
-    """The error for a run of which something is missing or damaged."""
+    """The error for a damaged run."""
     reason = " ".join(str(error).split())[:100] or type(error).__name__
     return InputError(f"{path} is damaged ({reason}); remove {path.parent}, or name another --output")
 
 
 def copy_checkpoint(checkpoint: Path, output: Path) -> list[Path]:
-    """Copy a checkpoint to a folder, atomically; its files there.
+    """Copy a checkpoint to a folder atomically; return the new files.
 
     Raises:
-        InputError: something else is there.
+        InputError: the folder has other files.
         OSError: the disk is full or read-only.
     """
     kind = FolderKind("vqa-mc train", RECORD, lambda folder: (folder / RECORD).is_file())
@@ -199,10 +199,7 @@ def copy_checkpoint(checkpoint: Path, output: Path) -> list[Path]:
 def record_of(
     settings: TrainingSettings, state: State, material: dict[str, Any], results: dict[str, Any], device: str
 ) -> dict[str, Any]:
-    """What training.json records of a checkpoint, for people, the model card and the next run.
-
-    ``material`` is what the run depends on besides the settings, see `Material.as_json`; ``results`` are by split.
-    """
+    """The content of training.json; ``material`` is `Material.as_json`, ``results`` are by split."""
     about, made = made_with(settings.dataset, settings.config)
     public = without_folders(settings)
     return {
@@ -229,7 +226,7 @@ def record_of(
 
 
 def without_folders(settings: TrainingSettings) -> TrainingSettings:
-    """The settings for publication: of absolute paths only the last part."""
+    """The settings for publication: absolute paths are replaced by their last part."""
     names = ("dataset", "output", "features", "word_vectors", "init_from")
     given = {name: Path(value) for name in names if (value := getattr(settings, name)) is not None}
     short: dict[str, Any] = {name: path.name for name, path in given.items() if path.expanduser().is_absolute()}
@@ -237,7 +234,7 @@ def without_folders(settings: TrainingSettings) -> TrainingSettings:
 
 
 def config_of(checkpoint: str) -> str | None:
-    """The config that a checkpoint was trained on, as its record says; None if it says none.
+    """The config that a checkpoint was trained on; None if unknown.
 
     Raises:
         InputError: there is no such checkpoint.
@@ -253,7 +250,7 @@ def config_of(checkpoint: str) -> str | None:
 
 @contextlib.contextmanager
 def _os_errors_of_safetensors() -> Iterator[None]:
-    """Safetensors raises an error of its own where the disk is full or read-only."""
+    """Raise errors of safetensors for a full or read-only disk as OSError."""
     try:
         yield
     except SafetensorError as error:

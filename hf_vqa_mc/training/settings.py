@@ -1,4 +1,4 @@
-"""Settings of a training run, the paper's recipe as defaults: arguments of `train`, options of ``vqa-mc train``."""
+"""Settings of a training run; the defaults are the paper's recipe."""
 
 import math
 import shlex
@@ -12,10 +12,9 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.options import POSITIVE, Check, check_options, default_of, flag_of, option, settings
 
 RATES = {"sgd": 0.1, "rmsprop": 4e-4, "adam": 1e-3}
-"""Optimizer to default learning rate: sgd's chosen on COCO-QA's held-out images, rmsprop's Lu et al. 2016's, adam's
-torch's."""
+"""Default learning rates: sgd's tuned on held-out images of COCO-QA, rmsprop's of Lu et al. 2016, adam's of torch."""
 FINE_TUNING_RATE = 0.001
-"""Learning rate with another checkpoint's weights to begin with (Chao et al. 2018, supplement A.4)."""
+"""Default learning rate with --init-from (Chao et al. 2018, supplement A.4)."""
 RECIPE, RUNNING = "Recipe", "Running"
 
 EPOCHS: Check = ("more than 0, from a millionth to a million", lambda value: 1e-6 <= value <= 1e6)
@@ -24,7 +23,7 @@ _SHARE: Check = ("0 or more, and less than 1", lambda value: 0 <= value < 1)
 _NOT_NEGATIVE: Check = ("0 or more", lambda value: 0 <= value < math.inf)
 _SEED: Check = ("0 or more, and less than 2**63", lambda value: 0 <= value < 2**63)
 _RISING: Check = (
-    "rising parts from 0 to 1; 1 is never",
+    "rising fractions above 0 and up to 1 (1: never)",
     lambda parts: parts and all(0 < part <= 1 for part in parts) and list(parts) == sorted(set(parts)),
 )
 
@@ -33,10 +32,10 @@ _RISING: Check = (
 class TrainingSettings:
     """Train a model, validate it on schedule, keep the best checkpoint and test it once.
 
-    Interrupted at any moment, the same call resumes from the last validation. The recipe is that of Chao et al. 2018
-    (supplement, A.4) except for the learning rate and the epochs, which the paper chose on validation and does not
-    report; ours were chosen on COCO-QA's held-out training images. In several processes (torchrun, accelerate launch)
-    each computes its share of a batch, and batch normalisation sees that share.
+    The same call resumes an interrupted run from its last validation. The recipe is that of Chao et al. 2018
+    (supplement, A.4), except for learning rate and epochs, which the paper does not report; ours were tuned on
+    held-out training images of COCO-QA. With several processes (torchrun, accelerate launch) each computes its share
+    of a batch, and batch normalisation sees that share.
 
     Raises:
         InputError: a setting is out of range; names the option.
@@ -50,23 +49,21 @@ class TrainingSettings:
         "Folder of image features written by vqa-mc features, for models with images.", default=None
     )
     word_vectors: str | None = option(
-        "word2vec, GloVe or .kv file that the decoys were made with, gensim-data name, or corpus to train vectors on "
-        "the training questions and targets.",
+        "Word vectors, those that the decoys were made with: word2vec, GloVe or .kv file, gensim-data name, or corpus "
+        "to train vectors on the training questions and targets.",
         default=None,
     )
     init_from: str | None = option(
-        "Initialise with this checkpoint's weights: a folder, or a name on the Hub.", default=None
+        "Checkpoint to initialise the weights from: a folder, or a name on the Hub.", default=None
     )
     model_settings: Mapping[str, Any] = option(
         "Setting of the model, such as hidden_size=1024; may be repeated.", factory=dict
     )
-    skip_missing: bool = option(
-        "Leave out and count the questions of all splits whose images vqa-mc features skipped.", default=False
-    )
+    skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
     epochs: float = option("Passes over the training questions.", default=40.0, check=EPOCHS, panel=RECIPE)
     batch_size: int = option("Questions per step, over all processes.", default=100, check=_COUNT, panel=RECIPE)
     decoys: int = option(
-        "Decoys drawn per question and step, all of one kind (orig, iou, qou).", default=3, check=_COUNT, panel=RECIPE
+        "Decoys sampled per question and step, of one kind (orig, iou, qou).", default=3, check=_COUNT, panel=RECIPE
     )
     optimizer: Literal["sgd", "rmsprop", "adam"] = option(f"{', '.join(RATES)}.", default="sgd", panel=RECIPE)
     learning_rate: float | None = option(
@@ -99,7 +96,7 @@ class TrainingSettings:
     )
     seed: int = option("Random seed.", default=0, check=_SEED, panel=RECIPE)
     accumulate: int = option(
-        "Parts of a step's batch that are computed one after the other.", default=1, check=_COUNT, panel=RUNNING
+        "Gradient accumulation steps: micro-batches per batch.", default=1, check=_COUNT, panel=RUNNING
     )
     mixed_precision: Literal["no", "bf16", "fp16"] = option(
         "no, bf16, fp16; bf16 and fp16 are for GPUs.", default="no", panel=RUNNING
@@ -113,7 +110,9 @@ class TrainingSettings:
         if self.model not in MODELS:
             MODELS.find(self.model)
         if self.accumulate > self.batch_size:
-            raise InputError(f"--accumulate {self.accumulate}: more parts than the {self.batch_size} questions a step")
+            raise InputError(
+                f"--accumulate {self.accumulate}: expected at most --batch-size, which is {self.batch_size}"
+            )
 
     @property
     def rate(self) -> float:
@@ -123,11 +122,11 @@ class TrainingSettings:
         return RATES[self.optimizer] if self.init_from is None else FINE_TUNING_RATE
 
     def rate_at(self, step: int, steps: int) -> float:
-        """The learning rate of a step, from 0, of a run of so many steps."""
+        """The learning rate of a step, from 0, of a run of ``steps`` steps."""
         return float(self.rate * 0.1 ** sum(step >= part * steps for part in self.drop_at))
 
     def as_json(self) -> dict[str, Any]:
-        """All settings in JSON's types, with the learning rate in use."""
+        """All settings as JSON values, with the effective learning rate."""
         given = asdict(self) | {"learning_rate": self.rate}
         return {
             name: list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
@@ -135,7 +134,7 @@ class TrainingSettings:
         }
 
     def command(self, processes: int = 1) -> str:
-        """The command line of such a run, without options at their defaults."""
+        """The command line of this run, without default options."""
         alone, several = ["vqa-mc"], ["torchrun", "--nproc_per_node", str(processes), "-m", "hf_vqa_mc"]
         words = [*(alone if processes == 1 else several), "train", self.dataset, self.config]
         for one in fields(self):

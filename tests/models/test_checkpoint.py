@@ -56,7 +56,7 @@ def test_a_checkpoint_in_parts_is_loaded(copied):
     for name, weight in load_model(copied).state_dict().items():
         torch.testing.assert_close(weight, expected[name], atol=0, rtol=0)
     next(copied.glob("model-*.safetensors")).unlink()
-    with pytest.raises(InputError, match="no whole safetensors file"):
+    with pytest.raises(InputError, match="is damaged"):
         load_model(copied)
 
 
@@ -96,9 +96,9 @@ def test_whatever_weights_are_missing_unexpected_or_of_another_shape_are_named(s
         ({"inputs": ["image"]}, "expected answer"),
         ({"hidden_size": -1}, "hidden_size is -1, expected 1 or more"),
         ({"hidden_size": "many"}, "hidden_size"),
-        ({"model_type": "bert"}, "no multiple-choice VQA model"),
+        ({"model_type": "bert"}, "not a multiple-choice VQA model"),
         ({"model_type": "mlp-iqa"}, "model_type|mlp-iqa"),
-        ({"model_type": "vqa_mc_spatial_attention"}, r"does not fit model\.safetensors"),
+        ({"model_type": "vqa_mc_spatial_attention"}, r"does not match model\.safetensors"),
     ],
 )
 def test_a_config_of_another_model_is_told(copied, changed, told):
@@ -123,7 +123,7 @@ def test_no_code_of_a_checkpoint_is_run(copied):
 def test_weights_cut_off_anywhere_are_told(saved, copied, share):
     content = (saved / "model.safetensors").read_bytes()
     (copied / "model.safetensors").write_bytes(content[: int(share * len(content))])
-    with pytest.raises(InputError, match=r"model\.safetensors is no whole safetensors file .*again"):
+    with pytest.raises(InputError, match=r"model\.safetensors is damaged .*again"):
         load_checkpoint(copied)
 
 

@@ -210,7 +210,7 @@ def test_bfloat16_comes_near_float32():
 
 def test_a_single_candidate_cannot_be_normalised():
     model = made(("answer",)).train()
-    with pytest.raises(ValueError, match="batch normalisation needs two candidates at least, found 1"):
+    with pytest.raises(ValueError, match="batch normalisation needs at least two candidates, found 1"):
         model(choice_vectors=torch.randn(1, 1, 7))
 
 

@@ -171,15 +171,15 @@ def test_a_backbone_of_another_revision_is_refused(vectors, tmp_path):
     [
         ("what", [["red"]], [picture(0)], "lists"),
         (["what"], "red", [picture(0)], "lists"),
-        (["what"], [["red"], ["blue"]], [picture(0)], "1 questions and choices of 2"),
+        (["what"], [["red"], ["blue"]], [picture(0)], "found 1 questions and 2 lists of choices"),
         (["what", None], [["red"], ["blue"]], [picture(0)] * 2, "question 1 is None"),
         (["what"], [["red", 3]], [picture(0)], "choices of question 0"),
         (["what"], ["red"], [picture(0)], "choices of question 0"),
         (["what"], [[]], [picture(0)], "question 0 has no choices"),
-        (["what"], [["red"]], None, "expected 1, one a question, found none"),
-        (["what"], [["red"]], [picture(0)] * 2, "expected 1, one a question, found 2"),
+        (["what"], [["red"]], None, "expected 1 images, one per question, found none"),
+        (["what"], [["red"]], [picture(0)] * 2, "expected 1 images, one per question, found 2"),
         (["what"], [["red"]], ["nowhere.png"], "image nowhere.png: no such file"),
-        (["what"], [["red"]], [b"abc"], "image given as bytes: no image"),
+        (["what"], [["red"]], [b"abc"], "image given as bytes: not a readable"),
         (["what"], [["red"]], [7], "image is 7; expected"),
     ],
 )
@@ -210,7 +210,7 @@ def test_inputs_and_image_features_must_fit(vectors):
     ):
         with pytest.raises(InputError):
             VqaMcProcessor(text, kind, inputs)
-    with pytest.raises(InputError, match="sees no image"):
+    with pytest.raises(InputError, match="sees no images"):
         VqaMcProcessor(text, None, []).image_backbone()
 
 

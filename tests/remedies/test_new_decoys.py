@@ -301,12 +301,12 @@ def test_classes_that_cannot_name_the_new_choices_become_numbers_and_text(tmp_pa
 
 def test_what_cannot_be_asked_for_is_refused(tmp_path):
     benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
-    with pytest.raises(InputError, match="QoU decoys need word vectors; name them: --word-vectors"):
+    with pytest.raises(InputError, match="QoU decoys need word vectors: add --word-vectors"):
         give_new_decoys(benchmark, "qou", None, Settings())
     with pytest.raises(InputError, match="unknown variant 'uoi'"):
         give_new_decoys(benchmark, "uoi", None, Settings())
     blind = [{"question": f"what {n}", "choices": ["a", "b"], "answer": 0} for n in range(4)]
-    with pytest.raises(InputError, match="IoU decoys need images, and none of its 4 rows names an image"):
+    with pytest.raises(InputError, match="IoU decoys need images, and none of its 4 rows has an image"):
         give_new_decoys(read_benchmark(written(tmp_path / "t.jsonl", blind)), "iou", None, Settings())
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.training.batches import Draws, parts
+from hf_vqa_mc.training.batches import Sampler, parts
 from hf_vqa_mc.training.questions import NONE, Questions
 
 
@@ -26,21 +26,21 @@ IOU_QOU = questions_of([[2, 2, 0, 2, 3, 3, 3]] * 30, [2] * 30)
 @given(st.integers(1, 40), st.integers(1, 17), st.integers(0, 3))
 def test_an_epoch_goes_through_every_question_once(count, batch_size, seed):
     questions = questions_of([[0, 2]] * count, [0] * count)
-    draws = Draws(questions, batch_size, 1, seed)
-    rows = np.concatenate([draws.step(number).rows for number in range(3 * count)])
+    sampler = Sampler(questions, batch_size, 1, seed)
+    rows = np.concatenate([sampler.step(number).rows for number in range(3 * count)])
     for epoch in range(len(rows) // count):
         assert sorted(rows[epoch * count : (epoch + 1) * count]) == list(range(count))
 
 
 def test_epochs_have_orders_of_their_own_and_so_have_seeds():
-    first, again, other = (Draws(IOU_QOU, 30, 3, seed) for seed in (0, 0, 1))
+    first, again, other = (Sampler(IOU_QOU, 30, 3, seed) for seed in (0, 0, 1))
     assert first.step(0).rows.tolist() == again.step(0).rows.tolist()
     assert first.step(0).rows.tolist() != first.step(1).rows.tolist()
     assert first.step(0).rows.tolist() != other.step(0).rows.tolist()
 
 
 def test_a_step_is_the_same_whichever_came_before():
-    forward, back = Draws(IOU_QOU, 7, 3, 5), Draws(IOU_QOU, 7, 3, 5)
+    forward, back = Sampler(IOU_QOU, 7, 3, 5), Sampler(IOU_QOU, 7, 3, 5)
     steps = [forward.step(number) for number in range(20)]
     for number in reversed(range(20)):
         again = back.step(number)
@@ -57,8 +57,8 @@ def test_the_target_comes_first_and_decoys_are_different_ones_of_one_kind(data):
     for row, label in zip(kinds, labels, strict=True):
         row[label] = 0
     wanted = data.draw(st.integers(1, 4))
-    drawn = Draws(questions_of(kinds, labels), len(kinds), wanted, 0).step(0)
-    for row, choices in zip(drawn.rows, drawn.choices, strict=True):
+    sample = Sampler(questions_of(kinds, labels), len(kinds), wanted, 0).step(0)
+    for row, choices in zip(sample.rows, sample.choices, strict=True):
         assert choices[0] == labels[row]
         decoys = [index for index in choices[1:] if index != NONE]
         assert len(set(decoys)) == len(decoys)
@@ -73,8 +73,8 @@ def test_the_target_comes_first_and_decoys_are_different_ones_of_one_kind(data):
 
 def test_each_kind_of_decoys_and_each_decoy_of_it_is_as_likely_as_the_others():
     questions = questions_of([[2, 0, 3, 3, 3, 3, 3, 1]] * 200, [1] * 200)
-    draws = Draws(questions, 200, 2, 0)
-    places = np.concatenate([draws.step(number).choices for number in range(60)])[:, 1:]
+    sampler = Sampler(questions, 200, 2, 0)
+    places = np.concatenate([sampler.step(number).choices for number in range(60)])[:, 1:]
     kind_of = questions.kinds[0]
     kinds = Counter(int(kind_of[first]) for first in places[:, 0])
     assert {kind: round(count / len(places), 1) for kind, count in kinds.items()} == {1: 0.3, 2: 0.3, 3: 0.3}
@@ -93,15 +93,17 @@ class Recorded:
 @pytest.mark.parametrize(("processes", "count"), [(1, 1), (2, 1), (1, 3), (3, 2)])
 def test_processes_and_parts_share_what_is_drawn_without_changing_it(processes, count):
     questions = questions_of([[2, 0, 3, 3], [2, 0, NONE, NONE]] * 20, [1] * 40)
-    drawn = Draws(questions, 14, 2, 0).step(3)
+    sample = Sampler(questions, 14, 2, 0).step(3)
     found = [
-        part for process in range(processes) for part in parts(drawn, questions, Recorded(), process, processes, count)
+        part
+        for process in range(processes)
+        for part in parts(sample, questions, Recorded(), process, processes, count)
     ]
     assert len(found) == processes * count
-    np.testing.assert_array_equal(np.concatenate([part.tensors["rows"] for part in found]), drawn.rows)
+    np.testing.assert_array_equal(np.concatenate([part.tensors["rows"] for part in found]), sample.rows)
     texts = np.concatenate([part.tensors["choices"] for part in found])
     expected = np.where(
-        drawn.choices == NONE, NONE, np.take_along_axis(questions.choices[drawn.rows], drawn.choices, 1)
+        sample.choices == NONE, NONE, np.take_along_axis(questions.choices[sample.rows], sample.choices, 1)
     )
     np.testing.assert_array_equal(texts, expected)
     assert all((part.tensors["labels"] == 0).all() for part in found)

@@ -20,7 +20,7 @@ def test_numbers_say_what_the_rows_say(toy):
         assert len(questions) == len(rows)
         for number, row in enumerate(rows):
             offered = questions.choices[number] != NONE
-            assert data.texts[questions.asked[number]] == row["question"]
+            assert data.texts[questions.texts[number]] == row["question"]
             assert [data.texts[text] for text in questions.choices[number][offered]] == row["choices"]
             assert questions.kinds[number][offered].tolist() == row["choice_kinds"]
             assert questions.labels[number] == row["label"]
@@ -36,7 +36,7 @@ def test_some_of_the_questions_are_those_rows(toy):
     some = questions.take(rows)
     assert some.question_ids == [questions.question_ids[row] for row in rows]
     np.testing.assert_array_equal(some.choices, questions.choices[rows])
-    assert set(some.texts()) == {*some.asked, *some.choices[some.choices != NONE]}
+    assert set(some.used_texts()) == {*some.texts, *some.choices[some.choices != NONE]}
 
 
 def write(folder, rows):

@@ -99,7 +99,7 @@ def test_what_has_to_be_given_is_named():
         ("drop_at", (1.5,), "rising"),
         ("drop_at", (), "rising"),
         ("seed", 2**70, "less than 2**63"),
-        ("accumulate", 101, "more parts"),
+        ("accumulate", 101, "expected at most --batch-size"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_by_name(name, value, told):

@@ -1,0 +1,391 @@
+"""Attention* and HieCoAtt*: equal to plain formulations, independent of padding and order, and trainable."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from hypothesis import given as having
+from hypothesis import settings
+from hypothesis import strategies as st
+from transformers import AutoConfig, AutoModelForMultipleChoice
+
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.models import (
+    HieCoAttentionForMultipleChoiceVqa,
+    HieCoAttentionVqaConfig,
+    SpatialAttentionForMultipleChoiceVqa,
+    SpatialAttentionVqaConfig,
+)
+from tests.models import plain_attention, plain_mlp
+
+CELLS, CHANNELS, TEXT = 6, 12, 7
+CO_ATTENTIONS = ("alternating", "parallel")
+MODELS = ("spatial", *CO_ATTENTIONS)
+
+
+def made(kind="alternating", dropout=0.0, **sizes):
+    """A model with statistics as after training: Attention*, or HieCoAtt* with a kind of co-attention."""
+    torch.manual_seed(0)
+    sizes = {"image_size": CHANNELS, "text_size": TEXT, "hidden_size": 100, **sizes}
+    if kind == "spatial":
+        config = SpatialAttentionVqaConfig(dropout=dropout, **{"attention_size": 9, **sizes})
+    else:
+        sizes = {"level_size": 9, "joint_size": 11, **sizes}
+        config = HieCoAttentionVqaConfig(co_attention=kind, encoder_dropout=dropout, dropout=dropout, **sizes)
+    model = AutoModelForMultipleChoice.from_config(config)
+    plain_attention.as_after_training(model.mlp.head.norm)
+    return model
+
+
+def drawn(kind="alternating", words=(4, 1, 6, 2, 3)):
+    """Inputs of five questions with four choices, a mask of the choices, and labels."""
+    draw = torch.Generator().manual_seed(1)
+    given = {
+        "choice_vectors": torch.randn(5, 4, TEXT, generator=draw),
+        "image_grid": 2 * torch.randn(5, CELLS, CHANNELS, generator=draw),
+        "question_vectors": torch.randn(5, TEXT, generator=draw),
+    }
+    if kind != "spatial":
+        given["question_tokens"] = torch.randn(5, max(words), TEXT, generator=draw)
+        given["question_mask"] = torch.arange(max(words)) < torch.tensor(words).unsqueeze(1)
+    mask = torch.rand(5, 4, generator=draw) < 0.8
+    mask[:, 0] = True
+    return given, mask, torch.zeros(5, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("kind", "masked", "sizes"),
+    [
+        *[("spatial", masked, {}) for masked in (False, True)],
+        *[
+            (kind, masked, {"lstm_layers": layers})
+            for kind in CO_ATTENTIONS
+            for masked, layers in ((False, 2), (True, 2), (True, 1))
+        ],
+    ],
+)
+def test_equals_the_plain_formulation_in_training_and_evaluation(kind, masked, sizes):
+    logits = plain_attention.spatial_logits if kind == "spatial" else plain_attention.hie_co_logits
+    model, plain = made(kind, **sizes), made(kind, **sizes)
+    given, mask, labels = drawn(kind)
+    mask = mask if masked else None
+    found = model.train()(**given, choice_mask=mask, labels=labels)
+    found.loss.backward()
+    expected = logits(plain.train(), mask=mask, **given)
+    loss = plain_mlp.loss(plain, expected, labels, mask)
+    loss.backward()
+    torch.testing.assert_close(found.logits, expected, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(found.loss, loss, atol=1e-6, rtol=1e-6)
+    for (name, parameter), other in zip(model.named_parameters(), plain.parameters(), strict=True):
+        assert parameter.grad.abs().max() > 0, name
+        torch.testing.assert_close(parameter.grad, other.grad, atol=1e-5, rtol=1e-5, msg=name)
+    evaluated = model.eval()(**given, choice_mask=mask).logits
+    torch.testing.assert_close(evaluated, logits(plain.eval(), mask=mask, **given), atol=1e-6, rtol=1e-6)
+
+
+@having(st.permutations(range(CELLS)), st.permutations(range(4)), st.sampled_from(MODELS))
+@settings(deadline=None, max_examples=30)
+def test_cells_and_choices_can_be_permuted(cells, choices, kind):
+    model = made(kind).eval()
+    given, _, _ = drawn(kind)
+    found = model(**given)
+    moved = model(
+        **{
+            **given,
+            "image_grid": given["image_grid"][:, cells],
+            "choice_vectors": given["choice_vectors"][:, choices],
+        }
+    )
+    torch.testing.assert_close(moved.logits, found.logits[:, choices], atol=1e-6, rtol=1e-6)
+    for ours, theirs in zip(found.attentions, moved.attentions, strict=True):
+        torch.testing.assert_close(theirs, ours[:, cells], atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_each_attention_is_a_distribution_over_the_cells(kind):
+    given, _, _ = drawn(kind)
+    attentions = made(kind).eval()(**given).attentions
+    assert [attention.shape for attention in attentions] == [(5, CELLS)] * (1 if kind == "spatial" else 3)
+    for attention in attentions:
+        assert (attention > 0).all()
+        torch.testing.assert_close(attention.sum(1), torch.ones(5))
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_choice_indices_are_the_same_as_repeated_choice_vectors(kind):
+    model = made(kind, hidden_size=40).train()
+    given, mask, labels = drawn(kind)
+    distinct = given.pop("choice_vectors").flatten(0, 1)[:6]
+    indices = torch.randint(6, mask.shape, generator=torch.Generator().manual_seed(2))
+    found = model(distinct, **given, choice_mask=mask, labels=labels, choice_indices=indices)
+    expected = model(distinct[indices], **given, choice_mask=mask, labels=labels)
+    torch.testing.assert_close(found.logits, expected.logits, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(
+        *(torch.autograd.grad(each.loss, list(model.parameters())) for each in (found, expected)),
+        atol=1e-5,
+        rtol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_masked_choices_have_no_effect(kind):
+    model = made(kind).train()
+    given, mask, labels = drawn(kind)
+    other = {**given, "choice_vectors": given["choice_vectors"].masked_fill(~mask.unsqueeze(-1), torch.nan)}
+    found, same = (model(**each, choice_mask=mask, labels=labels) for each in (given, other))
+    assert torch.equal(found.logits, same.logits)
+    assert torch.equal(found.loss, same.loss)
+    assert (found.logits[~mask] == torch.finfo(torch.float32).min).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"), [(kind, part) for kind in MODELS for part in drawn(kind)[0] if part != "question_mask"]
+)
+def test_each_input_has_an_effect_on_its_own_question_only(kind, part):
+    model = made(kind).eval()
+    given, _, _ = drawn(kind)
+    changed = {**given, part: given[part].clone()}
+    changed[part][2] = torch.randn(changed[part][2].shape)
+    difference = (model(**changed).logits - model(**given).logits).abs()
+    assert difference[2].max() > 1e-4
+    assert difference[[0, 1, 3, 4]].max() < 1e-6
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_bfloat16_is_close_to_float32(kind):
+    model = made(kind).train()
+    given, _, labels = drawn(kind)
+    expected = model(**given, labels=labels)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = model(**given, labels=labels)
+    torch.testing.assert_close(found.logits.float(), expected.logits, atol=0.1, rtol=0.1)
+    torch.testing.assert_close(found.attentions[0].sum(1), torch.ones(5))
+    found.loss.backward()
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_evaluation_is_deterministic_and_training_has_dropout(kind):
+    model = made(kind, dropout=0.5, hidden_size=2048).eval()
+    given, _, _ = drawn(kind)
+    assert torch.equal(model(**given).logits, model(**given).logits)
+    first, second = model.train()(**given), model(**given)
+    assert not torch.allclose(first.logits, second.logits, atol=1e-4)
+    if kind != "spatial":  # its attention has no dropout
+        for one, other in zip(first.attentions, second.attentions, strict=True):
+            assert not torch.allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["spatial", *(pytest.param(kind, marks=pytest.mark.slow) for kind in CO_ATTENTIONS)])
+def test_a_saved_model_is_loaded_by_the_auto_classes_in_a_new_process(kind, tmp_path):
+    model = made(kind).eval()
+    given, _, _ = drawn(kind)
+    model.save_pretrained(tmp_path / "m")
+    torch.save(given, tmp_path / "given.pt")
+    code = f"""
+import torch
+import hf_vqa_mc.models
+from transformers import AutoModelForMultipleChoice
+given = torch.load({str(tmp_path / "given.pt")!r})
+model = AutoModelForMultipleChoice.from_pretrained({str(tmp_path / "m")!r}).eval()
+print(type(model).__name__, *model(**given).logits.flatten().tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    name, *logits = done.stdout.split()
+    assert name == type(model).__name__
+    assert list(map(float, logits)) == pytest.approx(model(**given).logits.flatten().tolist(), abs=1e-6)
+    assert type(AutoConfig.from_pretrained(tmp_path / "m")) is type(model.config)
+    assert type(AutoModelForMultipleChoice.from_config(model.config)) is type(model)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_image_grids_of_another_shape_are_rejected(kind):
+    given, _, _ = drawn(kind)
+    for grid in (given["image_grid"].mean(1), given["image_grid"][..., :3], given["image_grid"][:, :0]):
+        with pytest.raises(InputError, match=r"image_grid has the shape .* expected \(batch, cells, 12\); .* --grid"):
+            made(kind)(**{**given, "image_grid": grid})
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "message"),
+    [
+        (SpatialAttentionVqaConfig, {"attention_size": 0}, "attention_size is 0, expected 1 or more"),
+        (SpatialAttentionVqaConfig, {"hidden_size": "many"}, "hidden_size"),
+        (
+            HieCoAttentionVqaConfig,
+            {"co_attention": "paralel"},
+            "did you mean 'parallel'",
+        ),
+        (HieCoAttentionVqaConfig, {"lstm_layers": 0}, "lstm_layers is 0, expected 1 or more"),
+        (HieCoAttentionVqaConfig, {"joint_size": "many"}, "joint_size"),
+    ],
+)
+def test_invalid_configs_are_rejected(config, changes, message):
+    with pytest.raises(Exception, match=message):
+        config(**changes)
+
+
+def test_uniform_attention_is_mlp_iqa_on_the_mean_cell():
+    model = made("spatial").eval()
+    torch.nn.init.zeros_(model.attention.score.weight)
+    given, _, _ = drawn("spatial")
+    pooled = model.mlp(given["choice_vectors"], given["image_grid"].mean(1), given["question_vectors"])
+    torch.testing.assert_close(model(**given).logits, pooled.logits, atol=1e-6, rtol=1e-6)
+
+
+def test_attention_learns_to_attend_to_the_object_of_the_question():
+    """Images have three objects with colours in random cells; the question is the colour of one."""
+    model = made("spatial", hidden_size=64, attention_size=32, image_size=9, text_size=9).train()
+    step = torch.optim.Adam(model.parameters(), lr=0.02)
+    losses = []
+    for _ in range(100):
+        given, labels, _ = three_objects(64)
+        found = model(**given, labels=labels)
+        step.zero_grad()
+        found.loss.backward()
+        step.step()
+        losses.append(found.loss.item())
+    assert sum(losses[:5]) > 5 * 0.4
+    assert sum(losses[-10:]) < 10 * 0.1
+    given, labels, where = three_objects(300)
+    found = model.eval()(**given)
+    assert (found.logits.argmax(1) == labels).float().mean() > 0.95
+    assert found.attentions[0].gather(1, where.unsqueeze(1)).mean() > 0.6
+
+
+def three_objects(count):
+    """Inputs with all colours as choices, labels, and the cell of the object."""
+    things, colours = torch.eye(9)[:4], torch.eye(9)[4:]
+    of_things = torch.stack([torch.randperm(4)[:3] for _ in range(count)])
+    of_colours = torch.stack([torch.randperm(5)[:3] for _ in range(count)])
+    cells = torch.stack([torch.randperm(CELLS)[:3] for _ in range(count)])
+    grid = torch.zeros(count, CELLS, 9)
+    grid.scatter_(1, cells.unsqueeze(-1).expand(-1, -1, 9), 2 * (things[of_things] + colours[of_colours]))
+    index, every = torch.randint(3, (count,)), torch.arange(count)
+    given = {
+        "image_grid": grid,
+        "question_vectors": things[of_things[every, index]],
+        "choice_vectors": colours.expand(count, 5, 9),
+    }
+    return given, of_colours[every, index], cells[every, index]
+
+
+@pytest.mark.parametrize("kind", CO_ATTENTIONS)
+@pytest.mark.parametrize("filling", [0.0, 1e6, torch.nan])
+def test_padded_words_have_no_effect(kind, filling):
+    model = made(kind).train()
+    given, _, labels = drawn()
+    longer = {
+        **given,
+        "question_tokens": torch.nn.functional.pad(
+            given["question_tokens"].masked_fill(~given["question_mask"].unsqueeze(-1), filling),
+            (0, 0, 0, 5),
+            value=filling,
+        ),
+        "question_mask": torch.nn.functional.pad(given["question_mask"], (0, 5), value=False),
+    }
+    for mode in (model.train(), model.eval()):
+        found, padded = (mode(**each, labels=labels) for each in (given, longer))
+        torch.testing.assert_close(padded.logits, found.logits, atol=1e-6, rtol=1e-6)
+        ours, theirs = (
+            torch.autograd.grad(each.loss, list(model.parameters()), allow_unused=True) for each in (found, padded)
+        )
+        torch.testing.assert_close(theirs, ours, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", CO_ATTENTIONS)
+def test_a_question_without_words_has_finite_scores_and_gradients(kind):
+    model = made(kind).train()
+    given, _, labels = drawn(words=(4, 0, 6, 2, 3))
+    found = model(**given, labels=labels)
+    found.loss.backward()
+    assert found.logits.isfinite().all()
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+    torch.testing.assert_close(found.attentions[0].sum(1), torch.ones(5))
+
+
+def test_word_order_has_an_effect_on_phrases_and_question():
+    model = made().eval()
+    given, _, _ = drawn(words=(6,) * 5)
+    turned = {**given, "question_tokens": given["question_tokens"].flip(1)}
+    (word, *later), (turned_word, *turned_later) = (model(**each).attentions for each in (given, turned))
+    torch.testing.assert_close(turned_word, word, atol=1e-6, rtol=1e-6)
+    assert all((ours - theirs).abs().max() > 1e-5 for ours, theirs in zip(later, turned_later, strict=True))
+
+
+@pytest.mark.parametrize("kind", CO_ATTENTIONS)
+def test_co_attention_learns_to_attend_to_the_object_of_the_question(kind):
+    """Images have two objects with colours; only the question's words, not its average vector, name one of them."""
+    torch.manual_seed(0)
+    model = made(kind, image_size=8, text_size=8, level_size=32, joint_size=32, hidden_size=64).train()
+    step = torch.optim.Adam(model.parameters(), lr=0.02)
+    losses = []
+    for _ in range(150):
+        given, labels = two_objects(64)
+        found = model(**given, labels=labels)
+        step.zero_grad()
+        found.loss.backward()
+        step.step()
+        losses.append(found.loss.item())
+    assert sum(losses[:5]) > 5 * 0.6
+    assert sum(losses[-10:]) < 10 * 0.1
+    given, labels = two_objects(300)
+    assert (model.eval()(**given).logits.argmax(1) == labels).float().mean() > 0.95
+
+
+def two_objects(count):
+    """Inputs with a filler and the object as question, and labels."""
+    things, colours, filler = torch.eye(8)[:2], torch.eye(8)[2:6], torch.eye(8)[7]
+    of_colours = torch.stack([torch.randperm(4)[:2] for _ in range(count)])
+    cells = torch.stack([torch.randperm(CELLS)[:2] for _ in range(count)])
+    grid = torch.zeros(count, CELLS, 8)
+    grid.scatter_(1, cells.unsqueeze(-1).expand(-1, -1, 8), 2 * (things + colours[of_colours]))
+    index = torch.randint(2, (count,))
+    shuffled = torch.stack([torch.randperm(2) for _ in range(count)])
+    given = {
+        "image_grid": grid,
+        "question_tokens": torch.stack([filler.expand(count, 8), things[index]], 1),
+        "question_mask": torch.ones(count, 2, dtype=torch.bool),
+        "question_vectors": filler.expand(count, 8),
+        "choice_vectors": colours[of_colours.gather(1, shuffled)],
+    }
+    return given, (shuffled == index.unsqueeze(1)).int().argmax(1)
+
+
+def test_invalid_question_masks_are_rejected():
+    given, _, _ = drawn()
+    with pytest.raises(InputError, match="question 0 of the batch has padding before a word"):
+        made()(**{**given, "question_mask": given["question_mask"].flip(1)})
+    empty = {name: given[name][:, :0] for name in ("question_mask", "question_tokens")}
+    with pytest.raises(InputError, match=r"question_mask has the shape \(5, 0\), expected \(batch, words\)"):
+        made()(**{**given, **empty})
+
+
+def test_defaults_of_attention_are_the_papers():
+    model = SpatialAttentionForMultipleChoiceVqa(SpatialAttentionVqaConfig())
+    assert model.attention.place.weight.shape == (512, 2048)
+    assert model.attention.guide.weight.shape == (512, 300)
+    assert {name: tuple(part.weight.shape) for name, part in model.mlp.first.items()} == {
+        "image": (8192, 2048),
+        "question": (8192, 300),
+        "answer": (8192, 300),
+    }
+    assert model.mlp.head.dropout == 0.5
+    assert 0.9 * 2048**-0.5 < model.attention.place.weight.abs().max() <= 2048**-0.5
+    bound = (2048 + 300 + 300) ** -0.5
+    assert all(0.9 * bound < part.weight.abs().max() <= bound for part in model.mlp.first.values())
+
+
+def test_defaults_of_hie_co_attention_are_the_papers():
+    model = HieCoAttentionForMultipleChoiceVqa(HieCoAttentionVqaConfig())
+    assert [tuple(phrase.weight.shape) for phrase in model.phrases] == [(512, 512, length) for length in (1, 2, 3)]
+    assert (model.question.input_size, model.question.hidden_size, model.question.num_layers) == (512, 512, 2)
+    assert model.question.dropout == 0.5
+    assert {level: tuple(part.weight.shape) for level, part in model.joined.items()} == {
+        "word": (512, 512),
+        "phrase": (512, 1024),
+        "question": (1024, 1024),
+    }
+    assert model.mlp.first["image"].weight.shape == (8192, 1024)
+    assert 0.9 * 2048**-0.5 < model.cells.weight.abs().max() <= 2048**-0.5
