@@ -73,7 +73,9 @@ def option(
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 def settings(kind: type[T]) -> type[T]:
-    """Make a class of `option` fields a frozen dataclass with keyword-only fields by default."""
+    """Make a class of `option` fields a frozen dataclass with keyword-only fields, validated by `check_options`."""
+    if not hasattr(kind, "__post_init__"):
+        kind.__post_init__ = check_options  # type: ignore[attr-defined]
     return dataclass(frozen=True, kw_only=True)(kind)
 
 
@@ -102,7 +104,7 @@ def inner_type(one: "Field[Any]") -> Any:  # noqa: ANN401  a type
 
 
 def check_options(settings: Any) -> None:  # noqa: ANN401  any settings dataclass
-    """Convert and validate every field; called in ``__post_init__``.
+    """Convert and validate every field; a ``__post_init__`` of a settings class has to call it.
 
     Text is converted to `Path` or tuple, lists to tuples, integers to floats, according to the field's type.
 

@@ -1,4 +1,4 @@
-"""What a harness is, and how exports are written: atomically, and replacing nothing but exports."""
+"""Declaration of harnesses; atomic writing of exports, which replace only earlier exports."""
 
 import contextlib
 import json
@@ -19,46 +19,46 @@ from hf_vqa_mc.version import __version__
 
 WRITTEN_BY = "hf_vqa_mc export"
 RECORD = "export.json"
-"""The record in an exported folder: what wrote it, and what it holds."""
+"""Record in an exported folder: the program that wrote it, and its contents."""
 TABLE = "questions.parquet"
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export wrote."""
+    """Result of an export."""
 
     name: str
     """of the task or dataset"""
     files: list[Path]
-    """those to look at or to name; images are not listed one by one"""
+    """main files; images are not listed"""
     questions: int
     how: list[str]
-    """commands with which the harness runs it"""
+    """commands that run it"""
     notes: list[str] = field(default_factory=list)
-    """what was left out or changed, and why; each a sentence"""
+    """sentences on what was omitted or changed, and why"""
 
 
 @dataclass(frozen=True)
 class Harness:
-    """A program of others that evaluates models on tasks; listed in ``exports.HARNESSES``."""
+    """An evaluation program; listed in ``exports.HARNESSES``."""
 
     name: str
     """as users type it"""
     write: Callable[[Questions, Path, Progress], Exported]
-    """Write the tasks into a folder, made if there is none, which the harness is pointed to.
+    """Write the tasks into a folder for the harness, created if missing.
 
-    Raises InputError if a row cannot be asked there, an image cannot be opened, or something else is in the place of
-    the export; OSError if the disk is full or not writable (what was there before still is)."""
+    Raises InputError if the harness cannot present a row, an image cannot be opened, or the output is not an export;
+    OSError if the disk is full or read-only (an earlier export is then unchanged)."""
 
 
 def record(harness: str, questions: int, hidden: bool, files: list[str]) -> dict[str, Any]:
-    """What is written next to an export, so that the next one recognises it."""
+    """The record of an export, by which the next export recognises it."""
     about: dict[str, Any] = {"written_by": WRITTEN_BY, "version": __version__, "harness": harness}
     return {**about, "questions": questions, "answers": "hidden" if hidden else "in the data", "files": files}
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
-    """The record of an earlier export; None if it is none of ours."""
+    """The record of an earlier export; None if an export did not write the file."""
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -67,10 +67,10 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 
 def made_folder(folder: Path) -> Path:
-    """The folder of exports, made if there is none.
+    """The absolute path of the folder of exports, created if missing.
 
     Raises:
-        InputError: it is a file, or there is no folder around it.
+        InputError: it is a file, or its parent folder does not exist.
     """
     check_folder(folder, "--output")
     with in_plain_words(folder):
@@ -91,8 +91,8 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     """An empty folder that replaces ``folder`` if the block succeeds.
 
     Raises:
-        InputError: something that is no export is there.
-        OSError: the disk is full or not writable; what was there before still is.
+        InputError: the folder exists and is not an export.
+        OSError: the disk is full or read-only; an earlier export is unchanged.
     """
     with new_folder(folder, EXPORTED) as place:
         yield place.tree
@@ -110,21 +110,21 @@ def write_task_files(
     how: str,
     submitted: str,
 ) -> list[str]:
-    """Write everything of a folder of tasks but its images.
+    """Write all files of a task folder except images.
 
     Args:
         tree: the folder.
         harness: its name.
-        questions: that are exported.
+        questions: to export.
         table: the questions as the tasks read them.
-        tasks: stem of each yaml file to its text.
-        program: name of a program that the tasks use, and of its file in ``harness_files``.
-        about: name of each task to what it asks, for the README.
+        tasks: text of each YAML file by its stem.
+        program: name of the program that the tasks use, and its file in ``harness_files``.
+        about: description of each task by its name, for the README.
         how: the command to run it.
-        submitted: which file holds predictions, where answers are hidden.
+        submitted: the file of predictions if answers are hidden.
 
     Returns:
-        The names of the files to look at.
+        The names of the main files.
     """
     pq.write_table(table, tree / TABLE)
     for stem, text in tasks.items():

@@ -16,20 +16,20 @@ from hf_vqa_mc.io.atomic_file import in_plain_words
 from hf_vqa_mc.io.progress import Progress
 
 FEWEST_BYTES = 49
-"""What base64 makes 64 letters or fewer of, VLMEvalKit takes for the index of another row."""
+"""Fewer bytes give at most 64 base64 characters, which VLMEvalKit parses as the index of another row."""
 SUFFIXES = {"JPEG": "jpg", "PNG": "png", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tif"}
-"""Formats that leave as they are; others leave as PNG."""
+"""Formats that are copied unchanged; others are converted to PNG."""
 
 
 def exported_image(questions: Questions, image: int) -> tuple[bytes, str] | None:
-    """The bytes of an image file and its suffix; None where the row has no image.
+    """The bytes of an image file and its suffix; None if the row has no image.
 
     Args:
-        questions: that are exported.
+        questions: to export.
         image: its index.
 
     Raises:
-        InputError: it cannot be read, or is no image.
+        InputError: it cannot be read or is not an image.
     """
     from PIL import Image
 
@@ -38,7 +38,7 @@ def exported_image(questions: Questions, image: int) -> tuple[bytes, str] | None
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of huge images: only the header is read
+            warnings.simplefilter("ignore")  # about large images: only the header is read
             with Image.open(io.BytesIO(content)) as opened:
                 suffix = SUFFIXES.get(opened.format or "")
                 if suffix and len(content) >= FEWEST_BYTES:
@@ -46,7 +46,7 @@ def exported_image(questions: Questions, image: int) -> tuple[bytes, str] | None
                 kept = io.BytesIO()
                 opened.convert("RGB").save(kept, "PNG")
                 return kept.getvalue(), "png"
-    except Exception as error:  # PIL has many names for a broken image
+    except Exception as error:  # PIL raises many types
         where = questions.where(questions.image_rows[image])
         raise InputError(
             f"{where}: its image cannot be opened ({type(error).__name__}); fix it or leave it out"
@@ -72,7 +72,7 @@ class Base64Images:
 
 @contextmanager
 def base64_images(questions: Questions, folder: Path, progress: Progress) -> Iterator[Base64Images]:
-    """The images of an export, each read once and kept in a file without a name in this folder.
+    """The images of an export, each read once into an unnamed temporary file in this folder.
 
     Raises:
         InputError: an image cannot be opened.

@@ -1,8 +1,8 @@
-"""Tasks of lm-eval (EleutherAI): the benchmark asked blind, of language models.
+"""Tasks of lm-eval (EleutherAI): the benchmark without images, for language models.
 
-Choices are scored by the log-likelihood of their text (``output_type: multiple_choice``): after the question, and
-after "Answer:" alone. A benchmark that needs its images leaves both near chance. Where the benchmark has a context
-(see `exports.questions`), "Context: ..." stands before the question.
+Choices are scored by the log-likelihood of their text (``output_type: multiple_choice``), given the question or only
+"Answer:". Both should be near chance if the benchmark needs its images. A context (see `exports.questions`) precedes
+the question as "Context: ...".
 """
 
 import shlex
@@ -14,9 +14,9 @@ from hf_vqa_mc.exports.questions import Questions, question_table
 from hf_vqa_mc.io.progress import Progress
 
 PROMPTS = {"blind": '"Question: {{question}}\\nAnswer:"', "answers": '"Answer:"'}
-"""Of each task, as yaml: what the model sees before a choice."""
+"""Prompt of each task as YAML."""
 IN_CONTEXT = '"{% if context %}Context: {{context}}\\n{% endif %}Question: {{question}}\\nAnswer:"'
-"""The same of the blind task, where the benchmark has a context."""
+"""Prompt of the blind task with a context."""
 
 
 def write_lm_eval(questions: Questions, output: Path, progress: Progress) -> Exported:

@@ -1,8 +1,7 @@
-"""Tasks of lmms-eval: the benchmark with its images, and the same questions asked blind.
+"""Tasks of lmms-eval: the benchmark with images, and the same questions without.
 
-Models write an answer (``output_type: generate_until``) that is read as a letter. Every image is one file, however
-many questions are asked of it. Where the benchmark has a context (see `exports.questions`), "Context: ..." stands
-before the question.
+Models generate an answer (``output_type: generate_until``) that is parsed as a letter. Each image is one file, however
+many questions it has. A context (see `exports.questions`) precedes the question as "Context: ...".
 """
 
 import shlex
@@ -47,16 +46,16 @@ def write_lmms_eval(questions: Questions, output: Path, progress: Progress) -> E
     notes = []
     without = shown.count("")
     if without == len(shown):
-        notes.append("there are no images to export, so the questions are asked blind only")
+        notes.append("there are no images to export: only the task without images is written")
     elif without:
-        notes.append(f"{without:,} of {len(shown):,} questions have no image and are asked without one")
+        notes.append(f"{without:,} of {len(shown):,} questions have no image and are presented without one")
     notes += questions.others.notes(as_hint=False)
     how = _how(str(output), first, hidden)
     return Exported(name, [output / name / file for file in names], len(questions), [how], notes)
 
 
 def _write_images(questions: Questions, tree: Path, progress: Progress) -> list[str]:
-    """The file of each image, "" where the row has none after all."""
+    """The file of each image, "" if it is missing."""
     files = []
     total = len(questions.image_rows)
     (tree / "images").mkdir()

@@ -1,7 +1,7 @@
-"""Text that pandas reads back as text.
+"""TSV cells that pandas reads back unchanged.
 
-VLMEvalKit reads its files with ``pandas.read_csv``, which takes a choice "None" or "NA" for no choice at all, and a
-column of "1", "2" and gaps for 1.0 and 2.0. Such cells get a no-break space at their end, which nobody sees.
+VLMEvalKit reads its files with ``pandas.read_csv``, which parses a choice "None" or "NA" as missing, and a column of
+"1", "2" and gaps as 1.0 and 2.0. A no-break space at the end of such cells prevents that and is invisible.
 """
 
 import csv
@@ -14,19 +14,19 @@ GUARD = "\N{NO-BREAK SPACE}"
 Cells = Sequence[str | None]
 
 
-def guarded(columns: Mapping[str, Cells], place: str) -> tuple[dict[str, list[str | None]], int]:
-    """Columns that pandas reads as they are, and how many cells got a no-break space for it.
+def guarded(columns: Mapping[str, Cells], location: str) -> tuple[dict[str, list[str | None]], int]:
+    """Columns that pandas reads unchanged, and how many cells needed a no-break space.
 
     Args:
-        columns: name to cells, None for no cell; all of the same length.
-        place: for messages.
+        columns: name to cells, None for a missing cell; all of the same length.
+        location: for messages.
 
     Raises:
-        InputError: a cell cannot be told to pandas even so, such as one with a NUL character.
+        InputError: pandas cannot read a cell unchanged, such as one with a NUL character.
     """
     kept = {name: [cell or None for cell in cells] for name, cells in columns.items()}
     guards = 0
-    for _ in range(2):  # in a column of numbers and text, the numbers are text once the others are
+    for _ in range(2):  # two rounds: numbers are read as text only once the other cells are
         wrong = _misread(kept)
         if not any(wrong.values()):
             return kept, guards
@@ -37,7 +37,7 @@ def guarded(columns: Mapping[str, Cells], place: str) -> tuple[dict[str, list[st
     for name, rows in _misread(kept).items():
         if rows:
             text = shown(kept[name][rows[0]])
-            raise InputError(f"{place}, row {rows[0]}: {name} is {text}, which a TSV file cannot hold; mend the row")
+            raise InputError(f"{location}, row {rows[0]}: {name} is {text}, which a TSV file cannot hold; fix the row")
     return kept, guards
 
 
@@ -58,8 +58,8 @@ def _misread(columns: Mapping[str, list[str | None]]) -> dict[str, list[int]]:
     import pandas
 
     size = len(next(iter(columns.values())))
-    told: dict[str, Cells] = {**columns, "image": ["x"] * size}  # pandas reads in pieces, by the number of columns
-    text = tsv_header(list(told)) + tsv_lines(told, range(size))
+    cells_read: dict[str, Cells] = {**columns, "image": ["x"] * size}  # the column count changes pandas' chunks
+    text = tsv_header(list(cells_read)) + tsv_lines(cells_read, range(size))
     read = pandas.read_csv(io.StringIO(text), sep="\t")
     if len(read) != size:
         raise InputError(f"pandas reads {len(read)} of {size} rows; a cell has characters that TSV cannot hold")
@@ -69,6 +69,6 @@ def _misread(columns: Mapping[str, list[str | None]]) -> dict[str, list[int]]:
         pairs = enumerate(zip(cells, missing, texts, strict=True))
         wrong[name] = [row for row, (cell, gone, text) in pairs if cell is not None and (gone or text != cell)]
         gaps = (gone for cell, gone in zip(cells, missing, strict=True) if cell is None)
-        if not wrong[name] and not all(gaps):  # beside whole numbers beyond 64 bits, gaps are read as empty texts
+        if not wrong[name] and not all(gaps):  # next to integers beyond 64 bits, gaps are read as empty text
             wrong[name] = [row for row, cell in enumerate(cells) if cell and cell.strip("+-").isdecimal()]
     return wrong

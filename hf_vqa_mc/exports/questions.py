@@ -1,8 +1,7 @@
-"""What leaves the house: a split's questions, without anything that would reveal more than the benchmark asks.
+"""The exported questions of a split, without columns that reveal the target.
 
-Exported are what a model is shown, the label (unless answers are hidden) and the type of question: never
-``choice_kinds``, ``choice_fallback`` or the human answers, which reveal the target. Of a benchmark's other columns
-only a context that is read before the question goes out.
+Exported are the input of a model, the label (unless hidden), the question type and a context column: never
+``choice_kinds``, ``choice_fallback`` or the human answers.
 """
 
 import re
@@ -22,12 +21,12 @@ from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.errors import InputError, shown
 
 LETTERS = string.ascii_uppercase
-"""What harnesses call the choices."""
+"""Names of the choices in harnesses."""
 SEED = 0
-"""Random seed of the order of choices where the benchmark has none: the same in every export."""
+"""Random seed of the order of choices where the benchmark has none."""
 NAME_LENGTH = 80
 CONTEXT = ("hint", "context", "passage")
-"""Names of columns that are read before the question; the first in this order is exported."""
+"""Names of context columns; the first one that exists is exported."""
 GROUP = "l2-category"
 """VLMEvalKit's name of the larger group that a category belongs to."""
 
@@ -37,19 +36,19 @@ class OtherColumns:
     """The columns of a split besides question, choices and label."""
 
     contexts: list[str]
-    """of each row what is read before the question, "" where there is nothing"""
+    """context of each row, "" if there is none"""
     context_column: str
-    """where they are from, "" where the benchmark has no such column"""
+    """name of their column, "" if there is none"""
     groups: list[str]
-    """of each row its ``l2-category``; empty where the benchmark has no such column"""
+    """``l2-category`` of each row; empty if there is no such column"""
     left_out: list[str]
-    """columns of which nothing is exported"""
+    """columns that are not exported"""
 
     def notes(self, *, as_hint: bool) -> list[str]:
-        """What happened to the columns, each a sentence.
+        """Sentences on the columns that are exported or left out.
 
         Args:
-            as_hint: VLMEvalKit's columns are written: ``hint``, and ``l2-category``.
+            as_hint: whether VLMEvalKit's columns ``hint`` and ``l2-category`` are written.
         """
         notes = []
         if self.context_column:
@@ -66,7 +65,7 @@ class Questions:
     """The questions of one export."""
 
     name: str
-    """of the task, letters, digits, "_" and "-" only: it is written into yaml and file names"""
+    """of the task: letters, digits, "_" and "-" only, for YAML and file names"""
     location: str
     """for messages"""
     question_ids: list[str]
@@ -74,7 +73,7 @@ class Questions:
     choices: list[list[str]]
     """at least two texts a row, none empty"""
     labels: list[int] | None
-    """indices of the correct choices; None where they are hidden"""
+    """indices of the correct choices; None if hidden"""
     types: list[str]
     """"" where the benchmark has none"""
     others: OtherColumns
@@ -89,7 +88,7 @@ class Questions:
         return len(self.question_ids)
 
     def read_image(self, image: int) -> bytes | None:
-        """The bytes of an image's file by its index; None where the row has none after all.
+        """The bytes of an image file by its index; None if it is missing.
 
         Raises:
             InputError: it cannot be read.
@@ -104,7 +103,7 @@ class Questions:
 def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: bool) -> Questions:
     """The questions of the evaluated split.
 
-    Choices without an order (the target was put first) are shuffled, the same way every time.
+    Choices without an order (with the target first) are shuffled deterministically.
 
     Args:
         benchmark: as ``read_benchmark`` returns it.
@@ -112,7 +111,7 @@ def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: boo
         hide_answers: leave the labels out.
 
     Raises:
-        InputError: the name is not one for files and tasks, a choice is empty, or a row has fewer than two.
+        InputError: the name is not valid, a choice is empty, or a row has fewer than two choices.
     """
     split = benchmark.test
     rows = split.rows
@@ -146,9 +145,9 @@ def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: boo
 
 
 def default_name(benchmark: Benchmark) -> str:
-    """The name of a task by default: dataset, config and split, in lower case.
+    """The default name of a task: dataset, config and split, in lower case.
 
-    Some harnesses treat tasks with MMMU, LEGO and the like in the name, in capitals, as those very benchmarks.
+    Some harnesses treat tasks with MMMU, LEGO and similar in upper case in their names as those benchmarks.
     """
     dataset = Path(benchmark.dataset)
     stem = dataset.name.split(".")[0] or dataset.resolve().name
@@ -160,7 +159,7 @@ def default_name(benchmark: Benchmark) -> str:
 def question_table(questions: Questions) -> pa.Table:
     """The rows that harnesses read: question_id, question, choices, question_type and, unless hidden, label.
 
-    With a column ``context`` before the question where the benchmark has such a column.
+    If the benchmark has a context column, it is ``context``.
     """
     columns = {"question_id": pa.array(questions.question_ids, pa.string())}
     if questions.others.context_column:
@@ -176,19 +175,19 @@ def question_table(questions: Questions) -> pa.Table:
 
 
 def check_lettered(questions: Questions, harness: str) -> None:
-    """Raise InputError unless every choice has a letter: 26 a row."""
+    """Raise InputError unless every choice has a letter: at most 26 per row."""
     for row, texts in enumerate(questions.choices):
         if len(texts) > len(LETTERS):
             raise InputError(
-                f"{questions.where(row)}: {len(texts)} choices, but {harness} has letters for {len(LETTERS)}; "
-                "export to lm-eval, which needs none"
+                f"{questions.where(row)}: {len(texts)} choices, but {harness} allows {len(LETTERS)}; "
+                "export to lm-eval instead, which has no limit"
             )
 
 
 def other_columns(benchmark: Benchmark) -> OtherColumns:
     """The columns of the evaluated split besides question, choices and label.
 
-    A context is exported only if it is text, and neither holds choices or labels nor is the question itself.
+    A context is exported only if it is text and is neither a column of choices or labels nor the question itself.
     """
     split = benchmark.test
     table, rows = split.original, split.rows
@@ -227,7 +226,7 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
 
 
 def _is_one_of(column: pa.ChunkedArray, exported: list[pa.Array]) -> bool:
-    """Whether a column equals one that is exported in any case, such as the question or its id."""
+    """Whether a column equals one that is always exported, such as the question or its id."""
     if not (is_text(column.type) or pa.types.is_integer(column.type)):
         return False
     cells = pc.fill_null(as_text(column), "")

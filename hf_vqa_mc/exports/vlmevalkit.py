@@ -1,11 +1,11 @@
 """Datasets of VLMEvalKit: TSV files for the folder that ``LMUData`` names.
 
-Its conventions, looked up in its sources: columns index, question, A, B, .., answer (a letter), category and image
+Its conventions, from its source code: columns index, question, A, B, .., answer (a letter), category and image
 (base64, or the index of a row that has the same image); circular evaluation (Liu et al. 2024, MMBench, section 4.1)
 is done where the dataset's name has "circular" in it, on rows whose index is k * 10^6 + the index of the first: the
-same question with its choices moved on by k, and right only if all of them are answered right. A file without images
-is asked of the text alone. A column hint stands in its prompts before the question: the benchmark's context goes there
-(see `exports.questions`); l2-category is kept, too. Images are unpacked to ``LMUData/images/NAME`` once, by index.
+same question with its choices rotated by k, correct only if all rotations are answered correctly. Questions of a file
+without images are text only. Its prompts have the column hint before the question, which holds the benchmark's context
+(see `exports.questions`); l2-category is kept. Images are unpacked to ``LMUData/images/NAME`` once, by index.
 """
 
 import re
@@ -25,28 +25,28 @@ HARNESS = "vlmevalkit"
 TURN = 1_000_000
 """Difference of the indices of a question and of the same with its choices rotated by one."""
 PLAIN, CIRCULAR, TEXT = "", "_CIRCULAR", "_TEXT"
-"""What the names of the files end in."""
+"""Suffixes of the file names."""
 TAKEN = re.compile("MMMU|MMT|OCRVQA|LEGO|(?i:openended)")
-"""Names with these in them VLMEvalKit reads, asks or scores in another way."""
+"""Parts of names that VLMEvalKit reads, prompts or scores differently."""
 UNNAMED = "unnamed"
-"""The category of rows without a type of question, where others have one."""
+"""Category of rows without a question type, if others have one."""
 LINES = 1000
-"""Written at once."""
+"""Lines per write."""
 
 Line = tuple[int, int]
 """A row of the questions, and by how much its choices are rotated."""
 
 
 def write_vlmevalkit(questions: Questions, output: Path, progress: Progress) -> Exported:
-    """Write ``NAME.tsv``, ``NAME_CIRCULAR.tsv`` and the blind twin ``NAME_TEXT.tsv``; without images only the last.
+    """Write ``NAME.tsv``, ``NAME_CIRCULAR.tsv`` and ``NAME_TEXT.tsv`` (without images); without images only the last.
 
-    Questions without an image are left out of all files where others have one. The output is the folder that
+    If only some questions have an image, the others are left out of all files. The output is the folder that
     ``LMUData`` names.
     """
     check_lettered(questions, HARNESS)
     if taken := TAKEN.search(questions.name):
         raise InputError(
-            f"--name {questions.name}: VLMEvalKit treats names with {taken[0]!r} in another way; change it"
+            f"--name {questions.name}: VLMEvalKit treats names with {taken[0]!r} specially; choose another name"
         )
     output = made_folder(output)
     log = output / f"{questions.name}.export.json"
@@ -70,7 +70,7 @@ def write_vlmevalkit(questions: Questions, output: Path, progress: Progress) -> 
     write_json(log, about, indent=1)
     if guards:
         notes.append(
-            f"{guards:,} cells such as None or 1.0 end in a no-break space, without which pandas reads them as others"
+            f"{guards:,} cells such as None or 1.0 end in a no-break space, so that pandas does not change them"
         )
     notes += questions.others.notes(as_hint=True)
     notes += _cached(output, names)
@@ -81,34 +81,32 @@ def write_vlmevalkit(questions: Questions, output: Path, progress: Progress) -> 
 
 
 def _kinds(questions: Questions, with_image: int) -> tuple[list[str], list[str]]:
-    """The files to write, and why not others."""
+    """The files to write, and notes on those left out."""
     if not with_image:
-        return [TEXT], ["there are no images to export, so the questions are asked blind only"]
+        return [TEXT], ["there are no images to export: only the file without images is written"]
     kinds, notes = [PLAIN, CIRCULAR, TEXT], []
     if left := len(questions) - with_image:
         notes.append(f"{left:,} of {len(questions):,} questions have no image and are left out of all files")
     if len(questions) > TURN:
         kinds.remove(CIRCULAR)
-        notes.append(f"circular evaluation is for {TURN:,} questions or fewer: that file is left out")
+        notes.append(f"circular evaluation allows at most {TURN:,} questions: its file is left out")
     return kinds, notes
 
 
 def _earlier_files(files: list[Path], log: Path) -> list[str]:
-    """The names of those that exist; raises InputError unless an export wrote them all."""
+    """The names of existing files; raises InputError unless an export wrote them all."""
     ours = (read_record(log) or {}).get("files", [])
     for file in files:
         if file.exists() and file.name not in ours:
-            raise InputError(
-                f"{file} is there already and no vqa-mc export wrote it; choose another --name or --output"
-            )
+            raise InputError(f"{file} exists and was not written by vqa-mc export; choose another --name or --output")
     return [file.name for file in files if file.exists()]
 
 
 def _cached(output: Path, names: list[str]) -> list[str]:
-    """A note on what VLMEvalKit keeps of earlier files of these names and would use again."""
+    """A note on cached files of VLMEvalKit from earlier exports with these names."""
     kept = [output / "images" / name for name in names] + [output / f"{name}_local.tsv" for name in names]
     found = ", ".join(str(path) for path in kept if path.exists())
-    return [f"VLMEvalKit unpacked an earlier export and would use that again; remove {found}"] if found else []
+    return [f"VLMEvalKit cached an earlier export and would reuse it; remove {found}"] if found else []
 
 
 def _turned(questions: Questions, rows: list[int]) -> list[Line]:
@@ -120,7 +118,7 @@ def _turned(questions: Questions, rows: list[int]) -> list[Line]:
 def _write(
     questions: Questions, lines: list[Line], images: Base64Images | None, path: Path, progress: Progress
 ) -> int:
-    """Write one file; how many of its cells are guarded against pandas."""
+    """Write one file; return the number of its cells guarded against pandas."""
     columns, guards = guarded(_texts(questions, lines), questions.location)
     columns = {"index": [str(row + turn * TURN) for row, turn in lines], **columns}
     columns["question_id"] = [questions.question_ids[row] for row, _ in lines]
@@ -143,7 +141,7 @@ def _write(
 
 
 def _image_cells(questions: Questions, lines: list[Line], images: Base64Images) -> Iterator[str]:
-    """Of each line: its image, or the index of the line that has it already."""
+    """The image of each line, or the index of the line with the same image."""
     first: dict[int, str] = {}
     for row, turn in lines:
         image = int(questions.images[row])
@@ -155,7 +153,7 @@ def _image_cells(questions: Questions, lines: list[Line], images: Base64Images) 
 
 
 def _texts(questions: Questions, lines: list[Line]) -> dict[str, list[str | None]]:
-    """What a model is shown, and the category."""
+    """The columns of the prompt, and the category."""
     columns: dict[str, list[str | None]] = {}
     others = questions.others
     if others.context_column:

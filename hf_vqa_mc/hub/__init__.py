@@ -1,4 +1,4 @@
-"""Pushing to the Hub: a built dataset folder, a checkpoint, a metric as a Space; or only what a push would send."""
+"""Pushing to the Hub: a built dataset folder, a checkpoint, or a metric as a Space."""
 
 from typing import TYPE_CHECKING
 

@@ -12,31 +12,31 @@ from hf_vqa_mc.version import __version__
 
 CARD = "README.md"
 FOLDER = Path("vqa_mc")
-"""The folder of a build by default."""
+"""Default folder of a build."""
 
 
 def dataset_shipment(request: Request, progress: Progress) -> Shipment:
-    """What a push of a built dataset sends: its card, its statistics and the parquet files that these name.
+    """The files of a built dataset: card, statistics and the Parquet files listed there.
 
-    Every file is read and compared with the checksum of the build.
+    Every file is compared with the checksum of the build.
 
     Raises:
-        InputError: no build wrote the folder, or it was changed; or the repository's name is invalid.
+        InputError: vqa-mc build did not write the folder, files were changed, or the repository name is invalid.
     """
     name, folder = check_name(request.name), request.folder or FOLDER
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder; make it with vqa-mc build, or name another")
+        raise InputError(f"{folder}: folder does not exist; create it with vqa-mc build or name another")
     inventory = read_inventory(folder)
     if inventory is None:
-        raise InputError(f"{folder}: vqa-mc build did not write this folder (it has no {INVENTORY} of ours)")
+        raise InputError(f"{folder}: not a folder of vqa-mc build (its {INVENTORY} is missing)")
     if not inventory["sources"]:
         raise InputError(
-            f"{folder} is a remedied benchmark, not a build; share it with: "
+            f"{folder} is a remedied benchmark, not a folder of vqa-mc build; share it with: "
             f"hf upload {name} {folder} --repo-type dataset"
         )
     checksums = files_of(inventory, str(folder))
     if not checksums:
-        raise InputError(f"{folder}: {INVENTORY} names no files; build it again")
+        raise InputError(f"{folder}: {INVENTORY} lists no files; build it again")
     files = [_file(folder, one) for one in (CARD, INVENTORY, *_picture(inventory))]
     for done, (path, sha256) in enumerate(checksums.items(), start=1):
         files.append(_file(folder, path, sha256))
@@ -57,7 +57,7 @@ def files_of(inventory: Inventory, location: str) -> dict[str, str]:
     """Each data file's path, ``<config>/<file>``, and its sha256, sorted.
 
     Raises:
-        InputError: a path leads elsewhere.
+        InputError: a path is outside its config's folder.
     """
     found: dict[str, str] = {}
     for name, config in configs_of(inventory).items():
@@ -73,23 +73,23 @@ def files_of(inventory: Inventory, location: str) -> dict[str, str]:
 
 
 def files_gone(shipment: Shipment, before: Inventory, existing: Collection[str], *, replace: bool) -> list[str]:
-    """The data files, and the card's picture, of an earlier push that a new one removes.
+    """The data files and card picture of an earlier push that a new push removes.
 
     Args:
         shipment: the new push.
-        before: what the repository lists.
-        existing: the paths of its files.
+        before: inventory of the repository.
+        existing: paths of its files.
         replace: whether whole configs may be removed.
 
     Raises:
-        InputError: the repository holds configs that the shipment lacks.
+        InputError: the repository has configs that are not in the shipment.
     """
     name = shipment.name
     lost = sorted(configs_of(before).keys() - configs_of(shipment.inventory or before).keys())
     if lost and not replace:
         raise InputError(
-            f"{name} also holds {', '.join(lost)}, which this folder lacks and a push would remove: "
-            f"pull (hf download {name} --repo-type dataset --local-dir FOLDER) and build into that, or add --replace"
+            f"{name} also has {', '.join(lost)}, which a push of this folder would remove: build into a "
+            f"downloaded copy (hf download {name} --repo-type dataset --local-dir FOLDER), or add --replace"
         )
     sent = {file.path for file in shipment.files}
     known = (*files_of(before, name), *_picture(before))
@@ -101,7 +101,7 @@ def _picture(inventory: Inventory) -> tuple[str, ...]:
 
 
 def _file(folder: Path, path: str, sha256: str | None = None) -> ShippedFile:
-    """A file of the folder; raises InputError unless it has this checksum."""
+    """A file of the folder; raise InputError unless it has this checksum."""
     file = folder / path
     if not file.is_file():
         raise InputError(f"{folder}: {path} is missing; build it again")
@@ -109,7 +109,9 @@ def _file(folder: Path, path: str, sha256: str | None = None) -> ShippedFile:
         with file.open("rb") as content:
             found = hashlib.file_digest(content, "sha256").hexdigest()
         if found != sha256:
-            raise InputError(f"{file} is not as the build left it (another checksum in {INVENTORY}); build it again")
+            raise InputError(
+                f"{file} was changed after the build (its checksum differs from {INVENTORY}); build it again"
+            )
     return ShippedFile(path, file, file.stat().st_size, sha256)
 
 

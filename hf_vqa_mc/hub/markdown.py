@@ -1,4 +1,4 @@
-"""Text of others as Markdown shows it: whatever is in it, it stays where it was put."""
+"""Escaping of untrusted text in Markdown."""
 
 import re
 
@@ -17,7 +17,7 @@ def plain(text: str) -> str:
 
 
 def code(text: str) -> str:
-    r"""One line as code; plain where code could not hold it, in a table or out of one.
+    r"""One line as code; escaped text if it cannot be code in a table.
 
     >>> print(code("cocoqa_iou_qou"), code("a|b"))
     `cocoqa_iou_qou` a\|b
@@ -27,7 +27,7 @@ def code(text: str) -> str:
 
 
 def link(text: str, address: str) -> str:
-    """A link, if the address is one of the web; else the text and nothing else.
+    """A link if the address is a web address; otherwise only the text.
 
     >>> link("COCO-QA", "https://example.org/a"), link("COCO-QA", "javascript:alert()")
     ('[COCO-QA](<https://example.org/a>)', 'COCO-QA')
@@ -36,14 +36,14 @@ def link(text: str, address: str) -> str:
 
 
 def block(text: str, language: str) -> str:
-    """Lines as they are, fenced by more backticks than are in them."""
+    """A fenced code block, with a fence longer than any backticks in it."""
     lines = "\n".join(_shown(line).rstrip() for line in text.strip().splitlines())
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(lines)), default=0))
     return f"{fence}{language}\n{lines}\n{fence}"
 
 
 def one_line(text: str) -> str:
-    """Without line breaks, and without characters that show nothing or cannot be written."""
+    """The text without line breaks and unprintable characters."""
     return " ".join(_shown(text).split())
 
 

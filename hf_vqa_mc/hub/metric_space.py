@@ -1,4 +1,4 @@
-"""A metric's folder as a gradio Space, from which ``evaluate.load("NAMESPACE/NAME")`` takes it."""
+"""A metric's folder as a Gradio Space, for ``evaluate.load("NAMESPACE/NAME")``."""
 
 import re
 from pathlib import Path
@@ -13,9 +13,9 @@ CARD = "README.md"
 
 
 def metric_shipment(request: Request, progress: Progress = silent) -> Shipment:
-    """What a push of a metric sends: all files of its folder (module, card, page and requirements).
+    """All files of a metric's folder: module, card, app and requirements.
 
-    ``evaluate`` asks a Space for a module of the Space's own name, so the metric's module gets that name there.
+    The module is renamed to the Space, because ``evaluate`` imports a module with the name of the Space.
 
     Raises:
         InputError: there is no such metric, or the name is not valid for a Space.
@@ -25,9 +25,9 @@ def metric_shipment(request: Request, progress: Progress = silent) -> Shipment:
     module, card = folder / f"{folder.name}.py", folder / CARD
     for needed in (module, card):
         if not needed.is_file():
-            raise InputError(f"{folder} is no metric's folder: {needed.name} is missing")
+            raise InputError(f"{folder} is not a metric folder: {needed.name} is missing")
     if not re.fullmatch(r"[\w-]+", space, re.ASCII):
-        raise InputError(f"{request.name!r}: a metric's Space is loaded as a module; expected a name without '.'")
+        raise InputError(f"{request.name!r}: a metric's Space is imported as a module; expected a name without '.'")
     paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     files = [ShippedFile(f"{space}.py" if path == module else path.name, path, path.stat().st_size) for path in paths]
     message = f"{folder.name} of hf_vqa_mc {__version__}"
@@ -39,7 +39,7 @@ def _sdk(card: Path) -> str:
 
     sdk = (metadata_load(card) or {}).get("sdk")
     if not isinstance(sdk, str):
-        raise InputError(f"{card}: the metadata names no sdk; expected such as sdk: gradio")
+        raise InputError(f"{card}: the metadata has no sdk; expected, for example, sdk: gradio")
     return sdk
 
 

@@ -13,20 +13,20 @@ from hf_vqa_mc.models.processor import PROCESSOR_CONFIG
 
 CARD = "README.md"
 FILES = (CONFIG, WEIGHTS, PROCESSOR_CONFIG, WORDS_FILE, RECORD)
-"""What a checkpoint is, beside the card; nothing else is sent, so no pickle is."""
+"""Files of a checkpoint other than the card; nothing else is sent, in particular no pickle."""
 BEST = "best"
 """The folder of a run's best checkpoint."""
 
 
 def model_shipment(request: Request, progress: Progress = silent) -> Shipment:
-    """What a push of a checkpoint of ``vqa-mc train`` sends: its files, and a card written from ``training.json``.
+    """The files of a checkpoint of ``vqa-mc train``, and a card written from ``training.json``.
 
     Raises:
-        InputError: the folder is no checkpoint, a file is missing or broken, or the repository's name is invalid.
+        InputError: the folder is not a checkpoint, a file is missing or broken, or the repository name is invalid.
     """
     name, folder = check_name(request.name), request.folder
     if folder is None:
-        raise InputError("which checkpoint? Name it: --folder RUN/best")
+        raise InputError("no checkpoint given; add --folder RUN/best")
     _check_folder(folder)
     record = read_record(folder)
     card = model_card(record, name).encode()
@@ -39,13 +39,15 @@ def model_shipment(request: Request, progress: Progress = silent) -> Shipment:
 
 def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder; name a checkpoint that vqa-mc train wrote")
+        raise InputError(f"{folder}: folder does not exist; name a checkpoint that vqa-mc train wrote")
     if not (folder / CONFIG).is_file() and (folder / BEST / CONFIG).is_file():
-        raise InputError(f"{folder} is a run, not a checkpoint: did you mean {folder / BEST}?")
+        raise InputError(f"{folder} is a run folder, not a checkpoint: did you mean {folder / BEST}?")
     load_checkpoint(folder)
     missing = [one for one in FILES if not (folder / one).is_file()]
     if missing:
-        raise InputError(f"{folder} is no whole checkpoint: {', '.join(missing)} missing; name one of vqa-mc train")
+        raise InputError(
+            f"{folder} is not a complete checkpoint: {', '.join(missing)} missing; name a checkpoint of vqa-mc train"
+        )
 
 
 def _message(record: Record) -> str:

@@ -1,4 +1,4 @@
-"""What the Hub or the network refused, in one line with the remedy and without addresses that are signed."""
+"""Errors of the Hub and the network as one line with a remedy and without signed URLs."""
 
 import contextlib
 import re
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
-AGAIN = "push again, which goes on where this one was"
+AGAIN = "push again to resume"
 _QUERY = re.compile(r"\?\S+")
 CONFLICT, TOO_MANY = 412, 429
 
 
 @contextlib.contextmanager
 def in_plain_words(shipment: Shipment, api: "HfApi") -> Iterator[None]:
-    """Errors of a push: InputError for what its user can mend, ConnectionError for what time can.
+    """Convert errors of a push: InputError if the user can fix it, ConnectionError if a retry can.
 
-    The originals are dropped: they hold the addresses of requests, and those of uploads are signed.
+    The original errors are dropped because they contain request URLs, and those of uploads are signed.
     """
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
@@ -30,7 +30,7 @@ def in_plain_words(shipment: Shipment, api: "HfApi") -> Iterator[None]:
     except InputError:
         raise
     except OfflineModeIsEnabled:
-        raise InputError("HF_HUB_OFFLINE is set, and a push needs the network; unset it") from None
+        raise InputError("HF_HUB_OFFLINE is set, but a push needs the network; unset it") from None
     except Exception as error:
         for cause in _chain(error):
             if isinstance(cause, HfHubHTTPError):
@@ -39,7 +39,7 @@ def in_plain_words(shipment: Shipment, api: "HfApi") -> Iterator[None]:
                 reason = _short(cause)
                 raise ConnectionError(f"{api.endpoint} cannot be reached ({reason}); {AGAIN}") from None
         if isinstance(error, ValueError) and "Invalid metadata" in str(error):
-            raise InputError(f"the Hub refuses the card of {shipment.name}: {_short(error)}") from None
+            raise InputError(f"the Hub rejects the card of {shipment.name}: {_short(error)}") from None
         if isinstance(error, (RuntimeError, OSError)) and getattr(error, "errno", None) is None:  # hf_xet's
             raise ConnectionError(f"sending to {api.endpoint} failed ({_short(error)}); {AGAIN}") from None
         raise
@@ -59,20 +59,20 @@ def _is_of_the_network(error: BaseException) -> bool:
 
 
 def _refusal(error: "HfHubHTTPError", shipment: Shipment, api: "HfApi") -> Exception:
-    status, said = error.response.status_code, _said(error)
+    status, message = error.response.status_code, _server_message(error)
     if status == CONFLICT:
         return InputError(
-            f"somebody pushed to {shipment.name} meanwhile; nothing there was changed: pull and push again"
+            f"{shipment.name} was changed by another push; nothing was overwritten: download it and push again"
         )
     if status == TOO_MANY or status >= 500:
-        return ConnectionError(f"{api.endpoint} answers {status} ({said}); wait a little and {AGAIN}")
+        return ConnectionError(f"{api.endpoint} responds with {status} ({message}); wait and {AGAIN}")
     if status in (401, 403, 404):
-        return InputError(f"{_why_not(shipment, api)} ({status}: {said})")
-    return InputError(f"the Hub refuses the push to {shipment.name} ({status}: {said})")
+        return InputError(f"{_why_not(shipment, api)} ({status}: {message})")
+    return InputError(f"the Hub rejects the push to {shipment.name} ({status}: {message})")
 
 
 def _why_not(shipment: Shipment, api: "HfApi") -> str:
-    """What a token that was refused lacks, as far as the Hub tells."""
+    """Why the token was rejected, as far as the Hub reports it."""
     from huggingface_hub.errors import HfHubHTTPError
 
     namespace = shipment.name.split("/")[0]
@@ -81,16 +81,16 @@ def _why_not(shipment: Shipment, api: "HfApi") -> str:
         account = api.whoami()
     except Exception as error:
         if any(isinstance(one, HfHubHTTPError) and one.response.status_code == 401 for one in _chain(error)):
-            return "the Hub does not know the token: type hf auth login, or mend HF_TOKEN, which goes before it"
-        return f"the token may not write to {shipment.name}; make one that may at {tokens}"
+            return "the Hub rejects the token: run hf auth login, or fix HF_TOKEN, which takes precedence"
+        return f"the token has no write access to {shipment.name}; create one that has at {tokens}"
     me, orgs = str(account.get("name")), [str(org.get("name")) for org in account.get("orgs", [])]
     if namespace not in (me, *orgs):
         yours = f"organizations: {', '.join(orgs)}" if orgs else "no organizations"
-        return f"{namespace} is not yours to push to: the token is {me}'s ({yours}); use another NAMESPACE or token"
-    return f"{me}'s token may not write to {shipment.name}; make one that may at {tokens}"
+        return f"the token of {me} ({yours}) cannot push to {namespace}; use another NAMESPACE or token"
+    return f"the token of {me} has no write access to {shipment.name}; create one that has at {tokens}"
 
 
-def _said(error: "HfHubHTTPError") -> str:
+def _server_message(error: "HfHubHTTPError") -> str:
     message = error.server_message or error.response.reason_phrase or "no reason given"
     return _tidy(message)
 

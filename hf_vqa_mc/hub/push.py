@@ -1,4 +1,4 @@
-"""Sending a shipment to the Hub as one commit, or not at all."""
+"""Upload of a shipment to the Hub as one commit."""
 
 import logging
 import sys
@@ -39,33 +39,33 @@ class Pushed:
 
 
 def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
-    """Send everything in one commit; the repository is made where there is none.
+    """Upload everything in one commit; the repository is created if missing.
 
-    The commit's parent is the repository's newest when the push began: another commit meanwhile is noticed, not
-    overwritten. Large files are sent first and kept by the Hub even if the push then fails, so that the next one sends
-    the rest. The token is that of ``HF_TOKEN`` or ``hf auth login``.
+    The commit's parent is the newest commit when the push began, so that a concurrent commit is detected, not
+    overwritten. Large files are sent first and kept by the Hub even if the push then fails, so that the next push
+    resumes. The token is that of ``HF_TOKEN`` or ``hf auth login``.
 
     Args:
         shipment: what to send.
         replace: whether configs that the repository has and the shipment lacks may be removed.
 
     Raises:
-        InputError: no token, or one that may not write there; the repository is public and ``private`` is set; configs
-            would be removed; another commit meanwhile; the Hub rejects the card.
-        ConnectionError: the Hub cannot be reached, or fails; another push resumes.
+        InputError: no token or no write access; the repository is public and ``private`` is set; configs would be
+            removed; a concurrent commit; the Hub rejects the card.
+        ConnectionError: the Hub cannot be reached or fails; another push resumes.
     """
     from huggingface_hub import CommitOperationDelete, HfApi, get_token
 
     token = get_token()
     if token is None:
-        raise InputError("no token for the Hub: type hf auth login, or set HF_TOKEN (a token that may write)")
+        raise InputError("no Hub token: run hf auth login, or set HF_TOKEN to a token with write access")
     api = HfApi(token=token, library_name="hf_vqa_mc", library_version=__version__)
     url = f"{api.endpoint}/{shipment.path}"
-    with in_plain_words(shipment, api), _no_addresses_told(), _bars_on_terminals_only():
+    with in_plain_words(shipment, api), _hidden_retry_warnings(), _progress_bars_on_terminals():
         head, private, created = _opened(api, shipment)
         if shipment.private and not private:
             raise InputError(
-                f"{shipment.name} is public already and a push would not make it private; change that on "
+                f"{shipment.name} is public, and a push cannot make it private; change that on "
                 f"{url}/settings, or leave --private out"
             )
         gone = _gone(api, shipment, head, replace) if shipment.inventory else []
@@ -116,15 +116,15 @@ def _additions(shipment: Shipment) -> "Iterator[CommitOperationAdd]":
     from huggingface_hub import CommitOperationAdd
 
     for file in shipment.files:
-        addition = CommitOperationAdd(file.path, file.place)
+        addition = CommitOperationAdd(file.path, file.content)
         if file.sha256 is not None:
-            addition.upload_info.sha256 = bytes.fromhex(file.sha256)  # or it is computed a second time
+            addition.upload_info.sha256 = bytes.fromhex(file.sha256)  # not computed again
         yield addition
 
 
 @contextmanager
-def _no_addresses_told() -> Iterator[None]:
-    """huggingface_hub warns of each retry with the address, whose signature lets anybody upload there."""
+def _hidden_retry_warnings() -> Iterator[None]:
+    """Hide huggingface_hub's warnings of retries: they contain signed upload URLs."""
     logger = logging.getLogger("huggingface_hub")
     before = logger.level
     logger.setLevel(logging.ERROR)
@@ -135,7 +135,7 @@ def _no_addresses_told() -> Iterator[None]:
 
 
 @contextmanager
-def _bars_on_terminals_only() -> Iterator[None]:
+def _progress_bars_on_terminals() -> Iterator[None]:
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     if sys.stderr.isatty() or are_progress_bars_disabled():

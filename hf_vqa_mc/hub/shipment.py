@@ -1,4 +1,4 @@
-"""What a push sends and where to: complete before the network is used."""
+"""Content and target of a push, complete before the network is used."""
 
 import re
 from collections.abc import Callable, Collection
@@ -20,8 +20,8 @@ class ShippedFile:
     """A file, and its path in the repository."""
 
     path: str
-    place: Path | bytes
-    """its path, or its content if it is written for the push"""
+    content: Path | bytes
+    """local path, or the content of a generated file"""
     size: int
     """bytes"""
     sha256: str | None = None
@@ -41,11 +41,11 @@ class Shipment:
     private: bool = False
     """of a new repository; an existing one keeps its visibility"""
     left_out: tuple[str, ...] = ()
-    """files beside those that are sent, see ``other_files``"""
+    """files of the folder that are not sent, see ``other_files``"""
     space_sdk: str | None = None
     """of a Space"""
     inventory: Inventory | None = None
-    """of a dataset: decides which files of an earlier push it replaces"""
+    """of a dataset; names the files of an earlier push that it replaces"""
 
     @property
     def size(self) -> int:
@@ -60,7 +60,7 @@ class Shipment:
 
 @dataclass(frozen=True)
 class Request:
-    """What a user wants to push."""
+    """Arguments of a push."""
 
     name: str
     """NAMESPACE/NAME"""
@@ -76,17 +76,17 @@ class Pushable:
     name: str
     """as users type it"""
     prepare: Callable[[Request, Progress], Shipment]
-    """Raises InputError unless all of it can be sent."""
+    """Raises InputError unless everything can be sent."""
     usage: Callable[[Shipment], str]
     """code that loads it from the Hub"""
     options: tuple[str, ...]
-    """those that only some kinds take"""
+    """options that only some kinds have"""
     left_out: str = ""
     """why a file of the folder is not sent"""
 
 
 def check_name(name: str) -> str:
-    """A repository's name, if it is valid on the Hub.
+    """Return the name of a repository if it is valid on the Hub.
 
     Raises:
         InputError: it is not NAMESPACE/NAME.
@@ -97,24 +97,24 @@ def check_name(name: str) -> str:
     parts = name.split("/")
     if len(parts) != 2:
         raise InputError(
-            f"{name!r} is no repository; expected NAMESPACE/NAME, your name on the Hub or an organization's"
+            f"{name!r} is not a repository name; expected NAMESPACE/NAME with your user name or an organization"
         )
     for part in parts:
         strange = not _PART.fullmatch(part) or part[0] in ".-" or part[-1] in ".-" or "--" in part or ".." in part
         if strange or part.endswith(".git"):
             raise InputError(
-                f"{name!r}: {part!r} is no name on the Hub; expected letters, digits, single '-', '_' and '.', "
-                "neither first nor last a '-' or '.'"
+                f"{name!r}: {part!r} is not a valid Hub name; expected letters, digits, single '-', '_' and '.', "
+                "without '-' or '.' at the start or end"
             )
     return name
 
 
 def other_files(folder: Path, sent: Collection[str]) -> tuple[str, ...]:
-    """The files in a folder and below it that are not sent, hidden ones aside.
+    """The files below a folder that are not sent, except hidden ones.
 
     Args:
-        folder: that is pushed.
-        sent: paths in it.
+        folder: folder of the push.
+        sent: relative paths that are sent.
     """
     found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return tuple(sorted(p.as_posix() for p in found if p.as_posix() not in sent and not p.parts[0].startswith(".")))

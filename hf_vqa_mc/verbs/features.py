@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import listed
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -54,9 +54,6 @@ class FeaturesSettings:
     workers: int | None = option(
         "Threads that read images; one per core by default.", default=None, check=AT_LEAST_ONE, panel=RUNNING
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress, is_first_process
-from hf_vqa_mc.options import check_options, option, settings, verb
+from hf_vqa_mc.options import option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -43,9 +43,6 @@ class PredictSettings:
         cli_default=default_output,
     )
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

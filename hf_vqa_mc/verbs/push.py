@@ -120,10 +120,10 @@ class PushResult(Result):
         for file in self.shipment.files:
             target = folder / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(file.place, bytes):
-                write_bytes(target, file.place)
+            if isinstance(file.content, bytes):
+                write_bytes(target, file.content)
             else:
-                copyfile(file.place, target)
+                copyfile(file.content, target)
             written.append(target)
         return written
 

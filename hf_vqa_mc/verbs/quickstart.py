@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.decoys.settings import Ties
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import AT_LEAST_ONE, SEED, check_options, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, SEED, option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
 
@@ -54,9 +54,6 @@ class QuickstartSettings:
     )
     workers: int | None = option("Threads, at most one per core.", default=None, check=AT_LEAST_ONE)
     seed: int = option("Random seed.", default=0, check=SEED)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, read_settings_file, settings, verb
+from hf_vqa_mc.options import option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
 
@@ -76,9 +76,6 @@ class TransferSettings:
     fine_tuning_recipe: Path | Mapping[str, Any] | None = option(
         "As --recipe, for fine-tuning; the default learning rate is 0.001.", default=None, panel=RECIPES
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

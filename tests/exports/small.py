@@ -1,4 +1,4 @@
-"""A small benchmark by hand: two questions on each image, hostile text, kinds that must not leave the house."""
+"""A small benchmark: two questions per image, hostile text, columns that must not be exported."""
 
 import io
 
@@ -9,6 +9,9 @@ from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
 from hf_vqa_mc.benchmarks.layouts import ChoicesAndLabel
 from hf_vqa_mc.benchmarks.layouts.choice_forms import ListOfChoices
 from hf_vqa_mc.benchmarks.layouts.label_forms import ByIndex
+from hf_vqa_mc.exports import HARNESSES
+from hf_vqa_mc.exports.questions import exported_questions
+from hf_vqa_mc.io.progress import silent
 
 QUESTIONS = [
     # question_id, image_id, question, choices, label, question_type
@@ -18,9 +21,9 @@ QUESTIONS = [
     ("q3", "i1", "Wo? \N{PILE OF POO} {% raw %}", ["links", "rechts", "{{label}}", "1.0", "null"], 4, "object"),
 ]
 SECRETS = "iou", "qou", "SECRETANSWER"
-"""What stands only in the columns that are left behind."""
+"""Texts of the columns that must not be exported."""
 LEFT_OUT = "columns of the benchmark that are left out: answers, choice_kinds"
-"""What every export of it tells."""
+"""The note of each of its exports."""
 
 
 class MemoryImages:
@@ -74,3 +77,8 @@ def benchmark(
     split = Split("test", "small.parquet, test", table, original, source, placed)
     layout = ChoicesAndLabel(ListOfChoices("choices"), "label", ByIndex(0))
     return Benchmark(dataset, config, "test", {"test": split}, layout, {})
+
+
+def export(benchmark, harness, output, name=None, hide_answers=False, progress=silent):
+    """Export a benchmark as `vqa-mc export` does."""
+    return HARNESSES.find(harness).write(exported_questions(benchmark, name, hide_answers), output, progress)

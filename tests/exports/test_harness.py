@@ -3,7 +3,7 @@
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.exports import HARNESSES, export_benchmark
+from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.exports.harness import replaced_folder
 from hf_vqa_mc.io.atomic_file import replaced_file
 from tests.exports import small
@@ -15,13 +15,13 @@ def test_a_folder_of_others_is_left_alone(tmp_path):
     theirs.write_text("theirs")
     for harness in ("lm-eval", "lmms-eval"):
         with pytest.raises(InputError, match=r"vqa-mc export did not write .*choose another --name or --output"):
-            export_benchmark(small.benchmark(), harness, tmp_path / "tasks", name="small")
+            small.export(small.benchmark(), harness, tmp_path / "tasks", name="small")
     assert [path.name for path in (tmp_path / "tasks").rglob("*")] == ["small", "notes.txt"]
 
 
-def test_another_export_takes_the_place_of_the_earlier(tmp_path):
-    export_benchmark(small.benchmark(), "lmms-eval", tmp_path / "tasks", name="small")
-    export_benchmark(small.benchmark(), "lm-eval", tmp_path / "tasks", name="small")
+def test_another_export_replaces_the_earlier(tmp_path):
+    small.export(small.benchmark(), "lmms-eval", tmp_path / "tasks", name="small")
+    small.export(small.benchmark(), "lm-eval", tmp_path / "tasks", name="small")
     names = {path.name for path in (tmp_path / "tasks" / "small").iterdir()}
     assert names == {"blind.yaml", "answers.yaml", "rows.py", "questions.parquet", "README.md", "export.json"}
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == ["small"]
@@ -39,27 +39,27 @@ def test_what_fails_leaves_nothing_behind(tmp_path):
     assert (tmp_path / "old").read_text() == "old"
 
 
-def test_a_disk_that_is_full_is_told_in_a_sentence(tmp_path):
+def test_a_disk_that_is_full_is_reported_in_a_sentence(tmp_path):
     with pytest.raises(OSError, match=r"cannot write .*: no space left on device"), replaced_folder(tmp_path / "new"):
         raise OSError(28, "No space left on device")
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
-def test_an_output_without_a_folder_around_it_is_rejected(tmp_path, harness):
+def test_an_output_without_a_parent_folder_is_rejected(tmp_path, harness):
     with pytest.raises(InputError, match="create it first"):
-        export_benchmark(small.benchmark(), harness, tmp_path / "no" / "such")
+        small.export(small.benchmark(), harness, tmp_path / "no" / "such")
 
 
 def test_an_unknown_harness_lists_the_known(tmp_path):
     with pytest.raises(InputError, match="did you mean 'lm-eval'"):
-        export_benchmark(small.benchmark(), "lm_eval", tmp_path)
+        small.export(small.benchmark(), "lm_eval", tmp_path)
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_progress_ends_at_the_total(tmp_path, harness):
     steps = {}
-    export_benchmark(
-        small.benchmark(), harness, tmp_path / "out", progress=lambda *told: steps.__setitem__(told[0], told[1:])
+    small.export(
+        small.benchmark(), harness, tmp_path / "out", progress=lambda *result: steps.__setitem__(result[0], result[1:])
     )
     assert steps
     assert all(done == total for done, total in steps.values())

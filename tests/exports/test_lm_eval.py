@@ -8,7 +8,6 @@ import pyarrow.parquet
 import pytest
 import yaml
 
-from hf_vqa_mc.exports import export_benchmark
 from tests.exports import small
 
 
@@ -20,7 +19,7 @@ Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar
 
 
 def exported(folder, **options):
-    return export_benchmark(small.benchmark(**options.pop("benchmark", {})), "lm-eval", folder / "tasks", **options)
+    return small.export(small.benchmark(**options.pop("benchmark", {})), "lm-eval", folder / "tasks", **options)
 
 
 def test_a_task_asks_the_question_and_another_the_answers_alone(tmp_path):
@@ -32,7 +31,7 @@ def test_a_task_asks_the_question_and_another_the_answers_alone(tmp_path):
     assert blind["tag"] == answers["tag"] == "small"
 
 
-def test_a_context_stands_before_the_question_but_not_before_the_answers_alone(tmp_path):
+def test_a_context_precedes_the_question_but_not_before_the_answers_alone(tmp_path):
     beside = {"context": ["Seen {{ 7 * 7 }} at noon.", None, "", ""]}
     told = exported(tmp_path, name="small", benchmark={"beside": beside})
     blind, answers = (yaml.load(told.files[at].read_text(), Loader) for at in (0, 1))
@@ -56,8 +55,8 @@ def test_the_data_holds_no_kinds_no_human_answers_and_no_labels_if_hidden(tmp_pa
 
 def test_programs_and_yaml_hold_no_text_of_the_data(tmp_path):
     hostile = [('"; import os #', "i", "!!python/object", ["{{ x }}", "'''"], 0, "!function os.system")]
-    one = export_benchmark(small.benchmark(), "lm-eval", tmp_path / "one", name="same")
-    other = export_benchmark(small.benchmark(hostile), "lm-eval", tmp_path / "other", name="same")
+    one = small.export(small.benchmark(), "lm-eval", tmp_path / "one", name="same")
+    other = small.export(small.benchmark(hostile), "lm-eval", tmp_path / "other", name="same")
     for left, right in zip(one.files[:3], other.files[:3], strict=True):
         assert left.read_bytes() == right.read_bytes()
 

@@ -7,14 +7,13 @@ import pytest
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.exports import export_benchmark
 from hf_vqa_mc.exports.harness_files import harness_file
 from hf_vqa_mc.exports.harness_files.lmms_eval_functions import accuracy, mean, picked, prediction, prompt, target
 from tests.exports import small
 
 
 def exported(folder, questions=small.QUESTIONS, images=True, **options):
-    return export_benchmark(small.benchmark(questions, images), "lmms-eval", folder / "tasks", **options)
+    return small.export(small.benchmark(questions, images), "lmms-eval", folder / "tasks", **options)
 
 
 def test_every_image_is_written_once_as_it_is(tmp_path):
@@ -33,7 +32,7 @@ def test_images_in_other_formats_become_png(tmp_path):
         assert opened.format == "PNG"
 
 
-def test_a_broken_image_is_told_by_its_question(tmp_path):
+def test_a_broken_image_is_reported_with_its_question(tmp_path):
     with pytest.raises(InputError, match="question_id 'q2': its image cannot be opened"):
         exported(tmp_path, images={"i0": small.picture("red"), "i1": b"GIF89a, not really"})
     assert not list((tmp_path / "tasks").iterdir())
@@ -42,19 +41,19 @@ def test_a_broken_image_is_told_by_its_question(tmp_path):
 def test_without_images_the_questions_are_asked_blind_only(tmp_path):
     told = exported(tmp_path, images=False, name="small")
     assert [path.name for path in told.files] == ["blind.yaml", "functions.py", "questions.parquet"]
-    assert told.notes == ["there are no images to export, so the questions are asked blind only", small.LEFT_OUT]
+    assert told.notes == ["there are no images to export: only the task without images is written", small.LEFT_OUT]
     assert "--tasks small_blind" in told.how[0]
 
 
 def test_questions_without_an_image_among_others_are_counted(tmp_path):
     rows = [*small.QUESTIONS, ("q4", "", "Which?", ["a", "b"], 0, "")]
     told = exported(tmp_path, rows, images={"i0": small.picture("red"), "i1": small.picture("red"), "": None})
-    assert told.notes == ["1 of 5 questions have no image and are asked without one", small.LEFT_OUT]
+    assert told.notes == ["1 of 5 questions have no image and are presented without one", small.LEFT_OUT]
 
 
 def test_more_choices_than_letters_are_rejected(tmp_path):
     rows = [("q", "i", "Which?", [str(at) for at in range(27)], 0, "")]
-    with pytest.raises(InputError, match="27 choices, but lmms-eval has letters for 26"):
+    with pytest.raises(InputError, match="27 choices, but lmms-eval allows 26"):
         exported(tmp_path, rows)
 
 
@@ -122,22 +121,22 @@ def test_the_prompt_lists_the_choices_by_letter():
     assert target(DOC) == "B"
 
 
-def test_a_context_stands_before_the_question():
+def test_a_context_precedes_the_question():
     told = prompt({**DOC, "context": "Seen at noon."}, {"pre_prompt": "Q: ", "post_prompt": ""})
     assert told.startswith("Q: Context: Seen at noon.\nIs it?\nA. a dog")
     assert prompt({**DOC, "context": ""}) == prompt(DOC)
 
 
-def test_the_benchmarks_context_is_in_the_data_and_told(tmp_path):
+def test_the_benchmarks_context_is_in_the_data_and_reported(tmp_path):
     beside = {"hint": ["Look left.", None, "", "nan"]}
-    told = export_benchmark(small.benchmark(beside=beside), "lmms-eval", tmp_path, name="small")
+    told = small.export(small.benchmark(beside=beside), "lmms-eval", tmp_path, name="small")
     table = pyarrow.parquet.read_table(tmp_path / "small" / "questions.parquet")
     assert table["context"].to_pylist() == ["Look left.", "", "", ""]
     assert "column hint goes before the question, as Context" in told.notes
     assert "context, question and choices, no image" in (tmp_path / "small" / "README.md").read_text()
 
 
-def test_a_response_that_picks_nothing_is_handed_in_as_it_is():
+def test_a_response_that_picks_nothing_is_submitted_unchanged():
     hidden = {key: value for key, value in DOC.items() if key != "label"}
     assert target(hidden) == ""
     assert prediction(hidden, ["B"])["submission"] == {"question_id": "q", "answer": "B flat"}
@@ -170,6 +169,6 @@ def test_lmms_eval_scores_against_the_labels(ran, task):
 
 
 @pytest.mark.slow
-def test_lmms_eval_hands_in_predictions_where_answers_are_hidden(ran):
+def test_lmms_eval_submits_predictions_where_answers_are_hidden(ran):
     handed_in = json.loads((ran[1] / "submissions" / "hidden.json").read_text())
     assert handed_in == [{"question_id": row[0], "answer": row[3][1]} for row in small.QUESTIONS]

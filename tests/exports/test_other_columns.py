@@ -38,7 +38,7 @@ def test_the_question_and_the_label_are_no_context_whatever_they_are_called():
     assert other_columns(benchmark).context_column == ""
 
 
-def test_pictures_and_ids_are_not_told_to_be_left_out():
+def test_pictures_and_ids_are_not_reported_as_left_out():
     rows = [row[0] for row in small.QUESTIONS]
     beside = {"pid": rows, "image": [{"bytes": b"x", "path": ""}] * 4, "photo": [b"x"] * 4, "image_path": rows}
     assert other_columns(small.benchmark(beside=beside)).left_out == ["answers", "choice_kinds"]

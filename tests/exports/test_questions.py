@@ -32,7 +32,7 @@ def test_choices_without_an_order_are_shuffled_so_that_the_target_is_not_first()
 
 
 @given(st.permutations(range(12)))
-def test_the_shuffled_order_of_a_row_does_not_hang_on_the_others(order):
+def test_the_shuffled_order_of_a_row_does_not_depend_on_the_others(order):
     benchmark = small.benchmark(NUMBERED[:12], placed=False)
     other = small.benchmark([NUMBERED[at] for at in order], placed=False)
     one, two = (exported_questions(made, None, hide_answers=False) for made in (benchmark, other))
@@ -66,7 +66,7 @@ def test_names_that_would_break_files_or_yaml_are_rejected(name):
 
 
 @pytest.mark.parametrize("choices", [["one"], ["one", ""], ["one", " \t"]])
-def test_rows_that_cannot_be_asked_are_rejected_by_name(choices):
+def test_invalid_rows_are_rejected_by_name(choices):
     rows = [*small.QUESTIONS, ("bad", "i1", "Which?", choices, 0, "")]
     with pytest.raises(InputError, match=r"row 4 \(question_id 'bad'\)"):
         exported_questions(small.benchmark(rows), None, hide_answers=False)

@@ -6,14 +6,14 @@ import pandas
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.exports import export_benchmark, vlmevalkit
+from hf_vqa_mc.exports import vlmevalkit
 from hf_vqa_mc.exports.pandas_cells import GUARD
 from tests.exports import small
 from tests.exports.vlmevalkit_rules import groups, is_circular, kind, lines
 
 
 def exported(folder, questions=small.QUESTIONS, images=True, **options):
-    return export_benchmark(small.benchmark(questions, images), "vlmevalkit", folder / "LMUData", **options)
+    return small.export(small.benchmark(questions, images), "vlmevalkit", folder / "LMUData", **options)
 
 
 def unguarded(line):
@@ -22,8 +22,8 @@ def unguarded(line):
 
 def test_questions_choices_answers_and_images_come_back(tmp_path):
     images = {"i0": small.picture("red", format="JPEG"), "i1": small.picture("blue")}
-    told = exported(tmp_path, images=images)
-    path = told.files[0]
+    result = exported(tmp_path, images=images)
+    path = result.files[0]
     assert kind(path) == "images"
     assert not is_circular(path)
     back = lines(path)
@@ -38,8 +38,8 @@ def test_questions_choices_answers_and_images_come_back(tmp_path):
 
 
 def test_the_circular_file_moves_every_choice_through_every_letter(tmp_path):
-    told = exported(tmp_path)
-    path = next(path for path in told.files if path.name.endswith("_CIRCULAR.tsv"))
+    result = exported(tmp_path)
+    path = next(path for path in result.files if path.name.endswith("_CIRCULAR.tsv"))
     assert is_circular(path)
     together = groups(lines(path))
     assert list(together) == [0, 1, 2, 3]
@@ -51,53 +51,53 @@ def test_the_circular_file_moves_every_choice_through_every_letter(tmp_path):
         assert len({line["image"] for line in turned}) == 1
 
 
-def test_the_blind_twin_asks_the_same_questions_without_images(tmp_path):
-    told = exported(tmp_path)
-    path = next(path for path in told.files if path.name.endswith("_TEXT.tsv"))
+def test_the_text_file_has_the_same_questions_without_images(tmp_path):
+    result = exported(tmp_path)
+    path = next(path for path in result.files if path.name.endswith("_TEXT.tsv"))
     assert kind(path) == "text"
-    assert [line["prompt"] for line in lines(path)] == [line["prompt"] for line in lines(told.files[0])]
+    assert [line["prompt"] for line in lines(path)] == [line["prompt"] for line in lines(result.files[0])]
 
 
 def test_an_image_is_stored_once_and_read_once(tmp_path):
     benchmark = small.benchmark()
-    told = export_benchmark(benchmark, "vlmevalkit", tmp_path / "LMUData")
+    result = small.export(benchmark, "vlmevalkit", tmp_path / "LMUData")
     assert benchmark.test.images.reads == [0, 2]
-    cells = pandas.read_csv(told.files[0], sep="\t")["image"]
+    cells = pandas.read_csv(result.files[0], sep="\t")["image"]
     assert list(cells[[1, 3]]) == ["0", "2"]
 
 
 def test_images_so_small_that_they_read_as_an_index_are_stored_as_png(tmp_path):
     dot = small.picture("red", (1, 1), "GIF")
     assert len(dot) < 49
-    told = exported(tmp_path, images={"i0": dot, "i1": dot})
-    assert all(line["image"].startswith(b"\x89PNG") for line in lines(told.files[0]))
+    result = exported(tmp_path, images={"i0": dot, "i1": dot})
+    assert all(line["image"].startswith(b"\x89PNG") for line in lines(result.files[0]))
 
 
 @pytest.mark.parametrize("hide_answers", [False, True])
 def test_no_kinds_no_human_answers_and_no_labels_if_hidden(tmp_path, hide_answers):
-    told = exported(tmp_path, hide_answers=hide_answers)
-    assert small.LEFT_OUT in told.notes
-    for path in told.files:
+    result = exported(tmp_path, hide_answers=hide_answers)
+    assert small.LEFT_OUT in result.notes
+    for path in result.files:
         columns = set(pandas.read_csv(path, sep="\t").columns)
         assert columns - {"index", "question", *"ABCDE", "category", "question_id", "image", "answer"} == set()
         assert ("answer" in columns) != hide_answers
         assert small.SECRETS[2] not in path.read_text()
-    assert ("--mode infer" in told.how[0]) == hide_answers
+    assert ("--mode infer" in result.how[0]) == hide_answers
 
 
-def test_questions_without_an_image_are_left_out_everywhere_and_told(tmp_path):
+def test_questions_without_an_image_are_left_out_everywhere_and_reported(tmp_path):
     rows = [("q9", "", "Which?", ["a", "b"], 0, ""), *small.QUESTIONS]
     images = {"": None, "i0": small.picture("red"), "i1": small.picture("red")}
-    told = exported(tmp_path, rows, images)
-    assert told.questions == 4
-    assert "1 of 5 questions have no image and are left out of all files" in told.notes
-    assert {line["index"] for line in lines(told.files[2])} == {1, 2, 3, 4}
+    result = exported(tmp_path, rows, images)
+    assert result.questions == 4
+    assert "1 of 5 questions have no image and are left out of all files" in result.notes
+    assert {line["index"] for line in lines(result.files[2])} == {1, 2, 3, 4}
 
 
-def test_without_images_there_is_only_the_blind_twin(tmp_path):
-    told = exported(tmp_path, images=False)
-    assert [path.name for path in told.files] == ["small_iou_qou_test_TEXT.tsv"]
-    assert len(lines(told.files[0])) == 4
+def test_without_images_there_is_only_the_text_file(tmp_path):
+    result = exported(tmp_path, images=False)
+    assert [path.name for path in result.files] == ["small_iou_qou_test_TEXT.tsv"]
+    assert len(lines(result.files[0])) == 4
 
 
 @pytest.mark.parametrize("hide_answers", [False, True])
@@ -109,8 +109,8 @@ def test_the_hint_and_the_larger_category_go_along_and_what_does_not_is_reported
         "passage": ["another"] * 4,
     }
     benchmark = small.benchmark(beside=beside)
-    told = export_benchmark(benchmark, "vlmevalkit", tmp_path / "LMUData", hide_answers=hide_answers)
-    for path in told.files:
+    result = small.export(benchmark, "vlmevalkit", tmp_path / "LMUData", hide_answers=hide_answers)
+    for path in result.files:
         prompts = [line["prompt"].replace(GUARD, "") for line in lines(path) if line["index"] < 4]
         assert [prompt.startswith("Hint: ") for prompt in prompts] == [True, False, False, True]
         assert prompts[0].startswith("Hint: Look left.\nQuestion: What animal is it?\n")
@@ -118,8 +118,8 @@ def test_the_hint_and_the_larger_category_go_along_and_what_does_not_is_reported
         groups = pandas.read_csv(path, sep="\t")["l2-category"].to_list()
         assert groups[:4] == ["animals", "unnamed", "things", "things"]
         assert small.SECRETS[2] not in path.read_text()
-    assert "column hint goes before the question, as the column hint" in told.notes
-    assert f"{small.LEFT_OUT}, solution, passage" in told.notes
+    assert "column hint goes before the question, as the column hint" in result.notes
+    assert f"{small.LEFT_OUT}, solution, passage" in result.notes
 
 
 def test_guarded_cells_are_reported(tmp_path):
@@ -136,7 +136,7 @@ def test_files_of_others_in_the_data_folder_are_left_alone(tmp_path):
     (tmp_path / "LMUData").mkdir()
     theirs = tmp_path / "LMUData" / "mine_CIRCULAR.tsv"
     theirs.write_text("theirs")
-    with pytest.raises(InputError, match="no vqa-mc export wrote it"):
+    with pytest.raises(InputError, match="was not written by vqa-mc export"):
         exported(tmp_path, name="mine")
     assert [path.name for path in theirs.parent.iterdir()] == [theirs.name]
     assert exported(tmp_path, name="other").files == exported(tmp_path, name="other").files
@@ -168,13 +168,13 @@ def test_files_of_an_earlier_export_that_are_not_written_again_are_removed(tmp_p
 
 def test_too_many_questions_for_circular_indices_leave_that_file_out(tmp_path, monkeypatch):
     monkeypatch.setattr(vlmevalkit, "TURN", 3)
-    told = exported(tmp_path)
-    assert [path.name for path in told.files] == ["small_iou_qou_test.tsv", "small_iou_qou_test_TEXT.tsv"]
-    assert any("circular evaluation is for 3 questions or fewer" in note for note in told.notes)
+    result = exported(tmp_path)
+    assert [path.name for path in result.files] == ["small_iou_qou_test.tsv", "small_iou_qou_test_TEXT.tsv"]
+    assert any("circular evaluation allows at most 3 questions" in note for note in result.notes)
 
 
 def test_the_record_names_the_files(tmp_path):
-    told = exported(tmp_path, name="small")
+    result = exported(tmp_path, name="small")
     assert json.loads((tmp_path / "LMUData" / "small.export.json").read_text())["files"] == [
-        path.name for path in told.files
+        path.name for path in result.files
     ]

@@ -19,29 +19,29 @@ def said_of(error):
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, PermissionError, OSError])
-def test_an_upload_that_breaks_off_is_told_without_the_signature_of_its_address(kind):
+def test_an_upload_that_breaks_off_is_reported_without_the_signature_of_its_address(kind):
     told = said_of(kind(SIGNED))
     assert isinstance(told, ConnectionError)
     assert "X-Signature" not in str(told)
     assert str(told) == (
         "sending to https://hub.example failed (PUT https://storage.example/object?... broke off); "
-        "push again, which goes on where this one was"
+        "push again to resume"
     )
 
 
-def test_a_timeout_deep_inside_is_one_of_the_network():
+def test_a_nested_timeout_is_a_connection_error():
     wrapped = RuntimeError("Error while uploading 'x' to the Hub.")
     wrapped.__cause__ = TimeoutError("timed out")
-    told = "https://hub.example cannot be reached (timed out); push again, which goes on where this one was"
+    told = "https://hub.example cannot be reached (timed out); push again to resume"
     with pytest.raises(ConnectionError) as found, in_plain_words(SHIPMENT, HfApi(endpoint="https://hub.example")):
         raise wrapped
     assert str(found.value) == told
 
 
-def test_a_card_that_the_hub_refuses_is_the_inputs_fault():
+def test_a_card_rejected_by_the_hub_is_an_input_error():
     told = said_of(ValueError('Invalid metadata in README.md.\n- "license" must be one of [mit]'))
     assert isinstance(told, InputError)
-    assert str(told).startswith("the Hub refuses the card of ada/vqa_mc: Invalid metadata in README.md.")
+    assert str(told).startswith("the Hub rejects the card of ada/vqa_mc: Invalid metadata in README.md.")
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOENT, "No such file", "x"), TypeError("ours"), InputError("clear")])

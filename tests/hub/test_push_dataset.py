@@ -54,7 +54,7 @@ def test_a_pushed_dataset_is_the_folder_and_loads_as_it_does(hub, built, vqa_mc,
 
 
 @pytest.mark.slow
-def test_what_was_pulled_once_loads_without_a_network(hub, built, vqa_mc, process):
+def test_downloaded_files_once_loads_without_a_network(hub, built, vqa_mc, process):
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
     online = told(process("-c", PULL, NAME, home="puller"))
     asked = len(hub.requests)
@@ -88,13 +88,13 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc)
 
 @pytest.mark.slow
 def test_the_folder_is_vqa_mc_where_none_is_named(built, vqa_mc, tmp_path):
-    assert "vqa_mc: there is no such folder" in last_line(vqa_mc("push", "dataset", NAME, "--dry-run"))
+    assert "vqa_mc: folder does not exist" in last_line(vqa_mc("push", "dataset", NAME, "--dry-run"))
     (tmp_path / "vqa_mc").symlink_to(built)
     assert vqa_mc("push", "dataset", NAME, "--dry-run").returncode == 0
 
 
 @pytest.mark.slow
-def test_a_second_push_sends_nothing_and_says_so(hub, built, vqa_mc):
+def test_a_second_push_sends_nothing_and_reports_it(hub, built, vqa_mc):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     before = hub.repositories["dataset", NAME].at("main")
     done = vqa_mc("push", "dataset", NAME, "--folder", built)
@@ -121,13 +121,13 @@ def test_a_rebuilt_folder_replaces_its_files_and_leaves_the_others(hub, built, v
 
 
 @pytest.mark.slow
-def test_configs_that_only_the_hub_has_go_only_when_asked(hub, built, vqa_mc, tmp_path):
+def test_configs_that_only_the_hub_has_are_removed_only_with_replace(hub, built, vqa_mc, tmp_path):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     less = build(tmp_path / "less", "iou")
     before = sent(hub)
     done = vqa_mc("push", "dataset", NAME, "--folder", less)
     assert done.returncode == 2
-    assert f"{NAME} also holds cocoqa_iou_qou, which this folder lacks and a push would remove" in last_line(done)
+    assert f"{NAME} also has cocoqa_iou_qou, which a push of this folder would remove" in last_line(done)
     assert sent(hub) == before
     done = vqa_mc("push", "dataset", NAME, "--folder", less, "--replace")
     assert done.returncode == 0, done.stderr
@@ -145,7 +145,7 @@ def test_files_that_no_build_wrote_stay_here(hub, built, vqa_mc, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_was_pulled_can_be_pushed_again(hub, built, vqa_mc, process, tmp_path):
+def test_downloaded_files_can_be_pushed_again(hub, built, vqa_mc, process, tmp_path):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     pull = (
         "from huggingface_hub import snapshot_download as pull; pull('ada/vqa_mc', repo_type='dataset', local_dir='p')"
@@ -199,12 +199,12 @@ def test_private_is_rejected_where_the_repository_is_public(hub, built, vqa_mc, 
     other = build(tmp_path / "other", "iou", "iou_qou", seed=1)
     done = vqa_mc("push", "dataset", NAME, "--folder", other, "--private")
     assert done.returncode == 2
-    assert f"{NAME} is public already and a push would not make it private" in last_line(done)
+    assert f"{NAME} is public, and a push cannot make it private" in last_line(done)
     assert sent(hub) == before
 
 
 @pytest.mark.slow
-def test_a_push_that_was_killed_leaves_nothing_half_done_and_the_next_goes_on(hub, built, vqa_mc, process, tmp_path):
+def test_a_push_that_was_killed_leaves_nothing_half_done_and_the_next_resumes(hub, built, vqa_mc, process, tmp_path):
     reached, done = Event(), Event()
 
     def hold():
@@ -237,7 +237,7 @@ def test_a_push_that_was_killed_leaves_nothing_half_done_and_the_next_goes_on(hu
 
 
 @pytest.mark.slow
-def test_a_connection_that_breaks_is_taken_up_again(hub, built, vqa_mc):
+def test_a_connection_that_breaks_is_resumed(hub, built, vqa_mc):
     hub.faults.append(Fault("PUT", "/objects/", cut=100))
     hub.faults.append(Fault("POST", ".git/info/lfs", status=503))
     done = vqa_mc("push", "dataset", NAME, "--folder", built)
@@ -249,8 +249,8 @@ def test_a_hub_that_fails_at_the_commit_has_changed_nothing(hub, built, vqa_mc):
     hub.faults.append(Fault("POST", "/commit/main", status=500))
     done = vqa_mc("push", "dataset", NAME, "--folder", built)
     assert done.returncode == 1
-    assert f"{hub.address} answers 500 (" in last_line(done)
-    assert last_line(done).endswith("push again, which goes on where this one was")
+    assert f"{hub.address} responds with 500 (" in last_line(done)
+    assert last_line(done).endswith("push again to resume")
     assert sent(hub) == {}
     hub.requests.clear()
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
@@ -259,7 +259,7 @@ def test_a_hub_that_fails_at_the_commit_has_changed_nothing(hub, built, vqa_mc):
 
 
 @pytest.mark.slow
-def test_somebody_elses_commit_meanwhile_is_told_and_kept(hub, built, vqa_mc, tmp_path):
+def test_somebody_elses_commit_meanwhile_is_reported_and_kept(hub, built, vqa_mc, tmp_path):
     vqa_mc("push", "dataset", NAME, "--folder", built)
     repository = hub.repositories["dataset", NAME]
     hub.faults.append(
@@ -269,7 +269,7 @@ def test_somebody_elses_commit_meanwhile_is_told_and_kept(hub, built, vqa_mc, tm
     done = vqa_mc("push", "dataset", NAME, "--folder", other)
     assert done.returncode == 2
     assert last_line(done) == (
-        f"vqa-mc: somebody pushed to {NAME} meanwhile; nothing there was changed: pull and push again"
+        f"vqa-mc: {NAME} was changed by another push; nothing was overwritten: download it and push again"
     )
     assert sent(hub) == {**tree_bytes(built), "NOTES": b"theirs"}
     assert vqa_mc("push", "dataset", NAME, "--folder", other).returncode == 0
@@ -279,17 +279,17 @@ def test_somebody_elses_commit_meanwhile_is_told_and_kept(hub, built, vqa_mc, tm
 @pytest.mark.parametrize(
     ("name", "token", "message"),
     [
-        (NAME, None, "no token for the Hub: type hf auth login, or set HF_TOKEN"),
-        (NAME, "hf_nobodys", "the Hub does not know the token: type hf auth login, or mend HF_TOKEN"),
-        (NAME, READER, f"ada's token may not write to {NAME}; make one that may at "),
-        ("nobody/vqa_mc", TOKEN, "nobody is not yours to push to: the token is ada's (organizations: benchmakers)"),
-        (NAME, STRANGER, "ada is not yours to push to: the token is bob's (no organizations)"),
-        ("vqa_mc", TOKEN, "'vqa_mc' is no repository; expected NAMESPACE/NAME"),
-        ("ada/vqa mc", TOKEN, "'vqa mc' is no name on the Hub; expected letters, digits"),
+        (NAME, None, "no Hub token: run hf auth login, or set HF_TOKEN"),
+        (NAME, "hf_nobodys", "the Hub rejects the token: run hf auth login, or fix HF_TOKEN"),
+        (NAME, READER, f"the token of ada has no write access to {NAME}; create one that has at "),
+        ("nobody/vqa_mc", TOKEN, "the token of ada (organizations: benchmakers) cannot push to nobody"),
+        (NAME, STRANGER, "the token of bob (no organizations) cannot push to ada"),
+        ("vqa_mc", TOKEN, "'vqa_mc' is not a repository name; expected NAMESPACE/NAME"),
+        ("ada/vqa mc", TOKEN, "'vqa mc' is not a valid Hub name; expected letters, digits"),
     ],
 )
 @pytest.mark.slow
-def test_what_the_hub_refuses_is_one_line_with_the_remedy(hub, built, vqa_mc, name, token, message):
+def test_a_rejection_of_the_hub_is_one_line_with_the_remedy(hub, built, vqa_mc, name, token, message):
     done = vqa_mc("push", "dataset", name, "--folder", built, token=token)
     assert done.returncode == 2
     assert message in last_line(done)
@@ -304,7 +304,7 @@ def test_a_token_that_may_only_read_changes_nothing(hub, built, vqa_mc, tmp_path
     other = build(tmp_path / "other", "iou", "iou_qou", seed=1)
     done = vqa_mc("push", "dataset", NAME, "--folder", other, token=READER)
     assert done.returncode == 2
-    assert f"ada's token may not write to {NAME}" in last_line(done)
+    assert f"the token of ada has no write access to {NAME}" in last_line(done)
     assert sent(hub) == before
 
 
@@ -322,7 +322,7 @@ SPOILT = {
     "empty": (lambda folder: [path.unlink() for path in folder.glob("*.*")], "vqa-mc build did not write this folder"),
     "card": (lambda folder: (folder / "README.md").unlink(), "README.md is missing; build it again"),
     "file": (lambda folder: next(folder.glob("cocoqa_iou/test*")).unlink(), ".parquet is missing; build it again"),
-    "content": (lambda folder: next(folder.glob("*_iou/t*")).write_bytes(b""), "is not as the build left it"),
+    "content": (lambda folder: next(folder.glob("*_iou/t*")).write_bytes(b""), "was changed after the build"),
 }
 
 
@@ -379,6 +379,6 @@ def test_python_lists_what_a_push_would_send(built, tmp_path):
         ({"repo_id": "vqa_mc"}, "expected NAMESPACE/NAME"),
     ],
 )
-def test_python_refuses_what_does_not_belong_together(settings, message, built):
+def test_python_rejects_options_of_other_kinds(settings, message, built):
     with pytest.raises(InputError, match=message):
         vm.push(**{"what": "dataset", "repo_id": NAME, "dry_run": True, **settings})

@@ -78,5 +78,5 @@ def test_every_metric_can_be_a_space():
 def test_a_space_that_is_no_module_and_a_folder_that_is_no_metric_are_rejected(tmp_path):
     with pytest.raises(InputError, match="expected a name without "):
         metric_shipment(Request("ada/wups.v2", metric="wups"))
-    with pytest.raises(InputError, match=r"is no metric's folder: .*py is missing"):
+    with pytest.raises(InputError, match=r"is not a metric folder: .*py is missing"):
         metric_shipment(Request("ada/wups", tmp_path))

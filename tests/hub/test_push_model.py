@@ -50,7 +50,7 @@ def sent(hub, name=NAME):
 def page(folder, name=NAME):
     """What a push of this folder makes of the repository."""
     (card, *_) = model_shipment(Request(name, folder)).files
-    return {README: card.place, **{path: (folder / path).read_bytes() for path in FILES}}
+    return {README: card.content, **{path: (folder / path).read_bytes() for path in FILES}}
 
 
 def test_a_pushed_model_comes_back_with_the_same_answers_and_then_offline(hub, best, vqa_mc, process):
@@ -77,7 +77,7 @@ def test_a_pushed_model_comes_back_with_the_same_answers_and_then_offline(hub, b
 
 
 @pytest.mark.slow
-def test_what_was_pulled_and_pushed_again_changes_nothing(hub, best, vqa_mc, process):
+def test_downloaded_files_and_pushed_again_changes_nothing(hub, best, vqa_mc, process):
     vqa_mc("push", "model", NAME, "--folder", best)
     before = hub.repositories["model", NAME].at("main")
     pull = "from huggingface_hub import snapshot_download as pull; pull('ada/mlp-qa', local_dir='p')"
@@ -145,17 +145,17 @@ def test_a_private_model_is_there_for_its_owner_only(hub, best, vqa_mc, process)
 def test_without_a_token_a_private_model_is_not_made(hub, best, vqa_mc):
     done = vqa_mc("push", "model", NAME, "--folder", best, "--private", token=None)
     assert done.returncode == 2
-    assert "no token for the Hub: type hf auth login, or set HF_TOKEN" in last_line(done)
+    assert "no Hub token: run hf auth login, or set HF_TOKEN" in last_line(done)
     assert hub.repositories == {}
 
 
 @pytest.mark.slow
-def test_an_upload_that_broke_off_has_changed_nothing_and_the_next_goes_on(hub, best, vqa_mc):
+def test_an_upload_that_broke_off_has_changed_nothing_and_the_next_resumes(hub, best, vqa_mc):
     hub.faults.append(Fault("PUT", "/objects/", cut=100))  # this one is taken up again
     hub.faults.append(Fault("POST", "/commit/main", status=500))
     done = vqa_mc("push", "model", NAME, "--folder", best)
     assert done.returncode == 1
-    assert last_line(done).endswith("push again, which goes on where this one was")
+    assert last_line(done).endswith("push again to resume")
     assert sent(hub) == {}
     hub.requests.clear()
     assert vqa_mc("push", "model", NAME, "--folder", best).returncode == 0
@@ -164,14 +164,14 @@ def test_an_upload_that_broke_off_has_changed_nothing_and_the_next_goes_on(hub, 
 
 
 @pytest.mark.slow
-def test_somebody_elses_commit_meanwhile_is_told_and_kept(hub, best, vqa_mc):
+def test_somebody_elses_commit_meanwhile_is_reported_and_kept(hub, best, vqa_mc):
     def theirs():
         hub.repositories["model", NAME].write("main", {"NOTES": b"theirs"}, title="theirs")
 
     hub.faults.append(Fault("PUT", "/objects/", first=theirs))
     done = vqa_mc("push", "model", NAME, "--folder", best)
     assert done.returncode == 2
-    assert f"somebody pushed to {NAME} meanwhile; nothing there was changed" in last_line(done)
+    assert f"{NAME} was changed by another push; nothing was overwritten" in last_line(done)
     assert sent(hub) == {"NOTES": b"theirs"}
 
 
@@ -185,7 +185,10 @@ SPOILT = {
     "half the weights": (lambda best: (best / "model.safetensors").write_bytes(b"\x10\0"), "no whole safetensors"),
     "no words": (lambda best: (best / "words.safetensors").unlink(), "words.safetensors"),
     "no processor": (lambda best: (best / "processor_config.json").unlink(), "processor_config.json"),
-    "no record": (lambda best: (best / "training.json").unlink(), "training.json missing; name one of vqa-mc train"),
+    "no record": (
+        lambda best: (best / "training.json").unlink(),
+        "training.json missing; name a checkpoint of vqa-mc train",
+    ),
     "another config": (
         lambda best: (best / "config.json").write_text((best / "config.json").read_text().replace(": 8,", ": 9,")),
         "config.json does not fit model.safetensors",
@@ -204,9 +207,9 @@ def test_a_checkpoint_that_is_not_whole_is_rejected(best, tmp_path, spoil, messa
 
 
 def test_a_run_is_no_checkpoint(best, tmp_path):
-    with pytest.raises(InputError, match=f"is a run, not a checkpoint: did you mean {best}\\?"):
+    with pytest.raises(InputError, match=f"is a run folder, not a checkpoint: did you mean {best}\\?"):
         model_shipment(Request(NAME, best.parent))
-    with pytest.raises(InputError, match="there is no such folder"):
+    with pytest.raises(InputError, match="folder does not exist"):
         model_shipment(Request(NAME, tmp_path / "nothing"))
     with pytest.raises(InputError, match="expected NAMESPACE/NAME"):
         model_shipment(Request("mlp-qa", best))

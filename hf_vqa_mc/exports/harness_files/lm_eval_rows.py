@@ -1,4 +1,4 @@
-"""The questions that lie beside this file, for lm-eval.
+"""The questions in the folder of this file, for lm-eval.
 
 Written by ``vqa-mc export lm-eval``; the same in every export. The folder may be moved.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def questions(**_: Any) -> Any:  # noqa: ANN401  what lm-eval hands over and takes
-    """The splits, as lm-eval's ``custom_dataset`` has to give them: one, called test."""
+    """The splits for lm-eval's ``custom_dataset``: test only."""
     import pyarrow.parquet
     from datasets import Dataset, DatasetDict
 
@@ -17,14 +17,11 @@ def questions(**_: Any) -> Any:  # noqa: ANN401  what lm-eval hands over and tak
 
 
 def prediction(doc: dict[str, Any], results: list[tuple[float, bool]]) -> dict[str, Any]:
-    """Where answers are hidden: the place of the likeliest choice, which ``--log_samples`` writes down.
-
-    The file of samples is what ``vqa-mc score`` reads.
-    """
-    likeliest = max(range(len(results)), key=lambda place: results[place][0])
+    """If answers are hidden: the index of the likeliest choice, which ``--log_samples`` saves for ``vqa-mc score``."""
+    likeliest = max(range(len(results)), key=lambda index: results[index][0])
     return {"question_id": doc["question_id"], "prediction": likeliest}
 
 
 def count(predictions: list[Any]) -> float:
-    """How many there are."""
+    """The number of predictions."""
     return float(len(predictions))

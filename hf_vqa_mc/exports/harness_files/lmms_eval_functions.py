@@ -1,4 +1,4 @@
-"""What lmms-eval asks of the questions that lie beside this file.
+"""Functions of lmms-eval for the questions in the folder of this file.
 
 Written by ``vqa-mc export lmms-eval``; the same in every export. The folder may be moved.
 """
@@ -15,7 +15,7 @@ LETTERS = string.ascii_uppercase
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _LETTER = re.compile(r"\W*([A-Za-z])\W*")
 _FIRST = re.compile(r"\W*(?:\(([A-Z])\)|([A-Z])[.):]|\*\*([A-Z])\*\*)")
-_TOLD = re.compile(r"\b(?:answer|choice|option|letter)\b(?:\s+is)?\s*:?\s*[*(\"']*([A-Z])\b(?!['’]|\s+[a-z])", re.I)
+_STATED = re.compile(r"\b(?:answer|choice|option|letter)\b(?:\s+is)?\s*:?\s*[*(\"']*([A-Z])\b(?!['’]|\s+[a-z])", re.I)
 
 
 def image(doc: dict[str, Any]) -> list[Any]:
@@ -29,32 +29,32 @@ def image(doc: dict[str, Any]) -> list[Any]:
 
 
 def no_image(doc: dict[str, Any]) -> list[Any]:
-    """Nothing: the question is asked blind."""
+    """No image, for the task without images."""
     return []
 
 
 def prompt(doc: dict[str, Any], lmms_eval_specific_kwargs: dict[str, Any] | None = None) -> str:
     """The question and its choices, each after its letter, between the yaml file's pre_prompt and post_prompt.
 
-    A context stands before the question.
+    A context precedes the question.
     """
-    told = lmms_eval_specific_kwargs or {}
+    around = lmms_eval_specific_kwargs or {}
     context = f"Context: {doc['context']}\n" if doc.get("context") else ""
     lines = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False)]
-    asked = "\n".join([f"{context}{doc['question']}", *lines])
-    return f"{told.get('pre_prompt', '')}{asked}{told.get('post_prompt', '')}"
+    text = "\n".join([f"{context}{doc['question']}", *lines])
+    return f"{around.get('pre_prompt', '')}{text}{around.get('post_prompt', '')}"
 
 
 def target(doc: dict[str, Any]) -> str:
-    """The letter of the right choice; "" where answers are hidden."""
+    """The letter of the correct choice; "" if answers are hidden."""
     return LETTERS[doc["label"]] if "label" in doc else ""
 
 
 def picked(response: str, choices: list[str]) -> int | None:
-    """The place of the choice that a response picks, None if it does not say.
+    """The index of the choice in a response, None if there is none.
 
-    Looked for in this order: a letter alone; a letter with a bracket, dot or colon at the beginning; the last letter
-    said to be the answer; the text of one choice alone.
+    Tried in this order: a letter alone; a letter with a bracket, dot or colon at the beginning; the last letter
+    stated as the answer; the text of exactly one choice.
 
     >>> choices = ["a dog", "a cat"]
     >>> picked("B", choices), picked("(b)", choices), picked("A. a dog", choices), picked("The answer is B.", choices)
@@ -68,17 +68,17 @@ def picked(response: str, choices: list[str]) -> int | None:
         found = alone[1]
     elif first := _FIRST.match(text):
         found = first[1] or first[2] or first[3]
-    elif told := _TOLD.findall(text):
-        found = told[-1]
+    elif stated := _STATED.findall(text):
+        found = stated[-1]
     if found:
-        place = LETTERS.index(found.upper())
-        return place if place < len(choices) else None
-    same = [place for place, choice in enumerate(choices) if _plain(choice) == _plain(text)]
+        index = LETTERS.index(found.upper())
+        return index if index < len(choices) else None
+    same = [index for index, choice in enumerate(choices) if _plain(choice) == _plain(text)]
     return same[0] if len(same) == 1 else None
 
 
 def accuracy(doc: dict[str, Any], results: list[str]) -> dict[str, dict[str, Any]]:
-    """1 where the response picks the right choice, else 0; and the image, by which standard errors are clustered."""
+    """1.0 if the response picks the correct choice, else 0.0; and the image, to cluster standard errors."""
     score = float(picked(results[0], doc["choices"]) == doc["label"])
     return {"accuracy": {"score": score, "image": doc["image_file"] or doc["question_id"]}}
 
@@ -89,9 +89,9 @@ def mean(results: list[dict[str, Any]]) -> float:
 
 
 def prediction(doc: dict[str, Any], results: list[str]) -> dict[str, Any]:
-    """What is handed in where answers are hidden: the text of the choice, else the response as it is."""
-    place = picked(results[0], doc["choices"])
-    answer = results[0] if place is None else doc["choices"][place]
+    """The submitted answer if answers are hidden: the text of the choice, else the response."""
+    index = picked(results[0], doc["choices"])
+    answer = results[0] if index is None else doc["choices"][index]
     return {"submission": {"question_id": doc["question_id"], "answer": answer}}
 
 
