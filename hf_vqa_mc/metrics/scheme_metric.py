@@ -148,13 +148,13 @@ def _stored(predictions: list[Any], known: Columns) -> dict[str, list[str]]:
 
 def _unstored(predictions: Sequence[str], references: Sequence[str]) -> Columns:
     """The columns that `_stored` was given, of all batches."""
-    asked = [json.loads(text) for text in references if text != _FILLED]
-    names = {"references", *(name for row in asked for name in row)}
-    for row, columns in enumerate(asked):
+    rows_stored = [json.loads(text) for text in references if text != _FILLED]
+    names = {"references", *(name for row in rows_stored for name in row)}
+    for row, columns in enumerate(rows_stored):
         if missing := sorted(names - columns.keys()):
             raise InputError(f"row {row}: {missing[0]} is missing; expected it in all rows or in none")
     answered = [json.loads(text)["predictions"] for text in predictions if text != _FILLED]
-    return {"predictions": answered, **{name: [columns[name] for columns in asked] for name in sorted(names)}}
+    return {"predictions": answered, **{name: [columns[name] for columns in rows_stored] for name in sorted(names)}}
 
 
 def _text(columns: dict[str, Any], row: int) -> str:

@@ -20,7 +20,7 @@ COUNTING = "how many"
 
 
 class VqaPairAccuracy(TypedDict):
-    """Shares of the pairs, in [0, 1]; None where there is no such pair or what it takes was not given."""
+    """Fractions of the pairs in [0, 1]; None if there is no such pair or a required column is missing."""
 
     all: float
     """pairs of which both questions have consensus accuracy 1"""
@@ -31,7 +31,7 @@ class VqaPairAccuracy(TypedDict):
     both_right: float
     """the same as `all`; with the next two what Goyal et al. report (arXiv 1612.00837, section 4)"""
     identical: float
-    """pairs whose two predictions are the same text, right or wrong"""
+    """pairs with the same text as both predictions, correct or not"""
     different: float
     stderr: float | None
     """of `all`, over the pairs"""
@@ -56,8 +56,8 @@ def vqa_pair_accuracy(
         references: each question's answers, as for `vqa_accuracy`.
         question_ids: text or whole numbers, each once; compared as text.
         pairs: two question ids each, as in the ``complementary_pairs`` files.
-        questions: their text, for `count`.
-        answer_types: for `number`.
+        questions: their text, needed for `count`.
+        answer_types: needed for `number`.
         protocol: as for `vqa_accuracy`.
 
     Raises:
@@ -126,7 +126,7 @@ def _rows_of(pair: Any, index: int, rows: dict[str, int]) -> tuple[int, int]:  #
 
 
 def _mean_where(right: NDArray[np.float64], members: NDArray[np.int64], passing: list[bool] | None) -> float | None:
-    """The mean over the pairs of which both questions pass; None if there is none."""
+    """The mean over the pairs whose questions both pass; None if there are none."""
     if passing is None:
         return None
     chosen = right[np.array(passing)[members].all(axis=1)]

@@ -46,7 +46,7 @@ FORMS = {
 
 
 class VqaAccuracy(TypedDict):
-    """Fractions in [0, 1]; None where what it takes was not given."""
+    """Fractions in [0, 1]; None if a required column is missing."""
 
     accuracy: float
     stderr: float | None
@@ -78,7 +78,7 @@ def vqa_accuracy(
             other annotators of each other; distinct values of ``answer_id`` prevent that.
         question_types: for `per_question_type`.
         answer_types: for `per_answer_type`.
-        image_ids: by which the standard error is clustered.
+        image_ids: clusters for the standard error.
         choices: each question's choices; a prediction that is not among them, as given, is an error.
         protocol: the official program of 2021 or that of 2017, which normalise differently.
         question_ids: names of the questions in errors.

@@ -36,14 +36,14 @@ def counterexample_recall(
         references: index of the picked candidate, from 0.
         ks: whole numbers from 1 on, none above a question's number of candidates.
         distances: each question's distances from its image, one per candidate, for ``distance``.
-        image_ids: by which the standard errors are clustered.
+        image_ids: clusters for the standard errors.
         question_ids: names of the questions in errors.
         per_question: also give each question's scores.
 
     Returns:
         Fractions in [0, 1]: ``recall@1``, ``recall@5`` (one for each of ks); the same keys under ``stderr`` (None for
         a single cluster), ``random`` (expected value of a random order: k of n), ``distance`` (nearest
-        first, of equally near ones the earlier; None without distances) and ``per_question`` (lists; None unless asked
+        first, ties in the given order; None without distances) and ``per_question`` (lists; None unless asked
         for).
 
     Raises:

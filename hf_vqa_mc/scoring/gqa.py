@@ -26,7 +26,7 @@ COMMON_ANSWERS = ("color", "material", "shape")
 
 
 class GqaScore(TypedDict):
-    """Fractions in [0, 1] but for the last two; None where what it takes was not given or no question has it."""
+    """Fractions in [0, 1] except distribution and grounding; None if an input is missing or no question applies."""
 
     accuracy: float
     stderr: float | None
@@ -46,9 +46,9 @@ class GqaScore(TypedDict):
     plausibility: float
     """validity and plausibility are 0.0 without choices, as in the official program"""
     distribution: float
-    """chi-square between the true and the predicted answers, divided by 100: lower is better, from 0 without bound"""
+    """chi-square distance between gold and predicted answers, divided by 100: lower is better, 0 or more"""
     grounding: float | None
-    """percent of the attention on what is asked about; can exceed 100"""
+    """percent of the attention on the relevant regions; can exceed 100"""
     per_question: dict[str, float] | None
     """accuracy of each balanced question, by its id"""
 
@@ -65,8 +65,8 @@ def gqa_score(
 ) -> GqaScore:
     """The scores of Hudson and Manning 2019 (arXiv 1902.09506) as their evaluation program computes them.
 
-    Everything is over the balanced questions of the references; an answer is right if it is the same text. Ids
-    compare as text. Of two predictions for a question the last counts; those for other questions are ignored.
+    All scores are over the balanced questions of the references; an answer is correct if the text is equal. Ids are
+    compared as text. The last of several predictions for a question counts; those for other questions are ignored.
 
     Args:
         predictions: records with `question_id` (or `questionId`) and `prediction`, or a mapping id -> text.
@@ -156,7 +156,7 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
 
 
 def _part(columns: Questions, field: str, name: str, kinds: tuple[type, ...], expected: str) -> list[Any]:
-    """One field of the records of a column; checked as a whole, and one by one only where something is wrong."""
+    """One field of the records of a column; types are checked at once, rows only on an error."""
     try:
         found = [record[name] for record in columns[field]]
         if set(map(type, found)) <= set(kinds):
@@ -187,7 +187,7 @@ def _steps(columns: Questions) -> list[int]:
 def _plausible(
     predicted: Sequence[str], columns: Questions, detailed: Sequence[str], choices: Mapping[Any, Any] | None
 ) -> tuple[float, float]:
-    """The shares of predictions that can answer the question at all, and that do so somewhere in the world."""
+    """Validity (the answer fits the question) and plausibility (it occurs in the world) as fractions."""
     if choices is None:
         return 0.0, 0.0
     known = by_question_id("choices", choices)

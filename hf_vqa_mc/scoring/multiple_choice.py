@@ -17,7 +17,7 @@ from hf_vqa_mc.scoring.table import Group, Table, by_type, line
 
 
 class McAccuracy(TypedDict):
-    """Fractions in [0, 1]; None where what it takes was not given."""
+    """Fractions in [0, 1]; None if a required column is missing."""
 
     accuracy: float
     stderr: float | None
@@ -27,7 +27,7 @@ class McAccuracy(TypedDict):
     chosen_kinds: dict[str, float] | None
     """share of the questions for which a choice of this kind (target, orig, iou, qou, random) was picked"""
     offered_kinds: dict[str, float] | None
-    """the same of random guessing"""
+    """expected shares of random guessing"""
     per_question: list[float] | None
 
 
@@ -52,7 +52,7 @@ def mc_accuracy(
         references: index of the target.
         choices: each question's choices; needed where predictions are text.
         question_types: for `per_question_type`.
-        image_ids: by which the standard error is clustered.
+        image_ids: clusters for the standard error.
         choice_kinds: for `chosen_kinds`; names, or numbers as in the dataset's column.
         question_ids: names of the questions in errors.
         per_question: also give each question's score.

@@ -1,4 +1,4 @@
-"""Files as official programs and evaluation servers read and write them: file name to JSON value."""
+"""Files in the formats of official programs and evaluation servers: file name to JSON value."""
 
 import re
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ TASKS = {"Open-Ended": "OpenEnded", "Multiple-Choice": "MultipleChoice"}
 SUBSETS = {"train": "train2014", "validation": "val2014"}
 """VQA's data_subtype of the splits of its multiple-choice variants."""
 DIGITS = 2
-"""The official program rounds percentages to so many."""
+"""Digits to which the official program rounds percentages."""
 LONGEST_NAME = 100
-"""of a model or a subset in file names, in bytes; file systems take 255 in all"""
+"""Bytes of a model or subset in file names; file systems allow 255 in total."""
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 _NAMED = re.compile(r"(mscoco|abstract_v002)_((?:train|val|test|test-dev)20\d\d)")
@@ -80,7 +80,7 @@ def _percent(scores: list[float]) -> float:
 
 
 def _ids(matched: Matched) -> list[str | int]:
-    """As VQA and TDIUC number theirs; ids of our rows are text."""
+    """Ids as integers if possible, as in VQA and TDIUC; ids of built datasets are text."""
     ids = matched.annotations.ids
     if "config" not in matched.annotations.about:
         return ids

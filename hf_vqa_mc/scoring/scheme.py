@@ -36,9 +36,9 @@ class QuestionKind:
     name: str
     description: str
     gold: str
-    """what its one right answer is"""
+    """description of the right answer"""
     ignores_others: bool = False
-    """whether predictions for other questions are left out, as the official program does; else they are an error"""
+    """whether predictions for other questions are ignored, as in the official program; otherwise they are errors"""
 
 
 MULTIPLE_CHOICE = QuestionKind("multiple_choice", "multiple-choice rows", "the target")
@@ -64,7 +64,7 @@ class Annotations:
     gold: list[str] | None = None
     """the one right answer"""
     answers: list[list[Any]] | None = None
-    """those of several annotators: text, or records where text does not distinguish the annotators"""
+    """answers of several annotators: text, or records if text does not distinguish them"""
     choices: list[list[str]] | None = None
     labels: list[int] | None = None
     """index of the right choice"""
@@ -115,12 +115,12 @@ class Matched:
 
     annotations: Annotations
     answers: list[Answer | None]
-    """one per question; None only for GQA's unbalanced ones"""
+    """one per question; None only for unbalanced questions of GQA"""
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    """what was read of each input file, by the input's name"""
+    """content of each input file by the input's name"""
     protocol: str = DEFAULT_PROTOCOL
     name: str = "predictions"
-    """the model's, in the names of official files"""
+    """name of the model in official file names"""
 
     @property
     def questions(self) -> list[str] | None:
@@ -192,32 +192,32 @@ class Scheme:
     columns: tuple[str, ...] = ()
     """its arguments that hold one value per question; the others are options"""
     features: tuple[tuple[Any, Any], ...] = (("string", "string"),)
-    """types of a prediction and a reference, as ``evaluate`` shows them"""
+    """types of a prediction and a reference for ``evaluate``"""
     joined_by_id: bool = False
-    """whether predictions and references carry question ids, so that they may differ in number"""
+    """whether predictions and references have question ids, so that their lengths may differ"""
     folder: Path | None = None
     """of the evaluate module and its card; by default in ``hf_vqa_mc.metrics``"""
     kinds: tuple[QuestionKind, ...] = ()
-    """kinds of annotations that it fits; without any it scores no predictions file"""
+    """supported kinds of annotations; without any it cannot score a predictions file"""
     python_only: str = ""
-    """why it scores no predictions file"""
+    """why it cannot score a predictions file"""
     references: Reference = "gold"
     is_default: Callable[[Annotations], bool] = lambda annotations: False
-    """whether annotations that it fits are scored by it unless a scheme is named"""
+    """whether it is a default scheme of supported annotations"""
     inputs: tuple[Input, ...] = ()
-    """files that it takes besides predictions and annotations"""
+    """input files other than predictions and annotations"""
     takes_indices: bool = False
-    """whether its predictions may be indices of choices; then text is matched in any letter case"""
+    """whether predictions may be indices of choices; text then matches in any letter case"""
     one_prediction: bool = False
-    """whether several predictions for a question are an error; else the last counts"""
+    """whether several predictions for a question are an error; otherwise the last counts"""
     has_protocols: bool = False
     """whether it follows either of VQA's official programs"""
     run: Callable[[Matched], Result] | None = None
     """scores a predictions file; by default `call`"""
     show: Callable[[Result, Matched], Table] | None = None
-    """its table but for the title; by default every score of the result"""
+    """its table without the title; by default all scores"""
     official: Callable[[Matched, Result | None], dict[str, Any]] | None = None
-    """file name to content as official programs read and write it; the result is None where another scheme was run"""
+    """content of official files by name; the result is None if the scheme was not run"""
 
     def call(self, matched: Matched, **more: Any) -> Result:  # noqa: ANN401  arguments of the function
         """Call the function with the columns and input files that it takes."""
@@ -244,7 +244,7 @@ class Scheme:
         return shown._replace(title=f"{self.name}: {title}{protocol if self.has_protocols else ''}")
 
     def misfit(self, annotations: Annotations) -> str:
-        """Why annotations of a kind that it fits cannot be scored, "" where they can."""
+        """Why annotations of a supported kind cannot be scored, "" if they can."""
         if annotations.column(self.references) is not None:
             return ""
         what, location = annotations.kind.description, annotations.location

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None = None) -> float | None:
-    """The standard error of a mean of scores; questions on one image may go right or wrong together.
+    """The standard error of a mean of scores, clustered because questions on one image are correlated.
 
     With deviations d from the mean, summed within each of G clusters::
 
@@ -19,10 +19,10 @@ def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None =
 
     Args:
         scores: float64 (n,).
-        clusters: what is clustered, such as image ids, one a score.
+        clusters: cluster of each score, such as image ids.
 
     Returns:
-        In the unit of the scores; None for a single cluster, of which nothing can be said.
+        In the unit of the scores; None for a single cluster.
 
     >>> round(standard_error(np.array([1.0, 1.0, 0.0, 0.0])), 3)
     0.289

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 MOST_TYPES = 15
-"""At most so many types of one kind are shown, the most frequent ones."""
+"""Largest number of types in a table, most frequent first."""
 IN_JSON = "in --json/--output"
 
 
@@ -21,7 +21,7 @@ class Line(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Scores that belong together."""
+    """A group of scores."""
 
     label: str
     """"" for those of all questions"""
@@ -36,7 +36,7 @@ class Table(NamedTuple):
     other: str = ""
     """heading of an additional column; "" for none"""
     missing: Mapping[str, str] = {}
-    """what was not computed, and what it needs"""
+    """scores that were not computed, and their missing inputs"""
     title: str = ""
 
 
@@ -63,7 +63,7 @@ def percent(share: float | None) -> str:
 
 
 def by_type(label: str, scores: Mapping[str, float] | None, types: Iterable[str] | None) -> Group:
-    """The scores of the most frequent types, those first; then how many more there are.
+    """The scores of the most frequent types, and the number of others.
 
     Args:
         label: of the group.

@@ -29,7 +29,7 @@ TAIL_BELOW = 1000
 
 
 class TdiucMpt(TypedDict):
-    """Fractions in [0, 1], but means of types may exceed 1 by EPSILON percent; None where what it takes is missing."""
+    """Fractions in [0, 1], but means of types may exceed 1 by EPSILON percent; None if a column is missing."""
 
     accuracy: float
     """over all questions"""
@@ -75,7 +75,7 @@ def tdiuc_mpt(
             authors' program does; "keep" to count each for itself. Matters for the normalised means only.
         absurd_questions: for ``accuracy_absurd_elsewhere``: whether the same text is an absurd question for another
             image, as computed by ``asked_absurdly``.
-        image_ids: by which the standard error is clustered.
+        image_ids: clusters for the standard error.
         question_ids: names of the questions in errors.
         per_question: also give each question's score.
 

@@ -1,4 +1,4 @@
-"""What the official VQA program makes of an answer before it compares it, quirks included.
+"""Normalisation of answers in the official VQA program, quirks included.
 
 Equal to that program as run by Python 3: digits and white space are those of Unicode.
 """
@@ -6,9 +6,9 @@ Equal to that program as run by Python 3: digits and white space are those of Un
 import re
 
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
-"""what is taken out; all other marks, Unicode's among them, stay"""
+"""Removed punctuation; all other marks, including Unicode's, are kept."""
 PERIODS = 32
-"""as many periods go at most: the official call passes ``re.UNICODE``, which is 32, where the count belongs"""
+"""Largest number of removed periods: the official call passes ``re.UNICODE``, which is 32, as the count."""
 ARTICLES = {"a", "an", "the"}
 NUMBERS = {
     "none": "0",
@@ -30,7 +30,7 @@ _STEMS = {
     "'re": "there they what why you",
     "": "ma'am o'clock 'ow's'at 'twas y'all",
 }
-"""what precedes each ending in the contractions that the official table knows"""
+"""Stems of each ending in the official table of contractions."""
 
 
 def _contractions() -> dict[str, str]:
@@ -38,17 +38,17 @@ def _contractions() -> dict[str, str]:
     lacking = {
         form[:index] + form[index + 1 :]: form for form in whole for index, mark in enumerate(form) if mark == "'"
     }
-    return {**lacking, "somebody'd": "somebodyd"}  # which the official table has the wrong way round
+    return {**lacking, "somebody'd": "somebodyd"}  # reversed in the official table
 
 
 CONTRACTIONS = _contractions()
-"""a contraction that lacks one of its apostrophes -> the whole; the official entries with capitals never match"""
+"""Contraction without one apostrophe -> full form; the official entries with capitals never match."""
 
 _PLAIN = {**CONTRACTIONS, **NUMBERS}
 
 
 def tidied(answer: str) -> str:
-    r"""Line ends and tabs become spaces, and none is left around the answer.
+    r"""Replace line ends and tabs by spaces, and strip.
 
     >>> tidied(" hot\tdog\n")
     'hot dog'
@@ -57,9 +57,9 @@ def tidied(answer: str) -> str:
 
 
 def without_punctuation(answer: str) -> str:
-    """A mark becomes a space, or nothing where a space is next to it; periods go but before digits.
+    """Replace punctuation by a space, or by nothing next to a space; remove periods except before digits.
 
-    Any digit, comma and digit in the answer let all its marks become nothing.
+    A comma between digits anywhere in the answer removes all its punctuation.
 
     >>> without_punctuation("t-shirt, 1.5 in. wide"), without_punctuation("red/blue 1,000")
     ('t shirt 1.5 in wide', 'redblue 1000')
@@ -77,7 +77,7 @@ def without_punctuation(answer: str) -> str:
 
 
 def with_plain_words(answer: str) -> str:
-    """Lower case, digits for numbers to ten, no articles, apostrophes where contractions lack them.
+    """Lower the case, write numbers up to ten as digits, drop articles, restore apostrophes of contractions.
 
     >>> with_plain_words("The two  dont")
     "2 don't"
@@ -86,7 +86,7 @@ def with_plain_words(answer: str) -> str:
 
 
 def normalised(answer: str) -> str:
-    """The answer tidied, without punctuation, with plain words.
+    """Apply `tidied`, `without_punctuation` and `with_plain_words`.
 
     >>> normalised(" Two t-shirts.")
     '2 t shirts'

@@ -40,7 +40,7 @@ def wups(
         predictions: text.
         references: text.
         thresholds: numbers in [0, 1]; each has its own result. The official threshold -1 is ``accuracy``.
-        image_ids: by which the standard errors are clustered.
+        image_ids: clusters for the standard errors.
         question_ids: names of the questions in errors.
         per_question: also give each question's scores.
 
@@ -105,7 +105,7 @@ def _multiply_memberships(
     words: WordScores,
     products: NDArray[np.float64],
 ) -> None:
-    """Multiply each row of ``products`` (pairs, thresholds + 1) by how near each item of a text is to another's items.
+    """Multiply each row of ``products`` (pairs, thresholds + 1) by the best similarity of each item to the other text.
 
     The items (vocabulary indices) of text t are ``items[starts[t]:starts[t + 1]]``; the last column is for equality.
     The best similarity is the best under any threshold, as a larger one never becomes the smaller below a threshold.

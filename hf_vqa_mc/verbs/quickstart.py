@@ -160,14 +160,14 @@ print(row, transformers.pipeline("multiple-choice-vqa", "{folder}")(row))'
     "vqa-mc quickstart --output vqa_mc",
 )
 def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartResult:
-    """Build, count, audit, and train if asked.
+    """Build, count, audit and optionally train.
 
     Returns:
         The dataset, accuracies of blind heuristics on it, and the audit's report.
 
     Raises:
         MissingExtra: the package easy-vqa is not installed.
-        InputError: another program's folder is where one of ours would be.
+        InputError: an output folder exists and was written by another program.
         OSError: the disk is full or read-only.
     """
     from hf_vqa_mc.dataset.settings import BuildSettings
