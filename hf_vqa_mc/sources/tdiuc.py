@@ -47,7 +47,7 @@ COLUMNS = {
     "the latter)",
     "ans_source": "where the question comes from: imported, generated or asked by a person, in the words of the "
     "annotation file",
-    "image_file": "COCO's name for the image, that of 2017 where no file tells the subset of 2014; or Visual Genome's",
+    "image_file": "COCO's name for the image, that of 2017 if no file gives the subset of 2014; or Visual Genome's",
 }
 TYPES_ANSWERS, ORIGINS_ANSWERS, TYPES_ORIGINS = TOGETHER = (
     ("question_type", "answer"),
@@ -250,8 +250,8 @@ TDIUC = Source(
     description="Questions of twelve types, imported from VQA and Visual Genome, generated from annotations, or asked "
     "by people. One type is absurd: questions about things that the image does not show, whose answer says that the "
     "question does not apply. In the multiple-choice variants this answer is a target like any other, and so a decoy "
-    "of questions that do apply: to tell the two apart is what these questions are for. Leave them out by "
-    "question_type where that is not wanted.",
+    "of questions that do apply, which tests whether a model distinguishes the two. Filter by question_type to leave "
+    "absurd questions out.",
     homepage="https://kushalkafle.com/projects/tdiuc.html",
     licence="CC-BY-4.0",
     citation=reference("kafle2017analysis"),

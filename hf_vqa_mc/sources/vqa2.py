@@ -168,7 +168,7 @@ VQA2_PAIRS = OpenEnded(
     name="vqa2_pairs",
     word="pairs",
     description="A row a complementary pair: one question, two similar images, and what people answered of each. The "
-    "files do not tell which of the two images the question was first asked of (in VQA v1); *first* is as listed. "
+    "files do not show which of the two images the question was first asked of (in VQA v1); *first* is as listed. "
     "Goyal et al. count 9% of pairs whose answers turned out the same; these are kept.",
     schema=SCHEMA,
     columns=COLUMNS,

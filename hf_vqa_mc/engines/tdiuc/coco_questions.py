@@ -169,7 +169,7 @@ def ask_kinds(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
         elif present[0] in SCENES.no_such_kind:
             made.leave_out(SUBORDINATE, f"{present[0]} is not called {nouns[0]}")
         elif image.present & SCENES.likenesses.get(group, frozenset()):
-            made.leave_out(SUBORDINATE, "a likeness of its kind beside it")
+            made.leave_out(SUBORDINATE, "a likeness of its kind next to it")
         elif not any(one.name == present[0] and one.area >= settings.min_area for one in image.instances):
             made.leave_out(SUBORDINATE, f"all smaller than {settings.min_area:g} pixels")
         else:
@@ -199,7 +199,7 @@ def ask_sport(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
 def ask_scene(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
     """Ask which room it is, and whether it is indoors, if the objects leave no doubt."""
     if not _INDOOR_SIGNS | SCENES.outdoor_signs <= image.annotated:
-        made.leave_out(SCENE, "the file does not annotate all that tells a scene")
+        made.leave_out(SCENE, "the file does not annotate all that identifies a scene")
         return
     rng = SeededRng(settings.seed, "tdiuc", SCENE, str(image.image_id))
     where = _where(image.present)
@@ -240,11 +240,11 @@ def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None
             others = [other for other in image.instances if other is not one]
             near = [other for other in others if _is_next_to(other, one, side, image, settings, LOOSELY)]
             if not near:
-                made.leave_out(POSITION, "nothing beside it")
+                made.leave_out(POSITION, "nothing next to it")
             elif len(near) > 1 or near[0].crowd:
-                made.leave_out(POSITION, "several things beside it")
+                made.leave_out(POSITION, "several objects next to it")
             elif near[0].area < settings.min_area or not _is_next_to(near[0], one, side, image, settings):
-                made.leave_out(POSITION, "what is beside it is too small or too far")
+                made.leave_out(POSITION, "the object next to it is too small or too far")
             else:
                 question = template.format(side=side, object=COCO_OBJECTS[one.name].asked)
                 made.ask(image.image_id, question, near[0].name, POSITION, "coco_generated")

@@ -65,7 +65,7 @@ def _ask_positions(image: GenomeImage, objects: list[GenomeObject], settings: Td
         if thing not in image.objects or not subjects <= image.objects.keys():
             made.leave_out(POSITION, "a relationship of an object that was merged away")
         elif len(subjects) > 1:
-            made.leave_out(POSITION, "several things there")
+            made.leave_out(POSITION, "several objects there")
         else:
             one, other = image.objects[thing], image.objects[min(subjects)]
             doubt = _doubt(other, phrase, one, objects, settings)
@@ -85,8 +85,8 @@ def _doubt(
         return "a name that no question can use"
     if any(named is not another and _same_kind(another, named) for named in (one, other) for another in objects):
         return "not the only one of its kind"
-    beside = [another for another in objects if another is not one and another is not other]
-    if any(_intersection_over_union(another, other) >= settings.duplicate_overlap for another in beside):
+    others = [another for another in objects if another is not one and another is not other]
+    if any(_intersection_over_union(another, other) >= settings.duplicate_overlap for another in others):
         return "the answer's box has another name too"
     return None if _boxes_agree(other, phrase, one) else "the boxes say otherwise"
 

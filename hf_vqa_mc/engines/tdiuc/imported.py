@@ -150,7 +150,7 @@ def _import_vqa_subset(
         if counts[0][1] < settings.agreement:
             made.left_out[f"vqa_imported: fewer than {settings.agreement} agree"] += 1
         elif len(counts) > 1 and counts[1][1] == counts[0][1]:
-            made.left_out["vqa_imported: as many say something else"] += 1
+            made.left_out["vqa_imported: as many give another answer"] += 1
         else:
             _import(image_id, question, counts[0][0], VQA_WORDS, "vqa_imported", made)
     if asked:

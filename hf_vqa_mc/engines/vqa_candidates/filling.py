@@ -80,11 +80,11 @@ def take_given(
     """Take answers given without the image; return the number of answers not taken, by GIVEN_REASONS."""
     not_taken = np.zeros(len(GIVEN_REASONS), np.int64)
     for question in range(len(asked.targets)):
-        for place in range(given_starts[question], given_starts[question + 1]):
+        for i in range(given_starts[question], given_starts[question + 1]):
             if picks.found[question] == most:
                 not_taken[-1] += 1
                 continue
-            reason = _add(question, given[place], PLAUSIBLE, asked, picks)
+            reason = _add(question, given[i], PLAUSIBLE, asked, picks)
             if reason != MISSING:
                 not_taken[reason] += 1
     return not_taken
