@@ -70,7 +70,7 @@ class NamedPictures:
         if image_id in self.source:
             return self.source.read(image_id)
         if self.rest is None:
-            raise InputError(f"{self.location}: there is no image {image_id!r}")
+            raise InputError(f"{self.location}: no image {image_id!r}")
         return self.rest.read(row)
 
 

@@ -70,15 +70,9 @@ def too_similar(key: int, other: int, tables: FilterTables) -> bool:
 def reason_against(
     key: int, target: int, taken: NDArray[np.int32], n_taken: int, wup: bool, tables: FilterTables
 ) -> int:
-    """Why a candidate cannot join a set, or ACCEPTED.
+    """Why a candidate, by its key, cannot join a set, or ACCEPTED.
 
-    Args:
-        key: the candidate's text key.
-        target: the target's text key.
-        taken: keys of the decoys already taken of the same set, the first n_taken elements.
-        n_taken: number of decoys already taken.
-        wup: whether the two WUP filters apply.
-        tables: what the filters look up.
+    ``taken[:n_taken]`` are the keys of the decoys already taken of the same set; ``wup`` switches on the WUP filters.
     """
     if key == target:
         return _SAME_TEXT

@@ -50,16 +50,7 @@ def list_items(file: File, key: str | None = None, others: dict[str, Any] | None
 def items_of_lists(
     file: File, keys: Sequence[str], others: dict[str, Any] | None = None
 ) -> Iterator[tuple[str, list[Any]]]:
-    """Iterate over (field, batch of items) of several lists of a JSON file's object, in the order of the file.
-
-    Args:
-        file: in UTF-8, plain or packed.
-        keys: the fields that hold the lists.
-        others: receives the values of the object's other fields.
-
-    Raises:
-        InputError: the file is not JSON, is truncated, or does not hold each list exactly once.
-    """
+    """Iterate over (field, batch of items) of several lists of a JSON file's object, as `list_items` does of one."""
     fields: list[str] = []
     with _opened(file) as text:
         text.expect(

@@ -18,15 +18,10 @@ _Value = TypeVar("_Value")
 
 
 def read_records(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator["Records"]:
-    """Iterate over the records of a JSON file's list in batches.
-
-    Args:
-        file: plain or packed.
-        key: the field that holds the list; None if the file is the list.
-        others: receives the values of the other fields.
+    """Iterate over batches of records of a JSON file's list; arguments and errors as of `list_items`.
 
     Raises:
-        InputError: as ``list_items``; also if there are no records.
+        InputError: also if there are no records.
     """
     first, location = 0, _name(file)
     for rows in list_items(file, key, others):

@@ -84,8 +84,8 @@ def readings(
         tables: the splits.
         split: the one that must be readable.
         name: the column.
-        cells: choices of the splits that have such columns.
-        label_from: index of the first choice, if given by the user.
+        cells: choices of the splits with such columns.
+        label_from: index of the first choice, if given.
         location: for messages.
 
     Returns:
