@@ -33,7 +33,7 @@ def test_figures_are_json_that_every_program_reads():
     assert sum(one["rows"] for one in told["calibration"]) == 500
 
 
-def test_rules_that_count_learn_from_train_where_there_is_one():
+def test_counts_are_of_the_training_split_if_there_is_one():
     (asked, *_), (train, *_) = (planted("frequency", 0.8, 300, seed) for seed in (0, 1))
     alone, taught = audit(benchmark(asked), QUICK), audit(benchmark(asked, train), QUICK)
     assert alone.as_json()["train_source"] == "5 folds of test"
@@ -43,7 +43,7 @@ def test_rules_that_count_learn_from_train_where_there_is_one():
     assert {gain.shortcut.folds for gain in alone.gains} == {0, 5}
 
 
-def test_types_are_told_by_themselves_where_there_are_enough_rows():
+def test_question_types_with_enough_rows_are_listed():
     table = planted("position", 0.5, 400, 0)[0]
     types = ["many"] * 300 + ["few"] * 20 + [""] * 80
     place = table.schema.get_field_index("question_type")
@@ -56,14 +56,14 @@ def test_types_are_told_by_themselves_where_there_are_enough_rows():
     )
 
 
-def test_a_benchmark_that_does_not_place_its_choices_has_no_positions():
+def test_unordered_choices_have_no_position_heuristics():
     table = planted("position", 1.0, 200, 0)[0]
     assert any("choice A" in gain.shortcut.name for gain in audit(benchmark(table), QUICK).gains)
     unplaced = audit(benchmark(table, placed=False), QUICK)
     assert not any(gain.shortcut.name.startswith(("choice ", "last ")) for gain in unplaced.gains)
 
 
-def test_the_blind_pick_is_a_place_among_the_published_choices():
+def test_the_blind_pick_is_an_index_of_the_published_choices():
     table, _, _ = planted("question cue", 1.0, 400, 0)
     done = audit(benchmark(table), ProbeSettings(probe_rows=400))
     picks = done.picked_blind(list(range(400)))
@@ -85,6 +85,6 @@ def test_the_blind_pick_is_a_place_among_the_published_choices():
         ({"mlps": True}, "--mlps needs word vectors"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(wrong, message):
+def test_invalid_settings_are_rejected(wrong, message):
     with pytest.raises(InputError, match=message):
         ProbeSettings(**wrong)

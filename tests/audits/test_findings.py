@@ -31,7 +31,7 @@ def found(**splits):
     return {finding.name: finding for finding in findings(all_splits, numbered, "test")}
 
 
-def test_a_target_in_the_question_is_told_beside_the_decoys():
+def test_targets_in_the_question_are_compared_with_decoys():
     asked = table(("i", "Is the red cat big?", ["cat", "dog", "big"]), ("j", "Why?", ["x", "y"]))
     finding = found(test=asked)["target in the question"]
     assert (finding.count, finding.total, finding.rows.tolist()) == (1, 2, [0])
@@ -39,7 +39,7 @@ def test_a_target_in_the_question_is_told_beside_the_decoys():
     assert "33.3% of the decoys" in finding.sentence
 
 
-def test_choices_that_repeat_or_contain_one_another_are_told_apart():
+def test_duplicate_and_overlapping_choices_are_distinct_findings():
     asked = table(
         ("a", "?", ["red", "Red.", "blue"]),
         ("b", "?", ["red", "red and white", "blue"]),
@@ -63,7 +63,7 @@ def test_decoys_that_are_the_target_of_no_row_of_any_split_are_counted():
     assert (finding.unit, finding.count, finding.total, finding.rows.tolist()) == ("decoys", 1, 3, [0])
 
 
-def test_rows_that_repeat_do_so_in_any_order_of_the_choices():
+def test_duplicate_rows_may_have_choices_in_any_order():
     asked = table(("a", "q", ["x", "y"]), ("a", "q", ["y", "x"]), ("b", "q", ["x", "y"]), ("a", "r", ["x", "y"]))
     named = found(test=asked)
     assert named["duplicate rows"].rows.tolist() == [1]
@@ -71,14 +71,14 @@ def test_rows_that_repeat_do_so_in_any_order_of_the_choices():
     assert "in none of these the target is the same" in named["same question on several images"].sentence
 
 
-def test_without_images_question_and_choices_make_a_row():
+def test_duplicate_rows_without_images_have_the_same_question_and_choices():
     asked = table(("", "q", ["x", "y"]), ("", "q", ["x", "y"]), ("", "q", ["x", "z"]))
     named = found(test=asked)
     assert named["duplicate rows"].rows.tolist() == [1]
     assert "same question on several images" not in named
 
 
-def test_what_other_splits_give_away_is_named_by_split():
+def test_leaks_are_reported_for_each_other_split():
     asked = table(("a", "q", ["x", "y"]), ("b", "q", ["z", "y"]), ("", "r", ["x", "y"]), ("c", "s", ["x", "y"]))
     train = table(("a", "q", ["v", "w"]), ("b", "t", ["x", "y"]), ("", "r", ["y", "x"]))
     named = found(test=asked, train=train)
@@ -88,7 +88,7 @@ def test_what_other_splits_give_away_is_named_by_split():
     assert not any("test" in name for name in named)
 
 
-def test_nothing_odd_is_nothing_found():
+def test_clean_data_has_no_findings():
     assert found(test=table(("a", "q", ["x", "y"]), ("b", "r", ["y", "x"]))) == {}
 
 
@@ -98,7 +98,7 @@ def flagged(rows, answers=None, vectors=None):
     return {reason: {(int(row), int(place)) for row, place in np.argwhere(flags)} for reason, flags in reasons.items()}
 
 
-def test_decoys_that_may_be_right_say_why():
+def test_ambiguous_decoys_have_reasons():
     rows = [["dog", "animal", "Dogs", "a dog"], ["tree", "plant", "car"], ["two", "2", "10"], ["the", "a", "an"]]
     flags = flagged(rows, [["dog", "an animal"], ["car."], [], ["the"]])
     assert flags[SAME] == {(0, 3), (2, 1)}
@@ -108,12 +108,12 @@ def test_decoys_that_may_be_right_say_why():
     assert VECTORS not in flags
 
 
-def test_general_words_are_found_either_way_round_but_not_those_that_fit_anything():
+def test_hypernyms_are_found_in_both_directions_except_very_general_ones():
     flags = flagged([["animal", "dog"], ["person", "woman"], ["dog", "object"], ["hot dog", "dog"], ["xyzzy", "dog"]])
     assert flags[GENERAL] == {(0, 1), (1, 1)}
 
 
-def test_near_word_vectors_are_those_of_all_words():
+def test_word_vectors_are_averaged_over_all_words():
     names = ["running", "jogging", "sofa", "red"]
     vectors = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.5, -1]], np.float32)
     given = WordVectors("made", "0" * 64, 2, vectors, {name: row for row, name in enumerate(names)})
@@ -141,7 +141,7 @@ def test_wordnet_similarity_is_that_of_the_phrases(rows):
 
 
 @given(st.lists(st.one_of(st.text(), st.text(st.sampled_from("anthe 10dots'-.,\n"), max_size=12))))
-def test_many_answers_are_normalised_as_each_is(texts):
+def test_batch_normalisation_equals_the_official_one(texts):
     assert _normalised(pa.array(texts, pa.large_string())).to_pylist() == [normalised(text) for text in texts]
 
 
@@ -152,7 +152,7 @@ def test_answers_that_the_official_program_changes_are_changed(text):
     assert _normalised(pa.array([text], pa.large_string())).to_pylist() == [normalised(text)]
 
 
-def test_endless_texts_cost_no_more_than_they_are_long():
+def test_very_long_texts_are_truncated():
     endless, other = "dog cat " * 300_000, "cat dog " * 300_000
     named = table(("i", endless, [endless, "fish " * 300_000, "é" * 1_000_000]))
     assert found(test=named)["target in the question"].rows.tolist() == [0]

@@ -66,7 +66,7 @@ def others_answers(count, seed=0):
     return table(rows)
 
 
-def test_rows_that_share_their_choices_are_together_whatever_the_order():
+def test_rows_with_the_same_choices_share_a_fold():
     rows = [(f"i{n}", "what", [f"a{n // 2}", f"b{n // 2}", "c"][:: 1 - 2 * (n % 2)], 0) for n in range(60)]
     found = folds(rows)
     assert (found[::2] == found[1::2]).all()
@@ -84,26 +84,26 @@ def test_rows_of_an_image_stay_together_with_those_that_share_choices_with_eithe
     assert len(set(folds(rows + others)[:4].tolist())) == 1
 
 
-def test_choices_that_many_rows_share_bind_nobody():
+def test_choices_shared_by_many_rows_do_not_connect_them():
     found = folds([(f"i{n}", "is it", ["yes", "no"], n % 2) for n in range(200)])
     assert np.bincount(found).min() > 20
 
 
-def test_no_part_swallows_the_others_where_everything_hangs_together():
+def test_folds_are_balanced_if_all_rows_are_connected():
     rows = [(f"i{n // 2}", "q", [f"a{(n + 1) // 2}", f"b{(n + 1) // 2}"], 0) for n in range(200)]  # one long chain
     found = folds(rows)
     assert np.bincount(found).max() < 100
 
 
 @pytest.mark.parametrize("made", [pairs, others_answers])
-def test_what_only_the_answer_key_knows_raises_no_alarm(made):
+def test_leaks_between_rows_of_a_set_raise_no_alarm(made):
     split = split_of(made(150))
     done = audit(Benchmark("balanced", None, "test", {"test": split}, None, {}), ProbeSettings(probe_rows=2000))
     assert [gain.shortcut.name for gain in done.gains if gain.alarm] == []
     assert sum(gain.shortcut.trained for gain in done.gains) == 4
 
 
-def test_a_question_without_an_image_that_is_asked_again_counts_once():
+def test_repeated_questions_without_image_share_a_cluster():
     asked = [("", f"what {n}", [f"a{n}", f"b{n}", f"c{n}"], 0) for n in range(40)]
     rotated = [("", question, [*choices[1:], choices[0]], 2) for _, question, choices, _ in asked]
     split = split_of(table(asked + rotated))

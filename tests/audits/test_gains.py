@@ -9,7 +9,7 @@ from hf_vqa_mc.audits.gains import ALARM_LEVEL, estimate, exceeding, gains, verd
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut
 
 
-def test_rows_of_one_image_count_for_less_than_rows_of_their_own():
+def test_intervals_are_clustered_by_image():
     scores, chance = np.repeat([1.0, 0.0], 50), np.full(100, 0.25)
     alone = estimate(scores, chance, np.arange(100))
     together = estimate(scores, chance, np.arange(100) // 5)
@@ -18,30 +18,30 @@ def test_rows_of_one_image_count_for_less_than_rows_of_their_own():
     assert together.p > alone.p
 
 
-def test_numbers_of_images_may_have_gaps():
+def test_image_numbers_may_have_gaps():
     scores, chance = np.array([1.0, 0.0, 1.0, 1.0]), np.full(4, 0.5)
     assert estimate(scores, chance, np.array([7, 7, 2, 9])) == estimate(scores, chance, np.array([0, 0, 1, 2]))
 
 
-def test_one_image_says_next_to_nothing():
+def test_a_single_image_gives_a_wide_interval():
     result = estimate(np.ones(10), np.full(10, 0.25), np.zeros(10, np.int64))
     assert result.low < 0 < result.gain
     assert result.p > 0.05
 
 
-def test_what_was_learnt_from_the_same_rows_is_less_sure():
+def test_inflation_widens_the_interval():
     scores, chance = np.repeat([1.0, 0.0], 50), np.full(100, 0.25)
     plain, learnt = (estimate(scores, chance, np.arange(100), inflation) for inflation in (1.0, 1.5))
     assert learnt.low < plain.low < plain.high < learnt.high
     assert learnt.p > plain.p
 
 
-def test_where_chance_is_certain_nothing_is_gained():
+def test_single_choices_have_no_gain():
     result = estimate(np.ones(10), np.ones(10), np.arange(10))
     assert (result.gain, result.p) == (0.0, 1.0)
 
 
-def test_an_image_with_most_of_the_rows_cannot_vouch_for_itself():
+def test_an_image_with_most_of_the_rows_does_not_dominate():
     draws = np.random.default_rng(0)
     for most in (450, 250, 500):
         alarms = covered = 0
@@ -83,14 +83,14 @@ def found(*shortcuts):
     return gains(shortcuts, CHANCE, ALONE)
 
 
-def test_the_largest_gain_comes_first_and_only_what_beats_chance_raises_an_alarm():
+def test_gains_are_sorted_and_only_significant_ones_are_alarms():
     names = [
         (gain.shortcut.name, gain.alarm) for gain in found(shortcut("a", 240), shortcut("b", 400), shortcut("c", 255))
     ]
     assert names == [("b", True), ("c", False), ("a", False)]
 
 
-def test_the_more_rules_are_tried_the_less_one_of_them_says():
+def test_p_values_are_corrected_for_the_number_of_shortcuts():
     barely = shortcut("barely", 280)
     assert found(barely)[0].alarm
     crowd = [shortcut(f"rule {n}", 250) for n in range(30)]
@@ -98,7 +98,7 @@ def test_the_more_rules_are_tried_the_less_one_of_them_says():
     assert found(barely, *crowd)[0].p_holm == pytest.approx(31 * found(barely)[0].p_holm)
 
 
-def test_who_knows_everything_takes_no_shortcut():
+def test_a_probe_with_all_inputs_is_no_shortcut():
     alone, both = found(shortcut("blind", 280)), found(shortcut("blind", 280), shortcut("all", 900, "everything"))
     assert both[0].shortcut.name == "all"
     assert not both[0].alarm
@@ -107,13 +107,13 @@ def test_who_knows_everything_takes_no_shortcut():
     assert "all" not in verdict(both, 0.25)
 
 
-def test_what_was_learnt_from_the_rows_themselves_is_less_certain():
+def test_cross_validated_shortcuts_have_wider_intervals():
     plain, folded = (found(shortcut("x", 300, folds=folds))[0].estimate for folds in (0, 5))
     assert folded.gain == plain.gain
     assert folded.high - folded.low == pytest.approx(1.5 * (plain.high - plain.low), rel=0.01)
 
 
-def test_exceeding_goes_by_the_end_of_the_interval():
+def test_exceeding_compares_the_lower_end_of_the_interval():
     strong = found(shortcut("x", 400))
     assert strong[0].estimate.low > 0.1
     assert exceeding(strong, strong[0].estimate.low - 1e-9) == strong
@@ -143,7 +143,7 @@ def test_the_verdict_names_the_strongest_shortcut_of_each_set_of_inputs():
 
 
 @pytest.mark.slow
-def test_sound_benchmarks_raise_an_alarm_as_rarely_as_stated():
+def test_the_familywise_error_rate_is_as_stated():
     draws = np.random.default_rng(0)
     alarms = 0
     for _ in range(400):

@@ -20,7 +20,7 @@ def picked(*rows, placed=True):
     return {name: shortcut.scores.tolist() for name, shortcut in ran(context, HEURISTICS)[0].items()}
 
 
-def test_places_are_those_of_the_benchmark_and_rows_with_fewer_choices_pick_at_random():
+def test_positions_are_published_ones_and_missing_positions_pick_at_random():
     scores = picked(("?", ["a", "b", "c"], 2), ("?", ["d", "e"], 1), ("?", ["f", "g"], 0))
     assert scores["choice A"] == [0, 0, 1]
     assert scores["choice B"] == [0, 1, 0]
@@ -28,15 +28,15 @@ def test_places_are_those_of_the_benchmark_and_rows_with_fewer_choices_pick_at_r
     assert scores["last choice"] == [1, 1, 0]
 
 
-def test_a_benchmark_that_names_no_order_has_no_rules_for_places():
+def test_unordered_benchmarks_have_no_position_heuristics():
     assert not {"choice A", "choice B", "last choice"} & picked(("?", ["a", "bb"], 0), placed=False).keys()
 
 
-def test_the_last_choice_is_left_out_where_it_is_always_the_same_place():
+def test_the_last_choice_is_omitted_if_all_rows_have_equally_many_choices():
     assert "last choice" not in picked(("?", ["a", "b"], 0), ("?", ["c", "d"], 1))
 
 
-def test_at_most_ten_places_are_looked_at():
+def test_at_most_ten_positions_have_heuristics():
     scores = picked(("?", [f"choice {n}" for n in range(12)], 0), ("?", ["x", "y"], 0))
     assert [name for name in scores if name.startswith("choice ")] == [f"choice {letter}" for letter in "ABCDEFGHIJ"]
 
@@ -47,13 +47,13 @@ def test_length_is_counted_in_characters_and_ties_are_shared():
     assert scores["shortest choice"] == [0, 0, 0]
 
 
-def test_the_most_offered_choice_reads_the_same_but_for_case():
+def test_frequencies_ignore_case():
     scores = picked(("?", ["Red", "blue"], 0), ("?", ["red.", "green"], 0), ("?", ["RED", "black"], 1))
     assert scores["most frequent choice"] == [1, 1, 0]
     assert scores["least frequent choice"] == [0, 0, 1]
 
 
-def test_the_odd_one_out_is_spelt_unlike_the_others():
+def test_the_odd_one_out_is_spelled_unlike_the_others():
     scores = picked(("?", ["a red ball", "a red bell", "elephant"], 2), ("?", ["cat", "cats", "dog"], 0))
     assert scores["odd one out"] == [1, 0]
     assert scores["most like the others"] == [0, 0.5]
@@ -64,7 +64,7 @@ def test_the_words_of_the_question_are_counted_for_each_choice():
     assert scores["most words of the question"] == [1, 1]
 
 
-def test_rules_that_say_nothing_are_left_out():
+def test_heuristics_without_preferences_are_omitted():
     assert set(picked(("?", ["ab", "cd"], 0), ("?", ["ef", "gh"], 1), placed=False)) == {
         "answer prior (eq. 2)",
         "question and answer prior",
@@ -83,7 +83,7 @@ some_rows = st.lists(
 
 @settings(deadline=None)  # the first call compiles
 @given(some_rows, st.randoms())
-def test_no_rule_sees_in_which_order_the_choices_are_held(rows, chance):
+def test_heuristics_do_not_depend_on_the_order_of_choices(rows, chance):
     moved = []
     for question, choices, label in rows:
         order = chance.sample(range(len(choices)), len(choices))
@@ -135,14 +135,14 @@ def test_a_dataset_without_shortcuts_raises_no_alarm():
     assert alarms <= 2
 
 
-def test_what_is_counted_never_promises_more_than_there_is():
+def test_priors_do_not_exceed_the_true_gain():
     for seed in range(10):
         results, truth = audited("question cue", 0.6, 2000, seed)
         assert 0.05 < results["question and answer prior"].low < truth
         assert results["answer prior (eq. 2)"].p > 0.001
 
 
-def test_a_train_split_is_counted_in_place_of_other_folds():
+def test_priors_count_the_training_split_if_there_is_one():
     train, table = planted("question cue", 0.6, 3000, 1)[0], planted("question cue", 0.6, 500, 2)[0]
     found, _ = ran(context_of(table, train), HEURISTICS)
     counted = {name: shortcut for name, shortcut in found.items() if "prior" in name}

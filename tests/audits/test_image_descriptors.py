@@ -84,7 +84,7 @@ def test_broken_huge_and_missing_images_are_counted_and_get_the_mean():
     assert told[-1] == ("images", 8, 8)
 
 
-def test_without_any_image_there_is_nothing():
+def test_splits_without_images_have_no_descriptors():
     assert image_descriptors(split_with(None, ["a"])) is None
     broken = image_descriptors(split_with(Kept([b"broken"]), ["a"]))
     assert (broken.images, broken.broken) == (0, 1)
@@ -97,7 +97,7 @@ def test_an_image_for_which_pil_would_start_another_program_is_broken():
     assert (found.images, found.broken) == (0, 1)
 
 
-def test_more_images_than_wanted_are_left_out_and_told():
+def test_surplus_images_are_counted():
     of_row = [picture((row, 0, 0)) for row in range(20)]
     found = image_descriptors(split_with(Kept(of_row), [str(row) for row in range(20)]), most=5)
     assert (found.images, found.left_out) == (5, 15)
@@ -116,7 +116,7 @@ def test_images_that_look_alike_are_in_one_cluster():
     assert (found.directions[:3] == 0).all()
 
 
-def test_images_that_are_all_the_same_say_nothing():
+def test_identical_images_have_no_clusters():
     found = image_groups(np.ones((50, 6), np.float32), seed=0)
     assert (found.clusters == -1).all()
     assert found.clusters.shape == (50, len(CLUSTERS))

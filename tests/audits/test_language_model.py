@@ -88,7 +88,7 @@ def test_questions_longer_than_the_model_reads_are_cut_in_front(model_folder):
     assert 0 <= found.scores[0] <= 1
 
 
-def test_when_the_time_is_over_that_is_told(model_folder):
+def test_the_time_limit_is_reported(model_folder):
     found, not_run = ran(some_rows(model_folder, time_limit=1e-9), LANGUAGE_MODELS)
     assert not found
     assert all("time" in one.reason for one in not_run)

@@ -133,7 +133,7 @@ def test_the_same_seed_gives_the_same_answers():
         np.testing.assert_array_equal(shortcut.chances, again[name].chances)
 
 
-def test_what_there_was_no_time_for_is_told():
+def test_probes_beyond_the_time_limit_are_reported():
     table, _, _ = planted("length", 0.3, 100, 0)
     found, not_run = ran(context_of(table, time_limit=1e-9), MODELS)
     assert found == {}

@@ -27,7 +27,7 @@ def with_words(n_rows):
     return rows_of(choices, labels)
 
 
-def test_words_that_say_right_and_words_that_say_wrong_are_told():
+def test_words_that_predict_the_target_or_a_decoy_are_found():
     told = {one["text"]: one for one in predictive_texts(with_words(80))["words"]}
     assert {text: one["predicts"] for text, one in told.items()} == {
         "certainly": "target",
@@ -39,7 +39,7 @@ def test_words_that_say_right_and_words_that_say_wrong_are_told():
     assert right["z"] == pytest.approx(40 / np.sqrt(80 * 0.25 * 0.75), rel=0.01)
 
 
-def test_choices_count_as_the_same_whatever_their_case_and_all_rows_with_one_choice_tell_nothing():
+def test_choices_are_compared_without_case_and_rows_with_one_choice_are_ignored():
     choices = [["Yes.", "no"], ["No", "yes"], ["sure"]] * 30
     found = predictive_texts(rows_of(choices, [0, 1, 0] * 30))
     assert {one["text"]: (one["target"], one["presented"]) for one in found["choices"]} == {
@@ -48,13 +48,13 @@ def test_choices_count_as_the_same_whatever_their_case_and_all_rows_with_one_cho
     }
 
 
-def test_few_offers_and_few_images_tell_nothing():
+def test_texts_with_few_rows_or_few_images_are_ignored():
     assert predictive_texts(with_words(12)) == {"words": [], "choices": []}
     one_image = predictive_texts(with_words(80), clusters=np.zeros(80, np.int64))
     assert one_image["words"] == []
 
 
-def test_where_nothing_is_planted_hardly_anything_is_told():
+def test_unbiased_data_has_hardly_any_predictive_texts():
     told = 0
     for seed in range(20):
         table, _, _ = planted("none", 0.0, 600, seed)
@@ -63,7 +63,7 @@ def test_where_nothing_is_planted_hardly_anything_is_told():
     assert told <= 2
 
 
-def test_what_is_told_is_bounded():
+def test_the_number_of_texts_is_limited():
     table, _, _ = planted("question cue", 1.0, 900, 0)
     rows = number_rows({"test": table})["test"]
     assert len(predictive_texts(rows, most=2)["choices"]) <= 2
@@ -83,7 +83,7 @@ def test_bias_is_the_mean_of_the_probes_that_see_question_and_choices():
     assert mean_chances(found, Sees.IMAGE) is None
 
 
-def test_calibration_holds_what_was_said_against_what_is_right():
+def test_calibration_compares_confidence_with_accuracy():
     chances = np.array([[0.95, 0.05, 0.0], [0.05, 0.93, 0.02], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
     found = calibration(chances)
     assert [one["rows"] for one in found] == [1, 3]

@@ -46,7 +46,7 @@ def test_a_planted_shortcut_is_found_and_the_report_written(run, tmp_path):
     assert scores[strongest["name"]].to_numpy().mean() == pytest.approx(strongest["accuracy"], abs=1e-6)
 
 
-def test_people_get_a_table_and_sentences(run, tmp_path):
+def test_the_terminal_output_is_a_table_and_sentences(run, tmp_path):
     result = run("audit", lines(tmp_path / "b.jsonl", "length", 0.5), "--no-probes", "--output", tmp_path / "there")
     assert result.exit_code == 0, result.output
     assert "longest choice" in result.stdout
@@ -96,7 +96,7 @@ def test_probes_are_held_to_their_time_and_what_was_not_run_is_reported(run, tmp
     assert "the time limit was reached" in why["logistic regression: choices alone"]
 
 
-def test_probes_find_what_no_rule_looks_for(run, tmp_path):
+def test_probes_find_what_no_heuristic_finds(run, tmp_path):
     result = run("audit", lines(tmp_path / "b.jsonl", "question cue", 0.6), "--json")
     assert result.exit_code == 0, result.output
     shortcuts = found(result)
@@ -124,7 +124,7 @@ def test_probes_find_what_no_rule_looks_for(run, tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_is_one_line_and_nothing_is_written(run, tmp_path, arguments, message):
+def test_invalid_options_give_one_line_and_write_nothing(run, tmp_path, arguments, message):
     lines(tmp_path / "b.jsonl", rows=20)
     result = run("audit", "b.jsonl", "--no-probes", *arguments)
     assert result.exit_code == 2, result.output

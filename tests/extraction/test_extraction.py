@@ -214,7 +214,7 @@ def test_an_unknown_image_is_named_with_the_nearest(dataset, pictures):
     assert "591" not in features
 
 
-def test_what_is_no_folder_of_features_is_named(dataset, pictures):
+def test_other_folders_than_features_are_rejected(dataset, pictures):
     done, _ = extract(dataset, pictures)
     with pytest.raises(InputError, match=r"not a folder of image features; did you mean .*questions-made\?"):
         ImageFeatures.open("vqa_mc_features")

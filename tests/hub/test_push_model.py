@@ -182,7 +182,10 @@ def move(folder, name, to):
 SPOILT = {
     "no config": (lambda best: (best / "config.json").unlink(), "config.json"),
     "a pickle": (lambda best: move(best, "model.safetensors", "pytorch_model.bin"), "pytorch_model.bin, and pickles"),
-    "half the weights": (lambda best: (best / "model.safetensors").write_bytes(b"\x10\0"), "no whole safetensors"),
+    "half the weights": (
+        lambda best: (best / "model.safetensors").write_bytes(b"\x10\0"),
+        "model.safetensors is damaged",
+    ),
     "no words": (lambda best: (best / "words.safetensors").unlink(), "words.safetensors"),
     "no processor": (lambda best: (best / "processor_config.json").unlink(), "processor_config.json"),
     "no record": (
@@ -191,7 +194,7 @@ SPOILT = {
     ),
     "another config": (
         lambda best: (best / "config.json").write_text((best / "config.json").read_text().replace(": 8,", ": 9,")),
-        "config.json does not fit model.safetensors",
+        "config.json does not match model.safetensors",
     ),
 }
 

@@ -101,7 +101,7 @@ def test_whatever_weights_are_missing_unexpected_or_of_another_shape_are_named(s
         ({"model_type": "vqa_mc_spatial_attention"}, r"does not match model\.safetensors"),
     ],
 )
-def test_a_config_of_another_model_is_told(copied, changed, told):
+def test_a_config_of_another_model_is_rejected(copied, changed, told):
     config_with(copied, **changed)
     with pytest.raises(InputError, match=told) as error:
         load_checkpoint(copied)
@@ -120,7 +120,7 @@ def test_no_code_of_a_checkpoint_is_run(copied):
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(share=st.floats(0, 1, exclude_max=True))
-def test_weights_cut_off_anywhere_are_told(saved, copied, share):
+def test_truncated_weights_are_rejected(saved, copied, share):
     content = (saved / "model.safetensors").read_bytes()
     (copied / "model.safetensors").write_bytes(content[: int(share * len(content))])
     with pytest.raises(InputError, match=r"model\.safetensors is damaged .*again"):
@@ -134,14 +134,14 @@ def test_pickles_are_never_read(copied):
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "processor_config.json", "words.safetensors"])
-def test_a_file_that_is_not_there_is_named(copied, name):
+def test_a_missing_file_is_named(copied, name):
     (copied / name).unlink()
     with pytest.raises(InputError, match=name):
         load_checkpoint(copied)
 
 
 @pytest.mark.parametrize(("other", "told"), [("mlp-qa", "inputs"), ("spatial", "inputs")])
-def test_the_processor_of_another_model_is_told(copied, other, told):
+def test_the_processor_of_another_model_is_rejected(copied, other, told):
     theirs = checkpoint(copied.parent / "other", other)
     for name in ("processor_config.json", "words.safetensors"):
         shutil.copy(theirs / name, copied / name)
@@ -150,7 +150,7 @@ def test_the_processor_of_another_model_is_told(copied, other, told):
 
 
 @pytest.mark.parametrize("name", ["no such/name at all", "..", "a/b/c"])
-def test_what_is_neither_folder_nor_name_is_told(name, tmp_path, monkeypatch):
+def test_an_invalid_checkpoint_name_is_rejected(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError):
         load_checkpoint(tmp_path / "nothing" if name == ".." else name)

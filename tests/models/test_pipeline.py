@@ -116,7 +116,7 @@ def test_what_a_model_does_not_see_may_be_left_out(pipes):
         ({"choices": ["red", "a zebra"]}, "'zebra'"),
     ],
 )
-def test_a_question_that_is_not_complete_is_told(pipes, changed, told):
+def test_an_incomplete_question_is_rejected(pipes, changed, told):
     with pytest.raises(InputError, match=told):
         pipes["mlp-iqa"]({**row(), **changed})
     with pytest.raises(InputError, match="expected"):

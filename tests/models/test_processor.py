@@ -183,13 +183,13 @@ def test_a_backbone_of_another_revision_is_refused(vectors, tmp_path):
         (["what"], [["red"]], [7], "image is 7; expected"),
     ],
 )
-def test_what_cannot_be_read_is_told(vectors, questions, choices, images, told):
+def test_invalid_inputs_are_rejected(vectors, questions, choices, images, told):
     processor = processor_of(model_of("mlp-iqa"), vectors)
     with pytest.raises(InputError, match=told):
         processor(questions, choices, images)
 
 
-def test_a_broken_image_is_told(vectors, tmp_path):
+def test_a_broken_image_is_named(vectors, tmp_path):
     path = tmp_path / "cut.png"
     picture(0).save(path)
     path.write_bytes(path.read_bytes()[:200])
@@ -227,7 +227,7 @@ def test_inputs_and_image_features_must_fit(vectors):
         {"word_vectors": {"name": "other.txt", "sha256": "0" * 64, "dim": DIM, "centred": False}},
     ],
 )
-def test_a_processor_config_that_does_not_fit_is_told(tmp_path, changed):
+def test_a_mismatched_processor_config_is_rejected(tmp_path, changed):
     path = checkpoint(tmp_path / "saved", "mlp-iqa") / "processor_config.json"
     content = changed if isinstance(changed, str) else json.dumps({**json.loads(path.read_text()), **changed})
     path.write_text(content)
@@ -235,7 +235,7 @@ def test_a_processor_config_that_does_not_fit_is_told(tmp_path, changed):
         VqaMcProcessor.from_pretrained(path.parent)
 
 
-def test_files_that_are_not_there_are_told(tmp_path):
+def test_missing_files_are_named(tmp_path):
     folder = checkpoint(tmp_path / "saved", "mlp-iqa")
     (folder / "words.safetensors").unlink()
     with pytest.raises(InputError, match=r"no words\.safetensors"):

@@ -80,7 +80,7 @@ def test_pushed_and_pulled_it_answers_as_the_folder_does(hub, run, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_pulled_is_told(run, tmp_path):
+def test_what_cannot_be_pulled_is_reported(run, tmp_path):
     run(PUSH, checkpoint(tmp_path / "run", "mlp-iqa"), NAME)
     for token in (STRANGER, None):
         said = run(LOAD, NAME, token=token, home="stranger")

@@ -33,7 +33,9 @@ def shortcut(
     name: str, knows: str, picks: str, gain: float, probe: bool, chance: float, half: float
 ) -> dict[str, Any]:
     alarm = gain - half > 0.01
-    sentence = f"One who {picks} is right {chance + gain:.1%} of the time, {100 * gain:+.1f} points over chance."
+    sentence = (
+        f"A strategy that {picks} is correct {chance + gain:.1%} of the time, {100 * gain:+.1f} points over chance."
+    )
     ends = {"low": gain - half, "high": gain + half, "p": 0.0 if alarm else 0.4, "p_holm": 0.0 if alarm else 1.0}
     figures = {"accuracy": chance + gain, "gain": gain, **ends, "alarm": alarm, "sentence": sentence}
     return {"name": name, "inputs": knows, "trained": probe, **figures}
@@ -73,7 +75,7 @@ def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_ori
         "choices": [round(1 / chance)],
         "chance": chance,
         "train_source": "train",
-        "verdict": f"Shortcuts solve {chance + 0.331 * strength:.1%} of this benchmark; one who guesses, {chance:.1%}."
+        "verdict": f"Shortcuts solve {chance + 0.331 * strength:.1%} of this benchmark; chance is {chance:.1%}."
         " The strongest counts which answers are right after which questions; it never looks at an image.",
         "shortcuts": found,
         "per_type": types,

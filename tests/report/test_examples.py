@@ -67,12 +67,12 @@ def told(**columns):
     return Split("test", "here, test", split().rows, table, None)
 
 
-def test_choices_that_stand_in_for_decoys_that_were_not_found_are_called_so():
+def test_fallbacks_have_that_origin():
     ours = told(choice_fallback=[[False, True, False, True], [False] * 4, None])
     assert [one.origins for one in examples_of(ours, [0, 1, 2])] == [["", FALLBACK, "", FALLBACK], [], []]
 
 
-def test_where_choices_are_from_is_read_from_a_remedied_benchmark():
+def test_origins_are_read_from_a_remedied_benchmark():
     origins = [["asked of another", "fall-back", "target", None], ["too few"], None]
     found = examples_of(told(choice_origins=origins), [0, 1, 2])
     assert [one.origins for one in found] == [["asked of another", FALLBACK, "target", ""], [], []]
@@ -80,18 +80,18 @@ def test_where_choices_are_from_is_read_from_a_remedied_benchmark():
     assert [found[0].origin(place) for place in range(4)] == ["asked of another", "fallback", "", ""]
 
 
-def test_origins_that_are_no_list_of_choices_are_no_origins():
+def test_origins_that_are_no_lists_are_ignored():
     assert examples_of(told(choice_origins=["fall-back"] * 3), [0])[0].origins == []
 
 
-def test_an_image_that_cannot_be_read_is_told_and_one_that_is_not_there_is_not():
+def test_unreadable_images_are_marked_but_missing_ones_are_not():
     assert [one.image for one in examples_of(split(images=Images()), [2, 1])] == [None, UNREADABLE]
     assert picture_values(UNREADABLE)["missing"] == BROKEN
     assert examples_of(split(), [1])[0].image is None
     assert examples_of(split(), []) == []
 
 
-def test_picks_are_places_whether_text_or_places_were_predicted(predictions):
+def test_picks_are_indices_for_predicted_texts_and_indices(predictions):
     assert picks_of(split(), predictions({"q0": "green", "q1": 0, "q2": "red"})) == {0: 3, 1: 0, 2: 0}
 
 
@@ -99,7 +99,7 @@ def test_of_choices_with_the_same_text_the_target_counts_as_picked(predictions):
     assert picks_of(split(1), predictions({"q0": "blue"})) == {0: 2}
 
 
-def test_predictions_that_do_not_fit_are_refused_as_in_scores(predictions):
+def test_invalid_predictions_are_rejected(predictions):
     with pytest.raises(InputError, match="none of its choices"):
         picks_of(split(1), predictions({"q0": "purple"}))
     with pytest.raises(InputError, match="no prediction for question 'q1'"):

@@ -55,7 +55,7 @@ def test_it_opens_from_the_disk_and_fits_the_screen(opened, name, width, dark):
     assert all(images)
 
 
-def test_what_is_read_first_is_the_shortcut_and_its_gain(opened):
+def test_the_headline_is_visible_without_scrolling(opened):
     browser = opened("one")
     bottom = browser.run("return document.querySelector('.hero .by').getBoundingClientRect().bottom")
     assert bottom < 700  # without scrolling
@@ -75,7 +75,7 @@ def test_bars_are_as_long_as_their_gains(opened):
 
 
 @pytest.mark.slow
-def test_one_pages_through_the_questions_with_buttons_and_keys(opened):
+def test_buttons_and_arrow_keys_turn_pages(opened):
     browser = opened("one")
     assert (browser.text(WHERE), browser.count(CARDS)) == ("1 to 6 of 14", 6)
     browser.click("#next")
@@ -116,7 +116,7 @@ def test_the_most_biased_questions_can_be_put_first(opened):
 
 
 @pytest.mark.slow
-def test_before_and_after_stand_in_one_card(opened):
+def test_before_and_after_are_in_one_card(opened):
     browser = opened("two")
     assert browser.count("#cards .card:first-child .sides > div") == 2
     told = browser.run("return [...document.querySelectorAll('#kinds span')].map((one) => one.textContent)")

@@ -54,14 +54,14 @@ def data_of(page):
     return json.loads(Elements(page).scripts[0])
 
 
-def test_the_first_thing_it_says_is_the_strongest_shortcut_and_its_gain():
+def test_the_headline_is_the_strongest_shortcut_and_its_gain():
     page = Elements(report_html(audits.audit(), []))
     start = page.text.index("58.1%")
     assert "answered correctly without the image : +33.1 points above chance (25.0%)" in page.text[start:]
     assert page.text.index("question and answer prior", start) < page.text.index("Gain of each shortcut")
 
 
-def test_one_who_sees_everything_takes_no_shortcut():
+def test_probes_with_all_inputs_are_no_shortcuts():
     audit = audits.audit()
     for row in audit["shortcuts"]:
         row["inputs"] = "everything" if row["gain"] > 0.2 else row["inputs"]
@@ -69,7 +69,7 @@ def test_one_who_sees_everything_takes_no_shortcut():
     assert not any(line["alarm"] for line in report_values({"before": audit})["chart"]["shown"] if line["everything"])
 
 
-def test_bars_of_those_who_see_everything_have_a_colour_and_a_legend_of_their_own():
+def test_bars_of_probes_with_all_inputs_have_their_own_colour_and_legend():
     def everything(page):
         return sum("everything" in one.get("class", "").split() for tag, one in page.found if tag == "rect")
 
@@ -122,7 +122,7 @@ def test_bars_of_ambiguous_decoys_are_on_a_scale_and_reasons_without_decoys_have
     assert "No decoys for: none" in text
 
 
-def test_how_columns_were_read_and_what_to_beware_of_are_said_once():
+def test_columns_and_caveats_are_shown_once():
     more = {"read_as": "question=<b>frage</b>", "caveat": "Only 40 questions & no more."}
     before, after = {**audits.audit(), **more}, {**audits.audit(0.1), **more}
     for page in (Elements(report_html(before, [])), Elements(report_html(before, [], after, []))):
@@ -133,7 +133,7 @@ def test_how_columns_were_read_and_what_to_beware_of_are_said_once():
     assert 'class="caveat"' not in plain
 
 
-def test_stand_ins_are_called_so_among_the_questions():
+def test_fallbacks_are_marked_in_the_examples():
     shown = audits.examples(1, kinds=True)
     shown = [replace(shown[0], origins=["target", "fall-back", "published", *shown[0].origins[3:]])]
     told = data_of(report_html(audits.audit(), [], audits.audit(0.1), shown))
@@ -146,19 +146,19 @@ def test_stand_ins_are_called_so_among_the_questions():
     assert told["kinds"]["fallback"] == "fallbacks: no such decoy was found"
 
 
-def test_a_benchmark_without_shortcuts_is_said_to_have_none():
+def test_the_report_of_a_benchmark_without_shortcuts_says_so():
     page = Elements(report_html(audits.audit(strength=0.0), []))
     assert "no shortcut is significantly above chance" in page.text
     assert "answered correctly" not in page.text
 
 
-def test_a_benchmark_without_images_is_not_blamed_for_not_looking_at_them():
+def test_the_headline_of_a_benchmark_without_images_does_not_mention_images():
     page = Elements(report_html({**audits.audit(), "images": 0}, []))
     assert "without the image" not in page.text
     assert "images none" in page.text
 
 
-def test_before_and_after_stand_side_by_side():
+def test_before_and_after_are_shown_side_by_side():
     page = Elements(report_html(audits.audit(), [], audits.audit(0.05, 1 / 7), []))
     assert "choices per question 4 → 7" in page.text
     assert "chance 25.0% → 14.3%" in page.text
@@ -169,7 +169,7 @@ def test_before_and_after_stand_side_by_side():
     assert "Ambiguous decoys 2.1% before · of 116,844 decoys" in page.text
 
 
-def test_a_shortcut_that_was_asked_on_one_side_only_is_shown_all_the_same():
+def test_a_shortcut_run_on_one_side_only_is_shown():
     before, after = audits.audit(), audits.audit(0.05)
     after["shortcuts"] = [row for row in after["shortcuts"] if row["name"] != "longest choice"]
     before["shortcuts"] = [row for row in before["shortcuts"] if row["name"] != "odd one out"]
@@ -193,7 +193,7 @@ def test_a_shortcut_that_was_asked_on_one_side_only_is_shown_all_the_same():
         ("verdict", "Shortcuts solve"),
     ],
 )
-def test_what_the_audit_does_not_say_is_left_out(key, title):
+def test_sections_without_figures_are_omitted(key, title):
     whole = audits.audit()
     assert title in Elements(report_html(whole, [])).text
     without = {name: value for name, value in whole.items() if name != key}
@@ -219,19 +219,19 @@ def test_rules_near_chance_are_folded_away_but_alarms_never():
     assert any(line["name"] == "late" for line in report_values({"before": audit})["chart"]["shown"])
 
 
-def test_where_choices_are_words_they_are_told_once():
+def test_choices_equal_to_the_words_are_omitted():
     audit = audits.audit()
     assert "Choices that predict" in Elements(report_html(audit, [])).text
     audit["predictive_texts"]["choices"] = audit["predictive_texts"]["words"]
     assert "Choices that predict" not in Elements(report_html(audit, [])).text
 
 
-def test_splits_that_were_left_out_are_told():
+def test_skipped_splits_are_shown():
     text = Elements(report_html({**audits.audit(), "skipped_splits": {"hidden": "its labels are hidden"}}, [])).text
     assert "split hidden : its labels are hidden" in text
 
 
-def test_of_a_path_on_somebodys_machine_only_the_end_is_shown():
+def test_absolute_paths_are_shortened():
     assert "/home" not in report_html({**audits.audit(), "dataset": "/home/me/vqa_mc"}, [])
 
 
@@ -240,7 +240,7 @@ def test_the_same_figures_give_the_same_bytes():
     assert report_html(*arguments) == report_html(*arguments)
 
 
-def test_it_names_nothing_to_be_fetched():
+def test_the_page_loads_nothing():
     page = report_html(audits.audit(), audits.examples(3), audits.audit(0.1), audits.examples(3, kinds=True))
     assert not re.findall(r"""(?:src|href|url\()\s*=?\s*["']?(?!#|data:)[\w/]""", page.split("<script", 1)[0])
     assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", page)
@@ -278,7 +278,7 @@ def test_hostile_text_adds_no_element_and_no_attribute():
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.characters(codec=None), max_size=60))
-def test_whatever_a_dataset_is_called_it_stays_text(name):
+def test_dataset_names_are_escaped(name):
     from hf_vqa_mc.report.pages import rendered
     from hf_vqa_mc.report.plain_text import plain, shown_name
 

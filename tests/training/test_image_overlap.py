@@ -48,7 +48,7 @@ def test_the_same_id_elsewhere_is_another_image():
     assert overlap(GENOME, QuestionImages("easyvqa_iou", ["1"]), None) == Overlap(1, 0, 1, 0)
 
 
-def test_ids_of_an_unknown_source_are_not_compared():
+def test_ids_of_unknown_sources_are_not_compared():
     mine = QuestionImages("mine", ["1"])
     assert overlap(GENOME, mine, None) is None
     assert "the source of mine's image_ids is not known" in why_unknown(GENOME, mine, None)

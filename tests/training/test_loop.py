@@ -186,7 +186,7 @@ def test_a_finished_run_is_not_run_again(settings, monkeypatch):
         ({"model": "mlp-a"}, "whose model is mlp-qa"),
     ],
 )
-def test_a_run_with_other_settings_is_not_gone_on_with(settings, changes, told):
+def test_a_run_with_other_settings_is_not_resumed(settings, changes, told):
     train(settings())
     with pytest.raises(InputError, match=told):
         train(settings(**changes))
@@ -229,7 +229,7 @@ def test_a_loss_that_is_no_number_ends_the_run_and_the_best_checkpoint_stays(set
     load_checkpoint(told.output / "best")
 
 
-def test_a_rate_that_is_too_high_is_told(settings):
+def test_a_too_high_learning_rate_raises_an_error(settings):
     with pytest.raises(TrainingDiverged, match="lower --learning-rate"):
         train(settings(learning_rate=1e30))
 
@@ -330,7 +330,7 @@ def test_fine_tuning_begins_where_the_checkpoint_ended(settings, tmp_path):
         ({"mixed_precision": "fp16"}, "fp16 needs a GPU"),
     ],
 )
-def test_what_cannot_be_is_said_before_anything_is_written(settings, changes, told):
+def test_invalid_settings_are_rejected_before_anything_is_written(settings, changes, told):
     asked = settings(**changes)
     with pytest.raises(InputError) as error:
         train(asked)
@@ -381,7 +381,7 @@ def test_a_dataset_without_a_test_split_is_trained_on(settings, tmp_path):
     assert list(done.record["results"]) == ["held_out"]
 
 
-def test_a_finished_run_that_lost_something_is_mended_or_told(settings):
+def test_a_damaged_finished_run_is_repaired_or_reported(settings):
     told = settings()
     first = train(told)
     predictions = (told.output / "predictions.json").read_text()
@@ -400,7 +400,7 @@ def test_a_finished_run_that_lost_something_is_mended_or_told(settings):
         train(told)
 
 
-def test_moments_that_are_missing_are_told(settings):
+def test_missing_optimizer_state_is_reported(settings):
     told = settings()
     train(told)
     place = told.output / "last" / "state.safetensors"
@@ -422,7 +422,7 @@ def test_where_the_kernel_cannot_exchange_folders_a_kill_loses_nothing(settings,
     assert train(told).record == first.record
 
 
-def test_a_model_whose_scores_are_no_numbers_is_neither_kept_nor_asked(settings, monkeypatch):
+def test_a_model_with_scores_that_are_not_finite_is_rejected(settings, monkeypatch):
     told = settings()
     done = train(told)
     place = done.folder / "model.safetensors"

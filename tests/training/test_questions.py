@@ -75,7 +75,7 @@ def test_a_dataset_of_others_has_one_kind_of_decoys_and_may_number_its_questions
         ({"choice_kinds": [[0, 1], [0, 300]]}, "row 1: one of choice_kinds is 300, expected 0 to 4"),
     ],
 )
-def test_what_is_no_multiple_choice_dataset_is_refused_by_place(tmp_path, changed, told):
+def test_invalid_rows_are_located(tmp_path, changed, told):
     rows = {name: column for name, column in (ROWS | changed).items() if column is not None}
     with pytest.raises(InputError, match="own, train") as error:
         read_splits(write(tmp_path / "own", pa.table(rows)), "own")

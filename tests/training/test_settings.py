@@ -63,7 +63,7 @@ def test_a_file_can_hold_all_settings(tmp_path, started):
         ("!!python/object/apply:os.system ['echo']", "not YAML"),
     ],
 )
-def test_a_file_that_cannot_be_is_refused_by_name(tmp_path, text, told):
+def test_an_invalid_settings_file_is_named(tmp_path, text, told):
     file = tmp_path / "run.yaml"
     file.write_text(text)
     with pytest.raises(InputError, match=r"run\.yaml") as error:
@@ -71,12 +71,12 @@ def test_a_file_that_cannot_be_is_refused_by_name(tmp_path, text, told):
     assert told in str(error.value)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_settings_file_is_rejected(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_settings_file(tmp_path / "run.yaml", TrainingSettings)
 
 
-def test_what_has_to_be_given_is_named():
+def test_missing_arguments_are_named():
     done = vqa_mc("train", "vqa_mc")
     assert done.exit_code == 2
     assert "CONFIG, --output not given" in done.stderr
@@ -102,7 +102,7 @@ def test_what_has_to_be_given_is_named():
         ("accumulate", 101, "expected at most --batch-size"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_by_name(name, value, told):
+def test_an_invalid_setting_is_named(name, value, told):
     with pytest.raises(InputError, match=re.escape(told)):
         TrainingSettings(**GIVEN, **{name: value})
 

@@ -140,7 +140,7 @@ def test_stopped_before_any_step_the_same_call_resumes(recipe, fine_tuning, tmp_
 
 
 @pytest.mark.slow
-def test_stopped_while_a_model_trains_it_goes_on(recipe, fine_tuning, tmp_path):
+def test_a_transfer_stopped_during_training_is_resumed(recipe, fine_tuning, tmp_path):
     told = recipe(epochs=3)
     steps = []
 
@@ -161,7 +161,7 @@ def test_stopped_while_a_model_trains_it_goes_on(recipe, fine_tuning, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_is_done_is_not_done_again_and_targets_can_be_added(recipe, fine_tuning, monkeypatch, begun):
+def test_finished_steps_are_not_repeated_and_targets_can_be_added(recipe, fine_tuning, monkeypatch, begun):
     told = recipe()
     first = transfer(told, fine_tuning, targets=TARGETS[:1])
     begun.clear()
@@ -182,7 +182,7 @@ def test_what_is_done_is_not_done_again_and_targets_can_be_added(recipe, fine_tu
 
 
 @pytest.mark.slow
-def test_a_checkpoint_takes_the_place_of_pretraining(recipe, fine_tuning, tmp_path):
+def test_a_checkpoint_replaces_pretraining(recipe, fine_tuning, tmp_path):
     told = recipe()
     whole = transfer(told, fine_tuning, targets=TARGETS[:1], from_scratch=True)
     other = replace(told, output=tmp_path / "other", init_from=whole["checkpoint"], model_settings={})
@@ -201,7 +201,7 @@ def test_a_checkpoint_takes_the_place_of_pretraining(recipe, fine_tuning, tmp_pa
 
 
 @pytest.mark.slow
-def test_the_same_word_vectors_are_demanded(recipe, fine_tuning, tmp_path):
+def test_the_same_word_vectors_are_required(recipe, fine_tuning, tmp_path):
     told = recipe()
     done = transfer(told, fine_tuning, targets=TARGETS[:1])
     other = replace(told, init_from=done["checkpoint"], output=tmp_path / "other", model_settings={})
@@ -257,7 +257,7 @@ def test_without_the_pretraining_dataset_the_overlap_is_unknown(recipe, fine_tun
 
 
 @pytest.mark.slow
-def test_questions_without_features_are_left_out_and_counted(recipe, fine_tuning, world, tmp_path):
+def test_questions_without_features_are_skipped_and_counted(recipe, fine_tuning, world, tmp_path):
     features = world[1]
     fewer = shutil.copytree(features, tmp_path / features.name)
     index = fewer / "vqa_mc-vqa_orig" / "index.json"
@@ -288,7 +288,7 @@ def test_questions_without_features_are_left_out_and_counted(recipe, fine_tuning
         ({}, ["vqa_orig", "vqa_orig"], r"--targets vqa_orig,vqa_orig: expected configs, each once"),
     ],
 )  # fmt: skip
-def test_what_is_missing_is_named_before_any_work(recipe, fine_tuning, monkeypatch, changes, targets, told):
+def test_missing_inputs_are_named_first(recipe, fine_tuning, monkeypatch, changes, targets, told):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     told_recipe = recipe(**changes)
     with pytest.raises((InputError, ConnectionError), match=told):
@@ -296,7 +296,7 @@ def test_what_is_missing_is_named_before_any_work(recipe, fine_tuning, monkeypat
     assert not told_recipe.output.exists()
 
 
-def test_the_folder_around_and_one_configs_own_are_told_apart(recipe, fine_tuning):
+def test_wrong_feature_folders_are_explained(recipe, fine_tuning):
     features = recipe().features
     with pytest.raises(InputError, match=rf"has features of several kinds; name one, such as {features}"):
         transfer(recipe(features=features.parent), fine_tuning, targets=TARGETS)
@@ -321,7 +321,7 @@ def test_another_recipe_goes_into_another_folder(recipe, fine_tuning):
 
 
 @pytest.mark.slow
-def test_strange_folders_damaged_results_and_a_second_process(recipe, fine_tuning, monkeypatch):
+def test_other_folders_damaged_results_and_a_second_process_are_rejected(recipe, fine_tuning, monkeypatch):
     told = recipe()
     told.output.mkdir()
     (told.output / "holiday.jpg").touch()
