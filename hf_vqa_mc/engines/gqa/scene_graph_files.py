@@ -38,7 +38,6 @@ class RawGraph:
     """A scene graph as annotated."""
 
     image_id: str
-    place: str  # location in its file, for messages
     width: int
     height: int
     objects: dict[str, RawObject]
@@ -104,7 +103,6 @@ def _gqa_graph(image_id: str, value: Any, place: str) -> RawGraph:  # noqa: ANN4
     rows = zip(keys, things.texts("name"), _boxes(things), attributes, of_each, strict=True)
     return RawGraph(
         image_id,
-        place,
         *_sizes(graph)[0],
         {key: RawObject(key, name, box, values, list(islice(relations, n))) for key, name, box, values, n in rows},
         {name: graph.texts(name)[0] for name in ("weather", "location") if name in value},
@@ -133,7 +131,7 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
         seen.add(image_id)
         if image_id not in sizes:
             raise InputError(f"{place}: image_data.json has no size of it; take both files from the same release")
-        graph = RawGraph(image_id, place, *sizes[image_id], {})
+        graph = RawGraph(image_id, *sizes[image_id], {})
         _put_objects(graph, record.nested("objects"))
         if whole:
             relations = record.nested("relationships")

@@ -35,7 +35,7 @@ DINNER: dict[str, Thing] = {
 def graph_of(things: dict[str, Thing], image: str = "1") -> tuple[SceneGraph, Counter[str]]:
     objects = {key: RawObject(key, name, box, values, told) for key, (name, box, values, told) in things.items()}
     problems: Counter[str] = Counter()
-    graph = normalise(RawGraph(image, "made", 640, 480, objects), ONTOLOGY, problems)
+    graph = normalise(RawGraph(image, 640, 480, objects), ONTOLOGY, problems)
     assert graph is not None
     return graph, problems
 

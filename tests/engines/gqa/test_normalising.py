@@ -342,7 +342,7 @@ def _raw_graphs(draw: st.DrawFn) -> RawGraph:
         box = draw(st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS))
         relations = draw(st.lists(st.tuples(RELATIONS, KEYS), max_size=4))
         objects[key] = RawObject(key, draw(WORDS), box, draw(st.lists(VALUES, max_size=4)), relations)
-    return RawGraph("7", "made", draw(st.integers(1, 400)), draw(st.integers(1, 400)), objects)
+    return RawGraph("7", draw(st.integers(1, 400)), draw(st.integers(1, 400)), objects)
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ RELATIONS = RelationTable()
 
 def _graph(*objects: tuple[str, tuple[int, int, int, int], list[str]], ontology: Ontology = OWN) -> SceneGraph:
     raw = {str(n): RawObject(str(n), name, box, values) for n, (name, box, values) in enumerate(objects)}
-    graph = normalise(RawGraph("1", "image 1", 400, 300, raw), ontology, Counter())
+    graph = normalise(RawGraph("1", 400, 300, raw), ontology, Counter())
     assert graph is not None
     return graph
 
