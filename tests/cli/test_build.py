@@ -87,7 +87,7 @@ def test_it_tells_what_was_built_and_what_to_type_next(build, tmp_path):
     assert f"Output: {tmp_path}/vqa_mc" in out
     assert f"cd {tmp_path}" in out
     assert 'load_dataset("vqa_mc", "cocoqa_iou_qou")' in out
-    assert "From elsewhere it asks the Hugging Face Hub" in out
+    assert "on the Hugging Face Hub (offline: in its cache)" in out
     assert "writing cocoqa_iou_qou" in err
 
 
@@ -238,7 +238,7 @@ def test_help_names_every_source_and_has_an_example():
 
 def test_next_steps_name_the_folder_from_which_it_is_found(tmp_path):
     text = next_steps(tmp_path / "vqa_mc", "cocoqa_iou")
-    assert f"only from {tmp_path}." in text
+    assert f"only in {tmp_path}." in text
     assert f'load_dataset("{tmp_path}/vqa_mc", "cocoqa_iou")' in text
 
 

@@ -118,7 +118,7 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(tmp_path):
     assert read["easyvqa_iou_qou"] <= read["easyvqa_qou"] + 5
 
     assert f"Output: {here}/vqa_mc" in done.stdout
-    assert "From elsewhere it asks the Hugging Face Hub" in done.stdout
+    assert "on the Hugging Face Hub (offline: in its cache)" in done.stdout
     assert "vqa-mc build cocoqa" in done.stdout
     steps = printed_commands(done.stdout)
     assert len(steps) == 3
@@ -228,8 +228,8 @@ def test_a_run_on_other_rows_is_rejected(quickstart, quick_recipe):
     path.write_text(json.dumps({**record, "made_with": {**record["made_with"], "version": "0.0.1"}}))
     code, out, err = quickstart("--train")
     assert (code, out) == (2, "")
-    assert f"{path.parents[1].absolute()} holds a run on other rows than vqa_mc now has" in err
-    assert "name another --output" in err
+    assert f"{path.parents[1].absolute()} holds a run on other rows than those of vqa_mc" in err
+    assert "choose another --output" in err
 
 
 @pytest.mark.slow

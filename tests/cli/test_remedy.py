@@ -61,7 +61,7 @@ def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path):
     ("arguments", "message"),
     [
         (["--word-vectors", "corpus", "--prune", "0.1"], "--prune keeps the decoys"),
-        (["--prune", "1"], "--prune 1.0: expected a gain"),
+        (["--prune", "1"], "--prune 1.0: expected a number"),
         ([], "QoU decoys need word vectors"),
         (["--variant", "iou"], "IoU decoys need images"),
         (["--variant", "orig"], "unknown variant 'orig'"),

@@ -315,11 +315,11 @@ def test_no_network_is_exit_code_1(built, vqa_mc):
     assert last_line(done).startswith("vqa-mc: http://127.0.0.1:9 cannot be reached (")
     done = vqa_mc("push", "dataset", NAME, "--folder", built, HF_HUB_OFFLINE="1")
     assert done.returncode == 2
-    assert last_line(done) == "vqa-mc: HF_HUB_OFFLINE is set, and a push needs the network; unset it"
+    assert last_line(done) == "vqa-mc: HF_HUB_OFFLINE is set, but a push needs the network; unset it"
 
 
 SPOILT = {
-    "empty": (lambda folder: [path.unlink() for path in folder.glob("*.*")], "vqa-mc build did not write this folder"),
+    "empty": (lambda folder: [path.unlink() for path in folder.glob("*.*")], "not a folder of vqa-mc build"),
     "card": (lambda folder: (folder / "README.md").unlink(), "README.md is missing; build it again"),
     "file": (lambda folder: next(folder.glob("cocoqa_iou/test*")).unlink(), ".parquet is missing; build it again"),
     "content": (lambda folder: next(folder.glob("*_iou/t*")).write_bytes(b""), "was changed after the build"),

@@ -220,7 +220,7 @@ def test_a_run_is_no_checkpoint(best, tmp_path):
 
 @pytest.mark.slow
 def test_the_checkpoint_has_to_be_named(vqa_mc):
-    assert "Name it: --folder RUN/best" in last_line(vqa_mc("push", "model", NAME))
+    assert "no checkpoint given; add --folder RUN/best" in last_line(vqa_mc("push", "model", NAME))
 
 
 @pytest.mark.slow
