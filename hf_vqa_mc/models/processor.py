@@ -113,7 +113,7 @@ class VqaMcProcessor(ProcessorMixin):
         if self.image_kind is not None:
             if images is None or isinstance(images, (str, bytes)) or len(images) != len(questions):
                 found = "none" if images is None else len(images)
-                raise InputError(f"expected {len(questions)} images, one per question, found {found}")
+                raise InputError(f"the model sees images: expected {len(questions)}, one per question, found {found}")
             features["image_features" if self.image_kind.grid is None else "image_grid"] = self._encoded(images)
         return BatchFeature(features)
 
