@@ -1,6 +1,7 @@
 """Average word vectors of texts; the vectors of the training vocabulary are part of a checkpoint."""
 
 import json
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,8 +19,9 @@ from hf_vqa_mc.extraction.store import write_whole
 from hf_vqa_mc.text.normalisation import words as words_of
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors
 
-NewWords = Literal["refuse", "skip"]
-"""Handling of words that are not in the training vocabulary if no file of word vectors is given."""
+NewWords = Literal["refuse", "warn", "skip"]
+"""Handling of words that are not in the training vocabulary if no file of word vectors is given: raise InputError,
+skip them with a warning unless a text has no other words with vectors, or skip them."""
 
 WORDS_FILE = "words.safetensors"
 _ABOUT = "text_features"
@@ -28,8 +30,6 @@ _ABOUT = "text_features"
 @dataclass(frozen=True, eq=False)
 class TextFeatures:
     """Average word vectors of texts, with the vectors of the training vocabulary.
-
-    ``dataclasses.replace(features, new_words="skip")`` skips unknown words instead of raising InputError.
 
     Raises:
         InputError: the fields are inconsistent.
@@ -126,7 +126,7 @@ class TextFeatures:
             InputError: a word is not in the vocabulary, and there is no file.
         """
         distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
-        table, ids, starts = self._looked_up(list(distinct))
+        table, ids, starts = self._looked_up(list(distinct), warns=True)
         means = np.zeros((len(distinct), self.dim), np.float32)
         if ids.size:
             given = torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(starts)
@@ -134,7 +134,7 @@ class TextFeatures:
         return means if len(means) == len(texts) else means[[distinct[text] for text in texts]]
 
     def encode_words(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """The vectors of each text's words in order; words without a vector are skipped.
+        """The vectors of each text's words in order; words without a vector are skipped (only `encode` warns).
 
         Returns:
             float32 (texts, words, dim), right-padded with 0, and the mask bool (texts, words). A text without any
@@ -150,20 +150,27 @@ class TextFeatures:
         vectors[positions < counts[:, None]] = table[ids]
         return vectors, positions < np.maximum(counts, 1)[:, None]
 
-    def _looked_up(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
+    def _looked_up(
+        self, texts: Sequence[str], warns: bool = False
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
         """Vectors of the distinct words, the words of all texts as rows of that table, and offsets (texts + 1,)."""
         in_texts = [words_of(text) for text in texts]
         distinct = list(dict.fromkeys(word for words in in_texts for word in words))
-        vectors, found = self._vectors(distinct)
+        vectors, found, new = self._vectors(distinct)
         ids = np.where(found, np.cumsum(found) - 1, -1).tolist()
         id_of = {word: number for word, number in zip(distinct, ids, strict=True) if number >= 0}
         by_text = [[id_of[word] for word in words if word in id_of] for words in in_texts]
+        if new and self.new_words != "skip":
+            lost = any(not ids and not new.isdisjoint(words) for words, ids in zip(in_texts, by_text, strict=True))
+            skipped = self.new_words == "warn" and not lost
+            if warns or not skipped:
+                self._report_new(new, skipped)
         starts = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(words) for words in by_text], out=starts[1:])
         return vectors[found], np.fromiter((i for words in by_text for i in words), np.int64, int(starts[-1])), starts
 
-    def _vectors(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """The vector of each word (0 if there is none), and the mask of words with a vector."""
+    def _vectors(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_], set[str]]:
+        """The vector of each word (0 if there is none), the mask of words with a vector, and words not looked up."""
         row = np.array([self._row.get(word, -1) for word in words], np.int64)
         found = row >= 0
         vectors = np.zeros((len(words), self.dim), np.float32)
@@ -171,18 +178,22 @@ class TextFeatures:
         new = [index for index in np.flatnonzero(~found).tolist() if words[index] not in self.without]
         if new and self.file is not None:
             vectors[new], found[new] = self.file.rows([words[index] for index in new])
-        elif new and self.new_words == "refuse":
-            raise self._new_words([words[index] for index in new])
+            new = []
         if self.mean is not None:
             vectors[found] -= self.mean
-        return vectors, found
+        return vectors, found, {words[index] for index in new}
 
-    def _new_words(self, new: list[str]) -> InputError:
-        file = f"give the file of its word vectors, {self.name} (sha256 {self.sha256[:12]}), as word_vectors, or "
-        return InputError(
-            f"{len(new)} words are not in the model's training texts: {listed(list(map(repr, new)), 10)}; "
-            f'{"" if self.name == CORPUS else file}skip such words with new_words="skip"'
-        )
+    def _report_new(self, new: set[str], skipped: bool) -> None:
+        """Warn about new words if they are skipped, else raise InputError."""
+        found = f"{len(new)} words are not in the model's training texts"
+        names = listed([repr(word) for word in sorted(new)], 10)
+        file = f"give the file of its word vectors, {self.name} (sha256 {self.sha256[:12]}), as word_vectors"
+        if skipped:
+            remedy = "" if self.name == CORPUS else f"; {file}"
+            warnings.warn(f"{found} and were skipped: {names}{remedy}", stacklevel=6)
+        else:
+            remedy = "" if self.name == CORPUS else f"{file}, or "
+            raise InputError(f'{found}: {names}; {remedy}skip such words with new_words="skip"')
 
     def save(self, folder: Path) -> None:
         """Write the vectors to a checkpoint; deterministic.

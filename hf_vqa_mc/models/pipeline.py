@@ -1,6 +1,6 @@
 """``pipeline("multiple-choice-vqa", model=...)``: answers to questions about raw images."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from transformers import Pipeline, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.extraction.backbones import Backbone
+from hf_vqa_mc.extraction.pictures import RawImage
 from hf_vqa_mc.extraction.text_features import NewWords
 from hf_vqa_mc.models.checkpoint import check_fit, load_model
 from hf_vqa_mc.models.model import QUESTION_INPUTS
@@ -46,7 +47,8 @@ class MultipleChoiceVqaPipeline(Pipeline):
         model: a model of this package.
         processor: of the same checkpoint.
         word_vectors: the file of the model's word vectors, for words outside its vocabulary.
-        new_words: without the file, "refuse" (raise InputError) or "skip" such words.
+        new_words: without the file, "warn" (skip such words with a warning, raise InputError if a question or choice
+            has no other words with vectors), "skip", or "refuse" (raise InputError).
         backbone: name or folder of the image backbone; by default that of the training features.
         kwargs: of transformers pipelines: ``device``, ``batch_size``, ``num_workers``.
 
@@ -67,7 +69,7 @@ class MultipleChoiceVqaPipeline(Pipeline):
         model: PreTrainedModel | Exception,
         processor: VqaMcProcessor,
         word_vectors: str | Path | None = None,
-        new_words: NewWords | None = None,
+        new_words: NewWords = "warn",
         backbone: str | Backbone | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
@@ -76,9 +78,7 @@ class MultipleChoiceVqaPipeline(Pipeline):
         if not isinstance(processor, VqaMcProcessor):
             raise InputError(f"processor is {shown(processor)}; expected the VqaMcProcessor of the model's checkpoint")
         check_fit(model.config, processor, model.name_or_path or type(model).__name__)
-        processor = processor.with_options(
-            word_vectors=word_vectors, new_words=new_words or processor.text.new_words, backbone=backbone
-        )
+        processor = processor.with_options(word_vectors=word_vectors, new_words=new_words, backbone=backbone)
         model.eval()  # type: ignore[no-untyped-call]
         super().__init__(model=model, processor=processor, **kwargs)
         if processor.image_kind is not None:
@@ -86,13 +86,23 @@ class MultipleChoiceVqaPipeline(Pipeline):
         # transformers batches only for pipelines with a feature extractor
         self.feature_extractor = processor  # type: ignore[assignment]
 
-    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def __call__(  # type: ignore[override]
+        self,
+        inputs: Any = None,  # noqa: ANN401
+        *,
+        image: RawImage | None = None,
+        question: str | None = None,
+        choices: Sequence[str] | None = None,
+        **kwargs: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
         """Answer a question, or a list or generator of questions.
 
         Args:
-            inputs: ``{"image": ..., "question": ..., "choices": [...]}``; the image is a PIL image, a path, a URL, or
-                bytes. Image or question can be omitted for a model that does not see it.
-            args: unused.
+            inputs: ``{"image": ..., "question": ..., "choices": [...]}``, or a list or generator of such dictionaries.
+            image: of a single question, instead of ``inputs``: a PIL image, a path, a URL, or bytes; not needed for a
+                model that does not see images.
+            question: its text; not needed for a model that does not see it.
+            choices: its choices.
             kwargs: ``batch_size``, ``num_workers``.
 
         Returns:
@@ -102,9 +112,14 @@ class MultipleChoiceVqaPipeline(Pipeline):
         Raises:
             InputError: a question is incomplete, an image cannot be read, or a word is unknown.
         """
+        given = {"image": image, "question": question, "choices": choices}
+        if inputs is None:
+            inputs = given
+        elif any(value is not None for value in given.values()):
+            raise InputError("expected either a dictionary or the keywords image, question and choices, found both")
         if isinstance(inputs, (list, tuple)) and not inputs:
             return []
-        return super().__call__(inputs, *args, **kwargs)  # type: ignore[no-untyped-call]
+        return super().__call__(inputs, **kwargs)  # type: ignore[no-untyped-call]
 
     def _sanitize_parameters(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:  # type: ignore[override]
         return {}, {}, {}

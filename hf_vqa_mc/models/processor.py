@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -104,9 +105,17 @@ class VqaMcProcessor(ProcessorMixin):
                 word vectors.
         """
         _check_texts(questions, choices)
-        features = self._choices(choices)
+        seen = questions if self.inputs.intersection(QUESTION_INPUTS) else []
+        encoded = self.text.encode([*seen, *chain.from_iterable(choices)])
+        counts = np.array([len(of_question) for of_question in choices], np.int64)
+        mask = np.arange(counts.max(initial=0)) < counts[:, None]
+        vectors = np.zeros((*mask.shape, self.text.dim), np.float32)
+        vectors[mask] = encoded[len(seen) :]
+        features = {"choice_vectors": torch.from_numpy(vectors)}
+        if not mask.all():
+            features["choice_mask"] = torch.from_numpy(mask)
         if "question_vectors" in self.inputs:
-            features["question_vectors"] = torch.from_numpy(self.text.encode(questions))
+            features["question_vectors"] = torch.from_numpy(encoded[: len(seen)])
         if "question_tokens" in self.inputs:
             tokens, mask = self.text.encode_words(questions)
             features["question_tokens"], features["question_mask"] = torch.from_numpy(tokens), torch.from_numpy(mask)
@@ -116,14 +125,6 @@ class VqaMcProcessor(ProcessorMixin):
                 raise InputError(f"the model sees images: expected {len(questions)}, one per question, found {found}")
             features["image_features" if self.image_kind.grid is None else "image_grid"] = self._encoded(images)
         return BatchFeature(features)
-
-    def _choices(self, choices: Sequence[Sequence[str]]) -> dict[str, Tensor]:
-        counts = np.array([len(of_question) for of_question in choices], np.int64)
-        mask = np.arange(counts.max(initial=0)) < counts[:, None]
-        vectors = np.zeros((*mask.shape, self.text.dim), np.float32)
-        vectors[mask] = self.text.encode([choice for of_question in choices for choice in of_question])
-        features = {"choice_vectors": torch.from_numpy(vectors)}
-        return features if mask.all() else {**features, "choice_mask": torch.from_numpy(mask)}
 
     def _encoded(self, images: Sequence[RawImage]) -> Tensor:
         """Image features, rounded to the precision of the training features."""
@@ -179,7 +180,7 @@ class VqaMcProcessor(ProcessorMixin):
 
         Args:
             word_vectors: the file of the model's word vectors, for words outside its vocabulary.
-            new_words: without the file, "refuse" (raise InputError) or "skip" such words.
+            new_words: without the file, "refuse" (raise InputError), "skip", or skip and "warn".
             backbone: another image backbone than that of the checkpoint.
 
         Raises:

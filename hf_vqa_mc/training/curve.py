@@ -1,6 +1,6 @@
 """A run's learning curve as a picture."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,13 @@ from hf_vqa_mc.errors import MissingExtra
 from hf_vqa_mc.io.atomic_file import replaced_file
 
 
-def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: Path) -> None:
+def draw_curve(record: Mapping[str, Any], chance: float | None, path: Path) -> None:
     """Draw training loss, validation accuracy, ``chance`` and drops of the learning rate to a PNG file.
+
+    Args:
+        record: content of training.json.
+        chance: accuracy of random guessing; None if unknown.
+        path: of the picture.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -20,7 +25,9 @@ def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: P
     except ImportError:
         raise MissingExtra("matplotlib", "report") from None
     figure = Figure(figsize=(7, 6), layout="constrained")
+    figure.suptitle(f"{record['model']} on {record['config']}")
     above, below = figure.subplots(2, sharex=True)
+    curve = record["curve"]
     epochs = [point["epoch"] for point in curve]
     above.plot(epochs, [100 * point["accuracy"] for point in curve], marker=".", label="validation")
     if chance is not None:
@@ -28,7 +35,7 @@ def draw_curve(curve: Sequence[Mapping[str, Any]], chance: float | None, path: P
     below.plot(epochs, [point["loss"] for point in curve], marker=".", color="tab:red")
     above.set_ylabel("accuracy in %")
     above.legend(loc="lower right")
-    below.set_yscale("log")
+    below.ticklabel_format(axis="y", style="plain", useOffset=False)
     below.set_ylabel("training loss")
     below.set_xlabel("epoch (dashed: learning rate drop)")
     for before, after in pairwise(curve):

@@ -89,6 +89,27 @@ def test_one_question_gives_one_answer_and_a_list_a_list(pipes):
     json.dumps(one)
 
 
+def test_keywords_are_a_single_question(pipes):
+    assert pipes["mlp-iqa"](**row()) == pipes["mlp-iqa"](row())
+    with pytest.raises(InputError, match="found both"):
+        pipes["mlp-iqa"](row(), choices=["red"])
+
+
+@pytest.mark.parametrize("kind", ["mlp-qa", "hie-co"])
+def test_unknown_words_are_skipped_with_a_warning_that_names_them(checkpoints, pipes, kind):
+    asked = {**row(), "question": "What zebra", "choices": ["red", "blue mat"]}
+    with pytest.warns(UserWarning, match=r"2 words .* were skipped: 'mat', 'zebra'; give the file"):
+        answer = pipes[kind](asked)
+    skipped = pipeline(TASK, model=str(checkpoints[kind]), new_words="skip", device="cpu")
+    assert answer == skipped(asked)
+    fewer_words = {**row(), "question": "What", "choices": ["red", "blue"]}
+    np.testing.assert_allclose(answer["logits"], skipped(fewer_words)["logits"], atol=1e-6)
+    for name in ("refuse", "warn"):
+        made = pipeline(TASK, model=str(checkpoints[kind]), new_words=name, device="cpu")
+        with pytest.raises(InputError, match="'mat', 'zebra'"):
+            made({**asked, "question": "zebra"})
+
+
 def test_an_image_may_be_a_path_or_bytes(pipes, tmp_path):
     path = tmp_path / "picture.png"
     picture(0).save(path)
