@@ -129,7 +129,7 @@ def million(kind: str) -> dict[str, object]:
     clusters, steps["images"] = timed(lambda: split.clusters)
     _, steps["intervals"] = timed(lambda: [estimate(s.scores, asked.chance, clusters, s.inflation) for s in shortcuts])
     _, steps["findings"] = timed(lambda: findings({"test": split}, numbered, "test"))
-    _, steps["may be right"] = timed(lambda: possibly_correct(asked, answers, None))
+    _, steps["possibly correct"] = timed(lambda: possibly_correct(asked, answers, None))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {"seconds": sum(steps.values()), "steps": steps, "gib": peak}
 

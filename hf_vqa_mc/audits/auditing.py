@@ -32,7 +32,7 @@ MAX_QUESTION_IDS = 20
 CALIBRATION_BINS, BIAS_BINS = 10, 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """The result of an audit."""
 
@@ -46,6 +46,9 @@ class Audit:
     """reason to mask (rows, choices) of possibly correct decoys; the target is in column 0"""
     predictive_texts: dict[str, list[dict[str, Any]]]
     not_run: list[NotRun]
+
+    def __repr__(self) -> str:
+        return f"Audit of {self.benchmark!r}\n{len(self.gains)} shortcuts, {len(self.findings)} findings"
 
     @cached_property
     def chances(self) -> NDArray[np.float64] | None:

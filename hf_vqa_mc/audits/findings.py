@@ -1,7 +1,7 @@
 """Problems of a benchmark's rows that are no picking strategies: odd choices, duplicate rows, leaks between splits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -26,7 +26,7 @@ class Finding:
     """such as ``duplicate choices``; unique in an audit"""
     sentence: str
     """description with figures"""
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int64] = field(repr=False)
     """affected rows, ascending"""
     total: int
     """number of rows or decoys searched"""

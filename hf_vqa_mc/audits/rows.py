@@ -31,7 +31,7 @@ class Worded(NamedTuple):
     """large_string: the distinct words"""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """All distinct texts of the splits of a dataset; a text's number is its index."""
 
@@ -43,6 +43,9 @@ class Vocabulary:
     """(keys,): the comparable texts"""
     questions: list[str]
     """as published"""
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self.choices):,} choices, {len(self.questions):,} questions)"
 
     @cached_property
     def worded(self) -> Worded:
@@ -72,7 +75,7 @@ class Vocabulary:
         return padded
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rows:
     """The rows of a split with the target in column 0, which probes must not exploit."""
 
@@ -88,6 +91,9 @@ class Rows:
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.questions)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} rows)"
 
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
@@ -137,7 +143,7 @@ class Rows:
         return replace(self, **arrays)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ShuffledRows(Rows):
     """Rows with shuffled choices, so that features of ``texts`` cannot leak the target."""
 

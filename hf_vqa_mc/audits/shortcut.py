@@ -1,6 +1,6 @@
 """The inputs of a probe, and the result of running it: a shortcut, or the reason why it was not run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -69,13 +69,13 @@ class Shortcut:
     sees: Sees
     sentence: str
     """continues "A strategy that ...": ``picks the longest choice``"""
-    scores: NDArray[np.float64]
+    scores: NDArray[np.float64] = field(repr=False)
     """(rows,): probability in [0, 1] that the target is picked; ties are broken at random"""
     folds: int = 0
     """number of cross-validation folds of the audited rows; 0 if it was not fitted on audited rows"""
     trained: bool = False
     """whether it is a fitted model or a language model, not a count"""
-    chances: NDArray[np.float64] | None = None
+    chances: NDArray[np.float64] | None = field(default=None, repr=False)
     """(rows, choices): P(target) of each choice, the target in column 0; None where unknown"""
 
     @property

@@ -44,7 +44,7 @@ class Images(Protocol):
         """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Split:
     """A split of a benchmark."""
 
@@ -61,6 +61,13 @@ class Split:
     """whether the benchmark defines the order of choices; otherwise the target comes first"""
     images_missing: str = ""
     """why ``images`` is None although the rows name images, and what to do; "" otherwise"""
+
+    def __repr__(self) -> str:
+        sizes = pc.list_value_length(self.rows["choices"])
+        least, most = pc.min_max(sizes).as_py().values()
+        sizes = f"{least}" if least == most else f"{least} to {most}"
+        images = "images" if self.images is not None else self.images_missing or "no images"
+        return f"{self.name}: {self.rows.num_rows:,} rows, {sizes} choices, {images}"
 
     @cached_property
     def clusters(self) -> NDArray[np.int64]:
@@ -158,10 +165,6 @@ class Benchmark:
         config = f", {self.config}" if self.config else ""
         lines = [f"Benchmark({self.dataset}{config})", f"read: {self.read_as}"]
         for name, split in self.splits.items():
-            sizes = pc.list_value_length(split.rows["choices"])
-            least, most = pc.min_max(sizes).as_py().values()
-            sizes = f"{least}" if least == most else f"{least} to {most}"
-            images = "images" if split.images is not None else split.images_missing or "no images"
             evaluated = "; evaluated by default" if name == self.evaluated else ""
-            lines.append(f"{name}: {split.rows.num_rows:,} rows, {sizes} choices, {images}{evaluated}")
+            lines.append(f"{split!r}{evaluated}")
         return "\n".join([*lines, *(f"left out: {name} ({why})" for name, why in self.left_out.items())])

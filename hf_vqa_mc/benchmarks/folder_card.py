@@ -60,8 +60,9 @@ def folder_card(
     MetadataConfigs({config: loading, **others}).to_dataset_card_data(data)
     name = benchmark.path.name if benchmark.path else benchmark.dataset
     name, layout = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.description))
+    origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
     return (
-        f"---\n{data}\n---\n\n# {name}, choices replaced\n\nWritten by hf_vqa_mc from {name} ({config}): {layout}. "
+        f"---\n{data}\n---\n\n# {name}, choices replaced\n\nWritten by hf_vqa_mc from {origin}: {layout}. "
         "Everything but the choices and what tells the right one is as it was.\n"
         + (f"\n{html.escape(' '.join(note.split()), quote=False)}\n" if note.strip() else "")
     )

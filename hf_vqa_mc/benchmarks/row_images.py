@@ -31,7 +31,7 @@ _INDEX_FIRST = tuple(dict.fromkeys(("index", *QUESTION_ID)))
 """Columns by which rows refer to each other, index first: a question_id next to it is another number."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pictures:
     """The images of a split's rows."""
 
@@ -52,7 +52,7 @@ class Pictures:
         return replace(self, ids=self.ids.take(pa.array(rows)), source=source)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NamedPictures:
     """Images stored elsewhere by id."""
 

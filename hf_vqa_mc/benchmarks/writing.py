@@ -53,7 +53,9 @@ def check_output(dataset: object, output: Path) -> None:
         raise InputError(f"output {output} exists, and is not known to be written by vqa-mc; name another file")
 
 
-def write_benchmark(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str = "") -> list[Path]:
+def write_benchmark(
+    benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str = "", config: str | None = None
+) -> list[Path]:
     """Write splits atomically; ``load_dataset`` and ``read_benchmark`` read them as they read the original.
 
     Args:
@@ -62,6 +64,7 @@ def write_benchmark(benchmark: Benchmark, tables: Mapping[str, pa.Table], output
         output: a file of the same type if the benchmark is one file; else a folder with README.md and, in a folder of
             the config's name, parquet files of about 500 MB.
         note: paragraph for README.md; not written to single files.
+        config: name of the written config; by default the benchmark's.
 
     Returns:
         The files.
@@ -81,7 +84,7 @@ def write_benchmark(benchmark: Benchmark, tables: Mapping[str, pa.Table], output
     if source is not None and source.is_file():
         (table,) = tables.values()  # a file is one split
         return [_write_file(source, table, output)]
-    return _write_folder(benchmark, tables, output, note)
+    return _write_folder(benchmark, tables, output, note, config or benchmark.config or DEFAULT)
 
 
 def _write_file(source: Path, table: pa.Table, output: Path) -> Path:
@@ -170,8 +173,9 @@ def _records(table: pa.Table) -> Iterable[dict[str, Any]]:
             yield {**record, **{name: json.loads(record[name]) for name in packed}}
 
 
-def _write_folder(benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str) -> list[Path]:
-    config = benchmark.config or DEFAULT
+def _write_folder(
+    benchmark: Benchmark, tables: Mapping[str, pa.Table], output: Path, note: str, config: str
+) -> list[Path]:
     if not re.fullmatch(r"\w[\w.+ -]*", config):
         raise InputError(
             f"the config {config!r} cannot be a folder's name; copy the benchmark under another name first"

@@ -23,7 +23,7 @@ from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.donors import Donor, images_in_common
-from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics
+from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics, remedied_config
 from hf_vqa_mc.schema import TRIPLETS
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
@@ -59,7 +59,7 @@ def give_new_decoys(
     check_remedy(variant, word_vectors)
     recipe = VARIANTS[variant]
     if "iou" in recipe.sets:
-        _check_images(benchmark, donors)
+        check_images(benchmark, donors)
     triplets = _triplets(benchmark, donors)
     vectors = _vectors(word_vectors, recipe, triplets, settings, progress)
     material = Material.of(triplets, settings, vectors, skip_same_question=True)
@@ -81,7 +81,8 @@ def give_new_decoys(
         progress("arranging choices", first, material.size - len(donors))
     statistics = decoy_statistics(recipe, benchmark, choices, made, donors, unchanged)
     statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
-    return Remedied(replace(benchmark, splits=splits), statistics)
+    config = remedied_config(benchmark.config, variant)
+    return Remedied(replace(benchmark, config=config, splits=splits), statistics)
 
 
 def check_remedy(variant: str, word_vectors: str | None) -> None:
@@ -96,7 +97,7 @@ def check_remedy(variant: str, word_vectors: str | None) -> None:
         )
 
 
-def _check_images(benchmark: Benchmark, donors: Sequence[Donor]) -> None:
+def check_images(benchmark: Benchmark, donors: Sequence[Donor]) -> None:
     """Raise InputError unless some image has several questions or donors."""
     counts = Counter(one for split in benchmark.splits.values() for one in split.rows["image_id"].to_pylist())
     known = counts.pop("", 0)

@@ -63,7 +63,8 @@ def prune(
     progress("pruning", most_rounds, most_rounds)
     reached = rounds[-1]["gain"] <= to_gain
     statistics = {"to_gain": to_gain, "reached": reached, "published": published, "rows": len(kept), "rounds": rounds}
-    return Remedied(_with(benchmark, split.take(kept)), statistics)
+    config = benchmark.config and f"{benchmark.config.removesuffix('_pruned')}_pruned"
+    return Remedied(replace(_with(benchmark, split.take(kept)), config=config), statistics)
 
 
 def _with(benchmark: Benchmark, split: Split) -> Benchmark:

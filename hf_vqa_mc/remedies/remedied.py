@@ -32,7 +32,21 @@ class Remedied(NamedTuple):
 
     def write(self, published: Benchmark, path: Path) -> list[Path]:
         """Write it in the format of the published benchmark; see `benchmarks.write_benchmark`."""
-        return write_benchmark(published, self.tables, path, note=" ".join(in_words(self.statistics)))
+        note = " ".join(in_words(self.statistics))
+        return write_benchmark(published, self.tables, path, note, self.benchmark.config)
+
+
+def remedied_config(config: str | None, variant: str) -> str | None:
+    """The name of a config with new decoys; a benchmark without configs remains without.
+
+    >>> remedied_config("easyvqa_random_uniform", "iou_qou"), remedied_config("rows_v2", "qou")
+    ('easyvqa_iou_qou_remedied', 'rows_v2_qou_remedied')
+    """
+    if config is None:
+        return None
+    source = config.removesuffix("_remedied")
+    known = [f"_{name}" for name in VARIANTS if source.endswith(f"_{name}")]
+    return f"{source.removesuffix(max(known, key=len, default=''))}_{variant}_remedied"
 
 
 def decoy_statistics(

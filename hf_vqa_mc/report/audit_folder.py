@@ -76,7 +76,9 @@ def _is_audit(folder: Path) -> bool:
     return isinstance(figures, dict) and (figures.keys() >= {"shortcuts", "verdict"} or figures.keys() == two)
 
 
-def write_audit(folder: Path, done: Audit, after: Audit | None = None, progress: Progress = silent) -> list[Path]:
+def write_audit(
+    folder: Path, done: Audit, after: Audit | None = None, progress: Progress = silent, remedy: str = ""
+) -> list[Path]:
     """Write an audit, or the audits of a benchmark before and after its remedy.
 
     Args:
@@ -84,6 +86,7 @@ def write_audit(folder: Path, done: Audit, after: Audit | None = None, progress:
         done: the audit, or the audit before the remedy.
         after: the audit after the remedy.
         progress: called with (step, done, total).
+        remedy: command that replaces the decoys, for the report.
 
     Returns:
         The files: report.html, audit.json, rows.parquet (of ``after`` if given).
@@ -102,7 +105,7 @@ def write_audit(folder: Path, done: Audit, after: Audit | None = None, progress:
         same = {name: row for row, name in enumerate(later_ids)}
         notes_after = {same[ids[row]]: note for row, note in notes.items() if ids[row] in same}
         later_examples = _examples(after, notes_after)
-    page = report_html(before, _examples(done, notes), later, later_examples)
+    page = report_html(before, _examples(done, notes), later, later_examples, remedy)
     write_json(folder / FIGURES, figures, indent=1)
     write_bytes(folder / ROWS, _row_scores(after or done))
     write_bytes(folder / REPORT, page.encode())

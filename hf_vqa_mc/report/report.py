@@ -33,6 +33,7 @@ def report_html(
     examples: Sequence[Example],
     after: Mapping[str, Any] | None = None,
     after_examples: Sequence[Example] = (),
+    remedy: str = "",
 ) -> str:
     """The report of an audit, or of the audits before and after a remedy.
 
@@ -44,10 +45,11 @@ def report_html(
         examples: example questions with their images; some dozens, since images are embedded.
         after: the same for the remedied benchmark.
         after_examples: example questions of the remedied benchmark.
+        remedy: command that replaces the decoys, shown at the end if not empty.
     """
     sides = {"before": before} | ({} if after is None else {"after": after})
     shown = _gallery(examples, after_examples)
-    values = {**report_values(sides), "has_examples": bool(shown["examples"])}
+    values = {**report_values(sides), "has_examples": bool(shown["examples"]), "remedy": remedy}
     return rendered("report.html.jinja", values, "report.js", shown)
 
 

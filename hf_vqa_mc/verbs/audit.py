@@ -1,15 +1,17 @@
 """``hf_vqa_mc.audit`` and ``vqa-mc audit``: which shortcuts solve a multiple-choice benchmark."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, settings, subset, verb
+from hf_vqa_mc.options import flag_of, option, settings, spec_of, subset, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.audits.gains import Gain
+    from hf_vqa_mc.benchmarks import Benchmark
 
 FAILED = 3
 """Exit code if a shortcut exceeds ``fail_above``."""
@@ -78,7 +81,9 @@ class AuditResult(Result):
         return FAILED if self.exceeding else 0
 
     def report(self) -> "Iterator[RenderableType]":
-        """The table of shortcuts, the verdict, findings and files."""
+        """The table of shortcuts, the verdict, findings, files, and the command for a remedy."""
+        from rich.text import Text
+
         figures = self.audit.as_json()
         yield f"{self.audit.benchmark.test.location}: {figures['rows']:,} rows"
         yield shortcut_table([self.audit])
@@ -99,6 +104,9 @@ class AuditResult(Result):
         if self.exceeding:
             named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in self.exceeding)
             yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
+        if command := remedy_command(self.settings, self.audit.benchmark):
+            yield "\nTo replace the decoys:"
+            yield Text(command, no_wrap=True, overflow="ignore")  # one line, to be copied
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in audit.json; fractions."""
@@ -128,7 +136,7 @@ class AuditResult(Result):
         from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
 
         check_audit_folder(Path(path), "output", self.settings.paths)
-        return write_audit(Path(path), self.audit)
+        return write_audit(Path(path), self.audit, remedy=_page_command(self.settings, self.audit))
 
 
 @verb(
@@ -151,8 +159,48 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     if settings.output is not None:
         check_audit_folder(settings.output, "--output", settings.paths)
     done = audit_benchmark(settings.read(progress), subset(settings, ProbeSettings), progress)
-    written = [] if settings.output is None else write_audit(settings.output, done, progress=progress)
+    written = []
+    if settings.output is not None:
+        written = write_audit(settings.output, done, progress=progress, remedy=_page_command(settings, done))
     return AuditResult(done, settings, tuple(written))
+
+
+def remedy_command(settings: BenchmarkOptions, benchmark: "Benchmark", name: Callable[[str], str] = str) -> str:
+    """The ``vqa-mc remedy`` command for an audited benchmark, quoted for a shell; "" for an object in memory.
+
+    Args:
+        settings: how the benchmark was read.
+        benchmark: the audited benchmark.
+        name: from the path of the dataset and of its images to the text in the command.
+    """
+    from hf_vqa_mc.remedies.new_decoys import check_images
+    from hf_vqa_mc.report.audit_folder import folder_name
+
+    dataset = settings.dataset
+    if not isinstance(dataset, str | Path):
+        return ""
+    parts = ["vqa-mc", "remedy"]
+    for one in fields(BenchmarkOptions):
+        value = getattr(settings, one.name)
+        if value is not None and spec_of(one).cli:
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            flags = [flag_of(one)] if one.kw_only else []
+            parts += [*flags, name(text) if one.name in ("dataset", "images") else text]
+    try:
+        check_images(benchmark, ())
+    except InputError:
+        parts += ["--variant", "qou"]
+    path = Path(dataset)
+    ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
+    output = f"{folder_name(str(dataset), settings.config, settings.split)}-remedied{ending}"
+    return shlex.join([*parts, "--word-vectors", "corpus", "--output", output])
+
+
+def _page_command(settings: BenchmarkOptions, done: "Audit") -> str:
+    """The command for the report, without folders of absolute paths."""
+    from hf_vqa_mc.report.plain_text import shown_name
+
+    return remedy_command(settings, done.benchmark, shown_name)
 
 
 TABLE_NOTE = (

@@ -154,6 +154,8 @@ class RemedyResult(Result):
         for name, why in self.benchmark.left_out.items():
             yield f"{name} is not in the remedied benchmark: {why}"
         yield from (f"wrote {path}" for path in self.written)
+        if self.remedied.config != self.benchmark.config:
+            yield f"config: {self.remedied.config} (was {self.benchmark.config})"
 
     def to_dict(self) -> dict[str, Any]:
         """What was changed and both audits; fractions."""

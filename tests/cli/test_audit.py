@@ -1,12 +1,15 @@
 """``vqa-mc audit``: what it finds, prints and writes, and its exit codes."""
 
+import html
 import json
+import shlex
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+import hf_vqa_mc
 from hf_vqa_mc.cli import app
 from tests.audits.planted import planted
 
@@ -138,3 +141,37 @@ def test_help_has_an_example(run, verb):
     result = run(verb, "-h")
     assert result.exit_code == 0
     assert f"Example: vqa-mc {verb} " in result.stdout
+
+
+def test_the_output_and_the_report_end_with_a_remedy_command_that_runs(run, tmp_path):
+    rows = [json.loads(line) for line in lines(tmp_path / "b.jsonl", rows=120).read_text("utf-8").splitlines()]
+    renamed = [{"the question": row.pop("question"), **row} for row in rows]
+    (tmp_path / "my rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in renamed), "utf-8")
+    result = run("audit", "my rows.jsonl", "--question", "the question", "--no-probes", "--output", "audit")
+    assert result.exit_code == 0, result.output
+    command = result.stdout.splitlines()[-1]
+    assert f"<code>{command}</code>" in html.unescape((tmp_path / "audit" / "report.html").read_text("utf-8"))
+    name, *arguments = shlex.split(command)
+    assert (name, arguments[:2]) == ("vqa-mc", ["remedy", "my rows.jsonl"])
+    remedied = run(*arguments, "--probe-rows", "20", "--time-limit", "1e-9")
+    assert remedied.exit_code == 0, remedied.output
+    assert Path(arguments[-1]).is_file()
+
+
+def test_the_remedy_command_without_images_makes_qou_decoys_and_names_no_folder(tmp_path):
+    rows = [{"question": "q", "choices": ["a", "b"], "answer": number % 2} for number in range(20)]
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    result = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, output=tmp_path / "audit")
+    *_, command = result.report()
+    assert "--variant qou --word-vectors corpus --output b-remedied.jsonl" in str(command)
+    assert str(tmp_path) not in (tmp_path / "audit" / "report.html").read_text("utf-8")
+    table = planted("none", 0.0, 40, 0)[0]
+    assert "vqa-mc remedy" not in repr(hf_vqa_mc.audit(table.to_pandas(), probes=False))
+
+
+def test_the_representations_of_an_audit_and_its_parts_are_short(tmp_path):
+    result = hf_vqa_mc.audit(lines(tmp_path / "b.jsonl", rows=2000), probes=False)
+    parts = [result.audit, result.audit.benchmark, result.audit.benchmark.test, result.audit.rows]
+    parts += [result.audit.rows.vocabulary, result.audit.gains[0], *result.audit.findings]
+    assert len(repr(result)) < 4000
+    assert max(len(repr(part)) for part in parts) < 600

@@ -114,3 +114,22 @@ def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_wri
     files = result.save(tmp_path / "remedied")
     assert vm.read_benchmark(tmp_path / "remedied").test.rows.num_rows == 80
     assert files
+
+
+def test_a_remedied_config_is_named_after_its_new_decoys(run, tmp_path):
+    from datasets import load_dataset
+
+    folder = tmp_path / "data" / "shapes_random_uniform"
+    folder.mkdir(parents=True)
+    lines(folder / "test.jsonl", rows=60)
+    config = "configs:\n- config_name: shapes_random_uniform\n  data_files: shapes_random_uniform/test.jsonl\n"
+    (tmp_path / "data" / "README.md").write_text(f"---\n{config}---\n", "utf-8")
+    options = ("--probe-rows", "20", "--time-limit", "1e-9")
+    result = run("data", "shapes_random_uniform", "--variant", "iou", "--output", "remedied", *options)
+    assert result.exit_code == 0, result.output
+    assert "config: shapes_iou_remedied (was shapes_random_uniform)" in result.stdout
+    assert "from data (shapes_random_uniform) as config shapes_iou_remedied" in (
+        tmp_path / "remedied" / "README.md"
+    ).read_text("utf-8")
+    loaded = load_dataset(str(tmp_path / "remedied"), "shapes_iou_remedied", cache_dir=str(tmp_path / "cache"))
+    assert loaded["train"].num_rows == 60
