@@ -1,0 +1,102 @@
+"""Every command and code block of README and docs runs, page by page, in the order in which a reader meets them."""
+
+import ast
+import csv
+import json
+import lzma
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(?:<!-- (?P<note>[^>]*) -->\n)?```(?P<language>sh|python)\n(?P<code>.*?)```", re.DOTALL)
+
+RUN_PAGE = """\
+import json, subprocess, sys
+namespace = {"__name__": "__main__"}
+for language, code in json.load(open(sys.argv[1])):
+    print(f"--- {language}\\n{code}", flush=True)
+    if language == "sh":
+        subprocess.run(["bash", "-euo", "pipefail", "-c", code], check=True)
+    else:
+        exec(compile(code, "block", "exec"), namespace)
+"""
+
+
+def blocks_of(page):
+    """(note, language, code) of each block."""
+    return [
+        (match["note"] or "", match["language"], match["code"]) for match in BLOCK.finditer(page.read_text("utf-8"))
+    ]
+
+
+@pytest.fixture(scope="session")
+def quickstart_folder(tmp_path_factory):
+    """What vqa-mc quickstart writes."""
+    folder = tmp_path_factory.mktemp("quickstart")
+    subprocess.run([sys.executable, "-m", "hf_vqa_mc", "quickstart"], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_parses_and_commands_exist(page):
+    from hf_vqa_mc.verbs import VERBS
+
+    commands = {verb.replace("generate_", "generate ") for verb in VERBS}
+    for _, language, code in blocks_of(page):
+        if language == "python":
+            ast.parse(code)
+        for line in re.findall(r"^vqa-mc (.*)", code, re.MULTILINE) if language == "sh" else ():
+            assert any(line == command or line.startswith(f"{command} ") for command in commands), line
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("easy_vqa") is None, reason="the package easy-vqa is not installed")
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
+def test_every_block_runs(page, quickstart_folder, tmp_path, request):
+    blocks = [block for block in blocks_of(page) if not block[0].startswith("not run: ")]
+    if any(note == "needs real data: cocoqa" for note, *_ in blocks):
+        real_data = request.getfixturevalue("real_data")
+        (tmp_path / "cocoqa").symlink_to(real_data / "cocoqa")
+        vectors = real_data / "word_vectors" / "glove.6B.100d.subset.txt.xz"
+        (tmp_path / "glove.6B.100d.txt").write_bytes(lzma.decompress(vectors.read_bytes()))
+    shutil.copytree(quickstart_folder / "vqa_mc", tmp_path / "vqa_mc")
+    shutil.copy(ROOT / "tests/engines/gqa/example_sceneGraphs.json", tmp_path)
+    write_benchmark(tmp_path / "benchmark.csv")
+    code = [(language, without_install(text)) for _, language, text in blocks]
+    (tmp_path / "blocks.json").write_text(json.dumps(code))
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HF_HUB_OFFLINE": "1",
+    }
+    command = [sys.executable, "-c", RUN_PAGE, "blocks.json"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+
+
+def without_install(code):
+    """The block without the installation, which the tests already have."""
+    lines = [line for line in code.splitlines() if not line.startswith(("python3 -m venv ", "pip install "))]
+    assert all(shlex.split(line, comments=True) or not line.strip() for line in lines if not line.endswith("\\"))
+    return "\n".join(lines)
+
+
+def write_benchmark(path):
+    """A benchmark as a reader would have one: a column per choice, letters as labels, four questions per image."""
+    answers = ["red", "two", "dog", "a bus", "snow", "tennis", "pizza", "kitchen", "blue", "three"]
+    questions = ["what color is the sign", "how many people are there", "what animal is this", "what is on the road"]
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["image", "question", "A", "B", "C", "D", "answer"])
+        for row in range(400):
+            choices = [answers[(row + 3 * shift) % len(answers)] for shift in range(4)]
+            table.writerow([f"{row // 4}.jpg", f"{questions[row % 4]}?", *choices, "ABCD"[row % 7 % 4]])

@@ -1,0 +1,53 @@
+"""The documentation builds without warnings, and the notebooks run."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_site_builds_without_warnings_and_links_its_pages(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "-q",
+        "-b",
+        "html",
+        "-d",
+        tmp_path / "cache",
+        DOCS,
+        tmp_path / "site",
+    ]
+    done = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    built = {page.stem for page in (tmp_path / "site").glob("*.html")}
+    assert built >= {page.stem for page in DOCS.glob("*.md")}
+    assert "fail_above" in (tmp_path / "site" / "api.html").read_text("utf-8")
+
+
+def test_the_index_for_language_models_names_every_page():
+    text = (DOCS / "llms.txt").read_text("utf-8")
+    assert {page.name for page in DOCS.glob("*.md")} - {"index.md", "notebooks.md"} == {
+        word for page in DOCS.glob("*.md") if (word := page.name) and f"]({word})" in text
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("easy_vqa") is None, reason="the package easy-vqa is not installed")
+@pytest.mark.parametrize("path", sorted(DOCS.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_runs(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(DOCS.parent))
+    notebook = nbformat.read(path, as_version=4)
+    assert any(cell.get("outputs") for cell in notebook.cells), "stored without outputs: run it and save it"
+    NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert all(output.data["text/plain"] for output in outputs if output.output_type == "execute_result")
+    assert len(nbformat.writes(notebook)) < 200_000, "progress or a table floods the notebook"
