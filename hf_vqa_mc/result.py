@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 REPR_WIDTH = 120
 """Columns of a result's ``repr``."""
+HTML_ROWS = 40
+"""Rows of a table in a notebook, at most; more are elided in the middle."""
 
 
 class Result(ABC):
@@ -55,11 +57,11 @@ class Result(ABC):
         from rich.console import Console
 
         text = io.StringIO()
-        Console(file=text, width=REPR_WIDTH, color_system=None).print(self, soft_wrap=True)
+        Console(file=text, width=REPR_WIDTH, color_system=None, force_jupyter=False).print(self, soft_wrap=True)
         return text.getvalue().rstrip("\n")
 
     def _repr_html_(self) -> str:
         """The main table, followed by the lines of the report."""
         lines = [part for part in self.report() if isinstance(part, str) and part]
         paragraphs = "".join(f"<p>{escape(line)}</p>" for line in lines)
-        return f"{self.to_pandas().to_html(index=False, float_format='{:.4g}'.format)}{paragraphs}"
+        return f"{self.to_pandas().to_html(index=False, max_rows=HTML_ROWS, float_format='{:.4g}'.format)}{paragraphs}"

@@ -48,9 +48,9 @@ class Settings:
         panel=PANEL,
     )
     ties: Ties = option(
-        "Order of equally similar questions: by position in the dataset, or from a random start, so that repetitions "
-        "of a question get different decoys.",
-        default="position",
+        "Order of equally similar questions: from a random start, so that repetitions of a question get different "
+        "decoys, or by position in the dataset, which reveals targets.",
+        default="random",
         panel=PANEL,
     )
     fallback_orig: bool = option(

@@ -3,13 +3,8 @@
 import logging
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Progress = Callable[[str, int, int], None]
 """Called with (step, done, total)."""
@@ -35,28 +30,22 @@ def prefixed(progress: Progress, name: str) -> Progress:
 @contextmanager
 def interactive_progress() -> Iterator[Progress]:
     """Bars on a terminal or in a notebook; silent elsewhere."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not (console.is_terminal or console.is_jupyter):
+    if not (sys.stderr.isatty() or _in_notebook()):
         yield silent
         return
-    with _bars(console) as progress:
+    with _bars() as progress:
         yield progress
 
 
 @contextmanager
 def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
     """Progress of commands: bars on a terminal, a line per finished step elsewhere, and log records; none if quiet."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
     if quiet:
         yield silent
         return
     with _log_lines():
-        if console.is_terminal:
-            with _bars(console) as progress:
+        if sys.stderr.isatty():
+            with _bars() as progress:
                 yield progress
         else:
             yield _lines()
@@ -66,8 +55,7 @@ def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
 def _log_lines() -> Iterator[None]:
     """Print records of the package's loggers to stderr, above bars."""
     logger, handler = logging.getLogger("hf_vqa_mc"), logging.Handler()
-    # looked up at each record, as bars replace sys.stderr while they are shown
-    handler.emit = lambda record: print(record.getMessage(), file=sys.stderr)  # type: ignore[method-assign]  # noqa: T201
+    handler.emit = _write_above_bars  # type: ignore[method-assign]
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -78,24 +66,36 @@ def _log_lines() -> Iterator[None]:
         logger.setLevel(level)
 
 
+def _write_above_bars(record: logging.LogRecord) -> None:
+    from tqdm import tqdm
+
+    tqdm.write(record.getMessage(), file=sys.stderr)
+
+
+def _in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this."""
+    return "ipykernel" in sys.modules and "IPython" in sys.modules
+
+
 @contextmanager
-def _bars(console: "Console") -> Iterator[Progress]:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
+def _bars() -> Iterator[Progress]:
+    from tqdm.auto import tqdm  # text without ipywidgets, where rich adds an output per update to the notebook
 
-    tasks: dict[str, int] = {}
-    updated: dict[str, float] = {}
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Bars(*columns, console=console) as bars:
+    bars: dict[str, tqdm] = {}
 
-        def progress(step: str, done: int, total: int) -> None:
-            if step not in tasks:
-                tasks[step] = bars.add_task(step, total=total)
-            if done >= total or time.monotonic() - updated.get(step, 0.0) > REFRESH_SECONDS:
-                updated[step] = time.monotonic()
-                bars.update(bars.task_ids[tasks[step]], completed=done, total=total)
+    def progress(step: str, done: int, total: int) -> None:
+        if step not in bars:
+            bars[step] = tqdm(total=total, desc=step, mininterval=REFRESH_SECONDS, dynamic_ncols=True)
+        bars[step].total = total
+        bars[step].update(done - bars[step].n)
+        if done >= total:
+            bars[step].close()
 
+    try:
         yield progress
+    finally:
+        for bar in bars.values():
+            bar.close()
 
 
 def _lines() -> Progress:

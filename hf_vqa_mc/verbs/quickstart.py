@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.decoys.settings import Ties
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import AT_LEAST_ONE, SEED, option, settings, verb
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 SOURCE, SHOWN, COMPARED = "easyvqa", "easyvqa_iou_qou", "easyvqa_random_uniform"
 """The report compares decoys drawn at random with IoU and QoU decoys."""
+VARIANTS = tuple(f"{SOURCE}_{name}" for name in ("random_uniform", "random_frequency", "iou", "qou", "iou_qou"))
+TYPES, SHAPES = ("color", "shape", "yes/no"), ("circle", "rectangle", "triangle")
 PROBE_ROWS = 5_000
 CARD_QUESTIONS = 4
 MODELS = {"mlp-a": "MLP-A", "mlp-ia": "MLP-IA", "mlp-qa": "MLP-QA", "mlp-iqa": "MLP-IQA"}
@@ -49,9 +50,6 @@ class QuickstartSettings:
         cli_default=Path("vqa_mc"),
     )
     train: bool = option("Also train the papers' MLPs on each variant.", default=False)
-    ties: Ties = option(
-        "Order of equally similar questions, as in vqa-mc build: position or random.", default="position"
-    )
     workers: int | None = option("Threads, at most one per core.", default=None, check=AT_LEAST_ONE)
     seed: int = option("Random seed.", default=0, check=SEED)
 
@@ -63,7 +61,7 @@ class QuickstartResult(Result):
     settings: QuickstartSettings
     built: BuildResult
     figures: Mapping[str, Mapping[str, Any]]
-    """config -> rows, choices, chance, answer_prior, question_answer_prior, and the last one without_yes_no"""
+    """config -> rows, choices, chance, answer_prior, question_answer_prior, and the last one by_type"""
     audit_report: Path
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """model -> config -> accuracy, stderr, chance and checkpoint; empty unless trained"""
@@ -74,16 +72,19 @@ class QuickstartResult(Result):
 
         table = Table(title=f"Accuracy in % without the image on {self.figures[SHOWN]['rows']:,} test questions")
         table.add_column("config", no_wrap=True)
-        for heading in ("choices", "chance", "answers\nalone", "question\n+ answers", "without\nyes/no"):
+        for heading in ("choices", "chance", "answers\nalone", *(f"question +\nanswers:\n{kind}" for kind in TYPES)):
             table.add_column(heading, justify="right")
-        for name, found in self.figures.items():
-            shares = ("chance", "answer_prior", "question_answer_prior", "without_yes_no")
-            table.add_row(name, str(found["choices"]), *(_percent(found[share]) for share in shares))
+        for name in VARIANTS:
+            found = self.figures[name]
+            shares = (found["chance"], found["answer_prior"], *found["by_type"].values())
+            table.add_row(name, str(found["choices"]), *map(_percent, shares))
         yield table
         yield (
             "Both heuristics use counts of the training split: they pick the choice most often correct relative to "
             "how often it is presented (eq. 2 of Chao et al. 2018), over all questions or over those that begin "
-            "alike. Most answers in easy-VQA are yes or no, and no decoy balances what the question reveals of them.\n"
+            "alike. QoU decoys hide the target among answers to similar questions; IoU decoys alone do not, as the "
+            "question rules them out. What no decoy changes: what a yes/no question reveals, and that easy-VQA has "
+            "three shapes only, so that one in three guesses is correct.\n"
         )
         if self.models:
             yield self._model_table()
@@ -179,7 +180,6 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
         output=settings.output,
         images=package_folder(),
         seed=settings.seed,
-        ties=settings.ties,
         workers=settings.workers,
     )
     if settings.output is not None:
@@ -204,13 +204,13 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
     from hf_vqa_mc.audits.probes.priors import answer_prior, question_answer_prior
     from hf_vqa_mc.audits.rows import number_rows
     from hf_vqa_mc.sources.vqa import YES_NO
-    from hf_vqa_mc.text.normalisation import comparable
 
     splits = {split: rows.with_format("arrow")[:] for split, rows in built.load(name).items()}
     rows = number_rows(splits)
     choices, labels = splits["test"]["choices"].to_pylist(), splits["test"]["label"].to_pylist()
     sizes = np.array([len(texts) for texts in choices])
-    yes_no = np.array([comparable(texts[label]) in YES_NO for texts, label in zip(choices, labels, strict=True)])
+    targets = [texts[label] for texts, label in zip(choices, labels, strict=True)]
+    types = np.array(["yes/no" if text in YES_NO else "shape" if text in SHAPES else "color" for text in targets])
     with_question = question_answer_prior(rows["train"], rows["test"])
     return {
         "rows": len(sizes),
@@ -218,7 +218,7 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
         "chance": float((1 / sizes).mean()),
         "answer_prior": float(answer_prior(rows["train"], rows["test"]).mean()),
         "question_answer_prior": float(with_question.mean()),
-        "without_yes_no": float(with_question[~yes_no].mean()),
+        "by_type": {kind: float(with_question[types == kind].mean()) for kind in TYPES},
     }
 
 
@@ -253,7 +253,7 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
     from hf_vqa_mc.training.settings import TrainingSettings
 
     found: dict[str, dict[str, Any]] = {model: {} for model in MODELS}
-    suffix = (f"-seed{settings.seed}" if settings.seed else "") + ("-random" if settings.ties == "random" else "")
+    suffix = f"-seed{settings.seed}" if settings.seed else ""
     with contextlib.chdir(built.output.parent), contextlib.ExitStack() as after:  # a checkpoint's command works here
         after.callback(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)  # such small models are no faster with more

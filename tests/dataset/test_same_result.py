@@ -156,7 +156,9 @@ def test_decoys_that_need_no_replacing_are_the_same_in_every_config(first_build:
     assert 0.3 * len(alone) < n_same < len(alone)
 
 
-def test_another_seed_gives_other_rows_but_the_same_qou_decoys(first_build: dict[str, BuiltVariant]) -> None:
+def test_another_seed_gives_other_rows_and_by_position_the_same_qou_decoys(
+    first_build: dict[str, BuiltVariant],
+) -> None:
     other = build(many_triplets(), NAMES, VECTORS, replace(Settings(), seed=1))
     for name in NAMES:
         before, after = (build[name].splits["train"]["choices"].to_pylist() for build in (first_build, other))
@@ -164,7 +166,11 @@ def test_another_seed_gives_other_rows_but_the_same_qou_decoys(first_build: dict
         assert n_same < 0.3 * len(before), name
     assert decoys(other["iou"]) != decoys(first_build["iou"])
     assert decoys(other["random_uniform"]) != decoys(first_build["random_uniform"])
-    before, after = decoys(first_build["qou"]), decoys(other["qou"])
+    assert decoys(other["qou"]) != decoys(first_build["qou"])
+    by_position = Settings(ties="position")
+    before, after = (
+        decoys(build(many_triplets(), ["qou"], VECTORS, replace(by_position, seed=seed))["qou"]) for seed in (0, 1)
+    )
     full = {key for key, row in before.items() if not any(c.is_fallback for c in row)}
     assert len(full) > 800
     assert all(after[key] == before[key] for key in full)

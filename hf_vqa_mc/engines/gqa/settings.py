@@ -24,7 +24,9 @@ class GqaSettings:
     splits: Mapping[str, float] = option(
         "Fraction of the images per split: train, val, test, challenge.", factory=lambda: dict(SPLITS), separator=","
     )
-    keep_splits: bool = option("Use the split in each file's name (train_...).", default=False)
+    keep_splits: bool = option(
+        "Use the split in each file's name, such as train in train_sceneGraphs.json.", default=False
+    )
     head: float = option(
         "Maximum ratio of questions with the more frequent answers of a group to questions with the others.",
         default=1.0,
