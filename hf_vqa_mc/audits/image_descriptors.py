@@ -65,9 +65,9 @@ def image_vectors(
 
 
 def _stored_vectors(splits: Sequence[Split], folder: Path) -> Vectors:
-    from hf_vqa_mc.extraction.image_features import ImageFeatures
+    from hf_vqa_mc.extraction.store import ImageFeatures
 
-    made = ImageFeatures.open(folder)
+    made = ImageFeatures(folder)
     if made.kind.grid is not None:
         raise InputError(f"--features {folder}: expected one vector per image; run vqa-mc features without --grid")
     return np.concatenate([made.take(split.rows["image_id"].to_pylist()) for split in splits])

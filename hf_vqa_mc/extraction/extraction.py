@@ -3,10 +3,11 @@
 import contextlib
 import os
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +15,23 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, file_name
 from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images
-from hf_vqa_mc.extraction.image_features import write_index
 from hf_vqa_mc.extraction.pictures import BrokenImage, decoded
-from hf_vqa_mc.extraction.store import FeatureStore
+from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-@dataclass
-class Extracted:
-    """The result of an extraction."""
+@dataclass(eq=False, repr=False)
+class FeaturesResult(Result):
+    """What was extracted, and where it is."""
 
     folder: Path
-    """for ``ImageFeatures.open``"""
+    """for ``features`` of `train`"""
     kind: FeatureKind
     images: dict[str, bytes] = field(default_factory=dict)
     """image_id to sha256"""
@@ -37,6 +41,46 @@ class Extracted:
     """image_ids"""
     broken: dict[str, str] = field(default_factory=dict)
     """image_id to the reason why the image cannot be decoded"""
+
+    def report(self) -> Iterator[str]:
+        """Counts, skipped images and the folder."""
+        kind = self.kind
+        size = f"{kind.dim:,} dimensions"
+        shape = size if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {size}"
+        yield (
+            f"{len(self.images):,} images, {self.computed:,} of them encoded now: {shape} each ({kind.precision}), "
+            f"{kind.backbone} at revision {kind.revision[:12]}."
+        )
+        broken = [f"{image_id} ({reason})" for image_id, reason in self.broken.items()]
+        for why, names in (("missing", self.missing), ("broken", broken)):
+            if names:
+                yield f"Skipped ({why}): {len(names):,} images, image_id {listed(names, separator='; ')}"
+        yield f"features: {self.folder}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts, the kind of the features and the folder."""
+        return {
+            "folder": str(self.folder),
+            **self.kind.as_json(),
+            "images": len(self.images),
+            "distinct": len(set(self.images.values())),
+            "computed": self.computed,
+            "missing": self.missing,
+            "broken": self.broken,
+        }
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per image: image_id, sha256 of its file, and why it was skipped ("" unless it was)."""
+        import pandas as pd
+
+        skipped = {**dict.fromkeys(self.missing, "missing"), **self.broken}
+        rows = [(image_id, image_hash.hex(), "") for image_id, image_hash in self.images.items()]
+        rows += [(image_id, "", why) for image_id, why in skipped.items()]
+        return pd.DataFrame(rows, columns=["image_id", "sha256", "skipped"])
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Copy these features to another folder, which ``output`` of `features` could be."""
+        return ImageFeatures(self.folder).copy_to(Path(path) / self.folder.parent.name / self.folder.name)
 
 
 def extract_features(
@@ -51,7 +95,7 @@ def extract_features(
     batch_size: int = 64,
     workers: int | None = None,
     progress: Progress = silent,
-) -> Extracted:
+) -> FeaturesResult:
     """Compute the features of a dataset's images that are not in the store yet, and write their index.
 
     Computed features are kept if a run fails or is killed. Arguments are those of ``hf_vqa_mc.features``.
@@ -68,10 +112,10 @@ def extract_features(
     progress(f"loading {model.kind.backbone}", 1, 1)
     store = FeatureStore(output / model.kind.folder_name, model.kind)
     where = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
-    done = Extracted(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
+    done = FeaturesResult(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"PIL\.")  # PIL warns about unusual files that it reads
-        _Run(found, model, store, done).run(batch_size, workers or os.cpu_count() or 1, progress)
+        _encode(found, model, store, done, batch_size, workers or os.cpu_count() or 1, progress)
     if done.broken and not skip_missing:
         raise _unusable(found, [], done.broken)
     if not done.images:
@@ -81,7 +125,7 @@ def extract_features(
     return done
 
 
-class _Read(NamedTuple):
+class _Image(NamedTuple):
     image_id: str
     image_hash: bytes = b""
     prepared: NDArray[np.float32] | None = None
@@ -89,64 +133,63 @@ class _Read(NamedTuple):
     error: str = ""
 
 
-class _Run:
-    """Reads and encodes images; fills the store and ``done``."""
+def _encode(
+    found: DatasetImages,
+    backbone: Backbone,
+    store: FeatureStore,
+    done: FeaturesResult,
+    batch_size: int,
+    workers: int,
+    progress: Progress,
+) -> None:
+    """Read all images, encode new ones, and fill ``store`` and ``done``; computed features are kept if interrupted."""
+    wanted = [image_id for image_id in found.image_ids if image_id in found.source]
+    step = f"features ({backbone.kind.backbone})"
+    taken: set[bytes] = set()
+    batch: list[_Image] = []
 
-    def __init__(self, found: DatasetImages, backbone: Backbone, store: FeatureStore, done: Extracted) -> None:
-        self._found, self._backbone, self._store, self._done = found, backbone, store, done
-        self._taken: set[bytes] = set()
-        self._batch: list[_Read] = []
-
-    def run(self, batch_size: int, workers: int, progress: Progress) -> None:
-        """Read and encode all images; if interrupted, computed features are kept."""
-        wanted = [image_id for image_id in self._found.image_ids if image_id in self._found.source]
-        step = f"features ({self._backbone.kind.backbone})"
+    def read(image_id: str) -> _Image:
         try:
-            with contextlib.closing(ahead(self._read, wanted, 2 * batch_size + workers, workers)) as read:
-                for number, one in enumerate(read, 1):
-                    self._take(one)
-                    if len(self._batch) == batch_size or number == len(wanted):
-                        self._encode()
-                    if number < len(wanted):
-                        progress(step, number, len(wanted))
-        finally:
-            self._store.commit()
-        progress(step, len(wanted), len(wanted))
-
-    def _read(self, image_id: str) -> _Read:
-        try:
-            content = self._found.source.read(image_id)
+            content = found.source.read(image_id)
         except OSError as error:
-            return _Read(image_id, error=error.strerror or str(error))
+            return _Image(image_id, error=error.strerror or str(error))
         image_hash = sha256(content).digest()
-        if image_hash in self._store or image_hash in self._taken:
-            return _Read(image_id, image_hash)
+        if image_hash in store.locations or image_hash in taken:
+            return _Image(image_id, image_hash)
         try:
-            return _Read(image_id, image_hash, self._backbone.prepare(decoded(content)))
+            return _Image(image_id, image_hash, backbone.prepare(decoded(content)))
         except BrokenImage as error:
-            return _Read(image_id, image_hash, error=str(error))
+            return _Image(image_id, image_hash, error=str(error))
 
-    def _take(self, one: _Read) -> None:
-        if one.error:
-            self._done.broken[one.image_id] = one.error
-            return
-        self._done.images[one.image_id] = one.image_hash
-        if one.prepared is not None and one.image_hash not in self._taken:
-            self._taken.add(one.image_hash)
-            self._batch.append(one)
+    try:
+        with contextlib.closing(ahead(read, wanted, 2 * batch_size + workers, workers)) as images:
+            for number, one in enumerate(images, 1):
+                if one.error:
+                    done.broken[one.image_id] = one.error
+                else:
+                    done.images[one.image_id] = one.image_hash
+                    if one.prepared is not None and one.image_hash not in taken:
+                        taken.add(one.image_hash)
+                        batch.append(one)
+                if batch and (len(batch) == batch_size or number == len(wanted)):
+                    _add_features(backbone, batch, store)
+                    done.computed += len(batch)
+                    batch.clear()
+                if number < len(wanted):
+                    progress(step, number, len(wanted))
+    finally:
+        store.commit()
+    progress(step, len(wanted), len(wanted))
 
-    def _encode(self) -> None:
-        if not self._batch:
-            return
-        features = self._backbone.forward(np.stack([one.prepared for one in self._batch if one.prepared is not None]))
-        for one, row in zip(self._batch, features, strict=True):
-            is_shaped = row.shape == self._backbone.kind.shape
-            if not is_shaped or not np.isfinite(row).all():
-                what = "features that are not finite" if is_shaped else f"features of shape {row.shape}"
-                raise InputError(f"{self._backbone.kind.backbone} gives {what} for image_id {one.image_id!r}")
-            self._store.add(one.image_hash, row)
-        self._done.computed += len(self._batch)
-        self._batch.clear()
+
+def _add_features(backbone: Backbone, batch: list[_Image], store: FeatureStore) -> None:
+    features = backbone.forward(np.stack([one.prepared for one in batch if one.prepared is not None]))
+    for one, row in zip(batch, features, strict=True):
+        is_shaped = row.shape == backbone.kind.shape
+        if not is_shaped or not np.isfinite(row).all():
+            what = "features that are not finite" if is_shaped else f"features of shape {row.shape}"
+            raise InputError(f"{backbone.kind.backbone} gives {what} for image_id {one.image_id!r}")
+        store.add(one.image_hash, row)
 
 
 def _unusable(found: DatasetImages, missing: list[str], broken: dict[str, str]) -> InputError:

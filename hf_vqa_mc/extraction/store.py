@@ -1,17 +1,19 @@
-"""All features of one kind by the image's sha256, in append-only safetensors files that are written atomically.
+"""Stored image features: a store of all features of one kind, and in it an index of each dataset's images.
 
-Several processes may write to a store. Files are written under the store's lock, without images that another process
-has stored meanwhile.
+A store maps an image's sha256 to its features, in append-only safetensors files. Several processes may write to it:
+files are written atomically under its lock, without images that another process has stored meanwhile.
 """
 
 import contextlib
 import json
-import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,11 +24,12 @@ from safetensors.torch import save
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import FeatureKind
-from hf_vqa_mc.io.atomic_file import in_plain_words
+from hf_vqa_mc.io.atomic_file import in_plain_words, write_bytes
 
 SHARD_IMAGES, SHARD_BYTES, SHARD_SECONDS = 4096, 256 << 20, 60.0
 """A file is written when one of these is reached; a killed process loses at most a minute of work."""
 HASH_BYTES = 32
+INDEX = "index.json"
 
 _NAME = re.compile(r"features-(\d{5,})\.safetensors")
 _KIND, _FEATURES, _HASHES = "kind", "features", "sha256"
@@ -45,20 +48,11 @@ class FeatureStore:
     def __init__(self, folder: Path, kind: FeatureKind) -> None:
         self.folder, self.kind = folder, kind
         self._files: dict[Path, torch.Tensor] = {}
-        self._locations: dict[bytes, Location] = {}
+        self.locations: dict[bytes, Location] = {}
+        """of the features of stored images by sha256"""
         self._new: dict[bytes, torch.Tensor] = {}
         self._since = 0.0
         self.refresh()
-
-    def __len__(self) -> int:
-        return len(self._locations)
-
-    def __contains__(self, image_hash: bytes) -> bool:
-        return image_hash in self._locations
-
-    def location(self, image_hash: bytes) -> Location:
-        """The location of the features of the image with this sha256; raise KeyError if not stored."""
-        return self._locations[image_hash]
 
     def refresh(self) -> None:
         """Read files that other processes have added."""
@@ -66,7 +60,7 @@ class FeatureStore:
             if path not in self._files and _NAME.fullmatch(path.name):
                 features, hashes = _opened(path, self.kind)
                 for row, image_hash in enumerate(hashes):
-                    self._locations.setdefault(image_hash, (len(self._files), row))
+                    self.locations.setdefault(image_hash, (len(self._files), row))
                 self._files[path] = features
 
     def take(self, locations: Sequence[Location]) -> NDArray[np.float32]:
@@ -95,17 +89,119 @@ class FeatureStore:
         """
         if not self._new:
             return
-        with locked(self.folder):
+        with _locked(self.folder):
             self.refresh()
-            new = {image_hash: row for image_hash, row in self._new.items() if image_hash not in self._locations}
+            new = {image_hash: row for image_hash, row in self._new.items() if image_hash not in self.locations}
             if new:
                 last = max((int(path.name[9:].partition(".")[0]) for path in self._files), default=-1)
                 hashes = torch.frombuffer(bytearray(b"".join(new)), dtype=torch.uint8).view(len(new), HASH_BYTES)
                 tensors = {_FEATURES: torch.stack(list(new.values())), _HASHES: hashes}
                 content = save(tensors, {_KIND: json.dumps(self.kind.as_json())})
-                write_whole(self.folder / f"features-{last + 1:05d}.safetensors", content)
+                write_bytes(self.folder / f"features-{last + 1:05d}.safetensors", content)
                 self.refresh()
         self._new = {}
+
+
+class ImageFeatures:
+    """The features of a dataset's images by image_id, memory-mapped; unpickling opens the folder again.
+
+    Args:
+        folder: printed by ``vqa-mc features``: a dataset's index, inside the folder of the store.
+
+    Raises:
+        InputError: it is not such a folder, or features are missing.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder).expanduser()
+        index = _read_index(self.folder)
+        path = self.folder / INDEX
+        try:
+            self.kind = FeatureKind.from_json(index["kind"], str(path))
+            self.missing, self.broken = list(index["missing"]), dict(index["broken"])
+            self.hashes = {image_id: bytes.fromhex(one) for image_id, one in index["images"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{path} is not an index of image features; run vqa-mc features again") from error
+        self.checksum = sha256(json.dumps(index["images"], sort_keys=True).encode()).hexdigest()
+        """checksum of image ids and images"""
+        self._store = FeatureStore(self.folder.parent, self.kind)
+        lost = [image_id for image_id, one in self.hashes.items() if one not in self._store.locations]
+        if lost:
+            raise InputError(
+                f"{self.folder.parent} lacks the features of {len(lost)} of {len(self.hashes)} images, the first with "
+                f"image_id {lost[0]!r}; run vqa-mc features again to compute them"
+            )
+
+    def __reduce__(self) -> tuple[type["ImageFeatures"], tuple[Path]]:
+        return ImageFeatures, (self.folder,)
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def __contains__(self, image_id: object) -> bool:
+        return image_id in self.hashes
+
+    def take(self, image_ids: Sequence[str]) -> NDArray[np.float32]:
+        """Features of images in this order: float32 (images, dim), or (images, cells, dim) in row-major order.
+
+        Raises:
+            InputError: an image has no features.
+        """
+        try:
+            return self._store.take([self._store.locations[self.hashes[image_id]] for image_id in image_ids])
+        except KeyError as error:
+            raise self._unknown(error.args[0]) from None
+
+    def copy_to(self, folder: Path) -> list[Path]:
+        """Copy these features to a folder inside the folder of another store; return the files.
+
+        Raises:
+            InputError: the store has features of another kind.
+            OSError: the disk is full or read-only.
+        """
+        store = FeatureStore(folder.parent, self.kind)
+        for image_id, image_hash in self.hashes.items():
+            if image_hash not in store.locations:
+                store.add(image_hash, self.take([image_id])[0])
+        store.commit()
+        write_index(folder, self.kind, self.hashes, {"missing": self.missing, "broken": self.broken})
+        return [folder / INDEX, *sorted(folder.parent.glob("features-*.safetensors"))]
+
+    def _unknown(self, image_id: object) -> InputError:
+        if image_id in self.missing:
+            return InputError(f"{self.folder}: the image with image_id {image_id!r} was missing and skipped")
+        if image_id in self.broken:
+            reason = self.broken[str(image_id)]
+            return InputError(f"{self.folder}: the image with image_id {image_id!r} was skipped: {reason}")
+        near = get_close_matches(str(image_id), self.hashes, n=1) if len(self) < 1000 else []
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        return InputError(
+            f"{self.folder} has no features of an image with image_id {image_id!r}{hint}; run vqa-mc features for "
+            "this dataset"
+        )
+
+
+def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
+    """Write the index (image_id to sha256) atomically; ``about`` has at least ``missing`` and ``broken``."""
+    hashes = {image_id: image_hash.hex() for image_id, image_hash in images.items()}
+    text = json.dumps({"kind": kind.as_json(), **about, "images": hashes}, indent=0)
+    with _locked(folder.parent):
+        write_bytes(folder / INDEX, text.encode())
+
+
+def _read_index(folder: Path) -> dict[str, Any]:
+    path = folder / INDEX
+    try:
+        index: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        inside = sorted(str(found.parent) for found in [*folder.glob(f"*/{INDEX}"), *folder.glob(f"*/*/{INDEX}")])
+        near = f"; did you mean {' or '.join(inside)}?" if inside else "; create one with vqa-mc features"
+        raise InputError(f"{folder} is not a folder of image features{near}") from None
+    except ValueError as error:
+        raise InputError(f"{path} is not valid JSON; run vqa-mc features again") from error
+    return index
 
 
 def _opened(path: Path, kind: FeatureKind) -> tuple[torch.Tensor, list[bytes]]:
@@ -133,46 +229,21 @@ def _opened(path: Path, kind: FeatureKind) -> tuple[torch.Tensor, list[bytes]]:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which is created if it does not exist.
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, created if it does not exist, and remove what killed processes left in it.
 
     Raises:
+        InputError: the folder or a parent is a file.
         OSError: the folder is not writable.
     """
-    with _one_sentence(folder):
+    for path in (folder, *folder.parents):
+        if path.is_file():
+            raise InputError(f"{path} is a file; name another folder with --output")
+    with in_plain_words(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):  # in a read-only folder FileLock may wait forever
             pass
     with FileLock(folder / ".lock"):
+        for leftover in [*folder.glob(".*.partial"), *folder.glob("*/.*.partial")]:
+            leftover.unlink()
         yield
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file atomically; the caller must hold the lock of its folder or of the parent folder.
-
-    Raises:
-        OSError: the disk is full or read-only; an existing file is unchanged.
-    """
-    partial = path.with_name(f".{path.name}.partial")  # overwrites the leftovers of a killed process
-    with _one_sentence(path):
-        try:
-            with partial.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-        except BaseException:  # Ctrl-C too
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise
-
-
-@contextlib.contextmanager
-def _one_sentence(path: Path) -> Iterator[None]:
-    try:
-        with in_plain_words(path):
-            yield
-    except FileExistsError as error:
-        raise InputError(f"{error.filename} is a file; name another folder with --output") from error
-    except NotADirectoryError as error:
-        raise InputError(f"{path}: a parent is a file, not a folder; name another folder with --output") from error

@@ -15,7 +15,7 @@ from safetensors.numpy import save
 from torch.nn import functional
 
 from hf_vqa_mc.errors import InputError, listed, shown, unknown_name
-from hf_vqa_mc.extraction.store import write_whole
+from hf_vqa_mc.io.atomic_file import write_bytes
 from hf_vqa_mc.text.normalisation import words as words_of
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors
 
@@ -210,7 +210,7 @@ class TextFeatures:
             tensors["mean"] = np.ascontiguousarray(self.mean, np.float32)
         about = json.dumps({"name": self.name, "sha256": self.sha256, "dim": self.dim})
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / WORDS_FILE, save(tensors, {_ABOUT: about}))
+        write_bytes(folder / WORDS_FILE, save(tensors, {_ABOUT: about}))
 
     @classmethod
     def load(cls, folder: Path) -> "TextFeatures":

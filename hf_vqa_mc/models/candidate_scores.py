@@ -67,16 +67,15 @@ def candidate_scores(
         if name in model.parts() and table is None:
             raise InputError(f"{model.config.model_type} sees the {name}; expected its table, found none")
     weights, shift = _folded(model)
-    nothing = Table(np.zeros((1, 0), np.float32), np.zeros(int(questions_of.max(initial=0)) + 1, np.int64))
-    of_image = _Projection(images or nothing, weights.get("image"), shift)
-    of_question = _Projection(questions or nothing, weights.get("question"), torch.zeros_like(shift))
-    of_answer = _Projection(answers, weights["answer"], torch.zeros_like(shift))
+    zero = torch.zeros_like(shift)
     output, bias = (tensor.float().cpu().numpy() for tensor in (model.head.output.weight[0], model.head.output.bias))
     scores = np.empty(len(questions_of), np.float32)
     for candidates in _blocks(questions_of):
         rows, row_of = np.unique(questions_of[candidates], return_inverse=True)
-        tables = [*of_image.take(rows), *of_question.take(rows), *of_answer.take(candidates)]
-        in_threads(_fill, len(row_of), [row_of, *tables, output, scores[candidates]])
+        image = _hidden(images, rows, weights.get("image"), shift)
+        question = _hidden(questions, rows, weights.get("question"), zero)
+        answer = _hidden(answers, np.arange(candidates.start, candidates.stop), weights["answer"], zero)
+        in_threads(_fill, len(row_of), [row_of, *image, *question, *answer, output, scores[candidates]])
     found: Floats = scores + bias
     return found
 
@@ -92,32 +91,22 @@ def _folded(model: MlpForMultipleChoiceVqa) -> tuple[dict[str, Tensor], Tensor]:
     return {name: weight.float().cpu() for name, weight in weights.items()}, shift.float().cpu()
 
 
-class _Projection(NamedTuple):
-    """An input's part of the hidden units; only the bias if the model does not see the input."""
-
-    table: Table
-    weight: Tensor | None
-    bias: Tensor
-
-    def take(self, rows: slice | NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
-        """Hidden units of some rows: float32 (distinct, H), and the index of each row."""
-        wanted = self.table.indices[rows]
-        if self.weight is None:
-            return self.bias[None].numpy(), np.zeros(len(wanted), np.int64)
-        used, first, indices = np.unique(wanted, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # in order of occurrence, independent of the table's order
-        inputs = functional.normalize(torch.from_numpy(self.table.inputs[used[order]]), dim=-1)
-        return self._projected(inputs).numpy(), np.argsort(order)[indices]
-
-    def _projected(self, inputs: Tensor) -> Tensor:
-        """The layer on (n, size): (n, H)."""
-        found = torch.empty(len(inputs), len(self.bias))
-        threads = torch.get_num_threads()
-        try:
-            in_threads(_project, -(-len(self.bias) // PIECE), [inputs, self.weight, self.bias, found])
-        finally:
-            torch.set_num_threads(threads)
-        return found
+def _hidden(
+    table: Table | None, rows: NDArray[np.int64], weight: Tensor | None, bias: Tensor
+) -> tuple[Floats, NDArray[np.int64]]:
+    """An input's part of the hidden units, (distinct, H), and the index of each row; only the bias if not seen."""
+    if table is None or weight is None:
+        return bias[None].numpy(), np.zeros(len(rows), np.int64)
+    used, first, indices = np.unique(table.indices[rows], return_index=True, return_inverse=True)
+    order = np.argsort(first)  # in order of occurrence, independent of the table's order
+    inputs = functional.normalize(torch.from_numpy(table.inputs[used[order]]), dim=-1)
+    found = torch.empty(len(inputs), len(bias))
+    threads = torch.get_num_threads()
+    try:
+        in_threads(_project, -(-len(bias) // PIECE), [inputs, weight, bias, found])
+    finally:
+        torch.set_num_threads(threads)
+    return found.numpy(), np.argsort(order)[indices]
 
 
 def _project(low: int, high: int, inputs: Tensor, weight: Tensor, bias: Tensor, found: Tensor) -> None:

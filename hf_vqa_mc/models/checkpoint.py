@@ -1,11 +1,10 @@
 """Strict loading of checkpoints: missing weights are never initialised, pickles never loaded."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForMultipleChoice, PreTrainedConfig, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError, listed
@@ -61,12 +60,34 @@ def load_model(
     """
     folder = checkpoint_folder(name, **of_hub)
     config = _config(folder)
-    _check_weights(folder, config)
-    with quiet():
-        model: PreTrainedModel = AutoModelForMultipleChoice.from_pretrained(
-            folder, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False
+    _check_files(folder)
+    try:
+        with quiet():
+            model, found = AutoModelForMultipleChoice.from_pretrained(
+                folder,
+                config=config,
+                dtype=dtype,
+                use_safetensors=True,
+                trust_remote_code=False,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
+            )
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{folder}: {WEIGHTS} is damaged ({first_line(error)}); copy the checkpoint again") from error
+    except Exception as error:  # torch raises various errors for invalid sizes
+        raise InputError(f"{folder / CONFIG}: cannot create the model ({first_line(error)})") from error
+    shapes = sorted(found["mismatched_keys"])
+    wrong = {
+        "missing": sorted(found["missing_keys"]),
+        "not expected": sorted(found["unexpected_keys"]),
+        "of another shape": [f"{name} ({_by(stored)}, expected {_by(shape)})" for name, stored, shape in shapes],
+    }
+    if faults := "; ".join(f"{what}: {listed(names, NAMED)}" for what, names in wrong.items() if names):
+        raise InputError(
+            f"{folder}: {CONFIG} does not match {WEIGHTS}, weights are {faults}; use both files of one checkpoint"
         )
-    return model
+    loaded: PreTrainedModel = model
+    return loaded
 
 
 def check_fit(config: PreTrainedConfig, processor: VqaMcProcessor, checkpoint: str) -> None:
@@ -100,51 +121,13 @@ def _config(folder: Path) -> PreTrainedConfig:
     return config
 
 
-def _check_weights(folder: Path, config: PreTrainedConfig) -> None:
-    """Raise InputError unless names and shapes match; transformers would only warn and initialise missing weights."""
-    try:
-        with torch.device("meta"):  # shapes without data
-            model = AutoModelForMultipleChoice.from_config(config)  # type: ignore[no-untyped-call]
-    except Exception as error:  # torch raises various errors for invalid sizes
-        raise InputError(f"{folder / CONFIG}: cannot create the model ({first_line(error)})") from error
-    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    stored = {name: shape for path in _weight_files(folder) for name, shape in _shapes(path).items()}
-    wrong = {
-        "missing": sorted(expected.keys() - stored.keys()),
-        "not expected": sorted(stored.keys() - expected.keys()),
-        "of another shape": [
-            f"{name} ({_by(stored[name])}, expected {_by(shape)})"
-            for name, shape in expected.items()
-            if stored.get(name, shape) != shape
-        ],
-    }
-    if any(wrong.values()):
-        faults = "; ".join(f"{what}: {listed(names, NAMED)}" for what, names in wrong.items() if names)
-        raise InputError(
-            f"{folder}: {CONFIG} does not match {WEIGHTS}, weights are {faults}; use both files of one checkpoint"
-        )
-
-
-def _weight_files(folder: Path) -> list[Path]:
-    if (folder / WEIGHTS).is_file():
-        return [folder / WEIGHTS]
-    if (folder / INDEX).is_file():
-        try:
-            parts = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
-            return [folder / Path(part).name for part in parts]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{folder / INDEX} is not an index of weights; copy the checkpoint again") from error
+def _check_files(folder: Path) -> None:
+    """Raise InputError if there are no safetensors weights."""
+    if any((folder / name).is_file() for name in (WEIGHTS, INDEX)):
+        return
     pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
     found = f" but {pickles[0]}, and pickles are not loaded, as they can run code" if pickles else ""
     raise InputError(f"{folder} has no {WEIGHTS}{found}; expected safetensors weights written by save_pretrained")
-
-
-def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    try:
-        with safe_open(path, "pt") as file:
-            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # not a dict
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is damaged ({first_line(error)}); copy or download the checkpoint again") from error
 
 
 def _by(shape: tuple[int, ...]) -> str:

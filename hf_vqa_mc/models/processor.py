@@ -249,29 +249,25 @@ def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401 
 
 def _stored(folder: Path) -> VqaMcProcessor:
     path = folder / PROCESSOR_CONFIG
-    again = "copy or download the checkpoint again"
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
+        inputs, image_features = list(map(str, about["inputs"])), about["image_features"]
+        word_vectors = about["word_vectors"]
     except FileNotFoundError:
         raise InputError(
             f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint written by vqa-mc train"
         ) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is not valid JSON; {again}") from error
-    if not isinstance(about, dict) or not {"inputs", "image_features", "word_vectors"} <= about.keys():
-        raise InputError(f"{path} is {shown(about)}, expected the config of a VqaMcProcessor; {again}")
-    inputs, image_features = about["inputs"], about["image_features"]
-    if not isinstance(inputs, list) or not all(isinstance(name, str) for name in inputs):
-        raise InputError(f"{path}: inputs is {shown(inputs)}; expected a list of names")
-    kind = None if image_features is None else FeatureKind.from_json(image_features, f"{path}, image_features,")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is not the config of a VqaMcProcessor; copy the checkpoint again") from error
     text = TextFeatures.load(folder)
     try:
+        kind = None if image_features is None else FeatureKind.from_json(image_features, "image_features")
         processor = VqaMcProcessor(text, kind, inputs)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    if (found := processor.to_dict()["word_vectors"]) != about["word_vectors"]:
+    if text.as_json() != word_vectors:
         raise InputError(
-            f"{path} has word vectors {shown(about['word_vectors'])}, words.safetensors has {shown(found)}; use both "
+            f"{path} has word vectors {shown(word_vectors)}, words.safetensors has {shown(text.as_json())}; use both "
             "files of one checkpoint"
         )
     return processor

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hf_vqa_mc.extraction.image_features import ImageFeatures
+from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.models.model import IMAGE_INPUTS
 from hf_vqa_mc.training.questions import NONE, Questions

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.atomic_file import check_output_file, write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.candidate_head import in_threads
 from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.models.model import model_of
+from hf_vqa_mc.result import Result
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.training.batches import Inputs
 from hf_vqa_mc.training.material import check_same_features, open_images, with_images, with_word_vectors
@@ -29,6 +30,7 @@ from hf_vqa_mc.training.processes import accelerator_of
 from hf_vqa_mc.training.questions import NONE, Questions, read_splits
 
 if TYPE_CHECKING:
+    import pandas as pd
     from accelerate import Accelerator
     from transformers import PreTrainedModel
 
@@ -76,34 +78,71 @@ class Picked:
         write_json(path, [{"question_id": name, "label": label} for name, label in pairs])
 
 
-@dataclass(frozen=True)
-class Predicted:
-    """A model's predictions for a split."""
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictResult(Result):
+    """A model's answers to the questions of a split, and how many are correct."""
 
+    checkpoint: str
+    dataset: str
+    config: str
     split: str
     found: Picked
     skipped: int
     """number of questions without image features"""
     texts: list[str]
     """all texts of the dataset"""
+    output: Path | None
+    """file of the predictions; None if they were not written"""
 
     @property
     def results(self) -> dict[str, Any]:
         """As in training.json."""
         return self.found.results()
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """A record per question: question_id, answer, label, target, and probabilities."""
-        given = self.found.questions
-        for row, label in enumerate(self.found.labels.tolist()):
-            logits = self.found.logits[row, given.choices[row] != NONE]
-            yield {
-                "question_id": given.question_ids[row],
-                "answer": self.texts[given.choices[row, label]],
-                "label": label,
-                "target": int(given.labels[row]),
-                "probabilities": torch.from_numpy(logits).sigmoid().tolist(),
+    def report(self) -> Iterator[str]:
+        """The accuracy, and the command that breaks it down."""
+        results = self.results
+        left_out = f", {self.skipped:,} left out" if self.skipped else ""
+        written = f"; wrote {self.output}" if self.output else ""
+        yield (
+            f"{results['accuracy']:.1%} of {results['questions']:,} questions{left_out} of {self.config}, "
+            f"{self.split} (chance {results['chance']:.1%}){written}"
+        )
+        if self.output and not self.skipped:
+            words = f"{self.output} {self.dataset} {self.config} --split {self.split}"
+            yield f"to see which decoys were chosen: vqa-mc score {words}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Checkpoint, data and results, as in training.json."""
+        names = ("checkpoint", "dataset", "config", "split", "skipped", "results")
+        return {name: getattr(self, name) for name in names}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per question: question_id, answer (text), label (its index), target, probabilities of all choices.
+
+        Choices are scored independently, so the probabilities do not sum to 1.
+        """
+        import pandas as pd
+
+        given, labels = self.found.questions, self.found.labels
+        valid = given.choices != NONE
+        return pd.DataFrame(
+            {
+                "question_id": given.question_ids,
+                "answer": [self.texts[text] for text in given.choices[np.arange(len(given)), labels].tolist()],
+                "label": labels,
+                "target": given.labels,
+                "probabilities": [
+                    torch.from_numpy(row[of_row]).sigmoid().tolist()
+                    for row, of_row in zip(self.found.logits, valid, strict=True)
+                ],
             }
+        )
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Write the predictions as ``vqa-mc score`` reads them."""
+        self.found.write(Path(path))
+        return [Path(path)]
 
 
 def predict(
@@ -114,9 +153,10 @@ def predict(
     split: str | None = None,
     features: Path | None = None,
     word_vectors: str | None = None,
+    output: Path | None = None,
     skip_missing: bool = False,
     progress: Progress = silent,
-) -> Predicted:
+) -> PredictResult:
     """Answer the questions of a split with a trained model; arguments as of ``hf_vqa_mc.predict``.
 
     With several processes each scores its share; all return the same result.
@@ -125,6 +165,8 @@ def predict(
         InputError: an argument is not valid, or does not match the model.
         ConnectionError: the Hub cannot be reached.
     """
+    if output is not None:
+        check_output_file(output, "--output", [Path(dataset), Path(checkpoint)])
     model, processor = load_checkpoint(checkpoint)
     images = open_images(features, model.config, str(checkpoint))
     if images is not None:
@@ -138,7 +180,9 @@ def predict(
     inputs = Inputs(data.texts, questions.used_texts(), text, model_of(model.config).inputs, images)
     processes = accelerator_of()
     found = picked(model.to(processes.device), questions, inputs, processes, progress)
-    return Predicted(chosen, found, skipped, data.texts)
+    if output is not None and processes.is_main_process:
+        found.write(output)
+    return PredictResult(str(checkpoint), dataset, config, chosen, found, skipped, data.texts, output)
 
 
 @torch.no_grad()

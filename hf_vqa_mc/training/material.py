@@ -11,7 +11,7 @@ from transformers import AutoModelForMultipleChoice
 
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.image_features import ImageFeatures
+from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
@@ -120,7 +120,7 @@ def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> 
     if folder is None:
         command = f"vqa-mc features DATASET CONFIG{' --grid 7' if grid else ''}"
         raise InputError(f"{model} sees images: add --features DIR; create the features with {command}")
-    images = ImageFeatures.open(folder)
+    images = ImageFeatures(folder)
     if grid != (images.kind.grid is not None):
         found, expected = ("a grid", "one vector") if images.kind.grid else ("one vector", "a grid")
         raise InputError(

@@ -27,7 +27,7 @@ from safetensors.torch import load_file, save_file
 from hf_vqa_mc.dataset.inventory import WRITTEN_BY
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import in_plain_words, umask, write_bytes
-from hf_vqa_mc.io.atomic_folder import FolderKind, exchange, new_folder
+from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder, remove_leftovers
 from hf_vqa_mc.models.processor import checkpoint_folder
 from hf_vqa_mc.training.material import made_with
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -79,10 +79,8 @@ class RunFolder:
         self.path = path
         check_run_folder(path)
         self._lock = lock_folder(path, "training").lock
-        with in_plain_words(path):
-            for name in (BEST, LAST):
-                if self._old(name).is_dir() and not (path / name).exists():  # killed between two renames
-                    self._old(name).rename(path / name)
+        for name in (BEST, LAST):
+            remove_leftovers(path / name)
 
     def close(self) -> None:
         """Release the lock, and remove the folder if it is empty."""
@@ -123,28 +121,14 @@ class RunFolder:
 
     def replace(self, name: str, fill: Callable[[Path], None]) -> None:
         """Atomically replace a folder by one written by `fill`."""
-        partial, path = self.path / f".{name}.partial", self.path / name
-        with in_plain_words(path), _os_errors_of_safetensors():
-            shutil.rmtree(partial, ignore_errors=True)
-            try:
-                partial.mkdir()
-                fill(partial)
-                for file in partial.iterdir():
-                    file.chmod(0o666 & ~umask())  # safetensors creates private files
-                    with file.open("rb") as opened:
-                        os.fsync(opened.fileno())
-                if not path.exists():
-                    partial.rename(path)
-                elif not exchange(partial, path):
-                    path.rename(self._old(name))
-                    partial.rename(path)
-                    shutil.rmtree(self._old(name))
-            finally:
-                shutil.rmtree(partial, ignore_errors=True)
-
-    def _old(self, name: str) -> Path:
-        """Temporary path of the old folder if the kernel cannot exchange folders."""
-        return self.path / f".{name}.old"
+        kind = FolderKind("vqa-mc train", RECORD, lambda folder: True)
+        with new_folder(self.path / name, kind) as new, _os_errors_of_safetensors():
+            fill(new.tree)
+            for file in new.tree.iterdir():
+                file.chmod(0o666 & ~umask())  # safetensors creates private files
+                with file.open("rb") as opened:
+                    os.fsync(opened.fileno())
+            new.publish()
 
 
 def lock_folder(path: Path, work: str) -> AcquireReturnProxy[FileLock]:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from hf_vqa_mc.dataset.loading import BUILT, chosen_split, datasets_in_plain_words, load_splits, no_bars_of_datasets
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
-from hf_vqa_mc.extraction.image_features import INDEX, ImageFeatures
+from hf_vqa_mc.extraction.store import INDEX, ImageFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import WEIGHTS, load_checkpoint

@@ -1,20 +1,14 @@
 """``hf_vqa_mc.features`` and ``vqa-mc features``: image features of a dataset, for training to read."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hf_vqa_mc.errors import listed
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, option, settings, verb
-from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from hf_vqa_mc.extraction.backbones import Backbone
-    from hf_vqa_mc.extraction.extraction import Extracted
+    from hf_vqa_mc.extraction.extraction import FeaturesResult
 
 RUNNING = "Running"
 
@@ -56,68 +50,12 @@ class FeaturesSettings:
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FeaturesResult(Result):
-    """What was extracted, and where it is."""
-
-    extracted: "Extracted"
-
-    @property
-    def folder(self) -> Path:
-        """What ``features`` of `train` takes."""
-        return self.extracted.folder
-
-    def report(self) -> Iterator[str]:
-        """Counts, skipped images and the folder."""
-        done, kind = self.extracted, self.extracted.kind
-        size = f"{kind.dim:,} dimensions"
-        shape = size if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {size}"
-        yield (
-            f"{len(done.images):,} images, {done.computed:,} of them encoded now: {shape} each ({kind.precision}), "
-            f"{kind.backbone} at revision {kind.revision[:12]}."
-        )
-        broken = [f"{image_id} ({reason})" for image_id, reason in done.broken.items()]
-        for why, names in (("missing", done.missing), ("broken", broken)):
-            if names:
-                yield f"Skipped ({why}): {len(names):,} images, image_id {listed(names, separator='; ')}"
-        yield f"features: {done.folder}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Counts, the kind of the features and the folder."""
-        done = self.extracted
-        return {
-            "folder": str(done.folder),
-            **done.kind.as_json(),
-            "images": len(done.images),
-            "distinct": len(set(done.images.values())),
-            "computed": done.computed,
-            "missing": done.missing,
-            "broken": done.broken,
-        }
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """One row per image: image_id, sha256 of its file, and why it was skipped ("" unless it was)."""
-        import pandas as pd
-
-        done = self.extracted
-        skipped = {**dict.fromkeys(done.missing, "missing"), **done.broken}
-        rows = [(image_id, image_hash.hex(), "") for image_id, image_hash in done.images.items()]
-        rows += [(image_id, "", why) for image_id, why in skipped.items()]
-        return pd.DataFrame(rows, columns=["image_id", "sha256", "skipped"])
-
-    def save(self, path: str | Path) -> list[Path]:
-        """Copy these features to another folder, which ``output`` of `features` could be."""
-        from hf_vqa_mc.extraction.image_features import ImageFeatures
-
-        return ImageFeatures.open(self.folder).copy_to(Path(path) / self.folder.parent.name / self.folder.name)
-
-
 @verb(
     FeaturesSettings,
     "vqa-mc features vqa_mc cocoqa_iou_qou --images val2014",
     "vqa-mc features vqa_mc easyvqa_iou_qou --backbone pixels",
 )
-def features(settings: FeaturesSettings, progress: Progress) -> FeaturesResult:
+def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult":
     """Extract image features.
 
     Returns:
@@ -131,4 +69,4 @@ def features(settings: FeaturesSettings, progress: Progress) -> FeaturesResult:
     """
     from hf_vqa_mc.extraction.extraction import extract_features
 
-    return FeaturesResult(extract_features(**vars(settings), progress=progress))
+    return extract_features(**vars(settings), progress=progress)

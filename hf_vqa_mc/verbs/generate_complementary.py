@@ -137,12 +137,12 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
         read_captions,
         read_instances,
     )
-    from hf_vqa_mc.extraction.image_features import ImageFeatures
+    from hf_vqa_mc.extraction.store import ImageFeatures
 
     _check_files(settings)
     known = Known(read_captions(settings.captions), *read_instances(settings.coco))
     given = read_answer_probabilities(settings.answers) if settings.answers else None
-    features = ImageFeatures.open(settings.features)
+    features = ImageFeatures(settings.features)
     triplets, split_of = _triplets(settings.dataset, settings.config)
     image_ids = [one for one in dict.fromkeys(triplets["image_id"].to_pylist()) if one in features]
     if features.kind.grid is not None:

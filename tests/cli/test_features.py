@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hf_vqa_mc.extraction.image_features import ImageFeatures
+from hf_vqa_mc.extraction.store import ImageFeatures
 from tests.extraction import made_dataset
 
 
@@ -42,7 +42,7 @@ def test_it_says_what_was_done_and_where_it_lies(features):
         "features: vqa_mc_features/pixels-1/questions-made",
     ]
     assert "features (pixels) (12)" in err
-    assert ImageFeatures.open("vqa_mc_features/pixels-1/questions-made").take(["11"]).shape == (1, 768)
+    assert ImageFeatures("vqa_mc_features/pixels-1/questions-made").take(["11"]).shape == (1, 768)
 
 
 def test_a_grid_elsewhere_as_json(features):
@@ -62,7 +62,7 @@ def test_a_grid_elsewhere_as_json(features):
         "missing": [],
         "broken": {},
     }
-    assert ImageFeatures.open(told["folder"]).kind.grid == 7
+    assert ImageFeatures(told["folder"]).kind.grid == 7
 
 
 def test_missing_and_broken_images_end_it_unless_they_are_to_be_skipped(features):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.extraction import image_features, store
+from hf_vqa_mc.extraction import store
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
 from tests.extraction.tiny_models import noise
@@ -58,18 +58,19 @@ class DyingStore:
     def __call__(self, path: Path, content: bytes) -> None:
         self.left -= 1
         if self.left == 0:
+            path.parent.mkdir(exist_ok=True)
             path.with_name(f".{path.name}.partial").write_bytes(content[: len(content) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
-        _write_whole(path, content)
+        _write_bytes(path, content)
 
 
-_write_whole = store.write_whole
+_write_bytes = store.write_bytes
 
 
 def main(dataset: str, images: str, output: str, dies_at: str, dies_writing: str) -> None:
     """An extraction in files of 16 images, in batches of 4."""
     store.SHARD_IMAGES = 16
-    store.write_whole = image_features.write_whole = DyingStore(int(dies_writing))
+    store.write_bytes = DyingStore(int(dies_writing))
     backbone = CountedPixels()
     backbone.dies_at = int(dies_at) or sys.maxsize
     extract_features(dataset, "made", images=Path(images), backbone=backbone, output=Path(output), batch_size=4)

@@ -15,7 +15,7 @@ from PIL import Image
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.extraction import extract_features
-from hf_vqa_mc.extraction.image_features import INDEX, ImageFeatures
+from hf_vqa_mc.extraction.store import INDEX, ImageFeatures
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
 from tests.extraction import made_dataset, tiny_models
@@ -55,7 +55,7 @@ def encoded(pictures, image_id, backbone="pixels"):
 def test_training_reads_the_features_of_each_image(dataset, pictures):
     done, backbone = extract(dataset, pictures)
     assert (done.computed, backbone.encoded, len(done.images)) == (N_IMAGES, N_IMAGES, N_IMAGES)
-    features = ImageFeatures.open(done.folder)
+    features = ImageFeatures(done.folder)
     assert (features.kind.backbone, features.kind.grid, features.kind.dim, len(features)) == (
         "pixels",
         None,
@@ -71,8 +71,8 @@ def test_training_reads_the_features_of_each_image(dataset, pictures):
 def test_a_grid_and_one_vector_an_image_lie_side_by_side(dataset, pictures):
     pooled, _ = extract(dataset, pictures)
     grid, _ = extract(dataset, pictures, CountedPixels(grid=3))
-    assert ImageFeatures.open(grid.folder).take(["3"]).shape == (1, 9, 48)
-    assert ImageFeatures.open(pooled.folder).take(["3"]).shape == (1, 768)
+    assert ImageFeatures(grid.folder).take(["3"]).shape == (1, 9, 48)
+    assert ImageFeatures(pooled.folder).take(["3"]).shape == (1, 768)
 
 
 def test_a_second_run_encodes_nothing(dataset, pictures):
@@ -89,7 +89,7 @@ def test_datasets_share_what_is_the_same_image(dataset, pictures, tmp_path):
     made_dataset.draw(pictures, N_IMAGES + 5)
     done, backbone = extract(larger, pictures)
     assert (done.computed, backbone.encoded, len(done.images)) == (5, 5, N_IMAGES + 5)
-    assert len(ImageFeatures.open(done.folder)) == N_IMAGES + 5
+    assert len(ImageFeatures(done.folder)) == N_IMAGES + 5
 
 
 def test_images_that_hold_the_same_are_encoded_once(dataset, pictures):
@@ -97,7 +97,7 @@ def test_images_that_hold_the_same_are_encoded_once(dataset, pictures):
         shutil.copy(pictures / f"{3:012d}.png", pictures / f"{number:012d}.png")
     done, backbone = extract(dataset, pictures)
     assert backbone.encoded == N_IMAGES - 10
-    taken = ImageFeatures.open(done.folder).take(["3", "15"])
+    taken = ImageFeatures(done.folder).take(["3", "15"])
     np.testing.assert_array_equal(taken[0], taken[1])
 
 
@@ -107,7 +107,7 @@ def test_an_image_that_has_changed_is_encoded_anew(dataset, pictures):
     Image.new("RGB", (8, 8), (9, 99, 199)).save(pictures / f"{5:012d}.png")
     done, backbone = extract(dataset, pictures)
     assert backbone.encoded == 1
-    taken = ImageFeatures.open(done.folder).take(["3", "4", "5"])
+    taken = ImageFeatures(done.folder).take(["3", "4", "5"])
     np.testing.assert_array_equal(taken, [encoded(pictures, image_id) for image_id in (3, 3, 5)])
 
 
@@ -134,7 +134,7 @@ def test_killed_at_any_moment_the_next_run_computes_only_what_is_missing(
     assert killed.returncode == -signal.SIGKILL
     done, backbone = extract(dataset, pictures, output=tmp_path / "out")
     assert backbone.encoded == N_IMAGES - kept
-    taken = ImageFeatures.open(done.folder).take([str(number) for number in range(N_IMAGES)])
+    taken = ImageFeatures(done.folder).take([str(number) for number in range(N_IMAGES)])
     np.testing.assert_array_equal(taken, [encoded(pictures, number) for number in range(N_IMAGES)])
     assert not list((tmp_path / "out").rglob("*.partial"))
 
@@ -146,7 +146,7 @@ def test_two_processes_at_once_do_each_other_no_harm(dataset, pictures, tmp_path
         process.communicate(timeout=120)
         assert process.returncode == 0
     (folder,) = (path.parent for path in (tmp_path / "out").rglob(INDEX))
-    features = ImageFeatures.open(folder)
+    features = ImageFeatures(folder)
     stored = sum(len(np.memmap(path, mode="r")) for path in folder.parent.glob("*.safetensors"))
     assert stored < N_IMAGES * (768 * 4 + 32) * 1.1  # none stored twice
     np.testing.assert_array_equal(features.take(["9"])[0], encoded(pictures, 9))
@@ -177,7 +177,7 @@ def test_told_to_skip_them_it_counts_them(dataset, pictures):
     (pictures / f"{3:012d}.png").write_bytes(b"no image")
     (pictures / f"{4:012d}.png").unlink()
     done, _ = extract(dataset, pictures, skip_missing=True)
-    features = ImageFeatures.open(done.folder)
+    features = ImageFeatures(done.folder)
     assert (features.missing, features.broken, len(features)) == (["4"], {"3": "not a readable image"}, 58)
     with pytest.raises(InputError, match=r"the image with image_id '4' was missing and skipped"):
         features.take(["1", "4"])
@@ -207,7 +207,7 @@ def test_infinite_features_are_refused(dataset, pictures):
 
 
 def test_an_unknown_image_is_named_with_the_nearest(dataset, pictures):
-    features = ImageFeatures.open(extract(dataset, pictures)[0].folder)
+    features = ImageFeatures(extract(dataset, pictures)[0].folder)
     with pytest.raises(InputError, match=r"no features of an image with image_id '591' \(did you mean '59'\?\)"):
         features.take(["591"])
     assert "59" in features
@@ -217,15 +217,15 @@ def test_an_unknown_image_is_named_with_the_nearest(dataset, pictures):
 def test_other_folders_than_features_are_rejected(dataset, pictures):
     done, _ = extract(dataset, pictures)
     with pytest.raises(InputError, match=r"not a folder of image features; did you mean .*questions-made\?"):
-        ImageFeatures.open("vqa_mc_features")
+        ImageFeatures("vqa_mc_features")
     with pytest.raises(
         InputError, match=r"nowhere is not a folder of image features; create one with vqa-mc features"
     ):
-        ImageFeatures.open("nowhere")
+        ImageFeatures("nowhere")
     for wrong in ("{", "[]", "{}", '{"kind": {}}'):
         (done.folder / INDEX).write_text(wrong)
         with pytest.raises(InputError, match=r"index.json.*run vqa-mc features again"):
-            ImageFeatures.open(done.folder)
+            ImageFeatures(done.folder)
 
 
 def test_an_index_whose_features_are_gone_says_so(dataset, pictures):
@@ -233,11 +233,11 @@ def test_an_index_whose_features_are_gone_says_so(dataset, pictures):
     for path in done.folder.parent.glob("*.safetensors"):
         path.unlink()
     with pytest.raises(InputError, match=r"lacks the features of 60 of 60 images.*run vqa-mc features again"):
-        ImageFeatures.open(done.folder)
+        ImageFeatures(done.folder)
 
 
 def test_features_travel_to_workers_as_their_folder(dataset, pictures):
-    features = ImageFeatures.open(extract(dataset, pictures)[0].folder)
+    features = ImageFeatures(extract(dataset, pictures)[0].folder)
     packed = pickle.dumps(features)
     assert len(packed) < 1000
     np.testing.assert_array_equal(pickle.loads(packed).take(["5"]), features.take(["5"]))
@@ -318,7 +318,7 @@ def test_real_photographs_through_a_model(real_data, tmp_path):
         (tmp_path / "coco" / name).rename(tmp_path / "coco" / f"COCO_val2014_{number:012d}.jpg")
     model = find_backbone(str(tiny_models.resnet(tmp_path / "model")), 2)
     done, _ = extract(dataset, tmp_path / "coco", model)
-    taken = ImageFeatures.open(done.folder).take(list(done.images))
+    taken = ImageFeatures(done.folder).take(list(done.images))
     assert taken.shape == (24, 4, 32)
     files = [Image.open(tmp_path / "coco" / f"COCO_val2014_{int(image_id):012d}.jpg") for image_id in done.images]
     np.testing.assert_allclose(taken, model.encode(files), atol=1e-5, rtol=1e-5)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction import store as store_module
 from hf_vqa_mc.extraction.backbones import FeatureKind
-from hf_vqa_mc.extraction.store import FeatureStore, write_whole
+from hf_vqa_mc.extraction.store import FeatureStore
 
 POOLED = FeatureKind("made", "1", None, 5, "float32")
 GRID = FeatureKind("made", "1", 2, 3, "bfloat16")
@@ -34,7 +34,7 @@ def hash_of(number):
 
 def taken(folder, kind, numbers):
     store = FeatureStore(folder, kind)
-    return store.take([store.location(hash_of(number)) for number in numbers])
+    return store.take([store.locations[hash_of(number)] for number in numbers])
 
 
 @settings(max_examples=20, deadline=None)
@@ -77,7 +77,7 @@ def test_many_files_are_read_without_keeping_them_open(tmp_path):
         filled(tmp_path, POOLED, 1, number)
     before = len(list(Path("/proc/self/fd").iterdir()))
     store = FeatureStore(tmp_path, POOLED)
-    locations = [store.location(hash_of(number)) for number in range(8)]
+    locations = [store.locations[hash_of(number)] for number in range(8)]
     np.testing.assert_array_equal(store.take(locations), store.take(locations[::-1])[::-1])
     assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
@@ -97,7 +97,7 @@ def test_what_another_has_stored_meanwhile_is_not_stored_again(tmp_path):
         other.add(hash_of(number + 2), np.full(5, number + 2, np.float32))
     one.commit()
     other.commit()
-    assert len(other) == 6
+    assert len(other.locations) == 6
     assert sum(path.stat().st_size for path in tmp_path.glob("*.safetensors")) < 6 * 52 + 2 * 500
     np.testing.assert_array_equal(taken(tmp_path, POOLED, range(6))[:, 0], range(6))
 
@@ -127,7 +127,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(store_module.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match=r"cannot write .*: no space left on device; nothing there was changed"):
         filled(tmp_path, POOLED, 3, first=3)
     assert {path: path.read_bytes() for path in tmp_path.glob("*.safetensors")} == before
@@ -141,7 +141,7 @@ def test_a_file_where_the_folder_should_be_is_named(tmp_path):
             filled(folder, POOLED, 1)
 
 
-def test_a_file_written_whole_replaces_what_a_killed_process_left(tmp_path):
-    (tmp_path / ".index.json.partial").write_bytes(b"half of")
-    write_whole(tmp_path / "index.json", b"{}")
-    assert [path.name for path in Path(tmp_path).iterdir()] == ["index.json"]
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    (tmp_path / ".features-00000.safetensors.abc.partial").write_bytes(b"half of")
+    filled(tmp_path, POOLED, 1)
+    assert not list(tmp_path.glob(".*.partial"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hf_vqa_mc.training.evaluation import Picked, predict
+from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.settings import TrainingSettings
 
@@ -20,7 +20,7 @@ def main(task: str, told: str, result: str) -> None:
         done = train(TrainingSettings(**{**given, "output": Path(given["output"])}))
         came_to: object = done.record["results"]
     else:
-        found: Picked = predict(**{**given, "features": given["features"] and Path(given["features"])}).found
+        found = predict(**{**given, "features": given["features"] and Path(given["features"])}).found
         np.save(f"{result}.logits.{os.environ.get('RANK', '0')}.npy", found.logits)
         came_to = found.results()
     Path(f"{result}.{os.environ.get('RANK', '0')}.json").write_text(json.dumps(came_to))

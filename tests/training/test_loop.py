@@ -412,12 +412,14 @@ def test_missing_optimizer_state_is_reported(settings):
 
 @pytest.mark.slow
 def test_where_the_kernel_cannot_exchange_folders_a_kill_loses_nothing(settings, monkeypatch):
-    from hf_vqa_mc.training import run_folder
+    from hf_vqa_mc.io import atomic_folder
 
-    monkeypatch.setattr(run_folder, "exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic_folder, "exchange", lambda one, other: False)
     told = settings()
     first = train(told)
-    (told.output / "last").rename(told.output / ".last.old")  # as a kill between two renames leaves it
+    left = told.output / ".last.abcdefgh.partial"
+    left.mkdir()
+    (told.output / "last").rename(left / "old")  # as a kill between two renames leaves it
     monkeypatch.setattr(training_loop._Run, "_step", lambda *_: 1 / 0)
     assert train(told).record == first.record
 

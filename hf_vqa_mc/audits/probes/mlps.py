@@ -74,8 +74,7 @@ def _write_dataset(folder: Path, train: pa.Table, test: pa.Table) -> None:
 def _write_features(store: Path, vectors: dict[str, NDArray[np.float32]]) -> Path:
     """Write image vectors in the format of ``vqa-mc features``."""
     from hf_vqa_mc.extraction.backbones import FeatureKind
-    from hf_vqa_mc.extraction.image_features import write_index
-    from hf_vqa_mc.extraction.store import FeatureStore
+    from hf_vqa_mc.extraction.store import FeatureStore, write_index
 
     kind = FeatureKind("audit", "1", None, len(next(iter(vectors.values()))), "float32")
     made = FeatureStore(store, kind)
