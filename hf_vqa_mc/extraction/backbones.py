@@ -65,11 +65,7 @@ class FeatureKind:
 
 
 class Backbone(ABC):
-    """Computes image features; the features of an image do not depend on the rest of its batch.
-
-    Args:
-        kind: of the features.
-    """
+    """Computes image features; the features of an image do not depend on the rest of its batch."""
 
     def __init__(self, kind: FeatureKind) -> None:
         self.kind = kind
@@ -94,9 +90,6 @@ class Pixels(Backbone):
 
     Without a grid the image is resized to 16x16 (box filter, aspect ratio ignored); with one, each cell to 4x4. Values
     of 0 to 255 are scaled to [-1, 1]; pixels are in row-major order.
-
-    Args:
-        grid: cells per side; None for one vector per image.
 
     Raises:
         InputError: grid is out of range.

@@ -61,12 +61,17 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
     if directory is not None and not directory.is_dir():
         raise InputError(f"--images {directory}: no such folder")
     _, splits = load_splits(dataset, config)
-    image_ids = _image_ids(splits, f"{dataset}, {config}")
+    location = f"{dataset}, {config}"
+    image_ids = list(
+        dict.fromkeys(one for name in splits for one in image_ids_of(splits[name], f"{location}, {name}"))
+    )
+    if not image_ids:
+        raise InputError(f"{location} has no rows")
     if directory is not None:
         return DatasetImages(str(directory), FolderImages(directory, image_ids), image_ids)
     rows = next(iter(splits.values()))
     if "image" in rows.column_names:
-        return DatasetImages(f"{dataset}, {config}", RowImages(splits), image_ids)
+        return DatasetImages(location, RowImages(splits), image_ids)
     try:
         folder = images_folder(rows, dataset)
         return DatasetImages(folder, StoredImages(folder), image_ids)
@@ -119,11 +124,7 @@ class FolderImages:
 
 
 class RowImages:
-    """Images embedded in the rows, as written by ``vqa-mc build --embed-images``.
-
-    Args:
-        splits: with columns ``image_id`` and ``image``.
-    """
+    """Images embedded in the rows, in columns ``image_id`` and ``image``, as by ``vqa-mc build --embed-images``."""
 
     def __init__(self, splits: "DatasetDict") -> None:
         from datasets import Image
@@ -158,17 +159,18 @@ def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]
     return [path for path in by_stem.get(number, []) if folder in path.relative_to(directory).parts[:-1]]
 
 
-def _image_ids(splits: "DatasetDict", location: str) -> list[str]:
-    image_ids: dict[str, None] = {}
-    for split, rows in splits.items():
-        if "image_id" not in rows.column_names:
-            raise InputError(f"{location}, {split}: no column image_id; expected rows as written by vqa-mc build")
-        column: Any = rows.with_format("arrow").select_columns(["image_id"])[:]["image_id"]
-        if column.null_count:
-            raise InputError(f"{location}, {split}, row {column.is_null().to_pylist().index(True)}: image_id is null")
-        if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
-            raise InputError(f"{location}, {split}: image_id is {column.type}; expected string")
-        image_ids.update(dict.fromkeys(map(str, column.unique().to_pylist())))
-    if not image_ids:
-        raise InputError(f"{location} has no rows")
-    return list(image_ids)
+def image_ids_of(rows: Any, location: str) -> list[str]:  # noqa: ANN401  a Dataset
+    """The image_id of each row.
+
+    Raises:
+        InputError: the column is missing, or has nulls or another type.
+    """
+    if "image_id" not in rows.column_names:
+        raise InputError(f"{location}: no column image_id; expected rows as written by vqa-mc build")
+    column = rows.with_format("arrow").select_columns(["image_id"])[:]["image_id"]
+    if column.null_count:
+        raise InputError(f"{location}, row {column.is_null().to_pylist().index(True)}: image_id is null")
+    if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
+        raise InputError(f"{location}: image_id is {column.type}; expected string")
+    image_ids: list[str] = column.cast(pa.string()).to_pylist()
+    return image_ids

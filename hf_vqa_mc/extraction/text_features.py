@@ -69,22 +69,13 @@ class TextFeatures:
 
     @classmethod
     def of(cls, vectors: WordVectors, texts: Iterable[str], *, centred: bool = False) -> "TextFeatures":
-        """The vectors of the words in the training texts.
-
-        Args:
-            vectors: the word vectors.
-            texts: all texts of the training rows.
-            centred: subtract the mean vector of the vocabulary from all vectors.
-        """
-        vocabulary = sorted({word for text in dict.fromkeys(texts) for word in words_of(text)})
-        rows, found = vectors.rows(vocabulary)
-        rows = rows[found]
-        words = tuple(word for word, known in zip(vocabulary, found.tolist(), strict=True) if known)
+        """The vectors of the words in the training texts; if centred, the mean over the vocabulary is subtracted."""
+        empty = np.zeros((0, vectors.dim), np.float32)
+        text = cls(vectors.name, vectors.sha256, vectors.dim, (), empty, frozenset(), file=vectors).knowing(texts)
         mean = None
         if centred:
-            mean = (rows.sum(0, dtype=np.float64) / max(len(rows), 1)).astype(np.float32)
-        without = frozenset(vocabulary) - frozenset(words)
-        return cls(vectors.name, vectors.sha256, vectors.dim, words, rows, without, mean)
+            mean = (text.vectors.sum(0, dtype=np.float64) / max(len(text.words), 1)).astype(np.float32)
+        return replace(text, mean=mean, file=None)
 
     def as_json(self) -> dict[str, Any]:
         """Name, checksum and size of the word vectors."""

@@ -31,12 +31,7 @@ Arrays = tuple[Any, ...]
 
 
 class CandidateHead(nn.Module):
-    """Batch normalisation, ReLU, dropout and one output unit on the sum of a question's part and an answer's.
-
-    Args:
-        hidden_size: number of hidden units H.
-        dropout: probability in [0, 1).
-    """
+    """Batch normalisation, ReLU, dropout and one output unit on the sum of a question's part and an answer's."""
 
     def __init__(self, hidden_size: int, dropout: float) -> None:
         super().__init__()

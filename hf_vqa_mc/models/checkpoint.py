@@ -28,7 +28,7 @@ def load_checkpoint(
 
     Args:
         name: a folder, or a name on the Hub.
-        options: ``word_vectors``, ``new_words`` and ``backbone``, as in `VqaMcProcessor.with_options`.
+        options: of `VqaMcProcessor.with_options`.
 
     Raises:
         InputError: there is no such checkpoint, it is damaged or pickled, or its files do not match.

@@ -215,10 +215,6 @@ class VqaMcProcessor(ProcessorMixin):
     ) -> "VqaMcProcessor":
         """The processor of a checkpoint.
 
-        Args:
-            pretrained_model_name_or_path: a folder, or a name on the Hub.
-            options: of `with_options` and `checkpoint_folder`.
-
         Raises:
             InputError: there is no such checkpoint, files are missing or damaged, or an option does not match.
             ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
@@ -229,12 +225,7 @@ class VqaMcProcessor(ProcessorMixin):
 
 
 def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401  as snapshot_download has them
-    """The folder with a checkpoint's files.
-
-    Args:
-        name: a folder, or a name on the Hub.
-        of_hub: ``revision``, ``token``, ``cache_dir``, ``local_files_only`` and so on, as of
-            ``huggingface_hub.snapshot_download``.
+    """The folder with a checkpoint's files, a folder or a name on the Hub; options of ``snapshot_download``.
 
     Raises:
         InputError: there is no such checkpoint.

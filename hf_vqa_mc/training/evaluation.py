@@ -24,10 +24,9 @@ from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
-from hf_vqa_mc.training.batches import Inputs
 from hf_vqa_mc.training.material import check_same_features, open_images, with_images, with_word_vectors
 from hf_vqa_mc.training.processes import accelerator_of
-from hf_vqa_mc.training.questions import NONE, Questions, read_splits
+from hf_vqa_mc.training.questions import NONE, Inputs, Questions, read_splits
 
 if TYPE_CHECKING:
     import pandas as pd

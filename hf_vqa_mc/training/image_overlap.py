@@ -4,8 +4,8 @@ Visual Genome numbers images of COCO and Flickr anew; its ``image_data.json`` ha
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import read_records
@@ -22,21 +22,7 @@ ImageData = Mapping[str, str | None]
 """Visual Genome's image_id to the COCO id, None if it is not an image of COCO."""
 
 
-@dataclass(frozen=True)
-class Overlap:
-    """The overlap of a test split with a training split."""
-
-    images: int
-    """of the test split"""
-    shared_images: int
-    questions: int
-    """of the test split"""
-    shared_questions: int
-    """on shared images"""
-
-
-@dataclass(frozen=True)
-class QuestionImages:
+class QuestionImages(NamedTuple):
     """The images of a split's questions."""
 
     config: str
@@ -60,29 +46,33 @@ def source_of(config: str) -> str | None:
     return max(found, key=len, default=None)
 
 
-def overlap(trained: QuestionImages, tested: QuestionImages, image_data: ImageData | None) -> Overlap | None:
-    """Count the images of a test split that are also in a training split; None if unknown.
+def overlap(
+    trained: QuestionImages, tested: QuestionImages, image_data: ImageData | None
+) -> tuple[dict[str, int] | None, str]:
+    """Count the images of a test split that are also in a training split.
 
     With image data, images of Visual Genome and COCO are compared by COCO id.
+
+    Returns:
+        ``images`` and ``questions`` of the test split, ``shared_images``, and ``shared_questions`` on these; None if
+        unknown, and the reason why ("" if known).
     """
-    if why_unknown(trained, tested, image_data):
-        return None
-    seen = {identity for image_id in set(trained.image_ids) for identity in _identities(trained, image_id, image_data)}
-    distinct = set(tested.image_ids)
-    shared = {image_id for image_id in distinct if not seen.isdisjoint(_identities(tested, image_id, image_data))}
-    on_shared = sum(image_id in shared for image_id in tested.image_ids)
-    return Overlap(len(distinct), len(shared), len(tested.image_ids), on_shared)
-
-
-def why_unknown(trained: QuestionImages, tested: QuestionImages, image_data: ImageData | None) -> str:
-    """The reason why the overlap is unknown; "" if it is known."""
     numberings = {trained.numbering, tested.numbering}
     if None in numberings and trained.config != tested.config:
         config = trained.config if trained.numbering is None else tested.config
-        return f"the source of {config}'s image_ids is not known; expected a config name <source>_<variant>"
+        return None, f"the source of {config}'s image_ids is not known; expected a config name <source>_<variant>"
     if numberings == {VISUAL_GENOME, COCO} and image_data is None:
-        return f"needs --image-data {IMAGE_DATA}, which maps Visual Genome's images to COCO's ({IMAGE_DATA_URL})"
-    return ""
+        return None, f"needs --image-data {IMAGE_DATA}, which maps Visual Genome's images to COCO's ({IMAGE_DATA_URL})"
+    seen = {identity for image_id in set(trained.image_ids) for identity in _identities(trained, image_id, image_data)}
+    distinct = set(tested.image_ids)
+    shared = {image_id for image_id in distinct if not seen.isdisjoint(_identities(tested, image_id, image_data))}
+    counts = {
+        "images": len(distinct),
+        "shared_images": len(shared),
+        "questions": len(tested.image_ids),
+        "shared_questions": sum(image_id in shared for image_id in tested.image_ids),
+    }
+    return counts, ""
 
 
 def unlisted(trained: QuestionImages, image_data: ImageData) -> int:

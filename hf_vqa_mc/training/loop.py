@@ -19,10 +19,10 @@ from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.training.batches import Part, Sampler, parts
 from hf_vqa_mc.training.evaluation import Picked, picked
 from hf_vqa_mc.training.material import gather
 from hf_vqa_mc.training.processes import accelerator_of, optimizer_of, optimizer_tensors, restore_optimizer
+from hf_vqa_mc.training.questions import Part, Sampler, parts
 from hf_vqa_mc.training.run_folder import (
     BEST,
     LAST,
@@ -81,10 +81,6 @@ def train(settings: TrainingSettings, progress: Progress = silent) -> Trained:
     With several processes (``torchrun``, ``accelerate launch``) each computes its share of a batch, and batch
     normalisation sees that share. The main process logs each validation, with the figures in the log record's
     ``validation``.
-
-    Args:
-        settings: of the run.
-        progress: called with (step, done, total).
 
     Raises:
         InputError: an input is not valid, or the loss is no longer finite.

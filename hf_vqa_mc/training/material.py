@@ -20,8 +20,7 @@ from hf_vqa_mc.models.model import IMAGE_INPUTS, model_of
 from hf_vqa_mc.models.processor import VqaMcProcessor
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, load_word_vectors
-from hf_vqa_mc.training.batches import Inputs
-from hf_vqa_mc.training.questions import Questions, Splits, held_out, read_splits
+from hf_vqa_mc.training.questions import Inputs, Questions, Splits, held_out, read_splits
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import check_folder, write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.training.evaluation import predict
-from hf_vqa_mc.training.image_overlap import ImageData, overlap, read_image_data, unlisted, why_unknown
+from hf_vqa_mc.training.image_overlap import ImageData, overlap, read_image_data, unlisted
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.processes import accelerator_of
 from hf_vqa_mc.training.run_folder import lock_folder
@@ -50,6 +50,8 @@ PRETRAINED, AS_IS, FINE_TUNED, FROM_SCRATCH = "pretrained", "as_is", "fine_tuned
 
 _NO_RECIPE = {"dataset", "config", "output", "features", "word_vectors", "init_from", "track", "skip_missing"}
 """Settings that are not part of a recipe, or whose contents are compared."""
+_OF_RECIPE = ("dataset", "model", "word_vectors", "skip_missing", "mixed_precision")
+"""Settings that fine-tuning takes from the recipe of the pretraining."""
 _OF_PRETRAINED = {"model", "model_settings", "centre", "mixed_precision"}
 """Settings that fine-tuning takes from the pretrained model."""
 
@@ -86,8 +88,8 @@ def transfer(
     Returns:
         The content of transfer.json. ``pretrained`` (None for a given checkpoint) and in ``rows`` ``as_is``,
         ``fine_tuned`` and ``from_scratch`` are results as in training.json; ``skipped`` counts questions without image
-        features, ``unlisted`` pretraining images that are not in the image data; ``overlap`` is an `Overlap`, or None
-        for the reason in ``overlap_unknown``.
+        features, ``unlisted`` pretraining images that are not in the image data; ``overlap`` is that of
+        `image_overlap.overlap`, or None for the reason in ``overlap_unknown``.
 
     Raises:
         InputError: an input cannot be used, or does not match the content of the folder.
@@ -107,31 +109,32 @@ def transfer(
     recipe, output = inputs.recipe, inputs.recipe.output
     if recipe.mixed_precision != "no":
         accelerator_of(recipe.mixed_precision)  # the first accelerator of a process decides for all steps
-    steps = _Steps(inputs, recipe.init_from or str(output / PRETRAINED / "best"), progress)
+    checkpoint = recipe.init_from or str(output / PRETRAINED / "best")
     alone = replace(recipe, init_from=None)
-    fine_tuning = steps.fine_tuning(fine_tuning or TrainingSettings(recipe.dataset, recipe.config, output=output))
+    shared = {name: getattr(recipe, name) for name in _OF_RECIPE}
+    fine_tuning = fine_tuning or TrainingSettings(recipe.dataset, recipe.config, output=output)
+    fine_tuning = replace(fine_tuning, init_from=checkpoint, model_settings={}, centre=False, **shared)
+    steps = _Steps(inputs, progress)
     with lock_folder(output, "transfer"):
         _check_plan(output, _plan(inputs, alone if from_scratch or recipe.init_from is None else None, fine_tuning))
-        pretrained = None if recipe.init_from else steps.pretrain()
-        as_is = {name: steps.test(name) for name in targets}
-        tuned = {name: steps.train(FINE_TUNED, name, f"fine-tuning on {name}", fine_tuning) for name in targets}
-        scratch = {
-            name: steps.train(FROM_SCRATCH, name, f"training on {name} alone", alone)
+        pretrained = None if recipe.init_from else steps.train(PRETRAINED, recipe.config, "pretraining on {}", recipe)
+        as_is = {name: steps.test(name, checkpoint) for name in targets}
+        tuned = {name: steps.train(FINE_TUNED, name, "fine-tuning on {}", fine_tuning) for name in targets}
+        alone_on = targets if from_scratch else ()
+        scratch = {name: steps.train(FROM_SCRATCH, name, "training on {} alone", alone) for name in alone_on}
+        rows = [
+            _row(inputs, name, image_ids, as_is[name])
+            | {AS_IS: as_is[name], FINE_TUNED: tuned[name], FROM_SCRATCH: scratch.get(name)}
             for name in targets
-            if from_scratch
-        }
+        ]
         done = {
             "written_by": "hf_vqa_mc",
             "version": __version__,
-            "checkpoint": steps.checkpoint,
+            "checkpoint": checkpoint,
             "pretrained_on": recipe.config,
             "pretrained": pretrained,
             "model": recipe.model,
-            "rows": [
-                _row(inputs, name, image_ids, as_is[name])
-                | {AS_IS: as_is[name], FINE_TUNED: tuned[name], FROM_SCRATCH: scratch.get(name)}
-                for name in targets
-            ],
+            "rows": rows,
             "unlisted": unlisted(inputs.trained, image_ids) if inputs.trained and image_ids is not None else 0,
         }
         write_json(output / SUMMARY, done, indent=1)
@@ -141,46 +144,33 @@ def transfer(
 class _Steps:
     """The steps of a transfer; a step with a saved result is not run again."""
 
-    def __init__(self, inputs: Inputs, checkpoint: str, progress: Progress) -> None:
-        self.checkpoint, self._inputs, self._progress = checkpoint, inputs, progress
-        self._recipe, self._output = inputs.recipe, inputs.recipe.output
+    def __init__(self, inputs: Inputs, progress: Progress) -> None:
+        self._inputs, self._progress, self._output = inputs, progress, inputs.recipe.output
 
-    def fine_tuning(self, recipe: TrainingSettings) -> TrainingSettings:
-        """The recipe with the dataset, the model and the paths of the pretraining."""
-        shared = ("dataset", "model", "word_vectors", "skip_missing", "mixed_precision")
-        given = {name: getattr(self._recipe, name) for name in shared}
-        return replace(recipe, init_from=self.checkpoint, model_settings={}, centre=False, **given)
-
-    def pretrain(self) -> Result:
-        config = self._recipe.config
-        return self._run(PRETRAINED, config, f"pretraining on {config}", lambda: self._train(self._recipe, PRETRAINED))
-
-    def test(self, config: str) -> Result:
-        given = {name: getattr(self._recipe, name) for name in ("word_vectors", "skip_missing")}
-        given |= {"features": self._inputs.features[config], "progress": self._progress}
-        return self._run(
-            AS_IS,
-            config,
-            f"testing the pretrained model on {config} as it is",
-            lambda: predict(self.checkpoint, self._recipe.dataset, config, **given).results,
-        )
+    def test(self, config: str, checkpoint: str) -> Result:
+        recipe, features = self._inputs.recipe, self._inputs.features[config]
+        given: dict[str, Any] = {name: getattr(recipe, name) for name in ("word_vectors", "skip_missing")}
+        given |= {"features": features, "progress": self._progress}
+        message = "testing the pretrained model on {} as it is"
+        return self._run(AS_IS, config, message, lambda: predict(checkpoint, recipe.dataset, config, **given).results)
 
     def train(self, step: str, config: str, message: str, settings: TrainingSettings) -> Result:
-        folder = f"{step}/{file_name(config)}"
-        return self._run(step, config, message, lambda: self._train(replace(settings, config=config), folder))
+        folder = self._output / (step if step == PRETRAINED else f"{step}/{file_name(config)}")
+        settings = replace(settings, config=config, output=folder, features=self._inputs.features[config])
 
-    def _train(self, settings: TrainingSettings, folder: str) -> Result:
-        """The best checkpoint's result on the reported split, which was not used to choose it."""
-        features = self._inputs.features[settings.config]
-        done = train(replace(settings, output=self._output / folder, features=features), self._progress)
-        result: Result = done.record["results"][self._inputs.splits.get(settings.config, done.reported_on)]
-        return result
+        def reported() -> Result:
+            """The best checkpoint's result on the reported split, which was not used to choose it."""
+            done = train(settings, self._progress)
+            result: Result = done.record["results"][self._inputs.splits.get(config, done.reported_on)]
+            return result
+
+        return self._run(step, config, message, reported)
 
     def _run(self, step: str, config: str, message: str, work: Callable[[], Result]) -> Result:
         path = self._output / RESULTS / f"{step}-{file_name(config)}.json"
         if path.is_file():
             return _read(path, "remove it to repeat its step")
-        logger.info(message)
+        logger.info(message.format(config))
         result = work()
         write_json(path, result, indent=1)
         return result
@@ -188,19 +178,17 @@ class _Steps:
 
 def _row(inputs: Inputs, target: str, image_data: ImageData | None, as_is: Result) -> dict[str, Any]:
     """The fields of a target's row other than its results."""
-    trained, tested = inputs.trained, inputs.tested[target]
-    if trained is None:
-        config = inputs.identity["pretraining config"]
-        found, reason = None, f"needs {config} in {inputs.recipe.dataset}, which has the images of its training split"
-    else:
-        found, reason = overlap(trained, tested, image_data), why_unknown(trained, tested, image_data)
-    has_paper = inputs.recipe.config == PRETRAINED_ON and target in TABLE_6
+    trained, tested, recipe = inputs.trained, inputs.tested[target], inputs.recipe
+    counts, reason = None, f"needs {recipe.config} in {recipe.dataset}, which has the images of its training split"
+    if trained is not None:
+        counts, reason = overlap(trained, tested, image_data)
+    has_paper = recipe.config == PRETRAINED_ON and target in TABLE_6
     return {
         "config": target,
         "split": inputs.splits[target],
         "skipped": len(tested.image_ids) - as_is["questions"],
         "paper": dict(zip(PAPER, TABLE_6[target], strict=True)) if has_paper else None,
-        "overlap": found and asdict(found),
+        "overlap": counts,
         "overlap_unknown": reason,
     }
 

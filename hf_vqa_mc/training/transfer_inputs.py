@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from hf_vqa_mc.dataset.loading import BUILT, chosen_split, datasets_in_plain_words, load_splits, no_bars_of_datasets
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
+from hf_vqa_mc.extraction.dataset_images import image_ids_of
 from hf_vqa_mc.extraction.store import INDEX, ImageFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
@@ -155,12 +153,7 @@ def _images(dataset: str, config: str) -> tuple[dict[str, list[str]], str]:
     _, splits = load_splits(dataset, config)
     if "train" not in splits:
         raise InputError(f"{location} has no split train; it has {', '.join(splits)}")
-    found = {}
-    for split, rows in splits.items():
-        if "image_id" not in rows.column_names:
-            raise InputError(f"{location}, {split}: no column 'image_id'; columns: {rows.column_names}")
-        column = rows.with_format("arrow").select_columns(["image_id"])[:]["image_id"]
-        found[str(split)] = pc.cast(column, pa.string()).to_pylist()
+    found = {str(split): image_ids_of(rows, f"{location}, {split}") for split, rows in splits.items()}
     others = [split for split in found if split != "train"]
     if not others:
         raise InputError(f"{location} has only a split train; expected one to test on")

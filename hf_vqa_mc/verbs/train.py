@@ -1,8 +1,9 @@
 """``hf_vqa_mc.train`` and ``vqa-mc train``: a model of the papers on a dataset, validated on schedule, tested once."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,6 @@ def train(settings: TrainingSettings, progress: Progress) -> TrainResult:
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only; what was saved before still is.
     """
-    from hf_vqa_mc.training.curve import draw_curve
     from hf_vqa_mc.training.loop import train as train_model
 
     try:
@@ -105,8 +105,42 @@ def train(settings: TrainingSettings, progress: Progress) -> TrainResult:
     picture, curve = done.output / "curve.png", ""
     if is_first_process():
         try:
-            draw_curve(done.record, done.record["results"][done.validated_on]["chance"], picture)
+            _draw_curve(done.record, done.record["results"][done.validated_on]["chance"], picture)
             curve = f"learning curve: {picture}"
         except MissingExtra as error:
             curve = f"no picture of the learning curve: {error}"
     return TrainResult(settings, done, curve)
+
+
+def _draw_curve(record: Mapping[str, Any], chance: float | None, path: Path) -> None:
+    """Draw training loss, validation accuracy, ``chance`` and drops of the learning rate of training.json as PNG.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    from hf_vqa_mc.io.atomic_file import replaced_file
+
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("matplotlib", "report") from None
+    figure = Figure(figsize=(7, 6), layout="constrained")
+    figure.suptitle(f"{record['model']} on {record['config']}")
+    above, below = figure.subplots(2, sharex=True)
+    curve = record["curve"]
+    epochs = [point["epoch"] for point in curve]
+    above.plot(epochs, [100 * point["accuracy"] for point in curve], marker=".", label="validation")
+    if chance is not None:
+        above.axhline(100 * chance, linestyle=":", color="gray", label="chance")
+    below.plot(epochs, [point["loss"] for point in curve], marker=".", color="tab:red")
+    above.set_ylabel("accuracy in %")
+    above.legend(loc="lower right")
+    below.ticklabel_format(axis="y", style="plain", useOffset=False)
+    below.set_ylabel("training loss")
+    below.set_xlabel("epoch (dashed: learning rate drop)")
+    for before, after in pairwise(curve):
+        if after["learning_rate"] < before["learning_rate"]:
+            for axes in (above, below):
+                axes.axvline(before["epoch"], linestyle="--", color="lightgray", zorder=0)
+    with replaced_file(path) as file:
+        figure.savefig(file, format="png", dpi=120, metadata={"Software": None})

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.training.batches import Sampler, parts
-from hf_vqa_mc.training.questions import NONE, Questions
+from hf_vqa_mc.training.questions import NONE, Questions, Sampler, parts
 
 
 def questions_of(kinds, labels):
