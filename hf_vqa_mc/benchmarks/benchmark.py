@@ -125,6 +125,8 @@ class Benchmark:
     """the file or folder; None on the Hub or in memory"""
     read_as: str = ""
     """columns of the evaluated split: ``question=frage, choices=A to D, label=key (letters)``"""
+    unread: str = ""
+    """sentence about the rows that ``limit`` leaves out; "" if there are none"""
 
     @property
     def test(self) -> Split:
@@ -163,7 +165,7 @@ class Benchmark:
 
     def __repr__(self) -> str:
         config = f", {self.config}" if self.config else ""
-        lines = [f"Benchmark({self.dataset}{config})", f"read: {self.read_as}"]
+        lines = [f"Benchmark({self.dataset}{config})", f"read: {self.read_as}", *filter(None, [self.unread])]
         for name, split in self.splits.items():
             evaluated = "; evaluated by default" if name == self.evaluated else ""
             lines.append(f"{split!r}{evaluated}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, settings
+from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
@@ -38,6 +38,7 @@ class BenchmarkOptions:
         "Config of a dataset with several, such as easyvqa_iou_qou.", default=None, kw_only=False
     )
     split: str | None = option("Split to read; by default test, else validation, else the only one.", default=None)
+    limit: int | None = option("Read only the first rows of each split.", default=None, check=AT_LEAST_ONE)
     images: Path | None = option("Folder with the image files that a column names.", default=None)
     question: str | None = option("Column of the question.", default=None, panel=COLUMNS)
     choices: tuple[str, ...] | None = option(

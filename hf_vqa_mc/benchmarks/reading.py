@@ -1,6 +1,7 @@
 """Read a benchmark as rows with one schema."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +40,7 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     if options.images is not None and not options.images.is_dir():
         raise InputError(f"--images {options.images}: no such folder")
     progress("opening", 0, 1)
-    opened = open_tables(options.dataset, options.config)
+    opened, unread = _limited(open_tables(options.dataset, options.config), options.limit)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
     left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
     if not tables:
@@ -66,7 +67,17 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
         else:
             read_as = columns if name == evaluated else read_as
     progress("reading", len(tables), len(tables))
-    return Benchmark(opened.name, opened.config, evaluated, splits, layout, left_out, opened.path, read_as)
+    return Benchmark(opened.name, opened.config, evaluated, splits, layout, left_out, opened.path, read_as, unread)
+
+
+def _limited(opened: Opened, limit: int | None) -> tuple[Opened, str]:
+    """The first rows of each split, and a sentence about the others; "" if there are none."""
+    sizes = {name: table.num_rows for name, table in opened.tables.items()}
+    if limit is None or max(sizes.values(), default=0) <= limit:
+        return opened, ""
+    longer = ", ".join(f"{limit:,} of {rows:,} in {name}" for name, rows in sizes.items() if rows > limit)
+    tables = {name: table.slice(0, limit) for name, table in opened.tables.items()}
+    return replace(opened, tables=tables), f"Only the first rows of each split were read: {longer}."
 
 
 def _layout(

@@ -1,7 +1,7 @@
 """``hf_vqa_mc.export`` and ``vqa-mc export``: a benchmark as tasks of other harnesses."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +111,8 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
     """
     from hf_vqa_mc.exports.questions import exported_questions
 
-    questions = exported_questions(settings.read(progress), settings.name, settings.hide_answers)
+    benchmark = settings.read(progress)
+    questions = exported_questions(benchmark, settings.name, settings.hide_answers)
     done = HARNESSES[settings.harness].write(questions, settings.output, progress)
+    done = replace(done, notes=[*filter(None, [benchmark.unread]), *done.notes])
     return ExportResult(done, questions, settings)
