@@ -8,7 +8,7 @@ import contextlib
 import inspect
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -41,6 +41,8 @@ class Spec:
     """group of options in the command's help"""
     flag: str | None = None
     """option on the command line, such as ``--type``; by default from the field's name"""
+    former: str = ""
+    """name in earlier versions; giving it is an error that names the new one"""
     check: Check | None = None
     separator: str | None = None
     """separator of a tuple's elements in one text: ``--variants iou,qou``"""
@@ -167,7 +169,15 @@ def subset(settings: Any, kind: type[T]) -> T:  # noqa: ANN401  any settings dat
     return kind(**{one.name: getattr(settings, one.name) for one in fields(kind)})  # type: ignore[arg-type]
 
 
-def read_settings_file(file: Path, settings: type, flag: str = "--config") -> dict[str, Any]:
+def check_former_names(settings: type, given: Iterable[str]) -> None:
+    """Raise InputError if an argument has the name of an earlier version; names the new one."""
+    former = {spec_of(one).former: one.name for one in fields(settings)}
+    for name in given:
+        if name and name in former:
+            raise InputError(f"{name} was renamed to {former[name]}")
+
+
+def read_settings_file(file: Path, settings: type, flag: str = "--settings") -> dict[str, Any]:
     """The settings in a YAML file, by name.
 
     Args:
@@ -190,14 +200,14 @@ def read_settings_file(file: Path, settings: type, flag: str = "--config") -> di
         raise InputError(f"{flag} {file}: expected settings, such as 'seed: 1'; found {shown(found)}")
     known = {one.name: one for one in fields(settings)}
     for name, value in found.items():
-        if name not in known:
-            raise InputError(f"{flag} {file}: {unknown_name('setting', str(name), known)}")
-        one = known[name]
-        if inner_type(one) is float and isinstance(value, str):
-            with contextlib.suppress(ValueError):
-                value = float(value)  # text in YAML, such as 1e-3
         try:
-            found[name] = None if value is None else converted(one, value)
+            check_former_names(settings, [name])
+            if name not in known:
+                raise unknown_name("setting", str(name), known)
+            if inner_type(known[name]) is float and isinstance(value, str):
+                with contextlib.suppress(ValueError):
+                    value = float(value)  # text in YAML, such as 1e-3
+            found[name] = None if value is None else converted(known[name], value)
         except InputError as error:
             raise InputError(f"{flag} {file}: {error}") from error
     return found
@@ -213,7 +223,7 @@ class Verb:
     run: Callable[[Any, Progress], Any]
     examples: tuple[str, ...]
     settings_file: bool = False
-    """whether ``--config FILE`` reads settings from YAML"""
+    """whether ``--settings FILE`` reads settings from YAML"""
 
     @property
     def summary(self) -> str:
@@ -246,6 +256,7 @@ def verb(
     def decorated(run: Callable[[S, Progress], R]) -> PublicFunction[P, R]:
         @wraps(run)
         def function(*args: P.args, **kwargs: P.kwargs) -> R:
+            check_former_names(declared.settings, kwargs)
             made = settings(*args, **kwargs)
             with interactive_progress() as progress:
                 return run(made, progress)

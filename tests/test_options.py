@@ -31,7 +31,8 @@ class PaintSettings(Part):
     """
 
     thing: str = option("What is painted.", kw_only=False)
-    coats: int = option("Coats of paint.", default=1, check=AT_LEAST_ONE)
+    config: str | None = option("Which of several.", default=None, kw_only=False)
+    coats: int = option("Coats of paint.", default=1, former="layers", check=AT_LEAST_ONE)
     tone: Literal["light", "dark"] = option("light or dark.", default="light")
     share: float = option("Fraction that is painted.", default=1.0)
     colours: tuple[str, ...] | None = option("Colours.", default=None, separator=",")
@@ -156,7 +157,7 @@ def test_names_and_values_are_read_as_yaml():
 def test_a_settings_file_is_overridden_by_options(tmp_path):
     file = tmp_path / "paint.yaml"
     file.write_text("thing: boat\ncoats: 3\ntone: dark\n")
-    done, _ = typed("--config", str(file), "--coats", "4", "--json")
+    done, _ = typed("--settings", str(file), "--coats", "4", "--json")
     assert '"thing": "boat"' in done.stdout and '"coats": "4"' in done.stdout and '"tone": "dark"' in done.stdout
 
 
@@ -167,7 +168,7 @@ def test_a_settings_file_is_overridden_by_options(tmp_path):
 def test_a_wrong_settings_file_is_named(tmp_path, content, message):
     file = tmp_path / "paint.yaml"
     file.write_text(content)
-    done, _ = typed("house", "--config", str(file))
+    done, _ = typed("house", "--settings", str(file))
     assert isinstance(done.exception, InputError)
     assert str(file) in str(done.exception) and message in str(done.exception)
 
@@ -188,3 +189,23 @@ def test_a_result_is_text_and_html():
     done = paint("<b>house</b>")
     assert repr(done) == "[<b>house</b>] painted"
     assert "&lt;b&gt;house&lt;/b&gt;" in done._repr_html_() and "<b>house" not in done._repr_html_()
+
+
+def test_a_former_name_answers_with_the_new_one(tmp_path):
+    with pytest.raises(InputError, match=r"^layers was renamed to coats$"):
+        paint("house", layers=2)
+    done, _ = typed("house", "--layers", "2")
+    assert str(done.exception) == "--layers was renamed to --coats"
+    (tmp_path / "paint.yaml").write_text("layers: 2")
+    done, _ = typed("house", "--settings", str(tmp_path / "paint.yaml"))
+    assert str(done.exception).endswith("paint.yaml: layers was renamed to coats")
+    assert "layers" not in typed("--help")[0].stdout
+
+
+def test_config_is_an_argument_or_an_option():
+    assert '"config": "qou"' in typed("house", "--config", "qou", "--json")[0].stdout
+    assert '"config": "qou"' in typed("house", "qou", "--json")[0].stdout
+    done, _ = typed("house", "iou", "--config", "qou")
+    assert str(done.exception) == "CONFIG iou and --config qou: give one of them"
+    done, _ = typed("house", "--config", "run.yaml")
+    assert "give YAML files with --settings" in str(done.exception)

@@ -77,6 +77,32 @@ def test_the_version_is_that_of_the_installed_package():
     assert told.stdout == f"vqa-mc {hf_vqa_mc.__version__}\n"
 
 
+def test_completion_loads_nothing_heavy():
+    words = {"_VQA_MC_COMPLETE": "complete_bash", "COMP_WORDS": "vqa-mc build --deco", "COMP_CWORD": "2"}
+    code = f"""
+import os, sys
+os.environ |= {words!r}
+sys.argv = ["vqa-mc"]
+from hf_vqa_mc.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+    assert loaded_by(code) == set()
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert set(done.stdout.split()) == {"--decoys", "--decoys-from", "--decoys-per-set"}
+
+
+def test_help_shows_flags_without_a_value():
+    from typer.testing import CliRunner
+
+    from hf_vqa_mc.cli import app
+
+    for words in (["-h"], ["generate", "-h"], ["audit", "-h"]):
+        assert "<bool>" not in CliRunner().invoke(app, words).stdout
+
+
 @pytest.mark.parametrize("command", commands())
 def test_help_loads_nothing_heavy(command):
     arguments = [*command.split(), "-h"]

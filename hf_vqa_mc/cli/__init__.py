@@ -10,6 +10,7 @@ from io import TextIOWrapper
 from typing import Annotated, Any, TextIO
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.errors import InputError, MissingExtra
@@ -23,17 +24,39 @@ REMOVED = {
 }
 """Options of earlier versions: (command, option) to what to do now."""
 
+
+class PlainFlags:
+    """Show flags without a value in the help, where typer shows ``<bool>``."""
+
+    def get_params(self, ctx: Any) -> Any:  # noqa: ANN401  as in typer
+        """The parameters of the command."""
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class Command(PlainFlags, TyperCommand):
+    """The command of a verb."""
+
+
+class Group(PlainFlags, TyperGroup):
+    """A group of commands."""
+
+
 app = typer.Typer(
     name="vqa-mc",
+    cls=Group,
     help="Multiple-choice VQA without shortcuts: rebuild, score, train, audit, remedy.",
     epilog="Example: vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 generate = typer.Typer(
     name="generate",
+    cls=Group,
     help="Generate questions as the makers of TDIUC, GQA and VQA2 did, for your own images.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
@@ -114,5 +137,5 @@ def _one_line(
 for _name in VERBS:
     _group = generate if _name.startswith("generate_") else app
     _verb = getattr(import_module(f"hf_vqa_mc.verbs.{_name}"), _name).verb
-    _group.command(_name.removeprefix("generate_"))(with_exit_code(command(_verb)))
+    _group.command(_name.removeprefix("generate_"), cls=Command)(with_exit_code(command(_verb)))
 app.add_typer(generate)

@@ -16,8 +16,9 @@ from hf_vqa_mc.options import Verb, default_of, flag_of, inner_type, read_settin
 
 JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel="Running")]
 FILE_OPTION = Annotated[
-    Path | None, typer.Option("--config", help="YAML file of settings by name; options on the command line win.")
+    Path | None, typer.Option("--settings", help="YAML file of settings by name; options on the command line win.")
 ]
+CONFIG_OPTION = Annotated[str | None, typer.Option("--config", help="CONFIG, as an option.")]
 
 
 def command(verb: Verb) -> Callable[..., int]:
@@ -25,7 +26,8 @@ def command(verb: Verb) -> Callable[..., int]:
 
     def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401  any setting
         as_json, file = given.pop("as_json"), given.pop("settings_file", None)
-        settings = _settings(verb, file, {name: value for name, value in given.items() if _is_given(context, name)})
+        named = {name: value for name, value in given.items() if _is_given(context, name)}
+        settings = _settings(verb, file, _by_name(verb, named))
         first = is_first_process()
         with steps_on_stderr(quiet=not first) as progress:
             result = verb.run(settings, progress)
@@ -38,15 +40,14 @@ def command(verb: Verb) -> Callable[..., int]:
         code: int = result.exit_code
         return code
 
-    extra = [inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JSON_OPTION)]
-    if verb.settings_file:
-        file_parameter = inspect.Parameter(
-            "settings_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=FILE_OPTION
-        )
-        extra.insert(0, file_parameter)
     options = [_parameter(one, verb) for one in fields(verb.settings) if spec_of(one).cli]
-    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    signature = inspect.Signature([context, *options, *extra])
+    options += [_former_option(one) for one in fields(verb.settings) if spec_of(one).former]
+    if any(map(_is_config, fields(verb.settings))):
+        options.append(_keyword("config_option", CONFIG_OPTION))
+    if verb.settings_file:
+        options.append(_keyword("settings_file", FILE_OPTION))
+    context = _keyword("context", typer.Context, inspect.Parameter.empty)
+    signature = inspect.Signature([context, *options, _keyword("as_json", JSON_OPTION, False)])
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
     run.__name__ = verb.name
@@ -61,10 +62,41 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
 
 
+def _keyword(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:  # noqa: ANN401  any type
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _is_config(one: "Field[Any]") -> bool:
+    """Whether a field is the positional CONFIG, which may be given as ``--config``, too."""
+    return one.name == "config" and not one.kw_only
+
+
+def _former_option(one: "Field[Any]") -> inspect.Parameter:
+    """A hidden option for the former name of a field; giving it is an error."""
+    former = f"--{spec_of(one).former.replace('_', '-')}"
+    return _keyword(f"former_{one.name}", Annotated[str | None, typer.Option(former, hidden=True)])
+
+
+def _by_name(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
+    """The given settings by name, ``--config`` as CONFIG; raises InputError if an option has its former name."""
+    for one in fields(verb.settings):
+        if f"former_{one.name}" in given:
+            raise InputError(f"--{spec_of(one).former.replace('_', '-')} was renamed to {flag_of(one)}")
+    if "config_option" not in given:
+        return given
+    config = given.pop("config_option")
+    if verb.settings_file and Path(config).suffix in (".yaml", ".yml"):
+        raise InputError(f"--config {config}: expected a config of the dataset; give YAML files with --settings")
+    if "config" in given:
+        raise InputError(f"CONFIG {given['config']} and --config {config}: give one of them")
+    return given | {"config": config}
+
+
 def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
     """The argument or option of a field."""
     spec, kind, default = spec_of(one), inner_type(one), default_of(one)
-    required = default is MISSING and spec.cli_default is None and not verb.settings_file
+    elsewhere = verb.settings_file or _is_config(one)  # given in the file, or as --config
+    required = default is MISSING and spec.cli_default is None and not elsewhere
     if isinstance(kind, str) or kind not in (str, int, float, bool, Path):
         kind = _option_type(kind)
     if not one.kw_only:
@@ -86,7 +118,7 @@ def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
     elif isinstance(default, Mapping):
         default = [(spec.separator or ",").join(f"{name}={value}" for name, value in default.items())]
     annotation: Any = Annotated[kind if required else kind | None, declared]
-    return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return _keyword(one.name, annotation, default)
 
 
 def _option_type(kind: Any) -> Any:  # noqa: ANN401  a type

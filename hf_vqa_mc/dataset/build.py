@@ -155,7 +155,7 @@ def gather(
     orig_made = None
     if settings.orig == "made":
         triplets, orig_made = vqa_candidates(
-            triplets, plausible=given, pool=method.pool, seed=method.seed, progress=progress
+            triplets, plausible=given, pool=method.decoys_from, seed=method.seed, progress=progress
         )
         method = replace(method, fallback_orig=False)  # so that other variants do not change
     taken = {config.name for config in source.open_ended}

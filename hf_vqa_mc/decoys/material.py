@@ -81,7 +81,7 @@ class Material:
                 for name, part in zip(columns, parts[1:], strict=True)
             },
             pools=[np.arange(table.num_rows)]
-            if settings.pool == "dataset"
+            if settings.decoys_from == "dataset"
             else [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())],
             training=training if training.any() else np.ones(len(training), np.bool_),
         )

@@ -41,7 +41,12 @@ class Settings:
         default="reject",
         panel=PANEL,
     )
-    pool: Pool = option("Where decoys come from: the whole dataset or the same split.", default="dataset", panel=PANEL)
+    decoys_from: Pool = option(
+        "Where decoys come from: dataset (all of it) or split (the question's own).",
+        default="dataset",
+        former="pool",
+        panel=PANEL,
+    )
     combine: Combine = option(
         "A text in two sets of a row: distinct (replaced by the later set's next candidate) or paper (kept).",
         default="distinct",

@@ -99,10 +99,10 @@ def _check_options(
     kind = annotations.kind
     names = ", ".join(one.name for one in chosen)
     taken = {one.name: one for scheme in chosen for one in scheme.inputs if not one.kinds or kind.name in one.kinds}
+    flags = {one.name: one.flag for scheme in SCHEMES.values() for one in scheme.inputs}
     for name, path in inputs.items():
         if name not in taken:
-            flag = f"--{name.replace('_', '-')}"
-            raise InputError(f"{flag} is not used by {names} on {kind.description}; leave it out")
+            raise InputError(f"{flags[name]} is not used by {names} on {kind.description}; leave it out")
         complement = taken.get(taken[name].complement)
         if complement is not None and complement.name not in inputs:
             raise InputError(f"{taken[name].flag} {path}: {taken[name].what} also needs {complement.flag} FILE")

@@ -22,7 +22,7 @@ class Input:
     """An input file of a scheme."""
 
     name: str
-    """name of the option and of the function's argument"""
+    """name of the function's argument and, unless `option` is given, of the option"""
     help: str
     read: Callable[[Path, "Annotations"], Any]
     what: str = ""
@@ -33,11 +33,13 @@ class Input:
     """another input without which it has no use"""
     kinds: tuple[str, ...] = ()
     """names of the kinds of annotations that it is for; any without"""
+    option: str = ""
+    """name of the option, such as ``questions_file``, if it is another"""
 
     @property
     def flag(self) -> str:
         """The option on the command line, such as ``--scene-graphs``."""
-        return f"--{self.name.replace('_', '-')}"
+        return f"--{(self.option or self.name).replace('_', '-')}"
 
 
 class QuestionTexts(NamedTuple):
@@ -119,18 +121,18 @@ def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> lis
 
 def read_choices(path: Path, annotations: "Annotations") -> dict[str, Any]:
     """Read GQA's choices of the scored questions: id -> record of the lists ``valid`` and ``plausible``."""
-    return _by_id("--choices", path, annotations.scored, "question", fields={"valid", "plausible"})
+    return _by_id(CHOICES.flag, path, annotations.scored, "question", fields={"valid", "plausible"})
 
 
 def read_attentions(path: Path, annotations: "Annotations") -> dict[str, Any]:
     """Read attention maps of the scored questions: by id, or in records of ``questionId`` and ``attention``."""
-    return _by_id("--attentions", path, annotations.scored, "question")
+    return _by_id(ATTENTIONS.flag, path, annotations.scored, "question")
 
 
 def read_scene_graphs(path: Path, annotations: "Annotations") -> dict[str, Any]:
     """Read GQA's scene graphs of the scored questions' images, by image id."""
     images = [str(image) for image in annotations.column("image_ids") or []]
-    return _by_id("--scene-graphs", path, images, "image", fields={"objects"})
+    return _by_id(SCENE_GRAPHS.flag, path, images, "image", fields={"objects"})
 
 
 def _by_id(
@@ -168,6 +170,7 @@ QUESTIONS = Input(
     "questions that are absurd for other images.",
     read_questions,
     kinds=("vqa", "tdiuc"),
+    option="questions_file",
 )
 PAIRS = Input(
     "pairs",
@@ -181,7 +184,7 @@ ANSWER_VOCABULARY = Input(
     "TDIUC: answers that the model can give, as CSV (answer,index) or a JSON list.",
     read_vocabulary,
 )
-CHOICES = Input("choices", "GQA choices file, for validity and plausibility.", read_choices)
+CHOICES = Input("choices", "GQA choices file, for validity and plausibility.", read_choices, option="choices_file")
 ATTENTIONS = Input(
     "attentions",
     "GQA: the model's attention maps, for grounding.",

@@ -113,7 +113,7 @@ class _Run:
         kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
         self.data = {**self.material.as_json(), "processes": accelerator.num_processes}
         self.state = State({**kept, **self.data})
-        self._sampler = Sampler(self.material.train, settings.batch_size, settings.decoys, settings.seed)
+        self._sampler = Sampler(self.material.train, settings.batch_size, settings.decoys_per_question, settings.seed)
         self.steps_per_epoch = len(self.material.train) / settings.batch_size
         self.steps = max(1, round(settings.epochs * self.steps_per_epoch))
         self.model, self.optimizer = self.material.model, optimizer_of(settings, self.material.model)

@@ -62,8 +62,12 @@ class TrainingSettings:
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
     epochs: float = option("Passes over the training questions.", default=40.0, check=EPOCHS, panel=RECIPE)
     batch_size: int = option("Questions per step, over all processes.", default=100, check=_COUNT, panel=RECIPE)
-    decoys: int = option(
-        "Decoys sampled per question and step, of one kind (orig, iou, qou).", default=3, check=_COUNT, panel=RECIPE
+    decoys_per_question: int = option(
+        "Decoys sampled per question and step, of one kind (orig, iou, qou).",
+        default=3,
+        former="decoys",
+        check=_COUNT,
+        panel=RECIPE,
     )
     optimizer: Literal["sgd", "rmsprop", "adam"] = option(f"{', '.join(RATES)}.", default="sgd", panel=RECIPE)
     learning_rate: float | None = option(

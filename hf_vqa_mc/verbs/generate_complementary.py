@@ -56,8 +56,12 @@ class GenerateComplementarySettings:
     images: Path | None = option(
         "Folder with the image files; by default the images built into the dataset.", default=None, panel=PAGE
     )
-    questions: int = option(
-        "Number of random questions on the page.", default=12, check=("1 to 200", lambda n: 1 <= n <= 200), panel=PAGE
+    rows: int = option(
+        "Number of random questions on the page.",
+        default=12,
+        former="questions",
+        check=("1 to 200", lambda n: 1 <= n <= 200),
+        panel=PAGE,
     )
     seed: int = option("Random seed.", default=0, check=SEED, panel=PAGE)
 
@@ -247,6 +251,6 @@ def _write_page(page: Path, found: "pa.Table", settings: GenerateComplementarySe
     def image(image_id: str) -> bytes | None:
         return source.read(image_id) if image_id in source else None
 
-    drawn = SeededRng(settings.seed, "complementary page").shuffled(range(found.num_rows))[: settings.questions]
+    drawn = SeededRng(settings.seed, "complementary page").shuffled(range(found.num_rows))[: settings.rows]
     rows = [found.slice(row, 1).to_pylist()[0] for row in sorted(drawn)]
     write_complementary_images(page, f"{shown_name(settings.dataset)}, {settings.config}", rows, image)

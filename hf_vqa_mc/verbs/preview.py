@@ -35,9 +35,10 @@ class PreviewSettings(BenchmarkOptions):
     predictions: Path | None = option(
         "A model's predictions in a format of vqa-mc score; its choices are marked.", default=None, panel=SHOWN_AS
     )
-    questions: int = option(
+    rows: int = option(
         "Number of questions, drawn at random.",
         default=12,
+        former="questions",
         check=("1 to 1000", lambda n: 1 <= n <= 1000),
         panel=SHOWN_AS,
     )
@@ -151,7 +152,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     card = _card_folder(benchmark) if settings.card else None
     split = benchmark.test
     picked = picks_of(split, settings.predictions) if settings.predictions else {}
-    examples = examples_of(split, drawn_rows(split, settings.questions, settings.seed), picked=picked)
+    examples = examples_of(split, drawn_rows(split, settings.rows, settings.seed), picked=picked)
     title = ", ".join(part for part in (shown_name(settings.dataset_name), benchmark.config, split.name) if part)
     result = PreviewResult(title, examples, settings)
     messages = [f"wrote {path}" for path in wanted.values() if path is not None for path in result.save(path)]

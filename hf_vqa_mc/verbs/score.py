@@ -68,10 +68,10 @@ class ScoreSettings:
         panel=SCHEME,
     )
     protocol: str = option("Version of VQA's official evaluation program: 2021 or 2017.", default="2021", panel=SCHEME)
-    questions: Path | None = option(QUESTIONS.help, default=None, panel=SCHEME)
+    questions_file: Path | None = option(QUESTIONS.help, default=None, former="questions", panel=SCHEME)
     pairs: Path | None = option(PAIRS.help, default=None, panel=SCHEME)
     answer_vocabulary: Path | None = option(ANSWER_VOCABULARY.help, default=None, panel=SCHEME)
-    choices: Path | None = option(CHOICES.help, default=None, panel=SCHEME)
+    choices_file: Path | None = option(CHOICES.help, default=None, former="choices", panel=SCHEME)
     attentions: Path | None = option(ATTENTIONS.help, default=None, panel=SCHEME)
     scene_graphs: Path | None = option(SCENE_GRAPHS.help, default=None, panel=SCHEME)
     inputs: Mapping[str, str | Path] = option(
@@ -99,7 +99,7 @@ class ScoreSettings:
     def input_files(self) -> dict[str, Path]:
         """The input files by name."""
         shipped = (QUESTIONS, PAIRS, ANSWER_VOCABULARY, CHOICES, ATTENTIONS, SCENE_GRAPHS)
-        named = {one.name: getattr(self, one.name) for one in shipped} | dict(self.inputs)
+        named = {one.name: getattr(self, one.option or one.name) for one in shipped} | dict(self.inputs)
         return {name: Path(path) for name, path in named.items() if path is not None}
 
     @property

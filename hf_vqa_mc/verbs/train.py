@@ -81,7 +81,7 @@ class TrainResult(Result):
 @verb(
     TrainingSettings,
     "vqa-mc train vqa_mc cocoqa_qou --model mlp-qa --word-vectors glove.6B.100d.txt --output runs/qa",
-    "accelerate launch --num_processes 2 -m hf_vqa_mc train --config run.yaml",
+    "accelerate launch --num_processes 2 -m hf_vqa_mc train --settings run.yaml",
     settings_file=True,
 )
 def train(settings: TrainingSettings, progress: Progress) -> TrainResult:

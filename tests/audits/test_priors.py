@@ -126,7 +126,7 @@ def test_on_real_coco_qa_counting_comes_near_the_trained_blind_model(real_cocoqa
 
     triplets, vectors = read_triplets("cocoqa", real_cocoqa), load_word_vectors(str(real_glove))
     reached = {}
-    for variant in build_variants(triplets, list(MLP_QA), vectors, Settings(pool="split")):
+    for variant in build_variants(triplets, list(MLP_QA), vectors, Settings(decoys_from="split")):
         found = number_rows(variant.splits)
         reached[variant.name] = float(question_answer_prior(found["train"], found["test"]).mean())
         told = variant.statistics["prior_rule"]["test"]["accuracy"]

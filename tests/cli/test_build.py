@@ -141,7 +141,7 @@ def test_a_wrong_name_is_one_line_and_exit_code_2(vqa_mc, build, tmp_path):
     assert code == 2
     assert len(err.splitlines()) == 1
     assert "unknown variant 'qoo': did you mean 'qou'?" in err
-    code, _, err = build("--pool", "datasets")
+    code, _, err = build("--decoys-from", "datasets")
     assert code == 2
     assert err.startswith("vqa-mc: ")
     assert list(tmp_path.iterdir()) == []

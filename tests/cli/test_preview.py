@@ -93,7 +93,7 @@ def test_a_file_of_others_can_be_shown(run, tmp_path):
             for row in range(30)
         )
     )
-    result = run("mine.jsonl", "--questions", 5)
+    result = run("mine.jsonl", "--rows", 5)
     assert result.stdout == "wrote preview.html\n"
     page = (tmp_path / "preview.html").read_text("utf-8")
     assert page.count('<article class="card">') == 5
@@ -144,7 +144,7 @@ def test_in_memory_a_notebook_shows_the_page_and_nothing_is_written(tmp_path, mo
 
     monkeypatch.chdir(tmp_path)
     rows = {"question": ["Which <b>one</b>?"] * 3, "choices": [["a", "b"]] * 3, "label": [0, 1, 1]}
-    result = vm.preview(datasets.Dataset.from_dict(rows), questions=2)
+    result = vm.preview(datasets.Dataset.from_dict(rows), rows=2)
     assert result.to_pandas()["question"].tolist() == ["Which <b>one</b>?"] * 2
     assert "Which &amp;lt;b&amp;gt;one" in result._repr_html_()
     assert "Which <b>one</b>?" in repr(result)

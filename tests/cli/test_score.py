@@ -258,10 +258,10 @@ def test_a_table_says_what_its_columns_blocks_and_gaps_are(score, tmp_path):
     assert "vqa_pair_accuracy: 1 balanced pairs, protocol 2017\n" in out
     names = list(table_of(out))
     assert names.index("by answer type") < names.index("yes/no") < names.index("by question type")
-    assert 'not computed: pairs of "how many" questions (needs --questions)\n' in out
+    assert 'not computed: pairs of "how many" questions (needs --questions-file)\n' in out
     _, out, _ = score(files.write(tmp_path / "g.json", RIGHT["gqa"]), files.gqa_file(tmp_path))
     (line,) = [line for line in out.splitlines() if line.startswith("not computed: ")]
-    assert "validity, plausibility (needs --choices); grounding (needs --attentions and --scene-graphs)" in line
+    assert "validity, plausibility (needs --choices-file); grounding (needs --attentions and --scene-graphs)" in line
 
 
 def test_every_score_of_a_question_can_be_had(score, tmp_path):
@@ -298,9 +298,9 @@ def test_wrong_input_is_one_line_and_exit_code_2(score, tmp_path):
 
 def test_rows_have_their_questions_themselves(score, tmp_path):
     path = files.write(tmp_path / "p.json", {row["question_id"]: 0 for row in rows_of("vqa_orig", "validation")})
-    code, _, err = score(path, "vqa_mc", "vqa_orig", "--questions", files.vqa_questions(tmp_path))
+    code, _, err = score(path, "vqa_mc", "vqa_orig", "--questions-file", files.vqa_questions(tmp_path))
     assert code == 2
-    assert "--questions is not used by vqa_accuracy on multiple-choice rows; leave it out" in err
+    assert "--questions-file is not used by vqa_accuracy on multiple-choice rows; leave it out" in err
 
 
 def test_pairs_can_be_taken_among_rows(score, tmp_path):

@@ -52,7 +52,7 @@ def test_settings_in_a_file_give_the_same_run_as_options(place):
         "batch_size: 20\nmodel_settings: {hidden_size: 32}\nheld_out: 0.2\n"
     )
     assert trained("--held-out", 0.2).exit_code == 0
-    done = vqa_mc("train", "--config", "run.yaml", "--json")
+    done = vqa_mc("train", "--settings", "run.yaml", "--json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert told == json.loads((place / "other" / "best" / "training.json").read_text())
@@ -92,7 +92,7 @@ def test_questions_left_out_are_counted_in_what_came_out(place):
         (["train", "toy", "toy_iou", "--output", "run"], "mlp-iqa sees images: add --features"),
         (["train", "toy", "toy_iou", "--output", "run", "--model", "mlp-a"], "did you mean 'toy_iou_qou'"),
         (["train", "no/where/toy", CONFIG, "--output", "run", "--model", "mlp-a"], "no/where/toy"),
-        (["train", "--config", "none.yaml"], "no such file"),
+        (["train", "--settings", "none.yaml"], "no such file"),
         (["predict", "no/best/at/all", "toy", CONFIG], "no/best/at/all"),
         (["predict", "run", "toy", CONFIG, "--output", "toy"], "is a folder"),
     ],

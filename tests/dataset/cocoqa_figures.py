@@ -23,7 +23,7 @@ def figures(cocoqa: Path, glove: Path) -> dict[str, Any]:
     return {
         pool: {
             variant.name: rounded(variant.statistics)
-            for variant in build_variants(triplets, NAMES, vectors, Settings(pool=pool))
+            for variant in build_variants(triplets, NAMES, vectors, Settings(decoys_from=pool))
         }
         for pool in ("dataset", "split")
     }

@@ -61,7 +61,7 @@ methods = st.builds(
     n_random=st.integers(1, 6),
     wup_threshold=st.sampled_from((0.0, 0.3, 0.6, 0.79, 0.8, 0.9, 0.9, 0.95, 1.0)),
     wup_boundary=st.sampled_from(("reject", "accept")),
-    pool=st.sampled_from(("dataset", "split")),
+    decoys_from=st.sampled_from(("dataset", "split")),
     combine=st.sampled_from(("distinct", "paper")),
     ties=st.sampled_from(("position", "random")),
     filter_fallback=st.booleans(),
@@ -145,7 +145,7 @@ def test_decoys_far_down_the_list_of_similar_questions_are_those_of_the_literal_
     if right_angles:
         vectors = {word: [float(word == other) for other in vocabulary] for word in vocabulary}
     triplets = many_triplets(vocabulary, rare=0.03, seed=n_similar)
-    settings = Settings(n_similar=n_similar, pool="split" if n_similar == 50 else "dataset", ties=ties)
+    settings = Settings(n_similar=n_similar, decoys_from="split" if n_similar == 50 else "dataset", ties=ties)
     literal = LiteralMethod(triplets, vectors, settings)
     for name, variant in build(triplets, ["qou", "iou_qou"], vectors, settings).items():
         assert shown(variant) == literal.shuffled_rows(name)

@@ -77,7 +77,7 @@ def test_questions_whose_words_all_lack_vectors_have_fall_backs_and_are_no_ones_
 @pytest.mark.parametrize("pool", ["dataset", "split"])
 def test_no_question_has_a_word_with_a_vector(pool: str) -> None:
     triplets = [triplet(n, f"zyzzyva{n}", c, split="train" if n % 2 else "test") for n, c in enumerate(COLOURS)]
-    settings = Settings(pool=pool, filter_fallback=False)  # type: ignore[arg-type]
+    settings = Settings(decoys_from=pool, filter_fallback=False)  # type: ignore[arg-type]
     for name, variant in build(triplets, ["qou", "iou_qou"], VECTORS, settings).items():
         figures = variant.statistics["fallbacks"]["qou"]
         assert figures["why"]["no candidates"] == figures["choices"] == 36
@@ -88,7 +88,7 @@ def test_no_question_has_a_word_with_a_vector(pool: str) -> None:
 def test_one_split_without_any_word_vector() -> None:
     triplets = [triplet(n, "what color", c, split="train") for n, c in enumerate(COLOURS)]
     triplets += [triplet(100 + n, "zyzzyva", c, split="test") for n, c in enumerate(COLOURS)]
-    variant = build(triplets, ["qou"], VECTORS, Settings(pool="split", filter_fallback=False))["qou"]
+    variant = build(triplets, ["qou"], VECTORS, Settings(decoys_from="split", filter_fallback=False))["qou"]
     of_row = decoys(variant)
     assert {c.is_fallback for n in range(12) for c in of_row[f"q{n}"]} == {False}
     assert {c.is_fallback for n in range(100, 112) for c in of_row[f"q{n}"]} == {True}
@@ -101,7 +101,7 @@ def test_the_pool_can_be_the_split() -> None:
         for n, (split, colour) in enumerate((s, c) for s, some in texts.items() for c in some)
     ]
     for pool in ("dataset", "split"):
-        settings = Settings(pool=pool, wup_threshold=1.0, wup_boundary="accept")
+        settings = Settings(decoys_from=pool, wup_threshold=1.0, wup_boundary="accept")
         for name in ("iou", "qou", "random_uniform", "random_frequency"):
             rows = shown(build(triplets, [name], VECTORS, settings)[name])
             own = [

@@ -100,7 +100,7 @@ def test_other_names_of_the_images_give_the_same(first_build: dict[str, BuiltVar
 def test_another_order_of_the_triplets_gives_each_the_same_decoys(pool: str) -> None:
     """But for QoU decoys, where questions that are equally similar come in the order of the triplets."""
     names = ["iou", "random_uniform", "random_frequency", "orig_random_uniform"]
-    settings = Settings(pool=pool)  # type: ignore[arg-type]
+    settings = Settings(decoys_from=pool)  # type: ignore[arg-type]
     triplets = many_triplets()
     first = build(triplets, names, settings=settings)
     Random(1).shuffle(triplets)

@@ -139,7 +139,7 @@ class LiteralMethod:
 
     def pool(self, index: int) -> list[int]:
         """The triplets that may give decoys to one, itself among them."""
-        if self.settings.pool == "dataset":
+        if self.settings.decoys_from == "dataset":
             return list(range(len(self.triplets)))
         return [n for n, t in enumerate(self.triplets) if t["split"] == self.triplets[index]["split"]]
 

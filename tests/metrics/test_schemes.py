@@ -75,7 +75,7 @@ def test_pairs_are_scored_too(right, tmp_path):
     assert shown(scored)["both right"].score == "100.0"
     without = score(right["vqa"], files.vqa_file(tmp_path), inputs=dict(pairs=pairs))
     missing = [table.missing for one in (scored, without) for table in one.tables()]
-    assert missing == [{}, {}, {}, {'pairs of "how many" questions': "--questions"}]
+    assert missing == [{}, {}, {}, {'pairs of "how many" questions': "--questions-file"}]
 
 
 def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_path):
@@ -119,7 +119,7 @@ def test_tdiuc_gets_means_per_type(tmp_path):
     without = score(path, files.tdiuc_file(tmp_path))
     assert [one.tables()[0].missing for one in (scored, without)] == [
         {},
-        {"accuracy of questions absurd for other images": "--questions"},
+        {"accuracy of questions absurd for other images": "--questions-file"},
     ]
 
 
@@ -216,7 +216,7 @@ def test_what_lacks_its_files_is_not_shown_but_named_with_what_it_needs(right, t
     assert not {"consistency", "validity", "plausibility", "grounding"} & shown(scored).keys()
     assert scored.tables()[0].missing == {
         "consistency": "predictions and records of the entailed questions, which the file of all questions has",
-        "validity, plausibility": "--choices",
+        "validity, plausibility": "--choices-file",
         "grounding": "--attentions and --scene-graphs",
     }
 
@@ -265,7 +265,11 @@ BAD = {
     "consensus of one": ("tdiuc", {"metric": ["vqa_accuracy"]}, "vqa_accuracy does not fit TDIUC annotations"),
     "no pairs": ("vqa", {"metric": ["vqa_pair_accuracy"]}, "vqa_pair_accuracy needs --pairs FILE"),
     "protocol": ("tdiuc", {"protocol": "2017"}, "--protocol applies to vqa_accuracy only, not to tdiuc_mpt"),
-    "choices": ("vqa", {"inputs": {"choices"}}, "--choices is not used by vqa_accuracy on VQA annotations; leave it"),
+    "choices": (
+        "vqa",
+        {"inputs": {"choices"}},
+        "--choices-file is not used by vqa_accuracy on VQA annotations; leave it",
+    ),
     "a key": (
         "gqa",
         {"inputs": {"answer_vocabulary"}},
@@ -296,13 +300,16 @@ def test_unsuitable_options_are_rejected(right, tmp_path, kind, options, message
 
 CHOICES = {"201": {"valid": [], "plausible": []}}
 WRONG_FILES = {
-    "questions as choices": ({"choices": files.gqa_records()}, "--choices .*, '201': expected .* plausible and valid"),
-    "a list as choices": ({"choices": [1]}, "--choices .*choices.json: expected a json object"),
+    "questions as choices": (
+        {"choices": files.gqa_records()},
+        "--choices-file .*, '201': expected .* plausible and valid",
+    ),
+    "a list as choices": ({"choices": [1]}, "--choices-file .*choices.json: expected a json object"),
     "choices of others": (
         {"choices": {"9": CHOICES["201"]}},
-        "--choices .*: found none of the 3 scored quest.*'9'",
+        "--choices-file .*: found none of the 3 scored quest.*'9'",
     ),
-    "an empty object": ({"choices": {}}, "--choices .*: found none of the 3 scored questions"),
+    "an empty object": ({"choices": {}}, "--choices-file .*: found none of the 3 scored questions"),
     "graphs as maps": ({"attentions": files.scene_graphs()}, "--attentions .*, 'n1': expected each question's map"),
     "a list without maps": (
         {"attentions": [{"questionId": "201"}]},

@@ -34,7 +34,7 @@ def test_options_come_before_the_file_and_the_file_before_defaults(tmp_path, sta
         "model: mlp-qa\nepochs: 3\ndrop_at: [0.5]\nmodel_settings:\n  hidden_size: 64\ncentre: true\n"
         "learning_rate: 1e-3\n"
     )
-    vqa_mc("train", "vqa_mc", "toy_qou", "--output", "run", "--config", file, "--epochs", 5)
+    vqa_mc("train", "vqa_mc", "toy_qou", "--output", "run", "--settings", file, "--epochs", 5)
     (read,) = started
     assert (read.model, read.epochs, read.drop_at, read.centre, read.seed) == ("mlp-qa", 5.0, (0.5,), True, 0)
     assert read.model_settings == {"hidden_size": 64}
@@ -45,7 +45,7 @@ def test_options_come_before_the_file_and_the_file_before_defaults(tmp_path, sta
 def test_a_file_can_hold_all_settings(tmp_path, started):
     file = tmp_path / "run.yaml"
     file.write_text("dataset: vqa_mc\nconfig: toy_qou\noutput: run\nfeatures: null\n")
-    vqa_mc("train", "--config", file)
+    vqa_mc("train", "--settings", file)
     assert started == [TrainingSettings(**GIVEN)]
 
 
@@ -92,7 +92,7 @@ def test_missing_arguments_are_named():
         ("epochs", float("inf"), "more than 0"),
         ("learning_rate", float("nan"), "more than 0"),
         ("batch_size", 0, "1 or more"),
-        ("decoys", 0, "1 or more"),
+        ("decoys_per_question", 0, "1 or more"),
         ("momentum", 1.0, "less than 1"),
         ("held_out", 1.0, "less than 1"),
         ("drop_at", (0.9, 0.5), "rising"),
