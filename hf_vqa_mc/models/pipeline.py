@@ -153,12 +153,8 @@ class MultipleChoiceVqaPipeline(Pipeline):
         choices = model_outputs["choices"]
         logits = model_outputs["logits"][0, : len(choices)]
         label = int(logits.argmax())
-        return {
-            "answer": choices[label],
-            "label": label,
-            "scores": logits.sigmoid().tolist(),
-            "logits": logits.tolist(),
-        }
+        scores = logits.sigmoid().tolist()
+        return {"answer": choices[label], "label": label, "scores": scores, "logits": logits.tolist()}
 
     def save_pretrained(self, save_directory: str | Path, **kwargs: Any) -> None:  # type: ignore[override]  # noqa: ANN401
         """Write model and processor: a checkpoint."""

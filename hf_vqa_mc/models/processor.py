@@ -70,9 +70,8 @@ class VqaMcProcessor(ProcessorMixin):
         for name in self.inputs:
             if name not in (*IMAGE_INPUTS, *QUESTION_INPUTS):
                 raise unknown_name("input", name, (*IMAGE_INPUTS, *QUESTION_INPUTS))
-        expected = None if image_kind is None else "image_features" if image_kind.grid is None else "image_grid"
-        seen = [name for name in IMAGE_INPUTS if name in self.inputs]
-        if seen != [name for name in (expected,) if name]:
+        expected = set() if image_kind is None else {"image_features" if image_kind.grid is None else "image_grid"}
+        if self.inputs.intersection(IMAGE_INPUTS) != expected:
             given = "no image features" if image_kind is None else f"features of {image_kind}"
             raise InputError(f"a processor of {given} for inputs {sorted(self.inputs)}; expected {expected or 'none'}")
         if isinstance(backbone, Backbone):
@@ -129,9 +128,10 @@ class VqaMcProcessor(ProcessorMixin):
     def _encoded(self, images: Sequence[RawImage]) -> Tensor:
         """Image features, rounded to the precision of the training features."""
         backbone = self.image_backbone()
-        parts = [np.empty((0, *backbone.kind.shape), np.float32)]
-        for first in range(0, len(images), IMAGES_AT_A_TIME):
-            parts.append(backbone.encode([open_image(image) for image in images[first : first + IMAGES_AT_A_TIME]]))
+        batches = [
+            images[first : first + IMAGES_AT_A_TIME] for first in range(0, max(len(images), 1), IMAGES_AT_A_TIME)
+        ]
+        parts = [backbone.encode([open_image(image) for image in batch]) for batch in batches]
         features = torch.from_numpy(np.concatenate(parts))
         if not features.isfinite().all():
             raise InputError(f"{backbone.kind.backbone} gives features that are not finite; remove the image")
@@ -159,11 +159,7 @@ class VqaMcProcessor(ProcessorMixin):
 
     def _check(self, backbone: Backbone) -> None:
         kind, found = self.image_kind, backbone.kind
-        if kind is not None and (found.revision, found.shape, found.precision) != (
-            kind.revision,
-            kind.shape,
-            kind.precision,
-        ):
+        if any(getattr(found, name) != getattr(kind, name) for name in ("revision", "shape", "precision") if kind):
             raise InputError(
                 f"the model was trained with image features of {kind}, this backbone makes {found}; use the same "
                 "backbone, or train with features of this one"

@@ -66,10 +66,7 @@ class State:
 
 
 class RunFolder:
-    """The locked folder of a run.
-
-    Args:
-        path: created with its parents if it does not exist.
+    """The locked folder of a run, created with its parents if it does not exist.
 
     Raises:
         InputError: it is not the folder of a run, or another process writes to it.
