@@ -48,11 +48,7 @@ class FeatureKind:
 
     @classmethod
     def from_json(cls, fields: object, location: str) -> "FeatureKind":
-        """The kind with the fields of ``as_json``.
-
-        Raises:
-            InputError: the fields are not valid.
-        """
+        """The kind with the fields of ``as_json``; raises InputError if they are not valid."""
         kinds: dict[str, Any] = {"backbone": str, "revision": str, "grid": (int, type(None)), "dim": int}
         if (
             not isinstance(fields, dict)
@@ -89,10 +85,7 @@ class Pixels(Backbone):
     """Downscaled pixel values, for quick tests and for images of simple shapes and colours.
 
     Without a grid the image is resized to 16x16 (box filter, aspect ratio ignored); with one, each cell to 4x4. Values
-    of 0 to 255 are scaled to [-1, 1]; pixels are in row-major order.
-
-    Raises:
-        InputError: grid is out of range.
+    of 0 to 255 are scaled to [-1, 1]; pixels are in row-major order. Raises InputError if the grid is out of range.
     """
 
     SIDE, CELL_SIDE = 16, 4

@@ -81,17 +81,10 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
 
 
 class FolderImages:
-    """Image files in a folder, searched recursively.
+    """Image files in a folder, searched recursively for ids; raises InputError if several match an id.
 
     The image id is the file's name (with or without suffix), or the number at its end, as in
     ``COCO_val2014_000000000123.jpg``; ``train-5`` is ``5.png`` anywhere in a folder ``train``.
-
-    Args:
-        directory: the folder.
-        image_ids: ids to search for.
-
-    Raises:
-        InputError: several files match an id.
     """
 
     def __init__(self, directory: Path, image_ids: list[str]) -> None:
@@ -160,11 +153,7 @@ def _in_folder(image_id: str, directory: Path, by_stem: Mapping[str, list[Path]]
 
 
 def image_ids_of(rows: Any, location: str) -> list[str]:  # noqa: ANN401  a Dataset
-    """The image_id of each row.
-
-    Raises:
-        InputError: the column is missing, or has nulls or another type.
-    """
+    """The image_id of each row; raises InputError unless all are strings or integers."""
     if "image_id" not in rows.column_names:
         raise InputError(f"{location}: no column image_id; expected rows as written by vqa-mc build")
     column = rows.with_format("arrow").select_columns(["image_id"])[:]["image_id"]

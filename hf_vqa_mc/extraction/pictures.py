@@ -28,11 +28,7 @@ def known_formats() -> list[str]:
 
 
 def decoded(content: bytes) -> Image.Image:
-    """The image in RGB as stored: the EXIF orientation is ignored.
-
-    Raises:
-        BrokenImage: it cannot be decoded.
-    """
+    """The image in RGB as stored, ignoring the EXIF orientation; raises BrokenImage if it cannot be decoded."""
     try:
         with Image.open(io.BytesIO(content)) as stored:
             return stored.convert("RGB")

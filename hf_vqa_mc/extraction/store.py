@@ -39,11 +39,7 @@ Location = tuple[int, int]
 
 
 class FeatureStore:
-    """A folder of features of one kind, created with the first file.
-
-    Raises:
-        InputError: a file has features of another kind, or is damaged.
-    """
+    """A folder of features of one kind; raises InputError if a file is damaged or of another kind."""
 
     def __init__(self, folder: Path, kind: FeatureKind) -> None:
         self.folder, self.kind = folder, kind
@@ -82,11 +78,7 @@ class FeatureStore:
             self.commit()
 
     def commit(self) -> None:
-        """Write the features added since the last file.
-
-        Raises:
-            OSError: the disk is full or read-only; existing files are unchanged.
-        """
+        """Write the features added since the last file; existing files are never changed."""
         if not self._new:
             return
         with _locked(self.folder):
@@ -105,11 +97,8 @@ class FeatureStore:
 class ImageFeatures:
     """The features of a dataset's images by image_id, memory-mapped; unpickling opens the folder again.
 
-    Args:
-        folder: printed by ``vqa-mc features``: a dataset's index, inside the folder of the store.
-
-    Raises:
-        InputError: it is not such a folder, or features are missing.
+    ``folder`` is printed by ``vqa-mc features``: a dataset's index, inside the folder of the store. Raises InputError
+    if it is not such a folder, or lacks features.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -144,23 +133,14 @@ class ImageFeatures:
         return image_id in self.hashes
 
     def take(self, image_ids: Sequence[str]) -> NDArray[np.float32]:
-        """Features of images in this order: float32 (images, dim), or (images, cells, dim) in row-major order.
-
-        Raises:
-            InputError: an image has no features.
-        """
+        """Features of images, float32 (images, *kind.shape); raises InputError if an image has none."""
         try:
             return self._store.take([self._store.locations[self.hashes[image_id]] for image_id in image_ids])
         except KeyError as error:
             raise self._unknown(error.args[0]) from None
 
     def copy_to(self, folder: Path) -> list[Path]:
-        """Copy these features to a folder inside the folder of another store; return the files.
-
-        Raises:
-            InputError: the store has features of another kind.
-            OSError: the disk is full or read-only.
-        """
+        """Copy these features to a folder inside the folder of another store of the same kind; return the files."""
         store = FeatureStore(folder.parent, self.kind)
         for image_id, image_hash in self.hashes.items():
             if image_hash not in store.locations:
@@ -205,11 +185,7 @@ def _read_index(folder: Path) -> dict[str, Any]:
 
 
 def _opened(path: Path, kind: FeatureKind) -> tuple[torch.Tensor, list[bytes]]:
-    """The memory-mapped features of a file (rows, *kind.shape), and the sha256 of each row's image.
-
-    Raises:
-        InputError: it is damaged, or has features of another kind.
-    """
+    """The memory-mapped features of a file (rows, *kind.shape), and the sha256 of each row's image."""
     damaged = f"{path} is damaged; remove it and run vqa-mc features again"
     try:
         with safe_open(path, "pt") as file:
@@ -230,12 +206,7 @@ def _opened(path: Path, kind: FeatureKind) -> tuple[torch.Tensor, list[bytes]]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, created if it does not exist, and remove what killed processes left in it.
-
-    Raises:
-        InputError: the folder or a parent is a file.
-        OSError: the folder is not writable.
-    """
+    """Lock a folder, created if it does not exist, and remove what killed processes left in it."""
     for path in (folder, *folder.parents):
         if path.is_file():
             raise InputError(f"{path} is a file; name another folder with --output")

@@ -29,11 +29,7 @@ _ABOUT = "text_features"
 
 @dataclass(frozen=True, eq=False)
 class TextFeatures:
-    """Average word vectors of texts, with the vectors of the training vocabulary.
-
-    Raises:
-        InputError: the fields are inconsistent.
-    """
+    """Average word vectors of texts, with the vectors of the training vocabulary."""
 
     name: str
     """of the word vectors: a file name, a gensim-data name, or ``corpus``"""
@@ -82,11 +78,7 @@ class TextFeatures:
         return {"name": self.name, "sha256": self.sha256, "dim": self.dim, "centred": self.mean is not None}
 
     def with_file(self, vectors: WordVectors) -> "TextFeatures":
-        """These features with the file of their word vectors, for new words.
-
-        Raises:
-            InputError: it is another file.
-        """
+        """These features with the file of their word vectors, for new words; raises InputError if it is another."""
         if vectors.sha256 != self.sha256:
             raise InputError(
                 f"word vectors {vectors.name} (sha256 {vectors.sha256}) are not those that the model was trained "
@@ -130,9 +122,6 @@ class TextFeatures:
         Returns:
             float32 (texts, words, dim), right-padded with 0, and the mask bool (texts, words). A text without any
             vector has one valid word with a vector of 0.
-
-        Raises:
-            InputError: a word is not in the vocabulary, and there is no file.
         """
         table, ids, starts = self._looked_up(texts)
         counts = np.diff(starts)
@@ -187,11 +176,7 @@ class TextFeatures:
             raise InputError(f'{found}: {names}; {remedy}skip such words with new_words="skip"')
 
     def save(self, folder: Path) -> None:
-        """Write the vectors to a checkpoint; deterministic.
-
-        Raises:
-            OSError: the disk is full or read-only; an existing file is unchanged.
-        """
+        """Write the vectors to a checkpoint, atomically and deterministically."""
         tensors: dict[str, NDArray[Any]] = {
             "vectors": np.ascontiguousarray(self.vectors, np.float32),
             "words": _packed(self.words),
@@ -205,11 +190,7 @@ class TextFeatures:
 
     @classmethod
     def load(cls, folder: Path) -> "TextFeatures":
-        """Read the output of ``save``.
-
-        Raises:
-            InputError: the file is missing or damaged.
-        """
+        """Read the output of ``save``; raises InputError if the file is missing or damaged."""
         path = folder / WORDS_FILE
         try:
             with safe_open(path, "np") as file:

@@ -24,11 +24,7 @@ def load_checkpoint(
     name: str | Path,
     **options: Any,  # noqa: ANN401  as with_options has them
 ) -> tuple[PreTrainedModel, VqaMcProcessor]:
-    """The model, in evaluation mode and on the CPU, and its processor.
-
-    Args:
-        name: a folder, or a name on the Hub.
-        options: of `VqaMcProcessor.with_options`.
+    """The model, in evaluation mode and on the CPU, and its processor, with options of `VqaMcProcessor.with_options`.
 
     Raises:
         InputError: there is no such checkpoint, it is damaged or pickled, or its files do not match.
@@ -47,12 +43,7 @@ def load_model(
     dtype: str | torch.dtype = "auto",
     **of_hub: Any,  # noqa: ANN401  as checkpoint_folder has them
 ) -> PreTrainedModel:
-    """The model of a checkpoint, in evaluation mode and on the CPU.
-
-    Args:
-        name: a folder, or a name on the Hub.
-        dtype: of the weights; by default as stored.
-        of_hub: as in `checkpoint_folder`.
+    """The model of a checkpoint, in evaluation mode and on the CPU; ``of_hub`` as in `checkpoint_folder`.
 
     Raises:
         InputError: config.json or weights are missing, damaged, or do not match.

@@ -70,11 +70,7 @@ class Model:
         return {one.name: one.default for one in own if one.name not in (*self.preset, *SIZES)}
 
     def config(self, settings: Mapping[str, Any], **sizes: int) -> PreTrainedConfig:
-        """The configuration of a new model.
-
-        Args:
-            settings: of the user.
-            sizes: of its inputs, see `SIZES`.
+        """The configuration of a new model from the user's settings and the `SIZES` of its inputs.
 
         Raises:
             InputError: a setting is unknown, or its value is not valid.
@@ -96,11 +92,7 @@ class Model:
 
 
 def model_of(config: PreTrainedConfig) -> Model:
-    """The declared model of a config.
-
-    Raises:
-        InputError: no declared model has such a config.
-    """
+    """The declared model of a config; raises InputError if there is none."""
     for model in MODELS.values():
         if model.fits(config):
             return model

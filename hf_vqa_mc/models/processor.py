@@ -138,10 +138,7 @@ class VqaMcProcessor(ProcessorMixin):
         return features.to(getattr(torch, backbone.kind.precision)).float()
 
     def image_backbone(self, device: str | None = None) -> Backbone:
-        """The image backbone, loaded on the first call.
-
-        Args:
-            device: used on the first call; by default the GPU if there is one.
+        """The image backbone, loaded on the first call: on ``device``, by default the GPU if there is one.
 
         Raises:
             InputError: the model sees no images, or the backbone does not exist or has another revision.

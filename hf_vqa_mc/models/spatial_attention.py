@@ -15,13 +15,8 @@ from hf_vqa_mc.models.model import Model, check_sizes
 class GuidedAttention(nn.Module):
     """Additive attention, softmax of w·tanh(W_x·x + W_g·guide + b), and the weighted average of the positions.
 
-    As in stacked attention (Yang et al. 2016) and a step of co-attention (Lu et al. 2016).
-
-    Args:
-        size: dimensions of a position: an image cell or a word.
-        guide_size: dimensions of the guide; None without one.
-        hidden_size: units of the tanh layer.
-        dropout: of the tanh layer.
+    As in stacked attention (Yang et al. 2016) and a step of co-attention (Lu et al. 2016). A position is an image cell
+    or a word; guide_size is None without a guide; dropout is that of the tanh layer.
     """
 
     def __init__(self, size: int, guide_size: int | None, hidden_size: int, dropout: float = 0.0) -> None:

@@ -81,10 +81,7 @@ def unlisted(trained: QuestionImages, image_data: ImageData) -> int:
 
 
 def read_image_data(path: Path) -> dict[str, str | None]:
-    """Read Visual Genome's ``image_data.json``.
-
-    Args:
-        path: the file, plain or compressed, or the published zip file.
+    """Read Visual Genome's ``image_data.json``, plain or compressed, or the published zip file.
 
     Raises:
         InputError: there is no such file, or its content is not valid.

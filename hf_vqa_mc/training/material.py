@@ -67,12 +67,7 @@ class Material:
 
 
 def gather(settings: TrainingSettings, progress: Progress) -> Material:
-    """Read the inputs of a run and create its model.
-
-    Raises:
-        InputError: an input is missing, or inputs do not match.
-        ConnectionError: the Hub cannot be reached.
-    """
+    """Read the inputs of a run and create its model; raises InputError if inputs are missing or do not match."""
     declared = MODELS.find(settings.model)
     config = declared.config(settings.model_settings)  # checks the settings before anything is read
     images = open_images(settings.features, config, settings.model)
@@ -105,11 +100,7 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
 
 
 def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> ImageFeatures | None:
-    """Open a model's image features; None if it sees no images.
-
-    Raises:
-        InputError: none are given, their shape is wrong, or the model sees no images.
-    """
+    """A model's image features, None if it sees no images; raises InputError if they do not fit the model."""
     shape = model_of(config).inputs.intersection(IMAGE_INPUTS)
     if not shape:
         if folder is not None:
@@ -132,8 +123,7 @@ def open_images(folder: Path | None, config: "PreTrainedConfig", model: str) -> 
 def with_images(questions: Questions, images: ImageFeatures | None, skip: bool) -> tuple[Questions, int]:
     """The questions whose images have features, and the number of the others.
 
-    Raises:
-        InputError: some have none and ``skip`` is false, or all have none.
+    Raises InputError if all have none, or if some have none and ``skip`` is false.
     """
     if images is None:
         return questions, 0
@@ -161,11 +151,7 @@ def check_same_features(images: ImageFeatures, processor: VqaMcProcessor, checkp
 
 
 def with_word_vectors(text: TextFeatures, word_vectors: str | None) -> TextFeatures:
-    """A checkpoint's text features with the file of word vectors, if given.
-
-    Raises:
-        InputError: it is not the checkpoint's file.
-    """
+    """A checkpoint's text features with its file of word vectors; raises InputError if it is another file."""
     if text.name == CORPUS:
         if word_vectors not in (None, CORPUS):
             raise InputError(f"--word-vectors {word_vectors}: the checkpoint has its own; remove --word-vectors")
@@ -185,8 +171,7 @@ def made_with(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[st
 def named_word_vectors(settings: TrainingSettings, otherwise: str) -> str:
     """The word vectors of a new model: those given, or ``corpus`` if the decoys were made with it.
 
-    Raises:
-        InputError: none are given, and the decoys were made with a file; the message ends with ``otherwise``.
+    Raises InputError, ending with ``otherwise``, if none are given and the decoys were made with a file.
     """
     made = (made_with(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}
     if settings.word_vectors is not None:

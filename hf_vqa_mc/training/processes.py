@@ -14,10 +14,9 @@ from hf_vqa_mc.training.settings import TrainingSettings
 
 
 def accelerator_of(mixed_precision: str = "no", track: tuple[str, ...] = (), logs: Path | None = None) -> Accelerator:
-    """Create the accelerator; ``logs`` is the folder of the trackers.
+    """Create the accelerator, with ``logs`` as the folder of the trackers.
 
-    Raises:
-        InputError: the precision or a tracker is not available.
+    Raises InputError if the precision or a tracker is not available.
     """
     trackers: dict[str, Any] = {"log_with": list(track), "project_dir": logs} if track else {}
     available = {str(getattr(name, "value", name)) for name in get_available_trackers()}
@@ -57,11 +56,7 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Restore the result of ``optimizer_tensors``.
-
-    Raises:
-        ValueError: the state of some weights is missing.
-    """
+    """Restore the result of ``optimizer_tensors``; raises ValueError if the state of some weights is missing."""
     moments: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         if key.startswith("optimizer."):

@@ -66,11 +66,7 @@ class State:
 
 
 class RunFolder:
-    """The locked folder of a run, created with its parents if it does not exist.
-
-    Raises:
-        InputError: it is not the folder of a run, or another process writes to it.
-    """
+    """The locked folder of a run, created with its parents; raises InputError if it is in use or another folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -129,12 +125,7 @@ class RunFolder:
 
 
 def lock_folder(path: Path, work: str) -> AcquireReturnProxy[FileLock]:
-    """Create a folder and lock it; the result can be used in ``with``.
-
-    Raises:
-        InputError: another process holds the lock.
-        OSError: the disk is full or read-only.
-    """
+    """Create and lock a folder, as a context manager; raises InputError if another process holds the lock."""
     with in_plain_words(path):
         path.mkdir(parents=True, exist_ok=True)
         try:
@@ -164,12 +155,7 @@ def damaged(path: Path, error: Exception) -> InputError:
 
 
 def copy_checkpoint(checkpoint: Path, output: Path) -> list[Path]:
-    """Copy a checkpoint to a folder atomically; return the new files.
-
-    Raises:
-        InputError: the folder has other files.
-        OSError: the disk is full or read-only.
-    """
+    """Copy a checkpoint to a folder atomically; return the new files."""
     kind = FolderKind("vqa-mc train", RECORD, lambda folder: (folder / RECORD).is_file())
     with new_folder(output, kind) as new:
         shutil.copytree(checkpoint, new.tree, dirs_exist_ok=True)
@@ -215,12 +201,7 @@ def without_folders(settings: TrainingSettings) -> TrainingSettings:
 
 
 def config_of(checkpoint: str) -> str | None:
-    """The config that a checkpoint was trained on; None if unknown.
-
-    Raises:
-        InputError: there is no such checkpoint.
-        ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
-    """
+    """The config that a checkpoint was trained on, None if unknown; raises InputError if there is no checkpoint."""
     path = checkpoint_folder(checkpoint) / RECORD
     try:
         config = json.loads(path.read_text("utf-8")).get("config")

@@ -214,11 +214,7 @@ def _plan(inputs: Inputs, training: TrainingSettings | None, fine_tuning: Traini
 
 
 def _check_plan(output: Path, plan: Mapping[str, Any]) -> None:
-    """Write the plan; entries of an earlier call that this one does not have are kept.
-
-    Raises:
-        InputError: the folder has results of another plan.
-    """
+    """Write the plan, keeping entries of earlier calls; raises InputError if the folder has another."""
     path, own = output / PLAN, json.loads(json.dumps(plan))
     before = _read(path, f"remove {output}") if path.is_file() else {}
     if not before and any((output / RESULTS).glob("*.json")):
