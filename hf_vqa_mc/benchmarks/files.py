@@ -2,15 +2,18 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.cells import is_text
+from hf_vqa_mc.benchmarks.columns import named
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.packed import unpacked
@@ -24,8 +27,8 @@ JSON_TEXT = {b"hf_vqa_mc": b"json"}
 
 _UNTYPED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
 """Exceptions of pyarrow for values of different types."""
-_SPLITS = {"train": "train", "training": "train", "validation": "validation", "valid": "validation",
-           "val": "validation", "dev": "validation", "test": "test", "testing": "test"}  # fmt: skip
+_SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "testing")
+_SPLIT = re.compile(r"\w*(train|val|dev|test)\w*", re.ASCII)
 _BLOCK = 1 << 26  # bytes of CSV per block, into which each row must fit
 _LARGEST_BLOCK = (1 << 31) - 1
 _Column = tuple[pa.Array, dict[bytes, bytes] | None]
@@ -45,15 +48,24 @@ def file_form(path: Path) -> str | None:
     return {"jsonlines": "jsonl", "ndjson": "jsonl", "pq": "parquet"}.get(form, form if form in READERS else None)
 
 
-def split_of(path: Path) -> str:
+def split_of(name: str) -> str:
     """The split named in a file name, else test.
 
-    >>> split_of(Path("aokvqa_v1p0_val.json")), split_of(Path("MMBench_DEV_EN.tsv")), split_of(Path("rows.csv"))
-    ('validation', 'validation', 'test')
+    >>> split_of("aokvqa_v1p0_val.json"), split_of("MMBench_DEV_EN.tsv"), split_of("rows.csv")
+    ('val', 'dev', 'test')
     """
-    words = path.name.lower().replace("-", "_").replace(".", "_").split("_")
-    found = {_SPLITS[word] for word in words if word in _SPLITS}
+    found = {word for word in re.split(r"[-_.]", name.lower()) if word in _SPLITS}
     return found.pop() if len(found) == 1 else "test"
+
+
+def splits_of(table: pa.Table, location: str, default: str) -> tuple[dict[str, pa.Table], dict[str, str]]:
+    """Tables and locations by split: by a column ``split`` with names such as val; else one split, the default."""
+    for column in named(table.column_names, ("split",)):
+        names = pc.unique(table[column]).to_pylist()
+        if names and all(isinstance(name, str) and _SPLIT.fullmatch(name.lower()) for name in names):
+            tables = {name: table.filter(pc.equal(table[column], name)) for name in names} if names[1:] else {}
+            return tables or {names[0]: table}, {name: f"{location}, {name}" if tables else location for name in names}
+    return {default: table}, {default: location}
 
 
 def read_file(path: Path) -> pa.Table:

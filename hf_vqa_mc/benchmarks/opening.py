@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.benchmarks.files import EXPECTED, file_form, frame_table, read_file, split_of
+from hf_vqa_mc.benchmarks.files import EXPECTED, file_form, frame_table, read_file, split_of, splits_of
 from hf_vqa_mc.dataset.loading import check_has_choices, load_splits
 from hf_vqa_mc.errors import InputError
 
@@ -53,8 +53,7 @@ def open_tables(dataset: object, config: str | None) -> Opened:
     if path.is_file():
         if config is not None:
             raise InputError(f"{dataset} is a file, which has no configs; leave out {config!r}")
-        name = split_of(path)
-        return Opened(dataset, None, {name: read_file(path)}, {name: dataset}, path.absolute())
+        return Opened(dataset, None, *splits_of(read_file(path), dataset, split_of(path.name)), path.absolute())
     if not path.is_dir() and (path.is_absolute() or file_form(path) is not None or dataset.startswith(".")):
         raise InputError(f"there is no file or folder {dataset}; expected {EXPECTED}")
     config, splits = load_splits(dataset, config, EXPECTED)
@@ -70,7 +69,7 @@ def _in_memory(dataset: object, config: str | None) -> Opened:
     if config is not None:
         raise InputError(f"a dataset in memory has no configs; leave out {config!r}")
     if isinstance(dataset, pd.DataFrame):
-        return Opened("dataset", None, {"test": frame_table(dataset)}, {"test": "the data frame"})
+        return Opened("dataset", None, *splits_of(frame_table(dataset), "the data frame", "test"))
     if not isinstance(dataset, Mapping):  # "train" for "train[:100]"; "test" if unnamed
         split = re.split(r"\W", str(getattr(dataset, "split", None) or "test"))[0]
         dataset = {split or "test": dataset}

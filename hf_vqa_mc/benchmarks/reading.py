@@ -127,14 +127,17 @@ def _split(
                 f"{location}, row {row}: {cells.counts[row]} choice(s), expected two or more; leave out such rows "
                 f"({(cells.counts < 2).sum()} of {len(cells.counts)})"
             )
-        question = question_column(table, options, location)
+        questions, question = layout.questions(table, location), layout.columns[0]
+        if questions is None:
+            question = question_column(table, options, location)
+            questions = as_text(table[question])
         question_id = id_column(table, options, location)
         question_type = type_column(table, options, layout.columns)
         no_texts = pa.repeat("", table.num_rows).cast(pa.string())
         found = {
             "question_id": as_text(table[question_id] if question_id else pa.array(np.arange(table.num_rows))),
             "image_id": pictures.ids if pictures else no_texts,
-            "question": as_text(table[question]),
+            "question": questions,
             "choices": cells.choices,
             "label": pa.array(labels),
             "question_type": pc.fill_null(as_text(table[question_type]), "") if question_type else no_texts,

@@ -82,8 +82,7 @@ def write_benchmark(
     source = benchmark.path
     check_output(source, output)
     if source is not None and source.is_file():
-        (table,) = tables.values()  # a file is one split
-        return [_write_file(source, table, output)]
+        return [_write_file(source, pa.concat_tables(tables.values(), promote_options="default"), output)]
     return _write_folder(benchmark, tables, output, note, config or benchmark.config or DEFAULT)
 
 

@@ -46,7 +46,7 @@ def check_has_choices(columns: Collection[str], dataset: str, config: str | None
 
 
 def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> str:
-    """The wanted split; by default test, else validation, else the only one.
+    """The wanted split; by default test, else validation (val, dev), else the only one.
 
     Raises:
         InputError: there is no such split, or several and none is usual.
@@ -55,7 +55,7 @@ def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> 
         if wanted not in splits:
             raise unknown_name(f"split of {location}", wanted, splits)
         return wanted
-    for usual in ("test", "validation"):
+    for usual in ("test", "validation", "val", "dev"):
         if usual in splits:
             return usual
     if len(splits) > 1:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.benchmark import Split
+from hf_vqa_mc.benchmarks.cells import unpacked_list
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.metrics.predictions import read_predictions
@@ -48,6 +49,8 @@ class Example:
     """content of an image file, possibly broken"""
     note: str
     """the reason why it is shown, a filter of the report; may be "" """
+    unreadable: str = ""
+    """why the image cannot be read; "" if it can, or if there is none"""
 
     def kind(self, index: int) -> str:
         """The group of a choice: a key of `kind_legends`."""
@@ -130,6 +133,7 @@ def examples_of(
         notes: row to the reason why it is shown.
     """
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
+    images = [_image(split, row) for row in rows]
     return [
         Example(
             question_id=columns["question_id"],
@@ -141,10 +145,11 @@ def examples_of(
             origins=_origins(split, row, len(columns["choices"])),
             picked=(picked or {}).get(row),
             bias=(bias or {}).get(row),
-            image=_image(split, row),
+            image=image,
             note=(notes or {}).get(row, ""),
+            unreadable=unreadable,
         )
-        for row, columns in zip(rows, found, strict=True)
+        for row, columns, (image, unreadable) in zip(rows, found, images, strict=True)
     ]
 
 
@@ -180,20 +185,24 @@ def _origins(split: Split, row: int, n_choices: int) -> list[str]:
     """The origins of a row's choices; empty if unknown."""
     origins, fallback = (_cells(split, name, row, n_choices) for name in ("choice_origins", "choice_fallback"))
     texts = [
-        FALLBACK if replaced is True else text if isinstance(text, str) else ""
+        FALLBACK if str(replaced) == "True" else text if isinstance(text, str) else ""
         for text, replaced in zip(origins, fallback, strict=True)
     ]
     return texts if any(texts) else []
 
 
 def _cells(split: Split, column: str, row: int, n_choices: int) -> list[object]:
-    """A column's value for each choice of a row; None unless it has a list of that length."""
+    """A column's value for each choice of a row, from a list or text with one; None unless it has that length."""
     found = split.original[column][row].as_py() if column in split.original.column_names else None
+    found = unpacked_list(found) if isinstance(found, str) else found  # in CSV files
     return found if isinstance(found, list) and len(found) == n_choices else [None] * n_choices
 
 
-def _image(split: Split, row: int) -> bytes | None:
+def _image(split: Split, row: int) -> tuple[bytes | None, str]:
+    """The image of a row, and why it cannot be read."""
+    if split.images is None:
+        return None, split.images_missing if split.rows["image_id"][row].as_py() else ""
     try:
-        return None if split.images is None else split.images.read(row)
-    except InputError:
-        return UNREADABLE
+        return split.images.read(row), ""
+    except InputError as error:
+        return UNREADABLE, str(error)

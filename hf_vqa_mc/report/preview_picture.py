@@ -14,11 +14,13 @@ from hf_vqa_mc.report.thumbnails import small_image
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 4
-"""Maximum number of questions; more would be too small to read."""
-WIDTH, PICTURE, LINE = 3.0, 2.25, 0.19
-"""Width of a question, height of its image and height of a line of text, in inches."""
-LINE_CHARACTERS = 34
+COLUMNS, MOST = 2, 4
+"""Questions per row, and at most; in more columns text is too small to read."""
+WIDTH, PICTURE, LINE, GAP = 3.0, 2.25, 0.24, 0.1
+"""Width of a question, heights of its image, of a line of text and of the space between groups, in inches."""
+FONT_SIZE = 12.5
+"""Points; 11.6 pixels where a dataset card shows two columns 400 pixels wide."""
+LINE_CHARACTERS = 26
 """Characters per line of DejaVu Sans."""
 LINES = 3
 """Maximum number of lines of a question or a choice."""
@@ -31,7 +33,7 @@ Line = tuple[str, str, str, float]
 
 
 def preview_picture(examples: Sequence[Example]) -> bytes:
-    """Draw questions side by side: image, question and choices by kind, as in the paper's Figure 2.
+    """Draw questions in two columns: image, question and choices by kind, as in the paper's Figure 2.
 
     Args:
         examples: the first four are drawn. A model's pick is marked by a tick or a cross.
@@ -50,20 +52,23 @@ def preview_picture(examples: Sequence[Example]) -> bytes:
         raise MissingExtra("matplotlib", "report") from None
     if not examples:
         raise InputError("no questions to draw; expected a split with rows")
-    shown = list(examples[:MOST])
-    texts = [_lines(example) for example in shown]
-    text_height = LINE * (max(map(len, texts)) + 1)
-    above = PICTURE if any(example.image for example in shown) else 0.0
-    with rc_context({"font.family": "DejaVu Sans", "font.size": 8.5, "text.usetex": False}):
-        figure = Figure(figsize=(WIDTH * len(shown), above + text_height), facecolor="white")
-        for index, (example, lines) in enumerate(zip(shown, texts, strict=True)):
-            axes = figure.add_axes((index / len(shown), 0.0, 1 / len(shown), 1.0))
-            axes.set_xlim(0, WIDTH)
-            axes.set_ylim(above + text_height, 0)
-            axes.set_axis_off()
-            if above:
-                _draw_image(axes, example.image)
-            _write(axes, lines, above + LINE)
+    shown = [(example, _lines(example)) for example in examples[:MOST]]
+    rows = [shown[start : start + COLUMNS] for start in range(0, len(shown), COLUMNS)]
+    above = PICTURE if any(example.image for example, _ in shown) else 0.0
+    heights = [above + LINE + max(sum(map(_height, lines)) for _, lines in row) for row in rows]
+    width, height = WIDTH * len(rows[0]), sum(heights)
+    with rc_context({"font.family": "DejaVu Sans", "font.size": FONT_SIZE, "text.usetex": False}):
+        figure = Figure(figsize=(width, height), facecolor="white")
+        for number, row in enumerate(rows):
+            bottom, share = sum(heights[number + 1 :]) / height, heights[number] / height
+            for column, (example, lines) in enumerate(row):
+                axes = figure.add_axes((WIDTH * column / width, bottom, WIDTH / width, share))
+                axes.set_xlim(0, WIDTH)
+                axes.set_ylim(heights[number], 0)
+                axes.set_axis_off()
+                if above:
+                    _draw_image(axes, example.image)
+                _write(axes, lines, above + LINE)
         content = io.BytesIO()
         figure.savefig(content, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
     return content.getvalue()
@@ -73,7 +78,7 @@ def _lines(example: Example) -> list[Line]:
     lines: list[Line] = [(text, INK, "bold", 0.0) for text in _wrapped(example.question, LINE_CHARACTERS - 3)]
     for kind, indices in example.by_kind():
         lines.append(("", SOFT, "normal", 0.0))
-        heading, colour = "fallbacks: no such decoy found" if kind else "decoys", SOFT
+        heading, colour = "fallback decoys" if kind else "decoys", SOFT
         if kind in CHOICE_KINDS:
             heading, colour = CHOICE_KINDS[kind].legend, CHOICE_KINDS[kind].colour
         more = f" (of {len(indices):,})" if len(indices) > MOST_CHOICES else ""
@@ -115,6 +120,12 @@ def _draw_image(axes: "Axes", content: bytes | None) -> None:
 
 
 def _write(axes: "Axes", lines: Sequence[Line], top: float) -> None:
-    for number, (text, colour, weight, inset) in enumerate(lines):
-        y = top + LINE * (number + 0.4)
+    for line in lines:
+        text, colour, weight, inset = line
+        y = top + 0.4 * _height(line)
         axes.text(0.14 + inset, y, text, color=colour, weight=weight, va="center", parse_math=False, clip_on=True)
+        top += _height(line)
+
+
+def _height(line: Line) -> float:
+    return LINE if line[0] else GAP

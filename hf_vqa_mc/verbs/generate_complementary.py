@@ -83,21 +83,34 @@ class GenerateComplementaryResult(Result):
     page: Path | None = None
 
     def report(self) -> "Iterator[RenderableType]":
-        """Counts, the states of the premises, the sources of estimates, and the files written."""
+        """Counts, the states of the premises, the sources of estimates, and the files written, in sentences."""
         figures = self.figures
         premise, estimates = figures["premise"], figures["estimates"]
         total = max(sum(premise.values()), 1)
-        per_question = f"{figures['candidates_per_question']} candidates each"
-        yield f"{figures['questions']:,} questions, {per_question} of {figures['images']:,} images"
+        each = figures["candidates_per_question"]
+        yield (
+            f"{figures['questions']:,} questions, each with the {each} most similar of {figures['images']:,} images, "
+            "sorted by the estimated probability that the answer is different."
+        )
         if left_out := figures["left_out"]["no features of the image"]:
-            yield f"left out: {left_out:,} questions whose images have no features"
+            yield f"{left_out:,} more questions are left out: their images have no features."
         if missing := figures["candidates_missing"]:
-            yield f"{missing:,} candidates fewer than requested: there are too few images"
-        shares = {name: f"{count / total:.1%}" for name, count in premise.items()}
-        nothing = shares.pop("none")
-        known = ", ".join(f"{name} for {share}" for name, share in shares.items())
-        yield f"premise of the question: {known} of the candidates; none for {nothing}"
-        yield "source of estimates: " + ", ".join(f"{name} {count / total:.1%}" for name, count in estimates.items())
+            wanted = each + missing // max(figures["questions"], 1)
+            yield f"The dataset has too few images for the requested {wanted} candidates."
+        holds, fails, unknown, none = (
+            f"{premise[name] / total:.0%}" for name in ("holds", "fails", "unknown", "none")
+        )
+        yield (
+            'The premise is what a question presupposes: a ball in "What color is the ball?". It is true for '
+            f"{holds} of the images, false for {fails} (listed last) and unknown for {unknown}; for {none} the "
+            "question has no premise."
+        )
+        by_model, near, alone = (f"{count / total:.0%}" for count in estimates.values())
+        yield (
+            f"The probability is based on similar questions about it or similar images for {near} of the images, on "
+            f"similar questions about any image for {alone}"
+            + (f", and on --answers for {by_model}." if estimates["by the model"] else ".")
+        )
         yield from (f"wrote {path}" for path in (self.output, self.page) if path)
 
     def to_dict(self) -> dict[str, Any]:

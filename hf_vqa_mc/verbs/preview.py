@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,19 @@ class PreviewResult(Result):
     messages: tuple[str, ...] = ()
     """what was written"""
 
+    @cached_property
+    def unreadable(self) -> dict[str, str]:
+        """Why an image cannot be shown, by question_id."""
+        from hf_vqa_mc.report.pages import SMALL_SIDE
+        from hf_vqa_mc.report.thumbnails import small_image
+
+        found = {}
+        for one in self.examples:
+            reason = one.unreadable or (small_image(one.image, SMALL_SIDE) if one.image else "")
+            if isinstance(reason, str) and reason:
+                found[one.question_id] = reason
+        return found
+
     @property
     def html(self) -> str:
         """The page."""
@@ -78,12 +92,15 @@ class PreviewResult(Result):
         return preview_html(self.title, self.examples)
 
     def report(self) -> "Iterator[RenderableType]":
-        """What was written; if nothing was, the questions as a table."""
+        """What was written, and images that cannot be shown; if nothing was written, the questions as a table."""
         from rich.table import Table
         from rich.text import Text
 
+        yield from self.messages
+        for question_id, reason in list(self.unreadable.items())[:1]:
+            number = f"{len(self.unreadable):,} of {len(self.examples):,} images cannot be shown"
+            yield f"{number}, for example that of question {question_id}: {reason}"
         if self.messages:
-            yield from self.messages
             return
         table = Table("question", "choices (the correct one first)", title=self.title)
         for one in self.examples:
@@ -92,10 +109,11 @@ class PreviewResult(Result):
         yield table
 
     def to_dict(self) -> dict[str, Any]:
-        """The questions without their images, and what was written."""
+        """The questions without their images, why images cannot be shown, by question_id, and what was written."""
         return {
             "title": self.title,
             "questions": self.to_pandas().to_dict("records"),
+            "unreadable_images": self.unreadable,
             "written": [message.rpartition(": ")[2].removeprefix("wrote ") for message in self.messages],
         }
 

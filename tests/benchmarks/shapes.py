@@ -22,6 +22,13 @@ DECOYS = [
 LETTERS = [chr(ord("A") + label) for label in LABELS]
 COLUMNS = {letter: [texts[place] for texts in CHOICES] for place, letter in enumerate("ABCD")}
 
+
+def _lines(option, marks):
+    return ["\n".join(map(option.format, marks, texts)) for texts in CHOICES]
+
+
+_LINES = _lines("{}. {}", "ABCD")
+
 SHAPES = {
     "ours": {
         "question_id": ["a", "b", "c", "d"],
@@ -90,6 +97,51 @@ SHAPES = {
         "question": QUESTIONS,
         "choices": [{"text": texts, "label": ["1", "2", "3", "4"]} for texts in CHOICES],
         "answerKey": [str(label + 1) for label in LABELS],
+    },
+    "options in lettered lines": {
+        "question": QUESTIONS,
+        "options": _LINES,
+        "answer": LETTERS,
+    },
+    "options in lines with brackets, answers with texts": {
+        "question": QUESTIONS,
+        "options": _lines("({}) {}", "abcd"),
+        "answer": [f"({mark.lower()}) {text}" for mark, text in zip(LETTERS, TARGETS, strict=True)],
+    },
+    "options in plain lines": {
+        "question": QUESTIONS, "options": ["\n".join(texts) for texts in CHOICES], "answer": TARGETS},
+    "MMStar": {
+        "question": [
+            f"{question}\nOptions: {', '.join(f'{mark}: {text}' for mark, text in zip('ABCD', texts, strict=True))}"
+            for question, texts in zip(QUESTIONS, CHOICES, strict=True)
+        ],
+        "answer": LETTERS,
+    },
+    "messages": {
+        "id": ["a", "b", "c", "d"],
+        "messages": [
+            [
+                {"role": "system", "content": "Choose."},
+                {"role": "user", "content": f"{question}\n{lines}\nAnswer with the option's letter."},
+                {"role": "assistant", "content": answer},
+            ]
+            for question, lines, answer in zip(QUESTIONS, _LINES, LETTERS, strict=True)
+        ],
+    },
+    "conversations with images": {
+        "conversations": [
+            [{"from": "human", "value": f"<image>\n{question}\nChoices:\n{lines}"}, {"from": "gpt", "value": answer}]
+            for question, lines, answer in zip(QUESTIONS, _LINES, TARGETS, strict=True)
+        ],
+    },
+    "messages in parts": {
+        "messages": [
+            [
+                {"role": "user", "content": [{"text": None, "type": "image"}, {"text": f"{question}\n{lines}"}]},
+                {"role": "assistant", "content": [{"text": f"{mark}. {answer}", "type": "text"}]},
+            ]
+            for question, lines, mark, answer in zip(QUESTIONS, _LINES, LETTERS, TARGETS, strict=True)
+        ],
     },
 }  # fmt: skip
 """Name to columns; all tell QUESTIONS, CHOICES and LABELS."""

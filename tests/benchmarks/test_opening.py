@@ -3,11 +3,12 @@
 import json
 import lzma
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hf_vqa_mc.benchmarks import read_benchmark
+from hf_vqa_mc.benchmarks import read_benchmark, write_benchmark
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 
@@ -132,7 +133,7 @@ def test_hostile_cells_pass_through(kind, tmp_path):
 def test_files_may_be_packed_and_begin_with_a_mark(tmp_path):
     (tmp_path / "val.csv.xz").write_bytes(lzma.compress(b"\xef\xbb\xbf" + CSV.replace(b"\n", b"\r\n")))
     benchmark = read_benchmark(str(tmp_path / "val.csv.xz"))
-    assert benchmark.evaluated == "validation"
+    assert benchmark.evaluated == "val"
     assert benchmark.test.original.column_names[0] == "question"
     assert benchmark.test.rows["choices"].to_pylist() == [["x", "y"]]
 
@@ -172,3 +173,35 @@ def test_progress_is_reported_to_the_end(tmp_path):
     BenchmarkOptions(tmp_path / "a.csv").read(lambda *step: told.append(step))
     assert told[0] == ("opening", 0, 1)
     assert {step for step, done, total in told if done == total} == {"opening", "images", "reading"}
+
+
+@pytest.mark.parametrize(("name", "options"), [("rows.jsonl", {}), ("rows.jsonl", {"split": "val"}), ("test.tsv", {})])
+def test_a_column_names_the_split(name, options, tmp_path):
+    frame = pd.DataFrame(
+        {"question": ["Why?", "How?"], "A": ["x", "x"], "B": "y", "answer": ["A", "B"], "split": "val"}
+    )
+    path = tmp_path / name
+    frame.to_csv(path, sep="\t", index=False) if name.endswith("tsv") else frame.to_json(
+        path, orient="records", lines=True
+    )
+    assert list(read_benchmark(str(path), **options).splits) == ["val"]
+    assert read_benchmark(frame, **options).evaluated == "val"
+
+
+def test_rows_of_several_splits_in_a_file_are_read_and_written_together(tmp_path):
+    splits = ["val", "train", "train", "val"]
+    records = [
+        {"question": f"{row}?", "choices": ["x", "y"], "label": row % 2, "split": s} for row, s in enumerate(splits)
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(records))
+    benchmark = read_benchmark(str(tmp_path / "rows.json"))
+    assert (benchmark.evaluated, benchmark.test.location) == ("val", f"{tmp_path / 'rows.json'}, val")
+    assert benchmark.train.rows["question"].to_pylist() == ["1?", "2?"]
+    tables = {name: split.original for name, split in benchmark.splits.items()}
+    write_benchmark(benchmark, tables, tmp_path / "new.json")
+    assert sorted(json.loads((tmp_path / "new.json").read_text()), key=str) == sorted(records, key=str)
+
+
+def test_a_column_split_with_other_values_names_no_split():
+    frame = pd.DataFrame({"question": ["Why?"], "A": ["x"], "B": ["y"], "answer": ["A"], "split": ["left"]})
+    assert read_benchmark(frame).evaluated == "test"

@@ -50,7 +50,9 @@ def test_the_file_has_a_line_a_question_and_the_page_its_images(made, tmp_path):
     assert rows[0]["candidates"][0] == "1"  # the nearest with another answer
     assert rows[0]["split"] == "train"
     assert page.read_text().count("data:image/jpeg") == N_IMAGES * (1 + N_IMAGES - 1)
-    assert f"{N_IMAGES} questions, 5 candidates each" in done.stdout
+    printed = " ".join(done.stdout.split())
+    assert f"{N_IMAGES} questions, each with the 5 most similar of {N_IMAGES} images, sorted by" in printed
+    assert "The dataset has too few images for the requested 24 candidates." in printed
 
 
 def test_parquet_holds_the_same_and_json_tells_the_figures(made, tmp_path):
@@ -106,7 +108,7 @@ def test_help_and_page_say_that_failing_premises_go_last(made, tmp_path):
     )
     assert done.exit_code == 0, done.stderr
     assert "premise" in page.read_text()
-    assert "none for 0.0%" in done.stdout
+    assert "false for 0% (listed last)" in " ".join(done.stdout.split())
 
 
 def test_features_that_are_not_there_are_named(made, tmp_path):

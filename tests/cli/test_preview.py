@@ -4,6 +4,7 @@ import json
 import shutil
 import warnings
 
+import pandas as pd
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
@@ -45,10 +46,11 @@ def run(monkeypatch, tmp_path, built):
 
 def test_it_writes_a_page_and_if_asked_puts_a_picture_on_the_card(run, tmp_path):
     result = run("vqa_mc", "cocoqa_iou", "--card")
-    assert result.stdout.splitlines() == [
+    assert result.stdout.splitlines()[:2] == [
         "wrote preview.html",
         "on the dataset card: " + str(tmp_path / "vqa_mc/preview.png"),
     ]
+    assert "the rows only name their images" in " ".join(result.stdout.split())
     page = (tmp_path / "preview.html").read_text("utf-8")
     assert "vqa_mc, cocoqa_iou, test" in page
     assert "IoU decoys" in page
@@ -68,7 +70,7 @@ def test_the_same_command_gives_the_same_bytes(run, tmp_path):
 def test_unless_asked_the_dataset_is_left_alone(run, tmp_path):
     before = {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
     result = run("vqa_mc", "cocoqa_iou", "--output", "page.html", "--picture", "some.png")
-    assert result.stdout.splitlines() == ["wrote page.html", "wrote some.png"]
+    assert result.stdout.splitlines()[:2] == ["wrote page.html", "wrote some.png"]
     assert before == {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
     assert (tmp_path / "some.png").read_bytes().startswith(b"\x89PNG")
 
@@ -150,3 +152,43 @@ def test_in_memory_a_notebook_shows_the_page_and_nothing_is_written(tmp_path, mo
     assert "Which <b>one</b>?" in repr(result)
     assert list(tmp_path.iterdir()) == []
     assert result.save(tmp_path / "page.html") == [tmp_path / "page.html"]
+
+
+def test_unreadable_images_are_counted_with_the_first_reason(run, tmp_path):
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "0.png")
+    (tmp_path / "1.png").write_bytes(b"broken")
+    rows = [
+        {"id": f"q{n}", "question": "a?", "choices": ["a", "b"], "label": 0, "image": f"{n}.png"} for n in range(4)
+    ]
+    (tmp_path / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run("some.jsonl")
+    assert result.stdout.splitlines()[0] == "wrote preview.html"
+    told = " ".join(result.stdout.splitlines()[1:])
+    assert told == "3 of 4 images cannot be shown, for example that of question q1: the image cannot be read"
+    found = json.loads(run("some.jsonl", "--json").stdout)["unreadable_images"]
+    assert list(found) == ["q1", "q2", "q3"]
+    assert found["q2"].startswith("some.jsonl, image, row 2: no image '2.png' in ")
+    assert "--images DIR" in found["q2"]
+    (tmp_path / "0.png").unlink()
+    (tmp_path / "1.png").unlink()
+    assert "4 of 4 images cannot be shown, for example that of question q0: none of 4 image paths exists" in " ".join(
+        run("some.jsonl").stdout.splitlines()
+    )
+
+
+def test_a_remedied_tsv_shows_fallbacks_and_origins(run, tmp_path):
+    rows = [
+        {"id": n, "question": f"Which {n % 3}?", "image_id": n // 3, "A": f"x{n}", "B": f"y{n}", "answer": "AB"[n % 2]}
+        for n in range(30)
+    ]
+    pages = []
+    for name in ("b.jsonl", "b.tsv"):
+        frame = pd.DataFrame(rows)
+        frame.to_json(name, orient="records", lines=True) if "json" in name else frame.to_csv(
+            name, sep="\t", index=False
+        )
+        vm.remedy(name, variant="iou", output=f"new_{name}", time_limit=0.001)
+        run(f"new_{name}")
+        pages.append((tmp_path / "preview.html").read_text("utf-8").partition("<main>")[2])
+    assert pages[0].count("fallback for an IoU decoy") > 0
+    assert pages[0] == pages[1]

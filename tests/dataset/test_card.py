@@ -78,6 +78,7 @@ def test_the_page_describes_content_and_creation(card):
     for expected in [
         "| `made_iou_qou` (default) | 40 |  | 20 | 7 | 26.6% | 14.3% |",
         'load_dataset("vqa_mc", "made_iou_qou")',
+        'rows = ds["test"]\nrows.features["choice_kinds"].feature.int2str(rows[0]["choice_kinds"])',
         "hf_vqa_mc 0.1.0, 60 questions, generated decoys. Similar questions by the word vectors *glove.txt*",
         "sha256 `" + "ab" * 32,
         "No word vectors were needed.",

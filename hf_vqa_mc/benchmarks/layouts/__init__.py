@@ -3,14 +3,17 @@
 Other packages add one with ``LAYOUTS.add(TheirLayout)``; see `layouts.layout.Layout`.
 """
 
+from hf_vqa_mc.benchmarks.columns import QUESTION, columns_in_words, named
+from hf_vqa_mc.benchmarks.layouts.chat_messages import ChatMessages
 from hf_vqa_mc.benchmarks.layouts.choices_and_label import ChoicesAndLabel
 from hf_vqa_mc.benchmarks.layouts.layout import AmbiguousLabels, Layout, Tables
 from hf_vqa_mc.benchmarks.layouts.target_and_decoys import TargetAndDecoys
+from hf_vqa_mc.benchmarks.layouts.text_forms import OptionsInText
 from hf_vqa_mc.benchmarks.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
 
-LAYOUTS: Listing[type[Layout]] = Listing("layout", ChoicesAndLabel, TargetAndDecoys)
+LAYOUTS: Listing[type[Layout]] = Listing("layout", ChoicesAndLabel, TargetAndDecoys, ChatMessages)
 """Tried in this order."""
 
 
@@ -30,10 +33,26 @@ def find_layout(tables: Tables, split: str, options: BenchmarkOptions, location:
             failures.append(error)
             continue
         if found is not None:
+            _check_one_list(found, tables, split, options, location)
             return found
     for failure in failures:
         raise failure
     raise InputError(
         f"{location}: no choices recognised among the columns {', '.join(map(shown, tables[split].column_names))}; "
-        f"expected a list of choices, columns such as A, B, C, D, or a right answer and its distractors; {OPTIONS}"
+        "expected a list of choices, columns such as A, B, C, D, lettered options in the question or in messages, "
+        f"or a right answer and its distractors; {OPTIONS}"
     )
+
+
+def _check_one_list(found: Layout, tables: Tables, split: str, options: BenchmarkOptions, location: str) -> None:
+    """Raise InputError if another column holds options too, unless the user named the choices."""
+    if options.choices is not None:
+        return
+    names = [options.question] if options.question else named(tables[split].column_names, QUESTION)
+    texts = [name for name in names if name not in found.columns and OptionsInText.of(tables[split], name)]
+    chat = ChatMessages.find(tables, split, options, location) if not isinstance(found, ChatMessages) else None
+    for other in (*texts, *(chat.columns if chat else ())):
+        raise InputError(
+            f"{location}: choices are in {columns_in_words(found.columns)}, and options in {other}, too, which would "
+            f"keep the old ones; name one with --choices"
+        )

@@ -1,7 +1,6 @@
 """The forms in which columns hold the choices of a row."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,11 +17,9 @@ from hf_vqa_mc.benchmarks.cells import (
     is_list,
     is_number,
     is_text,
-    list_of_json,
-    unpacked_lists,
 )
 from hf_vqa_mc.benchmarks.columns import choice_columns, next_name
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError
 
 Texts = Mapping[int, Sequence[str]]
 """New choices by row, for changed rows only."""
@@ -43,7 +40,9 @@ class ChoiceForm(Protocol):
 
 
 @dataclass(frozen=True)
-class _OneColumn:
+class OneColumn:
+    """A form of one column."""
+
     column: str
 
     @property
@@ -52,7 +51,7 @@ class _OneColumn:
         return (self.column,)
 
 
-class ListOfChoices(_OneColumn):
+class ListOfChoices(OneColumn):
     """A list in one column."""
 
     @classmethod
@@ -84,7 +83,7 @@ class ListOfChoices(_OneColumn):
 
 
 @dataclass(frozen=True)
-class LabelledChoices(_OneColumn):
+class LabelledChoices(OneColumn):
     """A column of records, each with a list of texts and a list of their names in labels."""
 
     text: str
@@ -120,40 +119,6 @@ class LabelledChoices(_OneColumn):
                 names.append(next_name(last, 1) if isinstance(last, str) else last + 1)
             records[row] = {**records[row], self.text: list(choices), self.label: names}
         return {self.column: pa.array(records, table.schema.field(self.column).type)}
-
-
-class PackedChoices(_OneColumn):
-    """A list as text in one column, in Python or JSON syntax."""
-
-    @classmethod
-    def of(cls, table: pa.Table, column: str) -> "PackedChoices | None":
-        """The form of a column of texts that all start with a bracket."""
-        if not is_text(table.schema.field(column).type):
-            return None
-        starts = pc.utf8_slice_codeunits(pc.utf8_ltrim_whitespace(as_text(table[column]).drop_null()), 0, 1)
-        found = {start for start in pc.unique(starts).to_pylist() if start}
-        return cls(column) if found and found <= {"[", "("} else None
-
-    def read(self, table: pa.Table, location: str) -> ChoiceCells:
-        """The choices of all rows."""
-        cells = as_text(table[self.column]).to_pylist()
-        lists = unpacked_lists(cells)
-        for row, found in enumerate(lists):
-            if found is None:
-                raise InputError(
-                    f"{location}, row {row}: {self.column} is {shown(cells[row])}; expected a list of choices such as "
-                    "\"['red', 'blue']\""
-                )
-        texts, lengths = as_lists(pa.array(lists, pa.list_(pa.string())))
-        return ChoiceCells(texts, lengths)
-
-    def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
-        """The column with new choices in some rows."""
-        cells = table[self.column].to_pylist()
-        as_json = all(list_of_json(cell) is not None for cell in cells if cell)
-        for row, choices in texts.items():
-            cells[row] = json.dumps(list(choices), ensure_ascii=False) if as_json else repr(list(choices))
-        return {self.column: pa.array(cells, table.schema.field(self.column).type)}
 
 
 @dataclass(frozen=True)
@@ -195,7 +160,7 @@ class ChoiceColumns:
 
 
 @dataclass(frozen=True)
-class ChoiceFields(_OneColumn):
+class ChoiceFields(OneColumn):
     """A column of records with a field for each choice, such as {"A": ..., "B": ...}."""
 
     fields: tuple[str, ...]
@@ -230,19 +195,6 @@ class ChoiceFields(_OneColumn):
         kind = table[self.column].type
         names = [field.name for field in kind] if pa.types.is_struct(kind) else []
         return {name: pc.struct_field(table[self.column], name) for name in names}
-
-
-ONE_COLUMN_FORMS: tuple[Callable[[pa.Table, str], ChoiceForm | None], ...] = (
-    ListOfChoices.of,
-    LabelledChoices.of,
-    ChoiceFields.of,
-    PackedChoices.of,
-)
-
-
-def form_of(table: pa.Table, column: str) -> ChoiceForm | None:
-    """The form of a column that holds all choices of a row; None if it does not."""
-    return next((form for find in ONE_COLUMN_FORMS if (form := find(table, column))), None)
 
 
 def typed(texts: pa.Array, kind: pa.DataType, column: str, what: str) -> pa.Array:

@@ -9,11 +9,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import ChoiceCells
-from hf_vqa_mc.benchmarks.columns import CHOICES, LABEL, cell_columns, choice_columns, columns_in_words, named
-from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceColumns, ChoiceForm, form_of
+from hf_vqa_mc.benchmarks.columns import (
+    CHOICES,
+    LABEL,
+    QUESTION,
+    cell_columns,
+    choice_columns,
+    columns_in_words,
+    named,
+)
+from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceColumns, ChoiceForm
 from hf_vqa_mc.benchmarks.layouts.label_forms import ByIndex, LabelForm, with_labels
 from hf_vqa_mc.benchmarks.layouts.label_readings import Reading, check_agreement, checked_labels, decided, readings
 from hf_vqa_mc.benchmarks.layouts.layout import AmbiguousLabels, Layout, Tables, with_columns
+from hf_vqa_mc.benchmarks.layouts.text_forms import OptionsInText, form_of
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
 
@@ -37,7 +46,7 @@ class ChoicesAndLabel(Layout):
         failures: list[InputError] = []
         for form in _choice_forms(tables[split], options):
             try:
-                return cls._with_label(tables, split, form, options, location)
+                return cls.with_label(tables, split, form, options, location)
             except AmbiguousLabels:
                 raise
             except InputError as error:
@@ -47,7 +56,7 @@ class ChoicesAndLabel(Layout):
         return None
 
     @classmethod
-    def _with_label(
+    def with_label(
         cls, tables: Tables, split: str, form: ChoiceForm, options: BenchmarkOptions, location: str
     ) -> "ChoicesAndLabel":
         """The layout with these choices; raises InputError without label column, or if several disagree."""
@@ -79,6 +88,10 @@ class ChoicesAndLabel(Layout):
                 "integers; leave it out"
             )
         return cls(form, first.label, first.form, tuple((one.label, one.form) for one in more))
+
+    def questions(self, table: pa.Table, location: str) -> pa.Array | None:
+        """(rows,): the questions, if the column of choices holds them too."""
+        return self.choices.questions(table, location) if isinstance(self.choices, OptionsInText) else None
 
     @property
     def _labels(self) -> tuple[tuple[str, LabelForm], ...]:
@@ -137,7 +150,11 @@ def _choice_forms(table: pa.Table, options: BenchmarkOptions) -> list[ChoiceForm
         (name,) = options.choices
         raise InputError(
             f"--choices {name}: holds {table.schema.field(name).type}, expected a list of texts, a text with "
-            "such a list, or several columns"
+            "such a list or with lettered options, or several columns"
         )
     runs = [] if options.choices else choice_columns(cell_columns(table))
-    return [*forms, *(ChoiceColumns(tuple(run)) for run in runs)]
+    questions = (
+        [] if options.choices else [options.question] if options.question else named(table.column_names, QUESTION)
+    )
+    texts = [form for name in questions if (form := OptionsInText.of(table, name))]
+    return [*forms, *(ChoiceColumns(tuple(run)) for run in runs), *texts]

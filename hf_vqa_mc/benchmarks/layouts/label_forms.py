@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text
+from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_mask, as_text
 from hf_vqa_mc.benchmarks.layouts.choice_forms import typed
 from hf_vqa_mc.errors import InputError
 
 NO_NUMBER = np.iinfo(np.int64).min
 _LETTER = re.compile(r"(\W*)([A-Za-z])(\W*)")
+_MARKED = re.compile(r"(\s*\(?)([A-Za-z])([.):]\s+)(.*?)\s*", re.DOTALL)
 _HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")
 """Values of hidden labels."""
 
@@ -122,6 +123,27 @@ class ByText(LabelForm):
     def write(self, old: str, index: int, choice: str, name: str | None) -> str:
         """The text."""
         return choice
+
+
+class ByLetterAndText(LabelForm):
+    """Letter and text, such as "B. blue" or "(B) blue"."""
+
+    description = "a choice's letter and text"
+    short = "letters with texts"
+
+    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+        """(rows,): position of the correct choice."""
+        found = [_MARKED.fullmatch(text or "") for text in column.to_pylist()]
+        positions = np.array([ord(one[2].upper()) - ord("A") if one else UNKNOWN for one in found], np.int64)
+        fits = (positions >= 0) & (positions < cells.lengths)
+        texts = cells.texts.take(pa.array(np.where(fits, cells.starts + positions, 0), mask=~fits))
+        return np.where(as_mask(pc.equal(texts, pa.array([one and one[4] for one in found]))), positions, UNKNOWN)
+
+    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
+        """A letter with the characters around the old one, and the text."""
+        found = _MARKED.fullmatch(old)
+        before, _, after, *_ = found.groups() if found else ("", "", ". ")
+        return f"{before}{ByLetter().write(found[2] if found else 'A', index, choice, name)}{after}{choice}"
 
 
 def integers(column: pa.Array) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text
 from hf_vqa_mc.benchmarks.layouts.label_forms import (
     ByIndex,
     ByLetter,
+    ByLetterAndText,
     ByName,
     ByText,
     LabelForm,
@@ -101,7 +102,7 @@ def readings(
     )
     forms: list[LabelForm] = [ByIndex(number) for number in ((0, 1) if first is None else (first,))]
     if label_from is None or not integers_only(column):
-        forms += [ByLetter(), ByName(), ByText()]
+        forms += [ByLetter(), ByName(), ByText(), ByLetterAndText()]
     found = [Reading(name, form, choices.labels(form.read(column, choices))) for form in forms]
     fitting = [one for one in found if valid.any() and (one.labels[valid] != UNKNOWN).all()]
     if not fitting:

@@ -75,6 +75,10 @@ class Layout(ABC):
     def cells(self, table: pa.Table, location: str) -> ChoiceCells:
         """The choices of all rows; raises InputError if a row cannot be read."""
 
+    def questions(self, table: pa.Table, location: str) -> pa.Array | None:
+        """(rows,): the questions, if a column of choices holds them too; else None."""
+        return None
+
     @abstractmethod
     def labels(self, table: pa.Table, cells: ChoiceCells, location: str) -> NDArray[np.int64]:
         """(rows,): index of the correct choice.

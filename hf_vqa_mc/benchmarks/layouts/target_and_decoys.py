@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text, is_text
 from hf_vqa_mc.benchmarks.columns import CHOICES, DECOYS, LABEL, cell_columns, columns_in_words, decoy_columns, named
-from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceColumns, ChoiceForm, form_of
+from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceColumns, ChoiceForm
 from hf_vqa_mc.benchmarks.layouts.label_forms import ByLetter, ByText, hidden, integers_only
 from hf_vqa_mc.benchmarks.layouts.layout import HiddenLabels, Layout, Tables, with_columns
+from hf_vqa_mc.benchmarks.layouts.text_forms import form_of
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 
