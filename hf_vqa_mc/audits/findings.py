@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.similar_choices import Letters, containing, words_in_question
 from hf_vqa_mc.benchmarks.benchmark import Split
-from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.rng import draw
-
-_NO_IMAGE = -1
+from hf_vqa_mc.decoys.candidates import MISSING
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +119,7 @@ def _duplicates(split: Split, rows: Rows) -> list[Finding]:
     (images,) = _images(split)
     texts = _inverse(_questions_and_choices(rows))
     both = _inverse(_pairs(texts, images))
-    with_image = np.flatnonzero(images != _NO_IMAGE)
+    with_image = np.flatnonzero(images != MISSING)
     first = with_image[np.unique(both[with_image], return_index=True)[1]]  # a row for each text and image
     several = np.bincount(texts[first], minlength=len(texts)) > 1
     where = with_image[several[texts[with_image]]]
@@ -147,7 +144,7 @@ def _duplicates(split: Split, rows: Rows) -> list[Finding]:
 def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[Finding]:
     """Rows whose image, image and question, or question and choices also occur in another split."""
     images, other_images = _images(audited, other)
-    has_image, other_has = images != _NO_IMAGE, other_images != _NO_IMAGE
+    has_image, other_has = images != MISSING, other_images != MISSING
     image_question, other_image_question = _pairs(images, rows.questions), _pairs(other_images, other_rows.questions)
     shared = {
         "image": has_image & np.isin(images, other_images[other_has]),
@@ -166,11 +163,11 @@ def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[F
 
 
 def _images(*splits: Split) -> list[NDArray[np.int64]]:
-    """Image number of each row, shared by all splits; _NO_IMAGE where there is none."""
+    """Image number of each row, shared by all splits; MISSING where there is none."""
     columns = [split.rows["image_id"].combine_chunks() for split in splits]
     names = pa.concat_arrays([column.cast(pa.large_string()) for column in columns]).dictionary_encode()
     numbers = names.indices.to_numpy().astype(np.int64)
-    numbers[numbers == pc.index(names.dictionary, pa.scalar("", pa.large_string())).as_py()] = _NO_IMAGE
+    numbers[numbers == pc.index(names.dictionary, pa.scalar("", pa.large_string())).as_py()] = MISSING
     return np.split(numbers, np.cumsum([len(column) for column in columns])[:-1])
 
 
@@ -186,16 +183,6 @@ def _inverse(values: NDArray[np.integer]) -> NDArray[np.int64]:
 
 def _questions_and_choices(rows: Rows) -> NDArray[np.uint64]:
     """A 64-bit hash of each row's question and choices in any order; 1e-7 collisions expected in a million rows."""
-    return _hashes(rows.questions, np.sort(rows.keys, axis=1)[:, ::-1])
-
-
-@njit(cache=True)
-def _hashes(questions: NDArray[np.int32], keys: NDArray[np.int32]) -> NDArray[np.uint64]:
-    hashes = np.empty(len(keys), np.uint64)
-    for row in range(len(keys)):
-        bits = draw(np.uint64(0), np.uint64(questions[row]), np.uint64(0))
-        for column in range(keys.shape[1]):
-            if keys[row, column] >= 0:
-                bits = draw(bits, np.uint64(keys[row, column]), np.uint64(column))
-        hashes[row] = bits
+    draws = np.random.default_rng(1).integers(2**63, size=len(rows.vocabulary.questions), dtype=np.uint64)
+    hashes: NDArray[np.uint64] = rows.choice_sets + draws[rows.questions]
     return hashes

@@ -36,19 +36,11 @@ def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
     hashes, image = text_hashes(dict.fromkeys(split.units)), split.clusters
     group = np.arange(len(hashes))
     if rows is not None:
-        group = _connected(image, _choice_sets(rows), len(hashes))
+        group = _connected(image, np.unique(rows.choice_sets, return_inverse=True)[1], len(hashes))
     first = np.full(int(group.max()) + 1, np.iinfo(np.uint64).max, np.uint64)
     np.minimum.at(first, group, hashes)
     found: NDArray[np.int8] = (first[group][image] % np.uint64(FOLDS)).astype(np.int8)
     return found
-
-
-def _choice_sets(rows: Rows) -> NDArray[np.int64]:
-    """(rows,): index of each row's set of choices."""
-    draws = np.random.default_rng(0).integers(2**63, size=len(rows.vocabulary.key_texts), dtype=np.uint64)
-    sums = np.where(rows.valid, draws[rows.keys], np.uint64(0)).sum(axis=1, dtype=np.uint64)
-    numbers: NDArray[np.int64] = np.unique(sums, return_inverse=True)[1]
-    return numbers
 
 
 def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: int) -> NDArray[np.int64]:

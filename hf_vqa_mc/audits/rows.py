@@ -14,8 +14,6 @@ from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.schema import checked_rows
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 
-NO_BEGINNING = -1
-"""Padding for questions with fewer words."""
 MOST_WORDS = 40
 """Maximum length of a question's beginning, which limits memory if one question is very long."""
 
@@ -59,11 +57,11 @@ class Vocabulary:
     def beginnings(self) -> NDArray[np.int32]:
         """(questions, words): number of each question's first word, first two words and so on, up to MOST_WORDS.
 
-        NO_BEGINNING where a question has fewer words.
+        MISSING where a question has fewer words.
         """
         numbers, starts = self.worded.tokens, self.worded.starts[len(self.key_texts) :]
         lengths = np.minimum(np.diff(starts), MOST_WORDS)
-        padded = np.full((len(lengths), max(int(lengths.max()), 1)), NO_BEGINNING, np.int32)
+        padded = np.full((len(lengths), max(int(lengths.max()), 1)), MISSING, np.int32)
         so_far, n_found = np.zeros(len(lengths), np.int64), 0
         for position in range(int(lengths.max())):
             longer = np.flatnonzero(lengths > position)
@@ -118,8 +116,15 @@ class Rows:
         chance: NDArray[np.float64] = 1.0 / self.sizes
         return chance
 
+    @cached_property
+    def choice_sets(self) -> NDArray[np.uint64]:
+        """(rows,): 64-bit hash of each row's comparable texts in any order; equal in all splits."""
+        draws = np.random.default_rng(0).integers(2**63, size=len(self.vocabulary.key_texts), dtype=np.uint64)
+        sums: NDArray[np.uint64] = np.where(self.valid, draws[self.keys], np.uint64(0)).sum(axis=1, dtype=np.uint64)
+        return sums
+
     def beginning(self, length: int) -> NDArray[np.int32]:
-        """Number of each row's first ``length`` words, int32 (rows,); NO_BEGINNING where there are fewer."""
+        """Number of each row's first ``length`` words, int32 (rows,); MISSING where there are fewer."""
         numbers: NDArray[np.int32] = self.vocabulary.beginnings[self.questions, length - 1]
         return numbers
 

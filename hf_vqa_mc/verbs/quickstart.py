@@ -201,7 +201,7 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
     """Accuracies on the test split of heuristics without the image, fitted on the training split."""
     import numpy as np
 
-    from hf_vqa_mc.audits.probes.priors import answer_prior, question_answer_prior
+    from hf_vqa_mc.audits.probes.priors import answer_prior, counted_in, question_answer_prior
     from hf_vqa_mc.audits.rows import number_rows
     from hf_vqa_mc.sources.vqa import YES_NO
 
@@ -211,12 +211,12 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
     sizes = np.array([len(texts) for texts in choices])
     targets = [texts[label] for texts, label in zip(choices, labels, strict=True)]
     types = np.array(["yes/no" if text in YES_NO else "shape" if text in SHAPES else "color" for text in targets])
-    with_question = question_answer_prior(rows["train"], rows["test"])
+    with_question = counted_in(rows["train"], rows["test"], question_answer_prior)
     return {
         "rows": len(sizes),
         "choices": " or ".join(map(str, sorted(set(sizes.tolist())))),
         "chance": float((1 / sizes).mean()),
-        "answer_prior": float(answer_prior(rows["train"], rows["test"]).mean()),
+        "answer_prior": float(counted_in(rows["train"], rows["test"], answer_prior).mean()),
         "question_answer_prior": float(with_question.mean()),
         "by_type": {kind: float(with_question[types == kind].mean()) for kind in TYPES},
     }

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.audits.probes.priors import (
     answer_prior,
-    answer_prior_of_other_folds,
+    counted_in,
     question_answer_prior,
-    question_answer_prior_of_other_folds,
 )
 from hf_vqa_mc.audits.rows import number_rows
 
@@ -62,15 +61,15 @@ rows = st.tuples(questions, choices, st.integers(0, 4)).map(lambda row: (*row[:2
 @given(train=st.lists(rows, min_size=1, max_size=30), asked=st.lists(rows, min_size=1, max_size=10))
 def test_they_are_what_the_definition_says(train, asked):
     found = rows_of(train=train, test=asked)
-    assert answer_prior(found["train"], found["test"]).tolist() == literal(train, asked, 0)
-    assert question_answer_prior(found["train"], found["test"]).tolist() == literal(train, asked, 99)
+    assert counted_in(found["train"], found["test"], answer_prior).tolist() == literal(train, asked, 0)
+    assert counted_in(found["train"], found["test"], question_answer_prior).tolist() == literal(train, asked, 99)
 
 
 @settings(deadline=None)  # the first call loads what was compiled
 @given(st.lists(st.tuples(rows, st.integers(0, 4)), min_size=2, max_size=30))
 def test_without_a_train_split_each_part_is_asked_by_what_the_others_say(asked):
     found, folds = rows_of(test=[row for row, _ in asked])["test"], np.array([fold for _, fold in asked], np.int8)
-    for rule, longest in ((answer_prior_of_other_folds, 0), (question_answer_prior_of_other_folds, 99)):
+    for rule, longest in ((answer_prior, 0), (question_answer_prior, 99)):
         picked = rule(found, folds)
         for fold in set(folds.tolist()):
             others = [row for row, of in asked if of != fold]
@@ -94,23 +93,23 @@ def test_decoys_that_do_not_fit_the_question_give_the_target_away():
     train = asked_about(COLOURS, SHAPES, 200, 0) + asked_about(SHAPES, COLOURS, 200, 1)
     asked = asked_about(COLOURS, SHAPES, 50, 2)
     found = rows_of(train=train, test=asked)
-    assert answer_prior(found["train"], found["test"]).mean() < 0.5
-    assert question_answer_prior(found["train"], found["test"]).mean() == 1.0
+    assert counted_in(found["train"], found["test"], answer_prior).mean() < 0.5
+    assert counted_in(found["train"], found["test"], question_answer_prior).mean() == 1.0
 
 
 def test_decoys_that_fit_the_question_leave_chance():
     train = asked_about(COLOURS, COLOURS, 400, 0) + asked_about(SHAPES, SHAPES, 400, 1)
     found = rows_of(train=train, test=asked_about(COLOURS, COLOURS, 400, 2))
-    assert question_answer_prior(found["train"], found["test"]).mean() == pytest.approx(0.25, abs=0.05)
+    assert counted_in(found["train"], found["test"], question_answer_prior).mean() == pytest.approx(0.25, abs=0.05)
 
 
 def test_a_question_like_none_in_training_is_answered_as_if_it_were_not_read():
     train = asked_about(COLOURS, SHAPES, 50, 0)
     asked = [(f"who {question}", *rest) for question, *rest in asked_about(COLOURS, [*SHAPES, *COLOURS], 50, 1)]
     found = rows_of(train=train, test=asked)
-    blind = answer_prior(found["train"], found["test"])
+    blind = counted_in(found["train"], found["test"], answer_prior)
     assert 0.0 < blind.mean() < 1.0
-    assert question_answer_prior(found["train"], found["test"]).tolist() == blind.tolist()
+    assert counted_in(found["train"], found["test"], question_answer_prior).tolist() == blind.tolist()
 
 
 MLP_QA = {"iou": 0.915, "qou": 0.525, "iou_qou": 0.514}
@@ -128,7 +127,7 @@ def test_on_real_coco_qa_counting_comes_near_the_trained_blind_model(real_cocoqa
     reached = {}
     for variant in build_variants(triplets, list(MLP_QA), vectors, Settings(decoys_from="split")):
         found = number_rows(variant.splits)
-        reached[variant.name] = float(question_answer_prior(found["train"], found["test"]).mean())
+        reached[variant.name] = float(counted_in(found["train"], found["test"], question_answer_prior).mean())
         told = variant.statistics["prior_rule"]["test"]["accuracy"]
-        assert float(answer_prior(found["train"], found["test"]).mean()) == told
+        assert float(counted_in(found["train"], found["test"], answer_prior).mean()) == told
     assert reached == pytest.approx(MLP_QA, abs=0.03)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits.rows import NO_BEGINNING, number_rows
+from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.errors import InputError
 
@@ -41,8 +41,8 @@ def test_questions_share_the_numbers_of_the_words_that_they_begin_with():
     assert one[0] == one[1] != one[2]
     assert two[0] == two[1] != two[2]
     assert three[0] not in (one + two)
-    assert three[1:] == [NO_BEGINNING] * 3
-    assert one[3] == NO_BEGINNING
+    assert three[1:] == [MISSING] * 3
+    assert one[3] == MISSING
 
 
 def test_the_layout_of_the_table_does_not_matter():
@@ -73,7 +73,7 @@ WRONG = {
     "a choice is null": (table(GOOD, ("Why?", ["a", None], 0)), "test, row 1: a choice is empty"),
     "a label is none of its choices": (table(GOOD, ("Why?", ["a"], 1)), "test, row 1: label is 1"),
     "a label is hidden": (table(("Why?", ["a"], -1)), "test, row 0: label is -1"),
-    "a row has no choices": (table(("Why?", [], 0)), "test, row 0: label is 0, expected one of its 0"),
+    "a row has no choices": (table(("Why?", [], 0)), "test, row 0: label is 0, expected an index of its 0 choices"),
     "there are no rows": (table(GOOD).slice(1), "test: no rows at all"),
 }
 

@@ -102,17 +102,11 @@ def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Colu
 
 def word_matrix(texts: Iterable[Sequence[str]]) -> tuple[Any, list[str]]:
     """Binary bag of words: sparse float32 (texts, distinct words), and the distinct words."""
-    from scipy import sparse
+    from sklearn.preprocessing import MultiLabelBinarizer
 
-    columns: dict[str, int] = {}
-    indices: list[int] = []
-    starts = [0]
-    for text in texts:
-        indices += sorted({columns.setdefault(word, len(columns)) for word in text})
-        starts.append(len(indices))
-    ones = np.ones(len(indices), np.float32)
-    words = list(columns) or [""]
-    return sparse.csr_matrix((ones, indices, starts), shape=(len(starts) - 1, len(words))), words
+    binarizer = MultiLabelBinarizer(sparse_output=True)
+    matrix = binarizer.fit_transform(list(texts)).astype(np.float32)
+    return matrix, binarizer.classes_.tolist()
 
 
 def _of_texts(texts: Sequence[str]) -> Columns:
@@ -172,11 +166,9 @@ def _trigrams(texts: Sequence[str]) -> Any:  # noqa: ANN401  a sparse matrix
 
     short = [text[:READ] for text in texts]
     hashed = HashingVectorizer(
-        analyzer="char_wb", ngram_range=(3, 3), norm=None, alternate_sign=False, dtype=np.float32
+        analyzer="char_wb", ngram_range=(3, 3), binary=True, norm=None, alternate_sign=False, dtype=np.float32
     )
-    matrix = hashed.transform(short)
-    matrix.data[:] = 1
-    return matrix
+    return hashed.transform(short)
 
 
 def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRows) -> NDArray[np.float64]:  # noqa: ANN401

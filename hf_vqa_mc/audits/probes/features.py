@@ -16,11 +16,8 @@ from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.dataset.prior_rule import NEVER_SEEN
 from hf_vqa_mc.decoys.candidates import MISSING
 
-NOWHERE = -1
-"""Marks rows without a context, such as the first five words of a question of four."""
-
 Contexts = NDArray[np.integer]
-"""(rows,): number of the context in which each row is counted, or NOWHERE"""
+"""(rows,): number of the context in which each row is counted; MISSING without, such as a fifth word of four"""
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 """values (choices,) of the training rows and of the test rows"""
 
@@ -105,7 +102,7 @@ def _codes(rows: ShuffledRows, contexts: Contexts) -> NDArray[np.int64]:
     """An integer for each pair of context and choice text, negative without a context: (choices,)."""
     row = rows.valid.nonzero()[0]
     keys, context = rows.keys[rows.valid], contexts[row].astype(np.int64)
-    return np.where(context == NOWHERE, MISSING, context * len(rows.vocabulary.key_texts) + keys)
+    return np.where(context == MISSING, MISSING, context * len(rows.vocabulary.key_texts) + keys)
 
 
 def _log_odds(likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -240,4 +237,4 @@ class Features:
 def _joint(one: Contexts, other: Contexts) -> Contexts:
     """The intersection of two contexts."""
     both = one.astype(np.int64) * (int(other.max(initial=0)) + 1) + other
-    return np.where((one == NOWHERE) | (other == NOWHERE), NOWHERE, both)
+    return np.where((one == MISSING) | (other == MISSING), MISSING, both)

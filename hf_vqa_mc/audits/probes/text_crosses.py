@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.probes.choice_columns import POSITIONS, READ
 from hf_vqa_mc.audits.rows import ShuffledRows
+from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.normalisation import words
 
 COLUMNS = 1 << 18
 """Size of the hash table; of 100,000 distinct crosses a third collide."""
 CHOICE_WORDS, QUESTION_WORDS = 8, 24
 """Maximum number of words of each text."""
-NONE = -1
 CLUSTERS = (8, 64)
 """Numbers of coarse and of fine image clusters."""
 ROWS_A_CLUSTER = 20
@@ -26,7 +26,7 @@ FITTED_ON = 20_000
 """Maximum number of rows that clusters and components are fitted on."""
 
 Tokens = NDArray[np.int64]
-"""(items, tokens): token numbers of each item, padded with NONE"""
+"""(items, tokens): token numbers of each item, padded with MISSING"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class ImageGroups:
     """Clusters and principal components of images."""
 
     clusters: Tokens
-    """(rows, granularities): cluster number of the image, NONE without an image"""
+    """(rows, granularities): cluster number of the image, MISSING without an image"""
     directions: NDArray[np.float32]
     """(rows, DIRECTIONS): principal components with unit variance, 0 without an image"""
 
@@ -50,7 +50,7 @@ def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
     from sklearn.decomposition import PCA
 
     valid = np.isfinite(vectors).all(axis=1)
-    clusters = np.full((len(vectors), len(CLUSTERS)), NONE, np.int64)
+    clusters = np.full((len(vectors), len(CLUSTERS)), MISSING, np.int64)
     directions = np.zeros((len(vectors), DIRECTIONS), np.float32)
     given = vectors[valid].astype(np.float64)
     if not len(given) or not np.ptp(given, axis=0).any():
@@ -103,7 +103,7 @@ class TextCrosses:
         if len(self._question_texts):
             question = self._questions[np.searchsorted(self._question_texts, some.questions)]
             parts.append(_crosses(choice, 2, question[row]))
-            first = np.where(question[:, :1] == NONE, 0, question[:, :1])
+            first = np.where(question[:, :1] == MISSING, 0, question[:, :1])
             parts += self._with_position(first[row], some, 3)
         if self._image is not None:
             clusters = self._image.clusters[rows][row]
@@ -135,7 +135,7 @@ def _crosses(
     cells, columns, weights = [], [], []
     for of_choice in own.T:
         for index, of_row in enumerate(others.T):
-            cell = np.flatnonzero((of_choice != NONE) & (of_row != NONE))
+            cell = np.flatnonzero((of_choice != MISSING) & (of_row != MISSING))
             cells.append(cell)
             columns.append(_column(of_choice[cell], of_row[cell], purpose))
             weights.append(np.ones(len(cell)) if values is None else values[cell, index])
@@ -151,7 +151,7 @@ def _tokens(
 ) -> tuple[Tokens, Tokens]:
     """The distinct text numbers, ascending, and the words of each text: (texts, most)."""
     distinct = np.unique(used)
-    tokens = np.full((len(distinct), most), NONE, np.int64)
+    tokens = np.full((len(distinct), most), MISSING, np.int64)
     for index, text in enumerate(distinct):
         found = dict.fromkeys(words(texts[text][:READ]))
         known = [numbers.setdefault(word, len(numbers)) for word in list(found)[:most]]
@@ -162,9 +162,9 @@ def _tokens(
 def _with_key(tokens: Tokens, some: ShuffledRows) -> Tokens:
     """The words of each choice, and the whole text as one more token unless it is a single word."""
     whole = some.keys[some.valid].astype(np.int64) + (1 << 40)  # words have lower numbers
-    several = tokens[:, 1] != NONE
-    wordless = tokens[:, 0] == NONE
-    return np.column_stack([tokens, np.where(several | wordless, whole, NONE)])
+    several = tokens[:, 1] != MISSING
+    wordless = tokens[:, 0] == MISSING
+    return np.column_stack([tokens, np.where(several | wordless, whole, MISSING)])
 
 
 def _column(own: Tokens, other: Tokens, purpose: int) -> Tokens:
