@@ -44,18 +44,13 @@ def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: Sees | None = None) 
     return max(rows, key=lambda row: row["gain"], default=None)
 
 
-def tiles(sides: Sides) -> list[dict[str, Any]]:
-    """The strongest shortcut of each set of inputs."""
-    found = []
-    for sees in Sees:
-        cells = [
-            {"side": side, "row": best, "name": plain(best["name"], 80), "alarm": best["alarm"] and sees.is_shortcut}
-            for side, audit in sides.items()
-            if (best := strongest(audit.get("shortcuts") or (), sees))
-        ]
-        if cells:
-            found.append({"inputs": sees.value, "name": sees.label, "cells": cells})
-    return found
+def tiles(sides: Sides) -> dict[Sees, dict[str, Mapping[str, Any]]]:
+    """The strongest shortcut of each set of inputs and side."""
+    found = {
+        sees: {side: best for side, audit in sides.items() if (best := strongest(audit.get("shortcuts") or (), sees))}
+        for sees in Sees
+    }
+    return {sees: rows for sees, rows in found.items() if rows}
 
 
 def chart(sides: Sides) -> dict[str, Any] | None:
@@ -72,10 +67,10 @@ def chart(sides: Sides) -> dict[str, Any] | None:
         lines.append(
             {
                 "name": plain(name, 120),
+                "row": first,
                 "inputs": Sees[first["inputs"].upper()].label,
-                "trained": first["trained"],
                 "everything": first["inputs"] == Sees.EVERYTHING,
-                "cells": [{"side": side, "bar": drawn} for side, drawn in bars.items()],
+                "bars": bars,
                 "title": " ".join(plain(sentence, 500) for sentence in sentences),
                 "alarm": any(drawn and drawn["alarm"] for drawn in bars.values()),
             }
@@ -99,20 +94,19 @@ def per_type(sides: Sides) -> dict[str, Any] | None:
     if not columns or len(types) < 2:
         return None
     scale = scale_of(row["shortcuts"][name] for row in rows for name in columns if name in row["shortcuts"])
-    lines = []
-    for kind, of_type in types.items():
-        given = [row for row in of_type.values() if row]
-        cells = [
-            [{"side": side, "bar": bar(row and row["shortcuts"].get(name), scale)} for side, row in of_type.items()]
-            for name in columns
-        ]
-        chances = [row["chance"] for row in given]
-        lines.append(
-            {"type": plain(kind, 60) or "(none)", "rows": given[0]["rows"], "chance": chances, "cells": cells}
-        )
-    order = sorted(range(len(lines)), key=lambda index: (-lines[index]["rows"], list(types)[index]))
-    lines = [lines[index] for index in order]
-    return {"columns": [plain(name, 80) for name in columns], "zero": scale.at(0.0), **_collapsed(lines, SHOWN_TYPES)}
+    lines = [
+        {
+            "type": kind,
+            "rows": [row for row in of_type.values() if row],
+            "cells": [
+                {side: bar(row and row["shortcuts"].get(name), scale) for side, row in of_type.items()}
+                for name in columns
+            ],
+        }
+        for kind, of_type in types.items()
+    ]
+    lines.sort(key=lambda line: (-line["rows"][0]["rows"], line["type"]))
+    return {"columns": columns, "zero": scale.at(0.0), **_collapsed(lines, SHOWN_TYPES)}
 
 
 def _type_columns(sides: Sides, given: set[str]) -> list[str]:
@@ -160,13 +154,13 @@ def histogram(sides: Sides) -> dict[str, Any] | None:
         bars = []
         for row in filter(lambda row: row["rows"], audit["bias"]["histogram"]):
             size, share = row["to"] - row["from"], row["rows"] / audit["rows"]
-            width = size * 0.88 / len(given)
+            wide = size * 0.88 / len(given)
             bars.append(
                 {
-                    "x": _width(row["from"] + size * 0.06 + number * width),
-                    "width": _width(width),
-                    "y": _width(1 - share / top),
-                    "height": _width(share / top),
+                    "x": width(row["from"] + size * 0.06 + number * wide),
+                    "width": width(wide),
+                    "y": width(1 - share / top),
+                    "height": width(share / top),
                     "title": f"{row['rows']:,} questions ({share:.1%}) with a bias of {row['from']:.0%} to "
                     f"{row['to']:.0%}",
                 }
@@ -182,24 +176,18 @@ def ambiguous_decoys(sides: Sides) -> dict[str, Any] | None:
     if not given:
         return None
     reasons = dict.fromkeys(reason for found in given.values() for reason in found["reasons"])
-    shares = {reason: [found["reasons"].get(reason) for found in given.values()] for reason in reasons}
-    largest = max((share or 0.0 for of_reason in shares.values() for share in of_reason), default=0.0)
+    shares = {reason: {side: found["reasons"].get(reason) for side, found in given.items()} for reason in reasons}
+    largest = max((share or 0.0 for of_reason in shares.values() for share in of_reason.values()), default=0.0)
     top = next((top for top in (0.05, 0.1, 0.25, 0.5) if largest <= top), 1.0)
     return {
-        "sides": [{"side": side, "share": found["share"], "decoys": found["decoys"]} for side, found in given.items()],
+        "sides": given,
         "top": top,
-        "reasons": [
-            {
-                "name": plain(reason, 100),
-                "cells": [
-                    {"side": side, "share": share, "width": _width((share or 0.0) / top)}
-                    for side, share in zip(given, of_reason, strict=True)
-                ],
-            }
+        "reasons": {
+            reason: {side: {"share": share, "width": width((share or 0.0) / top)} for side, share in of_reason.items()}
             for reason, of_reason in shares.items()
-            if any(of_reason)
-        ],
-        "zero": [plain(reason, 100) for reason, of_reason in shares.items() if not any(of_reason)],
+            if any(of_reason.values())
+        },
+        "zero": [reason for reason, of_reason in shares.items() if not any(of_reason.values())],
     }
 
 
@@ -213,7 +201,7 @@ class Scale:
 
     def at(self, gain: float) -> str:
         """Position of a gain in percent of the width, clipped."""
-        return _width((min(max(gain, self.low), self.high) - self.low) / (self.high - self.low))
+        return width((min(max(gain, self.low), self.high) - self.low) / (self.high - self.low))
 
     @property
     def ticks(self) -> list[dict[str, Any]]:
@@ -253,5 +241,6 @@ def bar(row: Mapping[str, Any] | None, scale: Scale) -> dict[str, Any] | None:
     }
 
 
-def _width(share: float) -> str:
+def width(share: float) -> str:
+    """A fraction of a plot's width."""
     return f"{100 * share:.2f}%"

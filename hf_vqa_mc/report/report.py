@@ -17,15 +17,11 @@ from hf_vqa_mc.report.figures import (
     per_type,
     strongest,
     tiles,
+    width,
 )
 from hf_vqa_mc.report.pages import rendered
-from hf_vqa_mc.report.plain_text import count, plain, shown_name
+from hf_vqa_mc.report.plain_text import count, percent, plain, shown_name
 from hf_vqa_mc.report.thumbnails import picture_values
-
-TEXTS_SHOWN = 10
-"""Rows of a table of predictive texts that are not collapsed."""
-TEXT = 80
-"""Maximum number of characters of a word or a choice."""
 
 
 def report_html(
@@ -62,19 +58,19 @@ def report_values(sides: Sides) -> dict[str, Any]:
     }
     return {
         "title": plain(shown_name(before.get("dataset") or ""), 120) or "benchmark",
-        "config": plain(before.get("config"), 80),
-        "split": plain(before.get("split"), 40),
-        "version": plain(before.get("version"), 40),
+        "config": before.get("config"),
+        "split": before.get("split"),
+        "version": before.get("version"),
         "facts": _facts(sides),
         "read_as": list(dict.fromkeys(texts["read_as"].values())),
         "sides": list(sides),
-        "verdicts": [{"side": side, "text": text} for side, text in texts["verdict"].items()],
+        "verdicts": texts["verdict"],
         "caveats": list(dict.fromkeys(texts["caveat"].values())),
-        "headlines": [headline for side, found in sides.items() if (headline := _headline(side, found))],
+        "headlines": {side: headline for side, found in sides.items() if (headline := _headline(found))},
         "tiles": tiles(sides),
         "chart": chart(sides),
         "types": per_type(sides),
-        "findings": _findings(sides),
+        "findings": matched(sides, "findings"),
         "ambiguous": ambiguous_decoys(sides),
         "predictive_texts": _predictive_texts(sides),
         "calibration": calibration(sides),
@@ -84,7 +80,7 @@ def report_values(sides: Sides) -> dict[str, Any]:
     }
 
 
-def _headline(side: str, found: Mapping[str, Any]) -> dict[str, Any] | None:
+def _headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
     """The accuracy of the strongest shortcut, and its missing inputs."""
     best = strongest(found.get("shortcuts") or ())
     if best is None:
@@ -93,22 +89,15 @@ def _headline(side: str, found: Mapping[str, Any]) -> dict[str, Any] | None:
     if found["images"] == 0:
         without = "without the question" if best["inputs"] == Sees.CHOICES else "by a shortcut"
     return {
-        "side": side,
-        "name": plain(best["name"], 120),
-        "sentence": plain(best["sentence"], 400),
-        "without": without,
-        "accuracy": best["accuracy"],
-        "gain": best["gain"],
         "row": best,
+        "without": without,
         "chance": chance,
-        "alarm": best["alarm"],
-        "start": f"{100 * min(chance, best['accuracy']):.2f}%",
-        "width": f"{100 * abs(best['accuracy'] - chance):.2f}%",
-        "chance_at": f"{100 * chance:.2f}%",
+        "start": width(min(chance, best["accuracy"])),
+        "width": width(abs(best["accuracy"] - chance)),
     }
 
 
-def _facts(sides: Sides) -> list[dict[str, str]]:
+def _facts(sides: Sides) -> dict[str, str]:
     """Key figures of the audited benchmark; both values if a remedy changed them."""
     texts_of: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "questions": lambda found: count(found.get("rows")),
@@ -116,83 +105,42 @@ def _facts(sides: Sides) -> list[dict[str, str]]:
         "choices per question": lambda found: " to ".join(
             dict.fromkeys(str(end(found["choices"])) for end in (min, max) if found.get("choices"))
         ),
-        "chance": lambda found: f"{100 * found['chance']:.1f}%" if "chance" in found else "",
+        "chance": lambda found: percent(found["chance"]) if "chance" in found else "",
         "probes trained on": lambda found: plain(found.get("train_source"), 60),
     }
-    facts = []
-    for name, text_of in texts_of.items():
-        texts = list(dict.fromkeys(text for found in sides.values() if (text := text_of(found))))
-        if texts:
-            facts.append({"name": name, "text": " \u2192 ".join(texts)})
-    return facts
+    texts = {name: dict.fromkeys(map(text_of, sides.values())) for name, text_of in texts_of.items()}
+    return {name: " \u2192 ".join(filter(None, of_sides)) for name, of_sides in texts.items() if any(of_sides)}
 
 
-def _findings(sides: Sides) -> list[dict[str, Any]]:
-    """One row per finding, with the figures before and after."""
-    lines = []
-    for name, rows in matched(sides, "findings").items():
-        first = next(filter(None, rows.values()))
-        cells = [
-            row
-            and {
-                "share": row["share"],
-                "count": f"{count(row['count'])} of {count(row['total'])} {plain(row['unit'])}",
-            }
-            for row in rows.values()
-        ]
-        lines.append(
-            {
-                "name": plain(name, 120),
-                "sentence": plain(first["sentence"], 600),
-                "cells": cells,
-                "ids": [plain(one, 60) for one in first["question_ids"]],
-                "quiet": not any(cell and cell["share"] for cell in cells),
-            }
-        )
-    return lines
+def _predictive_texts(sides: Sides) -> dict[str, list[dict[str, Any]]]:
+    """Each side's tables of words and choices that predict, most significant first.
 
-
-def _predictive_texts(sides: Sides) -> list[dict[str, Any]]:
-    """The tables of predictive words and choices; choices are omitted if they are the same as the words."""
-    found = []
+    Choices are omitted if they are the same as the words.
+    """
+    found = {}
     for side, audit in sides.items():
         given = audit.get("predictive_texts") or {"words": (), "choices": ()}
-        words = {row["text"] for row in given["words"]}
-        for what in ("words", "choices"):
-            rows = given[what]
-            if rows and not (what == "choices" and {row["text"] for row in rows} == words):
-                tables = [
-                    {"predicts": predicts, "shown": texts[:TEXTS_SHOWN], "rest": texts[TEXTS_SHOWN:]}
-                    for predicts, sign in (("target", 1), ("decoy", -1))
-                    if (texts := _of_direction(rows, sign))
-                ]
-                found.append({"side": side, "what": what, "tables": tables})
+        words, choices = ({row["text"] for row in given[what]} for what in ("words", "choices"))
+        tables = [
+            {"what": what, "predicts": predicts, "rows": rows}
+            for what in ("words", "choices")
+            if not (what == "choices" and choices == words)
+            for predicts, sign in (("target", 1), ("decoy", -1))
+            if (rows := sorted((row for row in given[what] if sign * row["z"] > 0), key=lambda row: -abs(row["z"])))
+        ]
+        if tables:
+            found[side] = tables
     return found
 
 
-def _of_direction(rows: Sequence[Mapping[str, Any]], sign: int) -> list[dict[str, Any]]:
-    """Texts that predict the target (sign 1) or a decoy (-1), most significant first."""
-    chosen = sorted((row for row in rows if sign * row["z"] > 0), key=lambda row: -sign * row["z"])
-    return [
-        {
-            "text": plain(row["text"], TEXT) or "(no text)",
-            "presented": row["presented"],
-            "correct": row["target"] / row["presented"],
-            "expected": row["expected"] / row["presented"],
-            "z": f"{row['z']:+.1f}".replace("-", "\u2212"),
-        }
-        for row in chosen
-    ]
-
-
-def _not_run(sides: Sides) -> list[dict[str, str]]:
+def _not_run(sides: Sides) -> list[tuple[str, str]]:
     """Probes that were not run and splits that were skipped, with the reasons; each once."""
     reasons: dict[tuple[str, str], None] = {}
     for audit in sides.values():
         probes = [(plain(row["name"], 120), row["reason"]) for row in audit.get("not_run") or ()]
         splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
         reasons |= {(name, plain(reason, 400)): None for name, reason in probes + splits}
-    return [{"name": name, "reason": reason} for name, reason in reasons]
+    return list(reasons)
 
 
 def _gallery(examples: Sequence[Example], after: Sequence[Example]) -> dict[str, Any]:
