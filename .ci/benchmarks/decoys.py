@@ -120,7 +120,7 @@ def literal_seconds(
     """What a plain programme needs at least for all triplets, from some of them.
 
     Its similarities are kept: NLTK is asked once for each pair of texts that stand in one row of the result, as target
-    and decoy or as decoys of one kind, which have passed the filter; those that it turned away come for nothing.
+    and decoy or as decoys of one kind, which have passed the filter; rejected ones cost nothing.
 
     Returns:
         Seconds for the most similar triplets, seconds for offering their targets, pairs, seconds a pair.

@@ -24,8 +24,8 @@ PAPER = """@inproceedings{chao2018being,
 FILTERS = {
     "same_text": "the same text as the target or as a decoy already taken",
     "contains": "one contains the other",
-    "wup_target": "means what the target means (WUP)",
-    "wup_taken": "means what a decoy already taken means (WUP)",
+    "wup_target": "has the meaning of the target (WUP)",
+    "wup_taken": "has the meaning of a decoy already taken (WUP)",
     "repeats_other_set": "already a decoy of the other set",
 }
 
@@ -104,7 +104,7 @@ def example_text(example: dict[str, Any]) -> str:
     for position, choice in enumerate(example["choices"]):
         kind = list(CHOICE_KINDS)[example["choice_kinds"][position]]
         kind = "**target**" if position == example["label"] else kind
-        kind += ", fall-back" if example["choice_fallback"][position] else ""
+        kind += ", fallback" if example["choice_fallback"][position] else ""
         lines.append(f"> {position}. {plain(choice)} ({kind})")
     return "\n".join(lines)
 
@@ -188,7 +188,7 @@ def set_label(name: str, config: str = "") -> str:
 
 def rejections(configs: Configs) -> dict[str, Any]:
     """Candidates rejected by each filter: the labels of sets, and reason to counts; empty if there are none."""
-    counted = per_set(configs, "turned_away")
+    counted = per_set(configs, "rejected")
     found = {set_label(*which): reasons for which, reasons in counted.items() if sum(reasons.values())}
     reasons = [reason for reason in FILTERS if any(counts.get(reason) for counts in found.values())]
     reasons += sorted({reason for counts in found.values() for reason in counts if reason not in FILTERS})

@@ -146,8 +146,8 @@ def _why_missing(decoys: DecoySet) -> list[dict[str, int]]:
     return [
         {
             "no candidates": int(missing[none].sum()),
-            "fewer candidates than places": int(np.minimum(missing, lacking)[~none].sum()),
-            "turned away by the filters": int(np.maximum(missing - lacking, 0)[~none].sum()),
+            "fewer candidates than slots": int(np.minimum(missing, lacking)[~none].sum()),
+            "rejected by the filters": int(np.maximum(missing - lacking, 0)[~none].sum()),
         }
         for missing in open_slots.T
     ]

@@ -25,7 +25,7 @@ def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], mat
     return {
         "rows": {split: int(rows.sum()) for split, rows in splits.items()},
         "choices_per_row": {split: _counts(sizes[rows]) for split, rows in splits.items()},
-        "turned_away": {name: view.rejected for name, view in made_here.items()},
+        "rejected": {name: view.rejected for name, view in made_here.items()},
         "fallbacks": {name: _fallbacks(view, material.size) for name, view in made_here.items()},
         "repeated_across_sets": _repeated(variant, choices, made, material),
         "neutrality": _neutrality(choices.keys[material.training], len(material.candidates.key_texts)),

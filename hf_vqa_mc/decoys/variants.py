@@ -9,12 +9,12 @@ PAPER_VARIANTS = (
     Variant("qou", ("qou",), "QoU decoys", "Sect. 5.2", remedies=True),
     Variant("iou_qou", ("iou", "qou"), "IoU and QoU decoys", "Sect. 5.2", remedies=True),
     Variant("all", ("orig", "iou", "qou"), "the published decoys, IoU and QoU decoys", "Sect. 5.2", remedies=True),
-    Variant("random_uniform", ("random_uniform",), "answers drawn evenly from the different ones", "Supplement G"),
-    Variant("random_frequency", ("random_frequency",), "answers drawn as often as they are given", "Supplement G"),
+    Variant("random_uniform", ("random_uniform",), "answers drawn uniformly from the distinct ones", "Supplement G"),
+    Variant("random_frequency", ("random_frequency",), "answers drawn by frequency", "Supplement G"),
     Variant(
         "orig_random_uniform",
         ("orig", "random_uniform"),
-        "the published decoys and evenly drawn answers",
+        "the published decoys and uniformly drawn answers",
         "Supplement G, Table 12 (A)",
     ),
     Variant(

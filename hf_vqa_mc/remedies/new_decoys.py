@@ -211,7 +211,7 @@ def _choice_origins(made: Mapping[str, pa.Array], donors: pa.ListArray, origins:
     fallback = made["choice_fallback"].flatten()
     is_target = pc.equal(made["choice_kinds"].flatten(), kind_number(TARGET.name))
     cases = pc.make_struct(is_target, fallback, pa.array(numbers == MISSING))
-    return pc.case_when(cases, "target", "fall-back", "published", from_donor)
+    return pc.case_when(cases, "target", "fallback", "published", from_donor)
 
 
 def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[np.bool_]) -> dict[str, pa.Array]:

@@ -20,7 +20,7 @@ from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
 
 CHOICE, TYPE, ORIGIN = 160, 60, 160
 """Maximum number of characters of a choice, of a question type and of a choice's origin."""
-FALLBACK = "fall-back"
+FALLBACK = "fallback"
 """The origin of a fallback for a decoy that could not be found, in the column ``choice_origins`` of a remedy."""
 UNREADABLE = b"unreadable"
 """Replaces the content of an image that cannot be read."""

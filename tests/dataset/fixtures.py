@@ -84,7 +84,7 @@ def statistics(name: str, splits: dict[str, int]) -> dict[str, Any]:
     return {
         "rows": splits,
         "choices_per_row": {split: {str(1 + 3 * len(sets)): n} for split, n in splits.items()},
-        "turned_away": {part: reasons for part in sets},
+        "rejected": {part: reasons for part in sets},
         "fallbacks": {
             part: {
                 "choices": 3 * total,

@@ -79,7 +79,7 @@ def check(triplets: list[dict[str, Any]], settings: Settings, vectors: dict[str,
 
 def check_statistics(variant: BuiltVariant, literal: LiteralMethod) -> None:
     found, name = variant.statistics, variant.name
-    assert {kind: +Counter(counts) for kind, counts in found["turned_away"].items()} == literal.turned_away(name)
+    assert {kind: +Counter(counts) for kind, counts in found["rejected"].items()} == literal.rejected(name)
     for kind, missing in literal.missing(name).items():
         figures = found["fallbacks"][kind]
         assert +Counter(figures["why"]) == +missing

@@ -96,22 +96,22 @@ def test_the_page_describes_content_and_creation(card):
 def test_a_set_of_mostly_fallbacks_gets_a_warning():
     configs = {"made_iou": {"statistics": statistics("iou", {"test": 100})}}
     text = page(configs)
-    assert "**IoU**: of 300 decoys, 240 (80.0%) are fall-backs" in text
+    assert "**IoU**: of 300 decoys, 240 (80.0%) are fallbacks" in text
     assert "too few candidates: 240" in text
-    assert "**So what is measured with these IoU decoys alone is mostly the fall-back.**" in text
+    assert "**Results with these IoU decoys alone mostly measure the fallbacks.**" in text
     configs["made_iou"]["statistics"]["fallbacks"]["iou"]["fallback"] = 30
-    assert "measured with" not in page(configs)
+    assert "mostly measure" not in page(configs)
 
 
 def test_a_set_that_differs_in_a_combined_config_is_listed_twice():
     configs = {f"made_{name}": {"statistics": statistics(name, {"test": 100})} for name in ("iou_qou", "iou", "qou")}
     assert " in `made_iou_qou`" not in page(configs)
     configs["made_iou_qou"]["statistics"]["fallbacks"]["qou"]["fallback"] = 150
-    configs["made_iou_qou"]["statistics"]["turned_away"]["qou"] = {"same_text": 9, "repeats_other_set": 8}
+    configs["made_iou_qou"]["statistics"]["rejected"]["qou"] = {"same_text": 9, "repeats_other_set": 8}
     text = page(configs)
-    assert "**QoU**: there is a decoy of this kind in each of the 300 places." in text
-    assert "**QoU in `made_iou_qou`**: of 300 decoys, 150 (50.0%) are fall-backs" in text
-    assert "measured with these QoU decoys alone is mostly the fall-back" in text
+    assert "**QoU**: all 300 decoys are of this kind." in text
+    assert "**QoU in `made_iou_qou`**: of 300 decoys, 150 (50.0%) are fallbacks" in text
+    assert "Results with these QoU decoys alone mostly measure the fallbacks" in text
     assert "| | IoU | QoU | QoU in `made_iou_qou` |" in text
     assert "| already a decoy of the other set | 0 | 0 | 8 |" in text
 
@@ -123,11 +123,11 @@ def test_the_statistics_are_described_in_sentences():
     text = page({"made_iou_qou": {"statistics": figures}})
     for expected in [
         "`made_iou_qou`: 2 rows have fewer than 7 choices (2 with 6, 98 with 7).",
-        "2 are missing altogether.",
+        "2 are missing: no fallback was found either.",
         "| one contains the other | 3 | 3 |",
-        "in 5 rows the sets made on their own shared a text (6 texts); 6 of them were replaced",
+        "in 5 rows two sets contained the same text (6 texts); 6 of these texts were replaced",
         "| `made_iou_qou` | 12 | 5.0 | 14.5 | 15.0 | 1 |",
-        "WordNet knows a word of 98.0% of the correct answers (98 of 100)",
+        "WordNet contains a word of 98.0% of the correct answers (98 of 100)",
     ]:
         assert expected in text, expected
 
@@ -146,7 +146,7 @@ def test_special_characters_of_a_dataset_are_escaped(question, choice):
     lines = example_text(example).split("\n")
     assert len(lines) == 4
     assert all(line.startswith(">") for line in lines)
-    assert lines[2].endswith("(iou, fall-back)")
+    assert lines[2].endswith("(iou, fallback)")
 
 
 def test_yaml_survives_special_characters_in_titles(tmp_path):

@@ -28,7 +28,7 @@ def released(real_data: Path) -> list[dict[str, list[str]]]:
     return rows[:N_SETS]
 
 
-def turned_away(sets: list[list[str]], reject_at_threshold: bool) -> Counter[str]:
+def rejected(sets: list[list[str]], reject_at_threshold: bool) -> Counter[str]:
     """How many sets hold a decoy that we would not have taken beside those before it, by reason.
 
     The release does not say what the targets are; one like no other text stands for them.
@@ -56,5 +56,5 @@ def test_pairs_within_released_sets(
 ) -> None:
     sets = [row[kind] for row in released]
     assert all(len(texts) == 3 for texts in sets)
-    assert dict(turned_away(sets, reject_at_threshold=True)) == reject
-    assert dict(turned_away(sets, reject_at_threshold=False)) == accept
+    assert dict(rejected(sets, reject_at_threshold=True)) == reject
+    assert dict(rejected(sets, reject_at_threshold=False)) == accept

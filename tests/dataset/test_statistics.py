@@ -42,7 +42,7 @@ def check_counts(variant: BuiltVariant, settings: Settings, released: bool) -> N
         split: {str(size): n for size, n in Counter(map(len, some)).items()} for split, some in rows.items()
     }
     sets = [name for name in VARIANTS[variant.name].sets if name != "orig"]
-    assert list(found["fallbacks"]) == list(found["turned_away"]) == sets
+    assert list(found["fallbacks"]) == list(found["rejected"]) == sets
     for name in sets:
         size = settings.n_random if name.startswith("random") else settings.decoys_per_set
         choices = [choice for row in rows_of(variant) for choice in of_kind(row, name)]
@@ -52,7 +52,7 @@ def check_counts(variant: BuiltVariant, settings: Settings, released: bool) -> N
         assert figures["missing"] == figures["choices"] - len(choices)
         assert sum(figures["why"].values()) == figures["fallback"] + figures["missing"]
         if released and name in ("iou", "qou"):
-            assert not any(found["turned_away"][name].values()), "nothing was offered"
+            assert not any(found["rejected"][name].values()), "nothing was offered"
 
 
 def check_repeated(variant: BuiltVariant, alone: Mapping[str, BuiltVariant]) -> None:

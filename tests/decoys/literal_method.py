@@ -51,7 +51,7 @@ class Walk(NamedTuple):
     """What comes of offering candidates to a set."""
 
     taken: list[str]
-    turned_away: Counter[str]
+    rejected: Counter[str]
     n_candidates: int
 
 
@@ -82,7 +82,7 @@ def reaches(score: float, settings: Settings) -> bool:
 
 
 def objection(candidate: str, target: str, taken: Sequence[str], settings: Settings, wup: Wup | None) -> str | None:
-    """Why a candidate is turned away; without `wup` the two WUP filters do not apply."""
+    """Why a candidate is rejected; without `wup` the two WUP filters do not apply."""
     if comparable(candidate) in [comparable(text) for text in (target, *taken)]:
         return "same_text"
     if contained(candidate, target):
@@ -102,7 +102,7 @@ def offer_all(
     held = {comparable(text) for text in avoided}
     passed: list[str] = []
     taken: list[str] = []
-    turned_away: Counter[str] = Counter()
+    rejected: Counter[str] = Counter()
     n_candidates = 0
     for candidate in candidates:
         if len(taken) == size:
@@ -110,14 +110,14 @@ def offer_all(
         n_candidates += 1
         reason = objection(candidate, target, passed, settings, wup)
         if reason is not None:
-            turned_away[reason] += 1
+            rejected[reason] += 1
             continue
         passed.append(candidate)
         if comparable(candidate) in held:
-            turned_away["repeats_other_set"] += 1
+            rejected["repeats_other_set"] += 1
         else:
             taken.append(candidate)
-    return Walk(taken, turned_away, n_candidates)
+    return Walk(taken, rejected, n_candidates)
 
 
 class LiteralMethod:
@@ -263,11 +263,11 @@ class LiteralMethod:
     def _width(self, name: str) -> int:
         return 0 if f"{name}_decoys" in self.triplets[0] else self.size(name)
 
-    def turned_away(self, variant: str) -> dict[str, Counter[str]]:
+    def rejected(self, variant: str) -> dict[str, Counter[str]]:
         totals = {name: Counter[str]() for name in SETS[variant] if name != "orig"}
         for row in self.made(variant):
             for name, walk in row.walks.items():
-                totals[name] += walk.turned_away
+                totals[name] += walk.rejected
         return totals
 
     def missing(self, variant: str) -> dict[str, Counter[str]]:
@@ -276,9 +276,9 @@ class LiteralMethod:
         for row in self.made(variant):
             for name, walk in row.walks.items():
                 for index in range(len(walk.taken), self.size(name)):
-                    why = "turned away by the filters"
+                    why = "rejected by the filters"
                     if index >= walk.n_candidates:
-                        why = "fewer candidates than places" if walk.n_candidates else "no candidates"
+                        why = "fewer candidates than slots" if walk.n_candidates else "no candidates"
                     totals[name][why] += 1
         return totals
 

@@ -18,7 +18,7 @@ def drawn(name: str, n_random: int = 1, seed: int = 0) -> tuple[list[str], dict[
     targets = rng.choices(NONSENSE, WEIGHTS, k=4_000)
     triplets = [triplet(n, "what is it", target) for n, target in enumerate(targets)]
     variant = build(triplets, [name], settings=Settings(n_random=n_random, seed=seed))[name]
-    assert variant.statistics["turned_away"][name]["contains"] == 0
+    assert variant.statistics["rejected"][name]["contains"] == 0
     return targets, {key: [choice.text for choice in row] for key, row in decoys(variant, "random").items()}
 
 
@@ -62,4 +62,4 @@ def test_a_rare_text_is_rarely_drawn_by_frequency() -> None:
     assert built["random_uniform"].statistics["fallbacks"]["random_uniform"]["fallback"] == 0
     figures = built["random_frequency"].statistics["fallbacks"]["random_frequency"]
     assert 3_000 * (0.7165 - 0.06) < figures["fallback"] < 3_000 * (0.7165 + 0.06), "(3000 / 3001) ** 1000 is 0.7165"
-    assert figures["why"]["turned away by the filters"] == figures["fallback"]
+    assert figures["why"]["rejected by the filters"] == figures["fallback"]

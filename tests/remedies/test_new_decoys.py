@@ -94,7 +94,7 @@ def test_every_choice_says_truly_where_it_is_from(tmp_path, vectors):
                 assert donor != row["question_id"]
                 assert kind != "iou" or image[donor] == row["image_id"]
             else:
-                assert origin in ("fall-back", "published")
+                assert origin in ("fallback", "published")
     assert {("target", "target"), ("iou", "question"), ("qou", "question")} <= kinds
 
 
@@ -350,7 +350,7 @@ def test_a_training_split_is_remedied_too_and_its_targets_stand_in(tmp_path):
     assert set(remedied.tables) == {"train", "test"}
     for row in remedied.tables["test"].to_pylist():
         stand_ins = [
-            c for c, origin in zip(row["choices"], row["choice_origins"], strict=True) if origin == "fall-back"
+            c for c, origin in zip(row["choices"], row["choice_origins"], strict=True) if origin == "fallback"
         ]
         assert stand_ins
         assert all(text.startswith("train") or text == "junk" for text in stand_ins)

@@ -73,7 +73,7 @@ def test_fallbacks_have_that_origin():
 
 
 def test_origins_are_read_from_a_remedied_benchmark():
-    origins = [["asked of another", "fall-back", "target", None], ["too few"], None]
+    origins = [["asked of another", "fallback", "target", None], ["too few"], None]
     found = examples_of(told(choice_origins=origins), [0, 1, 2])
     assert [one.origins for one in found] == [["asked of another", FALLBACK, "target", ""], [], []]
     assert [found[0].kind(place) for place in range(4)] == ["", "fallback", "target", ""]
@@ -81,7 +81,7 @@ def test_origins_are_read_from_a_remedied_benchmark():
 
 
 def test_origins_that_are_no_lists_are_ignored():
-    assert examples_of(told(choice_origins=["fall-back"] * 3), [0])[0].origins == []
+    assert examples_of(told(choice_origins=["fallback"] * 3), [0])[0].origins == []
 
 
 def test_unreadable_images_are_marked_but_missing_ones_are_not():

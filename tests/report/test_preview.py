@@ -33,7 +33,7 @@ def test_without_kinds_there_are_decoys_and_the_target():
     assert replace(EXAMPLE, kinds=[]).by_kind() == [("", [0, 2, 3]), ("target", [1])]
 
 
-FALLBACKS = replace(EXAMPLE, origins=["fall-back", "fall-back", "", "fall-back"])
+FALLBACKS = replace(EXAMPLE, origins=["fallback", "fallback", "", "fallback"])
 
 
 def test_fallbacks_have_a_heading_of_their_own():

@@ -135,7 +135,7 @@ def test_columns_and_caveats_are_shown_once():
 
 def test_fallbacks_are_marked_in_the_examples():
     shown = audits.examples(1, kinds=True)
-    shown = [replace(shown[0], origins=["target", "fall-back", "published", *shown[0].origins[3:]])]
+    shown = [replace(shown[0], origins=["target", "fallback", "published", *shown[0].origins[3:]])]
     told = data_of(report_html(audits.audit(), [], audits.audit(0.1), shown))
     choices = told["examples"][0]["after"]["choices"]
     assert [(one["kind"], one["origin"]) for one in choices[:3]] == [

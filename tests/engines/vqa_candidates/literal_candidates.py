@@ -46,11 +46,11 @@ def candidates_of(place, rows, popular, given, pool, human_answers, seed):
     avoided = {comparable(text) for text in row["answers"]} if human_answers == "avoid" else set()
     taken = []
 
-    def offer(texts, most, turned_away=frozenset()):
+    def offer(texts, most, rejected=frozenset()):
         for text in texts:
             if len(taken) >= most:
                 break
-            if comparable(text) not in {comparable(row["target"]), *map(comparable, taken)} | turned_away:
+            if comparable(text) not in {comparable(row["target"]), *map(comparable, taken)} | rejected:
                 taken.append(text)
 
     offer(given, PLAUSIBLE, avoided)
