@@ -128,7 +128,7 @@ def test_probes_find_what_no_heuristic_finds(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--fail-above", "5"], "--fail-above 5.0: expected a fraction of the rows"),
+        (["--fail-above", "5"], "--fail-above 5.0: expected a number from 0 to less than 1"),
         (["--probe-rows", "0"], "--probe-rows 0: expected 1 or more"),
         (["--time-limit", "nan"], "--time-limit nan: expected a number above 0"),
         (["--mlps"], "--mlps needs word vectors"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import hf_vqa_mc as vm
 from tests.training import toy_dataset, transfer_world
 
 FEATURES = "vqa_mc_features/pixels-1"
@@ -150,3 +151,8 @@ def test_the_help_names_an_example(transfer):
     code, out, _ = transfer("--help")
     assert code == 0
     assert "Example: vqa-mc transfer vqa_mc --features" in " ".join(out.split())
+
+
+def test_a_former_name_in_a_recipe_answers_with_the_new_one():
+    with pytest.raises(vm.InputError, match=r"^--fine-tuning-recipe .*: decoys was renamed to decoys_per_question$"):
+        vm.transfer("vqa_mc", output="table6", fine_tuning_recipe={"decoys": 2})

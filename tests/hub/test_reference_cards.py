@@ -1,4 +1,4 @@
-"""The rendered cards of the reference checkpoints say what the README says."""
+"""The rendered cards of the reference checkpoints say what the documentation says."""
 
 import re
 from pathlib import Path
@@ -11,11 +11,11 @@ CARDS = sorted((ROOT / "model_cards").glob("*.md"))
 
 
 @pytest.mark.parametrize("path", CARDS, ids=lambda path: path.stem)
-def test_a_card_has_its_figure_in_the_readme(path):
+def test_a_card_has_its_figure_in_the_documentation(path):
     (result,) = ModelCard.load(path).data.eval_results
-    readme = (ROOT / "README.md").read_text("utf-8")
+    results = (ROOT / "docs" / "method.md").read_text("utf-8")
     _, model, _, variant = path.stem.split("-")
-    row = next(line for line in readme.splitlines() if line.startswith(f"| MLP-{model.upper()}") and "--model" in line)
+    row = next(line for line in results.splitlines() if re.match(rf"\| MLP-{model.upper()}\b", line))
     cell = row.split("|")[2 + ["iou", "qou", "iou_qou"].index(variant)].split("(")[0]  # then the paper's
     assert f"{100 * result.metric_value:.1f}" in re.findall(r"\d+\.\d", cell)
     assert (result.dataset_config, result.dataset_split) == (f"cocoqa_{variant}", "test")
