@@ -5,9 +5,8 @@ import gzip
 import io
 import json
 import lzma
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from hf_vqa_mc.benchmarks.files import JSON_TEXT, file_form, json_content
 from hf_vqa_mc.benchmarks.folder_card import folder_card
 from hf_vqa_mc.dataset.folder import BUILT
 from hf_vqa_mc.dataset.inventory import IMAGES, LAYOUT, WRITTEN_BY, configs_of, read_inventory, write_inventory
-from hf_vqa_mc.dataset.shards import GROUP_BYTES, SHARD_BYTES, WrittenSplit, readable_by_all
+from hf_vqa_mc.dataset.shards import GROUP_BYTES, readable_by_all, write_split
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io import atomic_folder
 from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
@@ -180,11 +179,11 @@ def _write_folder(
             f"the config {config!r} cannot be a folder's name; copy the benchmark under another name first"
         )
     with atomic_folder.new_folder(output, BUILT) as new:
-        (new.tree / config).mkdir()
         splits = {}
         for split, table in tables.items():
-            embedded = _with_files(table.replace_schema_metadata(_description(table)))
-            splits[split] = _write_split(new.tree / config, split, embedded)
+            rows = _with_files(table.replace_schema_metadata(_description(table)))
+            sizes = rows.num_rows, rows.nbytes
+            splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, _slice_of(rows))
         hashes = {f"{config}/{name}": sha256 for split in splits.values() for name, sha256 in split.files.items()}
         images = _keep_images(benchmark.path, config, new.tree)
         card = folder_card(benchmark, config, features_of(next(iter(tables.values()))), splits, hashes, images, note)
@@ -235,14 +234,5 @@ def _with_files(table: pa.Table) -> pa.Table:
     return table
 
 
-def _write_split(folder: Path, split: str, table: pa.Table) -> WrittenSplit:
-    written = WrittenSplit(table.num_rows, table.nbytes)
-    shards = max(1, math.ceil(table.nbytes / SHARD_BYTES))
-    per_shard = max(1, math.ceil(table.num_rows / shards))
-    starts = range(0, max(table.num_rows, 1), per_shard)
-    for number, start in enumerate(starts):
-        path = folder / f"{split}-{number:05d}-of-{len(starts):05d}.parquet"
-        part = table.slice(start, per_shard)
-        pq.write_table(part, path, compression="zstd", row_group_size=_rows_per_group(table))
-        written += path
-    return written
+def _slice_of(table: pa.Table) -> Callable[[int, int], pa.Table]:
+    return lambda start, stop: table.slice(start, stop - start)

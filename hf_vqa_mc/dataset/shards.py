@@ -67,7 +67,7 @@ def write_split(
         folder: created if missing.
         split: its name.
         features: the columns; stored in each file.
-        n_rows: number of rows, at least 1.
+        n_rows: number of rows.
         total_bytes: approximate size of the rows as Arrow data.
         rows: function of start and stop to these rows; called in order.
         group_rows: most rows in a row group.
@@ -75,11 +75,11 @@ def write_split(
     """
     schema = readable_by_all(features.arrow_schema)
     shards = max(1, math.ceil(total_bytes / SHARD_BYTES))
-    per_shard = math.ceil(n_rows / shards)
+    per_shard = max(1, math.ceil(n_rows / shards))
     per_group = max(1, min(group_rows, GROUP_BYTES * n_rows // max(total_bytes, 1)))
     written = WrittenSplit(n_rows)
     folder.mkdir(parents=True, exist_ok=True)
-    starts = range(0, n_rows, per_shard)
+    starts = range(0, max(n_rows, 1), per_shard)
     for number, start in enumerate(starts):
         path = folder / f"{split}-{number:05d}-of-{len(starts):05d}.parquet"
         stop = min(start + per_shard, n_rows)

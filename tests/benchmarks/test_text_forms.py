@@ -50,10 +50,10 @@ def test_texts_without_options(text):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("A. red\nB. blue\nWhich?\nA. one\nB. two", "2 lists of options"),
-        ("Options: A: red, B: x, B: y, C: z", "in several ways"),
-        ("A. red\nand so on\nB. blue", "in several ways"),
-        ("A. \nB. blue", "in several ways"),
+        ("A. red\nB. blue\nWhich?\nA. one\nB. two", "one list of options, found 2"),
+        ("Options: A: red, B: x, B: y, C: z", "in one way only"),
+        ("A. red\nand so on\nB. blue", "in one way only"),
+        ("A. \nB. blue", "in one way only"),
     ],
 )
 def test_texts_that_can_be_read_in_two_ways_are_errors(text, reason):
@@ -146,3 +146,19 @@ def test_messages_that_cannot_be_read_are_errors_with_their_row(turns, reason):
     )
     with pytest.raises(InputError, match=rf"row 2: messages.*{reason}"):
         vm.read_benchmark(frame)
+
+
+def test_other_conversations_next_to_choices_are_ignored():
+    turns = [{"role": "user", "content": "Hello"}, {"role": "user", "content": "Which?\nA. x\nB. y"}]
+    frame = pd.DataFrame({"question": ["Which?"] * 2, "options": [["x", "y"]] * 2, "answer": ["A"] * 2})
+    frame["messages"] = [turns] * 2
+    assert vm.read_benchmark(frame).read_as == "question=question, choices=options, label=answer (letters)"
+
+
+def test_chat_next_to_the_same_choices_is_an_error():
+    turns = [{"role": "user", "content": "Which?\nA. x\nB. y"}, {"role": "assistant", "content": "A"}]
+    frame = pd.DataFrame({"question": ["Which?"] * 2, "options": [["x", "y"]] * 2, "answer": ["A"] * 2})
+    frame["messages"] = [turns] * 2
+    with pytest.raises(InputError, match=r"options in messages, too.*--choices"):
+        vm.read_benchmark(frame)
+    assert vm.read_benchmark(frame, choices="messages").test.rows["choices"].to_pylist() == [["x", "y"]] * 2

@@ -3,6 +3,8 @@
 Other packages add one with ``LAYOUTS.add(TheirLayout)``; see `layouts.layout.Layout`.
 """
 
+import contextlib
+
 from hf_vqa_mc.benchmarks.columns import QUESTION, columns_in_words, named
 from hf_vqa_mc.benchmarks.layouts.chat_messages import ChatMessages
 from hf_vqa_mc.benchmarks.layouts.choices_and_label import ChoicesAndLabel
@@ -48,10 +50,14 @@ def _check_one_list(found: Layout, tables: Tables, split: str, options: Benchmar
     """Raise InputError if another column holds options too, unless the user named the choices."""
     if options.choices is not None:
         return
-    names = [options.question] if options.question else named(tables[split].column_names, QUESTION)
-    texts = [name for name in names if name not in found.columns and OptionsInText.of(tables[split], name)]
-    chat = ChatMessages.find(tables, split, options, location) if not isinstance(found, ChatMessages) else None
-    for other in (*texts, *(chat.columns if chat else ())):
+    table = tables[split]
+    names = [options.question] if options.question else named(table.column_names, QUESTION)
+    others = [name for name in names if name not in found.columns and OptionsInText.of(table, name)]
+    if not isinstance(found, ChatMessages):
+        with contextlib.suppress(InputError):  # other conversations
+            chat = ChatMessages.find(tables, split, options, location)
+            others += chat.columns if chat else ()
+    for other in others:
         raise InputError(
             f"{location}: choices are in {columns_in_words(found.columns)}, and options in {other}, too, which would "
             f"keep the old ones; name one with --choices"

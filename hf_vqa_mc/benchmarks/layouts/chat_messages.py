@@ -19,7 +19,7 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 
 MESSAGES = ("messages", "conversations", "conversation")
-_ROLES = {"user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant"}
+_ROLES = ("user", "human"), ("assistant", "gpt")
 
 
 @dataclass(frozen=True)
@@ -79,57 +79,46 @@ class ChatMessages(Layout):
         texts = self.turns.write(_texts(table, self.column, location), rows, location)
         cells = table[self.column].to_pylist()
         for row in rows:
-            packed = isinstance(cells[row], str)
-            turns = json.loads(cells[row]) if packed else cells[row]
-            for turn, column in zip(_of_row(turns, f"row {row}"), texts.columns, strict=True):
-                holder, key = _text_of(turn, f"row {row}") if turn else ({}, "")
-                holder[key] = column[row].as_py()
-            cells[row] = json.dumps(turns, ensure_ascii=False) if packed else turns
+            turns, fields = _parsed(cells[row], f"row {row}: {self.column}")
+            for (record, key), column in zip(fields, texts.columns, strict=False):
+                record[key] = column[row].as_py()
+            cells[row] = json.dumps(turns, ensure_ascii=False) if isinstance(cells[row], str) else turns
         return with_columns(table, {self.column: pa.array(cells, table.schema.field(self.column).type)})
 
 
 def _texts(table: pa.Table, column: str, location: str) -> pa.Table:
     """Texts of the user turn and the assistant turn of all rows, the latter null if there is none."""
-    found: list[list[str | None]] = []
-    for row, cell in enumerate(table[column].to_pylist()):
-        where = f"{location}, row {row}: {column}"
-        try:
-            turns = _of_row(json.loads(cell) if isinstance(cell, str) else cell, where)
-        except ValueError as error:
-            raise InputError(f"{where} is not JSON ({error}); expected a list of messages") from error
-        found.append([None if turn is None else _holder_text(turn, where) for turn in turns])
-    names = [f"{column}.user", f"{column}.assistant"]
-    return pa.table({name: pa.array([one[index] for one in found], pa.string()) for index, name in enumerate(names)})
+    cells = enumerate(table[column].to_pylist())
+    found = [_parsed(cell, f"{location}, row {row}: {column}")[1] for row, cell in cells]
+    texts = [[record[key] for record, key in fields] for fields in found]
+    users, assistants = [one[0] for one in texts], [one[1] if one[1:] else None for one in texts]
+    return pa.table({f"{column}.user": pa.array(users), f"{column}.assistant": pa.array(assistants, pa.string())})
 
 
-def _holder_text(turn: dict[str, Any], where: str) -> str:
-    holder, key = _text_of(turn, where)
-    return str(holder[key])
+def _parsed(cell: Any, where: str) -> tuple[Any, list[tuple[dict[str, Any], str]]]:  # noqa: ANN401  any cell
+    """The turns of a row, and record and key of the text of its user turn and of its assistant turn, if any.
 
-
-def _of_row(turns: Any, where: str) -> tuple[dict[str, Any], dict[str, Any] | None]:  # noqa: ANN401  any cell
-    """The user turn and the assistant turn; raises InputError unless there is one user turn."""
-    turns = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
-    by_role: dict[str, list[dict[str, Any]]] = {"user": [], "assistant": []}
-    for turn in turns:
-        role = str(turn.get("role") or turn.get("from"))
-        by_role.get(_ROLES.get(role, ""), []).append(turn)
-    users, assistants = by_role.values()
+    Raises:
+        InputError: there is not one user turn, or a turn has several texts.
+    """
+    try:
+        turns = json.loads(cell) if isinstance(cell, str) else cell
+    except ValueError as error:
+        raise InputError(f"{where} is not JSON ({error}); expected a list of messages") from error
+    records = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
+    users, assistants = ([one for one in records if (one.get("role") or one.get("from")) in some] for some in _ROLES)
     if len(users) != 1 or len(assistants) > 1:
         raise InputError(
-            f"{where} has {len(users)} user and {len(assistants)} assistant turns; expected one of each; write one "
+            f"{where} has {len(users)} user and {len(assistants)} assistant turns; expected one of each: write one "
             "question per row"
         )
-    return users[0], assistants[0] if assistants else None
-
-
-def _text_of(turn: dict[str, Any], where: str) -> tuple[dict[str, Any], str]:
-    """The record and the key that hold the text of a turn; of a list of parts, the only one with text."""
-    key = "content" if "content" in turn else "value"
-    parts = turn.get(key)
-    if isinstance(parts, str):
-        return turn, key
-    found = [part for part in parts if isinstance(part, dict) and part.get("text")] if isinstance(parts, list) else []
-    if len(found) != 1:
-        raise InputError(f"{where}: a turn has {len(found)} texts; expected one")
-    return found[0], "text"
+    fields: list[tuple[dict[str, Any], str]] = []
+    for turn in (*users, *assistants):
+        key = "content" if "content" in turn else "value"
+        content = turn.get(key)
+        parts = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+        texts = [(turn, key)] if isinstance(content, str) else [(one, "text") for one in parts if one.get("text")]
+        if len(texts) != 1:
+            raise InputError(f"{where}: a turn has {len(texts)} texts; expected one")
+        fields += texts
+    return turns, fields

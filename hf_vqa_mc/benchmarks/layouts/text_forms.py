@@ -3,12 +3,13 @@
 import contextlib
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hf_vqa_mc.benchmarks.cells import ChoiceCells, as_lists, as_text, is_text, list_of_json, unpacked_lists
 from hf_vqa_mc.benchmarks.columns import next_name
@@ -53,7 +54,7 @@ class OptionText:
         """
         found = [one for start in _START.finditer(text) if (one := cls._from(text, start)) is not None]
         if len(found) > 1:
-            raise InputError(f"{shown(text)} holds {len(found)} lists of options, expected one")
+            raise InputError(f"{shown(text)}; expected one list of options, found {len(found)}")
         return found[0] if found else None
 
     @classmethod
@@ -79,7 +80,7 @@ class OptionText:
         again = re.compile(rf"{separator}{re.escape(opening)}{other}{re.escape(closing)}\s")
         for choice in (*choices, last.strip()):
             if not choice or "\n" in choice or again.search(choice):
-                raise InputError(f"{shown(text)} can be split into options in several ways")
+                raise InputError(f"{shown(text)}; expected options that can be split in one way only")
         after = text[position + len(last) :]
         return cls(text[: start.start(1)], first, (opening, closing), between, (*choices, last.strip()), after)
 
@@ -88,148 +89,141 @@ class OptionText:
         """The text before the options, without the heading "Options:"."""
         return re.sub(rf"(?i){_HEADING}$", "", self.before).strip()
 
-    @property
-    def names(self) -> list[str]:
-        """The letters or numbers."""
-        return [next_name(self.first, index) for index in range(len(self.choices))]
+    def names(self, number: int) -> list[str]:
+        """The letters or numbers of a number of options."""
+        return [next_name(self.first, index) for index in range(number)]
 
     def written(self, choices: Sequence[str]) -> str:
-        """The text with other options; raises InputError if they cannot be read back."""
-        (opening, closing), names = self.marks, [next_name(self.first, index) for index in range(len(choices))]
-        options = (f"{opening}{name}{closing} {choice}" for name, choice in zip(names, choices, strict=True))
-        text = f"{self.before}{self.between.join(options)}{self.after}"
-        found = None
-        with contextlib.suppress(InputError):
-            found = OptionText.parse(text)
-        if found is None or list(found.choices) != list(choices):
-            raise InputError(f"{shown(text)} is not read back as the choices {shown(list(choices))}")
-        return text
+        """The text with other options."""
+        opening, closing = self.marks
+        pairs = zip(self.names(len(choices)), choices, strict=True)
+        return self.before + self.between.join(f"{opening}{name}{closing} {text}" for name, text in pairs) + self.after
 
 
-class OptionsInText(OneColumn):
-    """Lettered options in a text, possibly after a question."""
+class TextForm(OneColumn, ABC):
+    """A text per row that holds all its choices."""
 
     @classmethod
-    def of(cls, table: pa.Table, column: str) -> "OptionsInText | None":
-        """The form of a column of texts most of which hold options."""
-        if not is_text(table.schema.field(column).type):
-            return None
-        texts = as_text(table[column]).drop_null()
-        starts = texts.filter(pc.match_substring_regex(texts, r"(^|\n|(?i:options|choices)[ \t]*:)\s*\(?[Aa1][.):]\s"))
-        return cls(column) if 2 * sum(map(_has_options, starts.to_pylist())) > len(texts) else None
-
-    def parsed(self, table: pa.Table, location: str) -> list[OptionText | None]:
-        """(rows,): the texts; None for open questions."""
-        found: list[OptionText | None] = []
-        cells = as_text(table[self.column]).to_pylist()
-        for row, cell in enumerate(cells):
-            try:
-                found.append(OptionText.parse(cell or ""))
-            except InputError as error:
-                raise InputError(f"{location}, row {row}: {self.column}: {error}; fix the row") from error
-        if not any(one.question for one in found if one):
-            for row in (row for row, one in enumerate(found) if one is None and (cells[row] or "").strip()):
-                raise InputError(
-                    f"{location}, row {row}: {self.column} is {shown(cells[row])}; expected lettered options such as "
-                    "'A. red\\nB. blue', as in other rows"
-                )
-        return found
-
-    def questions(self, table: pa.Table, location: str) -> pa.Array | None:
-        """(rows,): the texts before the options, and whole texts without options; None if there are none."""
-        rows = zip(self.parsed(table, location), as_text(table[self.column]).to_pylist(), strict=True)
-        found = [cell if one is None else one.question for one, cell in rows]
-        return pa.array(found, pa.string()) if any(found) else None
-
-    def read(self, table: pa.Table, location: str) -> ChoiceCells:
-        """The choices of all rows."""
-        found = self.parsed(table, location)
-        texts = [text for one in found if one for text in one.choices]
-        names = [name for one in found if one for name in one.names]
-        lengths = np.array([len(one.choices) if one else 0 for one in found], np.int64)
-        return ChoiceCells(pa.array(texts, pa.string()), lengths, pa.array(names, pa.string()))
-
-    def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
-        """The column with new choices in some rows."""
-        cells, parsed = table[self.column].to_pylist(), self.parsed(table, self.column)
-        for row, choices in texts.items():
-            old = parsed[row]
-            if old is None:
-                raise InputError(f"row {row}: column {self.column!r} holds no options to replace")
-            try:
-                cells[row] = old.written(choices)
-            except InputError as error:
-                raise InputError(f"row {row}: column {self.column!r}: {error}; use a list of choices") from error
-        return {self.column: pa.array(cells, table.schema.field(self.column).type)}
-
-
-class Lines(OneColumn):
-    """A choice per line of a text, without letters."""
-
-    @classmethod
-    def of(cls, table: pa.Table, column: str) -> "Lines | None":
-        """The form of a column of texts of several lines each."""
+    def of(cls, table: pa.Table, column: str) -> Self | None:
+        """The form of a column of such texts."""
         if not is_text(table.schema.field(column).type):
             return None
         cells = [cell for cell in as_text(table[column]).to_pylist() if cell and cell.strip()]
-        return cls(column) if cells and all("\n" in cell.strip() for cell in cells) else None
+        return cls(column) if cells and cls(column).fits(cells) else None
+
+    @abstractmethod
+    def fits(self, cells: Sequence[str]) -> bool:
+        """Whether the texts of a column, without empty ones, have this form."""
+
+    @abstractmethod
+    def parse(self, cell: str) -> Sequence[str | None]:
+        """The choices in a text; raises InputError if they are not certain."""
+
+    @abstractmethod
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """A text with other choices."""
 
     def read(self, table: pa.Table, location: str) -> ChoiceCells:
         """The choices of all rows."""
-        cells = as_text(table[self.column]).to_pylist()
-        for row in (row for row, cell in enumerate(cells) if cell and _has_options(cell)):
+        found = []
+        for row, cell in enumerate(as_text(table[self.column]).to_pylist()):
+            try:
+                found.append(self.parse(cell or ""))
+            except InputError as error:
+                raise InputError(f"{location}, row {row}: {self.column} is {error}") from error
+        return ChoiceCells(*as_lists(pa.array(found, pa.list_(pa.string()))))
+
+    def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
+        """The column with new choices in some rows."""
+        cells = table[self.column].to_pylist()
+        for row, choices in texts.items():
+            cells[row] = self.replaced(cells[row] or "", choices)
+            with contextlib.suppress(InputError):
+                if list(self.parse(cells[row])) == list(choices):
+                    continue
             raise InputError(
-                f"{location}, row {row}: {self.column} is {shown(cells[row])}; expected choices without letters, "
-                "as in other rows"
+                f"row {row}: column {self.column!r}: {shown(cells[row])} is not read back as the choices "
+                f"{shown(list(choices))}; use a column of lists"
             )
-        texts, lengths = as_lists(pa.array([_lines(cell) for cell in cells], pa.list_(pa.string())))
-        return ChoiceCells(texts, lengths)
-
-    def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
-        """The column with new choices in some rows."""
-        cells = table[self.column].to_pylist()
-        for row, choices in texts.items():
-            cells[row] = "\n".join(choices)
-            if len(choices) < 2 or _lines(cells[row]) != list(choices) or _has_options(cells[row]):
-                raise InputError(
-                    f"row {row}: column {self.column!r}: {shown(cells[row])} is not read back as the choices "
-                    f"{shown(list(choices))}; use a list of choices"
-                )
         return {self.column: pa.array(cells, table.schema.field(self.column).type)}
 
 
-class PackedChoices(OneColumn):
-    """A list as text in one column, in Python or JSON syntax."""
+class OptionsInText(TextForm):
+    """Lettered options in a text, possibly after a question; texts without options are open questions."""
 
-    @classmethod
-    def of(cls, table: pa.Table, column: str) -> "PackedChoices | None":
-        """The form of a column of texts that all start with a bracket."""
-        if not is_text(table.schema.field(column).type):
-            return None
-        starts = pc.utf8_slice_codeunits(pc.utf8_ltrim_whitespace(as_text(table[column]).drop_null()), 0, 1)
-        found = {start for start in pc.unique(starts).to_pylist() if start}
-        return cls(column) if found and found <= {"[", "("} else None
+    def fits(self, cells: Sequence[str]) -> bool:
+        """Whether most texts hold options."""
+        return 2 * sum(map(_has_options, cells)) > len(cells)
+
+    def parse(self, cell: str) -> Sequence[str]:
+        """The options."""
+        found = OptionText.parse(cell)
+        return found.choices if found else ()
+
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """The text with other options."""
+        found = OptionText.parse(cell)
+        return found.written(choices) if found else cell
 
     def read(self, table: pa.Table, location: str) -> ChoiceCells:
-        """The choices of all rows."""
-        cells = as_text(table[self.column]).to_pylist()
-        lists = unpacked_lists(cells)
-        for row, found in enumerate(lists):
-            if found is None:
+        """The options of all rows, and their letters."""
+        cells = super().read(table, location)
+        texts = as_text(table[self.column]).to_pylist()
+        if self.questions(table, location) is None:
+            for row in (row for row in np.flatnonzero(cells.lengths == 0) if (texts[row] or "").strip()):
                 raise InputError(
-                    f"{location}, row {row}: {self.column} is {shown(cells[row])}; expected a list of choices such as "
-                    "\"['red', 'blue']\""
+                    f"{location}, row {row}: {self.column} is {shown(texts[row])}; expected lettered options such as "
+                    "'A. red\\nB. blue', as in other rows"
                 )
-        texts, lengths = as_lists(pa.array(lists, pa.list_(pa.string())))
-        return ChoiceCells(texts, lengths)
+        found = [OptionText.parse(text or "") for text in texts]
+        names = [name for one in found if one for name in one.names(len(one.choices))]
+        return replace(cells, names=pa.array(names, pa.string()))
 
-    def write(self, table: pa.Table, texts: Texts) -> dict[str, pa.Array]:
-        """The column with new choices in some rows."""
-        cells = table[self.column].to_pylist()
-        as_json = all(list_of_json(cell) is not None for cell in cells if cell)
-        for row, choices in texts.items():
-            cells[row] = json.dumps(list(choices), ensure_ascii=False) if as_json else repr(list(choices))
-        return {self.column: pa.array(cells, table.schema.field(self.column).type)}
+    def questions(self, table: pa.Table, location: str) -> pa.Array | None:
+        """(rows,): the texts before the options, and open questions; None if no options follow a question."""
+        texts = as_text(table[self.column]).to_pylist()
+        found = [OptionText.parse(text or "") for text in texts]
+        if not any(one.question for one in found if one):
+            return None
+        return pa.array([one.question if one else text for one, text in zip(found, texts, strict=True)], pa.string())
+
+
+class PackedChoices(TextForm):
+    """A list in Python or JSON syntax."""
+
+    def fits(self, cells: Sequence[str]) -> bool:
+        """Whether all texts start with a bracket."""
+        return all(cell.lstrip()[0] in "[(" for cell in cells)
+
+    def parse(self, cell: str) -> Sequence[str | None]:
+        """The entries of the list."""
+        (found,) = unpacked_lists([cell])
+        if found is None:
+            raise InputError(f"{shown(cell)}; expected a list of choices such as \"['red', 'blue']\"")
+        return found
+
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """A list in the syntax of the old one."""
+        as_json = list_of_json(cell) is not None
+        return json.dumps(list(choices), ensure_ascii=False) if as_json else repr(list(choices))
+
+
+class Lines(TextForm):
+    """A choice per line, without letters."""
+
+    def fits(self, cells: Sequence[str]) -> bool:
+        """Whether all texts have several lines."""
+        return all("\n" in cell.strip() for cell in cells)
+
+    def parse(self, cell: str) -> Sequence[str]:
+        """The lines without empty ones."""
+        if _has_options(cell):
+            raise InputError(f"{shown(cell)}; expected choices without letters, as in other rows")
+        return [line.strip() for line in cell.split("\n") if line.strip()]
+
+    def replaced(self, cell: str, choices: Sequence[str]) -> str:
+        """Lines."""
+        return "\n".join(choices)
 
 
 ONE_COLUMN_FORMS: tuple[Callable[[pa.Table, str], ChoiceForm | None], ...] = (
@@ -252,7 +246,3 @@ def _has_options(text: str) -> bool:
         return OptionText.parse(text) is not None
     except InputError:
         return True  # in several ways
-
-
-def _lines(cell: str | None) -> list[str]:
-    return [line.strip() for line in (cell or "").split("\n") if line.strip()]
