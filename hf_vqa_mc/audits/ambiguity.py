@@ -60,14 +60,12 @@ def possibly_correct(
     has_target, found = rows.keys[:, 0] != MISSING, {}
     found[SAME], found[NAMED] = _official(rows, answers)
     tokens, token_starts, words = _words_of_keys(rows.vocabulary)
-    found[WUP] = np.zeros(rows.keys.shape, np.bool_)
-    _fill_similar(rows.keys, tokens, token_starts, _scores(words), found[WUP])
+    found[WUP] = _similar(rows.keys, tokens, token_starts, _scores(words))
     found[GENERAL] = _general(rows)
     if vectors is not None:
-        found[VECTORS] = np.zeros(rows.keys.shape, np.bool_)
-        number, table = _known_vectors(rows.vocabulary.worded.words, vectors)
         worded = rows.vocabulary.worded
-        _fill_near(rows.keys, number[worded.tokens], worded.starts, table, found[VECTORS])
+        number, table = _known_vectors(worded.words, vectors)
+        found[VECTORS] = _near(rows.keys, number[worded.tokens], worded.starts, table)
     for flags in found.values():
         flags[:, 0] = False
         flags &= rows.valid & has_target[:, None]
@@ -152,13 +150,10 @@ def _scores(words: list[str]) -> WordScores:
 
 
 @reading
-def _fill_similar(
-    keys: NDArray[np.int32],
-    tokens: NDArray[np.int32],
-    token_starts: NDArray[np.int64],
-    scores: WordScores,
-    similar: NDArray[np.bool_],
-) -> None:
+def _similar(
+    keys: NDArray[np.int32], tokens: NDArray[np.int32], token_starts: NDArray[np.int64], scores: WordScores
+) -> NDArray[np.bool_]:
+    similar = np.zeros(keys.shape, np.bool_)
     for row in range(len(keys)):
         start, end = token_starts[keys[row, 0]], token_starts[keys[row, 0] + 1]
         end = min(end, start + MOST_WORDS)
@@ -170,6 +165,7 @@ def _fill_similar(
                 other, other_end = token_starts[key], min(token_starts[key + 1], token_starts[key] + MOST_WORDS)
                 score = phrase_score(tokens, start, end, other, other_end, scores)
                 similar[row, column] = score >= WUP_THRESHOLD
+    return similar
 
 
 def _general(rows: Rows) -> NDArray[np.bool_]:
@@ -182,14 +178,13 @@ def _general(rows: Rows) -> NDArray[np.bool_]:
         of_text = wordnet.nouns.senses(forms[key])
         counts[key] = len(of_text)
         senses += of_text
-    above = np.zeros(rows.keys.shape, np.bool_)
     ancestors = wordnet.ancestor_starts, wordnet.ancestors, wordnet.distances, wordnet.min_depths
-    _fill_above(rows.keys, np.array(senses, np.int32), starts(counts), *ancestors, above)
-    return above
+    found: NDArray[np.bool_] = _above(rows.keys, np.array(senses, np.int32), starts(counts), *ancestors)
+    return found
 
 
 @njit(cache=True)
-def _fill_above(
+def _above(
     keys: NDArray[np.int32],
     senses: NDArray[np.int32],
     sense_starts: NDArray[np.int64],
@@ -197,8 +192,8 @@ def _fill_above(
     ancestors: NDArray[np.int32],
     distances: NDArray[np.uint8],
     min_depths: NDArray[np.uint8],
-    above: NDArray[np.bool_],
-) -> None:
+) -> NDArray[np.bool_]:
+    above = np.zeros(keys.shape, np.bool_)
     for row in range(len(keys)):
         for column in range(1, keys.shape[1]):
             if keys[row, column] == MISSING:
@@ -212,6 +207,7 @@ def _fill_above(
                     if distances[a] > 0 and min_depths[ancestors[a]] >= LEAST_DEPTH:
                         for i in range(first, last):
                             above[row, column] |= senses[i] == ancestors[a]
+    return above
 
 
 def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -226,13 +222,10 @@ def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[NDArray[np.in
 
 
 @njit(cache=True)
-def _fill_near(
-    keys: NDArray[np.int32],
-    tokens: NDArray[np.int32],
-    token_starts: NDArray[np.int64],
-    vectors: NDArray[np.float32],
-    near: NDArray[np.bool_],
-) -> None:
+def _near(
+    keys: NDArray[np.int32], tokens: NDArray[np.int32], token_starts: NDArray[np.int64], vectors: NDArray[np.float32]
+) -> NDArray[np.bool_]:
+    near = np.zeros(keys.shape, np.bool_)
     target, other = np.zeros(vectors.shape[1]), np.zeros(vectors.shape[1])
     for row in range(len(keys)):
         length = _add_up(keys[row, 0], tokens, token_starts, vectors, target)
@@ -240,6 +233,7 @@ def _fill_near(
             if keys[row, column] != MISSING and length > 0:
                 other_length = _add_up(keys[row, column], tokens, token_starts, vectors, other)
                 near[row, column] = other_length > 0 and (target * other).sum() >= NEAR * length * other_length
+    return near
 
 
 @njit(cache=True)

@@ -47,10 +47,7 @@ def percent(count: float, of: float) -> str:
 def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited: str) -> list[Finding]:
     """Search for odd choices, duplicate rows, and leaks to other splits; findings without rows are left out.
 
-    Args:
-        splits: all splits of a benchmark that have labels.
-        numbered: the same, from one call of `number_rows`.
-        audited: name of the audited split.
+    ``numbered`` has the rows of ``splits``, from one call of `number_rows`.
     """
     rows = numbered[audited]
     found = [_named_in_question(rows), _repeating(rows), _containing(rows), _never_correct(rows, numbered)]

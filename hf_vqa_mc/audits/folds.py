@@ -26,10 +26,6 @@ def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
     gives the other's away. The fold is a hash of the group, so it does not depend on other rows, unlike those of
     scikit-learn's GroupKFold.
 
-    Args:
-        split: the split of these rows.
-        rows: the numbered rows of the split.
-
     Returns:
         int8 (rows,), in [0, FOLDS).
     """

@@ -142,13 +142,7 @@ class Gain:
 
 
 def gains(shortcuts: Sequence[Shortcut], chance: NDArray[np.float64], clusters: NDArray[np.integer]) -> list[Gain]:
-    """Estimate the gains of all shortcuts of an audit, largest first.
-
-    Args:
-        shortcuts: of one audit.
-        chance: (rows,): accuracy of random guessing.
-        clusters: (rows,): image number of each row.
-    """
+    """Estimate the gains of all shortcuts of an audit, largest first; arguments as of `estimate`."""
     found = [estimate(one.scores, chance, clusters, one.inflation) for one in shortcuts]
     tested = [index for index, one in enumerate(shortcuts) if one.sees.is_shortcut]
     adjusted = dict(zip(tested, holm([found[index].p for index in tested]), strict=True))
@@ -157,12 +151,7 @@ def gains(shortcuts: Sequence[Shortcut], chance: NDArray[np.float64], clusters: 
 
 
 def verdict(found: Sequence[Gain], chance: float) -> str:
-    """The conclusion about a benchmark in two or three sentences.
-
-    Args:
-        found: largest gain first.
-        chance: mean accuracy of random guessing, in [0, 1].
-    """
+    """The conclusion in two or three sentences, from gains (largest first) and the mean accuracy of guessing."""
     tested = [one for one in found if one.shortcut.sees.is_shortcut]
     alarms = [one for one in tested if one.alarm]
     if not alarms:

@@ -164,25 +164,14 @@ class ShuffledRows(Rows):
         return is_target
 
     def target_first(self, values: NDArray[np.float64], choices: int) -> NDArray[np.float64]:
-        """Values (rows, choices) in the order of `Rows`, padded with 0.
-
-        Args:
-            values: in the shuffled order.
-            choices: number of columns of the `Rows`.
-        """
+        """Values (rows, choices) from the shuffled order to that of `Rows` with ``choices`` columns, padded with 0."""
         back = np.zeros(self.texts.shape)
         np.put_along_axis(back, self.came_from, np.where(self.valid, values, 0.0), axis=1)
         return back[:, :choices]
 
 
 def shuffle(rows: Rows, choices: int, rng: np.random.Generator) -> ShuffledRows:
-    """Shuffle the choices of each row.
-
-    Args:
-        rows: with the target in column 0.
-        choices: number of columns of the result; at least as many as the rows have.
-        rng: for the order.
-    """
+    """Shuffle the choices of each row; ``choices`` is the number of columns of the result, at least the rows'."""
     spare = ((0, 0), (0, choices - rows.texts.shape[1]))
     texts, own = (np.pad(array, spare, constant_values=MISSING) for array in (rows.texts, rows.positions))
     order = np.argsort(np.where(texts == MISSING, 2.0, rng.random(texts.shape)), axis=1, kind="stable")

@@ -45,18 +45,15 @@ def likeness(rows: Rows, letters: Letters) -> NDArray[np.float64]:
     Returns:
         float64 (rows, choices): the sum over the other choices, integers in units of 1 / LIKE.
     """
-    sums = np.zeros(rows.keys.shape)
-    trigrams = np.empty((rows.keys.shape[1], MOST_LETTERS), np.uint64)
-    _add_likeness(rows.keys, letters, trigrams, sums)
+    sums: NDArray[np.float64] = _likeness(rows.keys, letters)
     return sums
 
 
 def words_in_question(rows: Rows) -> NDArray[np.float64]:
     """Fraction of each choice's words that occur in the question, float64 (rows, choices); 0 without words."""
     worded = rows.vocabulary.worded
-    shares = np.zeros(rows.keys.shape)
     questions = rows.questions.astype(np.int64) + len(rows.vocabulary.key_texts)
-    _fill_shares(rows.keys, questions, worded.tokens, worded.starts, shares)
+    shares: NDArray[np.float64] = _shares(rows.keys, questions, worded.tokens, worded.starts)
     return shares
 
 
@@ -66,16 +63,14 @@ def containing(rows: Rows, letters: Letters) -> NDArray[np.bool_]:
     Either as whole words ("red", "red and white"), or as the same text except spaces, hyphens and apostrophes ("pony
     tail", "ponytail"). Choices with the same comparable text do not count.
     """
-    found = np.zeros(len(rows), np.bool_)
-    _find_containing(rows.keys, letters, found)
+    found: NDArray[np.bool_] = _containing(rows.keys, letters)
     return found
 
 
 @njit(cache=True)
-def _add_likeness(
-    keys: NDArray[np.int32], letters: Letters, trigrams: NDArray[np.uint64], sums: NDArray[np.float64]
-) -> None:
-    counts = np.zeros(keys.shape[1], np.int64)
+def _likeness(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.float64]:
+    sums, counts = np.zeros(keys.shape), np.zeros(keys.shape[1], np.int64)
+    trigrams = np.empty((keys.shape[1], MOST_LETTERS), np.uint64)
     for row in range(len(keys)):
         for column in range(keys.shape[1]):
             if keys[row, column] != MISSING:
@@ -90,6 +85,7 @@ def _add_likeness(
                     alike = _alike(trigrams[one][: counts[one]], trigrams[other][: counts[other]])
                 sums[row, one] += alike
                 sums[row, other] += alike
+    return sums
 
 
 @njit(cache=True)
@@ -127,13 +123,10 @@ def _alike(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
 
 
 @njit(cache=True)
-def _fill_shares(
-    keys: NDArray[np.int32],
-    questions: NDArray[np.int64],
-    tokens: NDArray[np.int32],
-    text_starts: NDArray[np.int64],
-    shares: NDArray[np.float64],
-) -> None:
+def _shares(
+    keys: NDArray[np.int32], questions: NDArray[np.int64], tokens: NDArray[np.int32], text_starts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    shares = np.zeros(keys.shape)
     for row in range(len(keys)):
         in_question = tokens[text_starts[questions[row]] : text_starts[questions[row] + 1]][:MOST_WORDS]
         for column in range(keys.shape[1]):
@@ -148,10 +141,12 @@ def _fill_shares(
                         break
             if len(words):
                 shares[row, column] = found / len(words)
+    return shares
 
 
 @njit(cache=True)
-def _find_containing(keys: NDArray[np.int32], letters: Letters, found: NDArray[np.bool_]) -> None:
+def _containing(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.bool_]:
+    found = np.zeros(len(keys), np.bool_)
     for row in range(len(keys)):
         for one in range(keys.shape[1]):
             for other in range(one):
@@ -162,6 +157,7 @@ def _find_containing(keys: NDArray[np.int32], letters: Letters, found: NDArray[n
                     if len(first) > len(second):
                         first, second = second, first
                     found[row] = _has_words_of(second, first) or _same_but_for_joints(first, second)
+    return found
 
 
 @njit(cache=True)

@@ -16,7 +16,7 @@ from hf_vqa_mc.dataset.build import sentences
 from hf_vqa_mc.dataset.decoy_sets import make_sets
 from hf_vqa_mc.dataset.rows import Arrangement, Choices
 from hf_vqa_mc.dataset.variants import needs_word_vectors
-from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, Variant, kind_number
+from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.decoys.settings import Settings
@@ -26,7 +26,7 @@ from hf_vqa_mc.remedies.donors import Donor, images_in_common
 from hf_vqa_mc.remedies.remedied import Remedied, decoy_statistics, remedied_config
 from hf_vqa_mc.schema import TRIPLETS
 from hf_vqa_mc.sources.table import triplet_table
-from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
+from hf_vqa_mc.text.word_vectors import load_word_vectors
 
 _COUNTED, _OTHERS = "train", "test"
 """Splits of the triplet table: rows in which the most frequent targets are counted, and all others."""
@@ -61,7 +61,11 @@ def give_new_decoys(
     if "iou" in recipe.sets:
         check_images(benchmark, donors)
     triplets = _triplets(benchmark, donors)
-    vectors = _vectors(word_vectors, recipe, triplets, settings, progress)
+    vectors = None
+    if word_vectors is not None and needs_word_vectors([recipe]):
+        progress("reading word vectors", 0, 1)
+        vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed)
+        progress("reading word vectors", 1, 1)
     material = Material.of(triplets, settings, vectors, skip_same_question=True)
     made = make_sets([recipe], material, progress)
     choices = Choices(recipe, made, material)
@@ -150,17 +154,6 @@ def _triplets(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Table:
     return pa.concat_tables(parts).combine_chunks()
 
 
-def _vectors(
-    name: str | None, recipe: Variant, triplets: pa.Table, settings: Settings, progress: Progress
-) -> WordVectors | None:
-    if name is None or not needs_word_vectors([recipe]):
-        return None
-    progress("reading word vectors", 0, 1)
-    vectors = load_word_vectors(name, partial(sentences, triplets), settings.seed)
-    progress("reading word vectors", 1, 1)
-    return vectors
-
-
 def new_split(
     benchmark: Benchmark, split: Split, arrangement: Arrangement, rows: NDArray[np.int64], origins: pa.Array, most: int
 ) -> tuple[Split, int]:
@@ -178,7 +171,8 @@ def new_split(
         The split; ``original`` has the benchmark's layout, with kinds, fallbacks and origins of the choices.
     """
     made = arrangement.columns(rows)
-    if benchmark.layout.index_from == 1 and not _some_target_last(made):
+    sizes = pc.list_value_length(made["choices"]).to_numpy()
+    if benchmark.layout.index_from == 1 and not (made["label"].to_numpy() == sizes - 1).any():
         arrangement.put_target_last(int(rows[0]))  # so that the file shows that labels count from 1
         made = arrangement.columns(rows)
     few = pc.list_value_length(made["choices"]).to_numpy() < 2
@@ -197,11 +191,6 @@ def new_split(
     for name in ("choices", "label", "choice_kinds"):
         table = table.set_column(table.schema.get_field_index(name), name, columns[name])
     return replace(split, rows=table, original=_written(benchmark, split, columns, most)), int(few.sum())
-
-
-def _some_target_last(made: Mapping[str, pa.Array]) -> bool:
-    sizes = pc.list_value_length(made["choices"]).to_numpy()
-    return bool((made["label"].to_numpy() == sizes - 1).any())
 
 
 def _choice_origins(made: Mapping[str, pa.Array], donors: pa.ListArray, origins: pa.Array) -> pa.Array:

@@ -139,24 +139,19 @@ class Features:
     ) -> None:
         self._rows, self._placed, self._vectors, self._seed, self._least = rows, placed, vectors, seed, least
         self._crosses: dict[Sees, TextCrosses] = {}
-        self._starts = np.cumsum(rows.sizes) - rows.sizes
+        self._row = rows.valid.nonzero()[0]
 
     def of(self, sees: Sees, part: Part, *, sparse: bool) -> tuple[Any, Any]:
         """Features of a part's training and test rows.
 
-        Args:
-            sees: inputs of the probe.
-            part: the rows.
-            sparse: add sparse features of words, and scale all for a linear model.
-
-        Returns:
-            Two arrays float32 (choices, columns), or sparse matrices.
+        Two arrays float32 (choices, columns); with ``sparse`` two matrices with features of words, scaled for a linear
+        model.
         """
         counted = self._counted(sees, part)
         plain = self._own | (self._with_question if sees.question else {})
         both = []
         for rows, of_rows in zip((part.train, part.test), counted, strict=True):
-            choices = self._choices(rows)
+            choices = np.isin(np.arange(len(self._rows)), rows)[self._row]  # the rows of a part are ascending
             dense = np.column_stack([*(column[choices] for column in plain.values()), *of_rows.values()])
             # The order of summation changes the last digits, at which trees would split.
             both.append(np.round(dense.astype(np.float64), 6).astype(np.float32))
@@ -180,13 +175,6 @@ class Features:
             for one, words in zip(dense, found, strict=True)
         )
         return train, test
-
-    def _choices(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Indices of the choices of some rows."""
-        sizes = self._rows.sizes[rows]
-        within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        numbers: NDArray[np.int64] = np.repeat(self._starts[rows], sizes) + within
-        return numbers
 
     @cached_property
     def _own(self) -> Columns:

@@ -40,12 +40,7 @@ class ImageGroups:
 
 
 def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
-    """Cluster images and compute principal components.
-
-    Args:
-        vectors: float32 (rows, dimensions); NaN in rows without an image.
-        seed: random seed.
-    """
+    """Cluster images and compute principal components; vectors (rows, dimensions) are NaN in rows without an image."""
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.decomposition import PCA
 
