@@ -9,7 +9,7 @@ from typing import Any
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.io.atomic_file import write_bytes
 from hf_vqa_mc.report import plain_text
-from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, Example, kind_legends
+from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
 
@@ -18,13 +18,6 @@ PREVIEW_SIDE, SIDE, SMALL_SIDE = 480, 400, 240
 """Longer side in pixels: images of a preview, of a question with complementary images, and of a candidate."""
 SHOWN = 6
 """Maximum number of candidates shown per question."""
-PREMISES = {
-    "holds": "premise of the question holds",
-    "fails": "premise of the question fails",
-    "unknown": "",
-    "none": "question without premise",
-}
-"""Note on a candidate, by the names of `engines.complementary`."""
 
 
 def rendered(template: str, values: dict[str, Any], script: str | None = None, data: object = None) -> str:
@@ -108,21 +101,19 @@ def preview_html(title: str, examples: Sequence[Example]) -> str:
         right = sum(example.picked == example.label for example in picks)
         share = percent(right / len(picks), 0)
         facts.append({"name": "model accuracy", "text": f"{share} ({right:,} of {len(picks):,})"})
-    values = {"title": plain(title, 200), "facts": facts, "cards": [_preview_card(one) for one in examples]}
+    cards = [_preview_card(one) for one in examples]
+    values = {"title": plain(title, 200), "facts": facts, "cards": cards, "legends": kind_legends()}
     return rendered("preview.html.jinja", values)
 
 
 def _preview_card(example: Example) -> dict[str, Any]:
     about = (plain(example.note, ORIGIN), plain(example.question_type, TYPE), plain(example.question_id, TYPE))
-    legends = kind_legends()
+    sets = {kind: [example.choice(index) for index in indices] for kind, indices in example.by_kind()}
     return {
         "question": plain(example.question),
         **picture_values(example.image, PREVIEW_SIDE),
-        "about": [text for text in about if text],
-        "sets": [
-            {"kind": kind, "name": legends[kind], "choices": [example.choice(index) for index in indices]}
-            for kind, indices in example.by_kind()
-        ],
+        "about": list(filter(None, about)),
+        "sets": sets,
     }
 
 
@@ -145,18 +136,15 @@ def write_complementary_images(
 def _complementary_card(row: Mapping[str, Any], image: Callable[[str], bytes | None]) -> dict[str, Any]:
     columns = (row[name][:SHOWN] for name in ("candidates", "differs", "premise"))
     return {
-        "question": plain(row["question"]),
-        "answer": plain(row["answer"], CHOICE),
-        "about": plain(row["question_id"], TYPE),
+        "row": row,
         **picture_values(image(row["image_id"]), SIDE, "no image"),
         "candidates": [
             {
-                "name": plain(image_id, TYPE),
-                "differs": percent(share, 0),
-                "premise": PREMISES[premise],
-                "kind": premise,
+                "image_id": image_id,
+                "differs": differs,
+                "premise": premise,
                 **picture_values(image(image_id), SMALL_SIDE, "no image"),
             }
-            for image_id, share, premise in zip(*columns, strict=True)
+            for image_id, differs, premise in zip(*columns, strict=True)
         ],
     }
