@@ -60,7 +60,8 @@ def possibly_correct(
     has_target, found = rows.keys[:, 0] != MISSING, {}
     found[SAME], found[NAMED] = _official(rows, answers)
     tokens, token_starts, words = _words_of_keys(rows.vocabulary)
-    found[WUP] = _similar(rows.keys, tokens, token_starts, _scores(words))
+    found[WUP] = np.zeros(rows.keys.shape, np.bool_)
+    _fill_similar(rows.keys, tokens, token_starts, _scores(words), found[WUP])
     found[GENERAL] = _general(rows)
     if vectors is not None:
         worded = rows.vocabulary.worded
@@ -150,10 +151,13 @@ def _scores(words: list[str]) -> WordScores:
 
 
 @reading
-def _similar(
-    keys: NDArray[np.int32], tokens: NDArray[np.int32], token_starts: NDArray[np.int64], scores: WordScores
-) -> NDArray[np.bool_]:
-    similar = np.zeros(keys.shape, np.bool_)
+def _fill_similar(
+    keys: NDArray[np.int32],
+    tokens: NDArray[np.int32],
+    token_starts: NDArray[np.int64],
+    scores: WordScores,
+    similar: NDArray[np.bool_],
+) -> None:
     for row in range(len(keys)):
         start, end = token_starts[keys[row, 0]], token_starts[keys[row, 0] + 1]
         end = min(end, start + MOST_WORDS)
@@ -165,7 +169,6 @@ def _similar(
                 other, other_end = token_starts[key], min(token_starts[key + 1], token_starts[key] + MOST_WORDS)
                 score = phrase_score(tokens, start, end, other, other_end, scores)
                 similar[row, column] = score >= WUP_THRESHOLD
-    return similar
 
 
 def _general(rows: Rows) -> NDArray[np.bool_]:

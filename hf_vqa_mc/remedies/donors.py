@@ -35,15 +35,7 @@ def read_donors(
     scene_graphs: str | None = None,
     progress: Progress = silent,
 ) -> list[Donor]:
-    """Read all donors of a remedy.
-
-    Args:
-        benchmark: to remedy.
-        pool: another dataset, as for `benchmarks.read_benchmark`.
-        pool_config: its config.
-        captions: column of captions.
-        scene_graphs: column of objects.
-        progress: called with (step, done, total).
+    """Read all donors of a remedy: another dataset, a column of captions, and a column of objects.
 
     Raises:
         InputError: the pool cannot be read, or a column is missing or not valid.
@@ -76,12 +68,7 @@ def _targets(split: Split) -> list[str]:
 
 
 def from_captions(column: str, split: Split, answers: Iterable[str]) -> list[Donor]:
-    """The benchmark's own answers that occur in a caption of an image.
-
-    Args:
-        column: of the split: strings or lists of strings.
-        split: with images.
-        answers: to search for.
+    """The benchmark's own answers that occur in a caption of an image; the column has strings or lists of strings.
 
     Raises:
         InputError: the column is missing or not valid.
@@ -102,9 +89,7 @@ def from_captions(column: str, split: Split, answers: Iterable[str]) -> list[Don
 def from_scene_graphs(column: str, split: Split) -> list[Donor]:
     """The names and attributes of the objects in an image.
 
-    Args:
-        column: of the split: a list of names or of objects, or ``{"objects": {...}}`` as in GQA; also as JSON strings.
-        split: with images.
+    The column has lists of names or of objects, or ``{"objects": {...}}`` as in GQA; also as JSON strings.
 
     Raises:
         InputError: the column is missing or not valid.

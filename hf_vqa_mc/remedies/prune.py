@@ -35,12 +35,7 @@ def prune(
 ) -> Remedied:
     """Remove rows of the audited split until no blind probe gains more than ``to_gain``, or half of them are removed.
 
-    Args:
-        benchmark: with its targets.
-        to_gain: maximum gain over chance, a fraction; the interval is not considered.
-        most_rows: maximum number of rows to fit a probe on.
-        seed: random seed of the probes.
-        progress: called with (step, done, total).
+    The interval of the gain is not considered; each probe is fitted on at most ``most_rows`` rows.
 
     Raises:
         InputError: there are too few rows to prune.
