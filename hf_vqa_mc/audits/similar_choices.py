@@ -97,9 +97,17 @@ def _fill_trigrams(key: int, letters: Letters, trigrams: NDArray[np.uint64]) -> 
         before = np.uint64(letters.codes[i - 1]) if i > first else np.uint64(_SPACE)
         after = np.uint64(letters.codes[i + 1]) if i + 1 < last else np.uint64(_SPACE)
         trigram = (before << np.uint64(42)) | (np.uint64(letters.codes[i]) << np.uint64(21)) | after
-        trigrams[n] = trigram
+        at = n
+        if n >= 32:  # above this size sort() is faster than insertion
+            trigrams[n] = trigram
+        else:
+            while at > 0 and trigrams[at - 1] > trigram:
+                trigrams[at] = trigrams[at - 1]
+                at -= 1
+            trigrams[at] = trigram
         n += 1
-    trigrams[:n].sort()
+    if n > 32:
+        trigrams[:n].sort()
     distinct = 0
     for i in range(n):
         if distinct == 0 or trigrams[distinct - 1] != trigrams[i]:
