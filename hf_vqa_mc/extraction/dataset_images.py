@@ -46,13 +46,9 @@ class DatasetImages:
 
 
 def find_images(dataset: str, config: str, directory: Path | None = None) -> DatasetImages:
-    """The images of all splits of a dataset.
+    """The images of all splits of a dataset: from files in a folder, searched recursively, or its own.
 
-    Args:
-        dataset: as for ``load_dataset``.
-        config: of its questions.
-        directory: folder of the image files, searched recursively. By default the dataset's own images: the column
-            ``image``, or the config ``<source>_images``.
+    The dataset's own images are in the column ``image``, or in the config ``<source>_images``.
 
     Raises:
         InputError: there is no such dataset or config, it has no images, or an image has several files.

@@ -98,11 +98,7 @@ def extract_features(
 ) -> FeaturesResult:
     """Compute the features of a dataset's images that are not in the store yet, and write their index.
 
-    Computed features are kept if a run fails or is killed. Arguments are those of ``hf_vqa_mc.features``.
-
-    Raises:
-        InputError: an argument is not valid; or images are missing or broken without ``skip_missing``.
-        OSError: the disk is full or read-only.
+    Computed features are kept if a run fails or is killed. Arguments and errors are those of ``hf_vqa_mc.features``.
     """
     found = find_images(dataset, config, images)
     progress("reading the dataset", 1, 1)

@@ -156,13 +156,9 @@ def predict(
     skip_missing: bool = False,
     progress: Progress = silent,
 ) -> PredictResult:
-    """Answer the questions of a split with a trained model; arguments as of ``hf_vqa_mc.predict``.
+    """Answer the questions of a split with a trained model; arguments and errors are those of ``hf_vqa_mc.predict``.
 
     With several processes each scores its share; all return the same result.
-
-    Raises:
-        InputError: an argument is not valid, or does not match the model.
-        ConnectionError: the Hub cannot be reached.
     """
     if output is not None:
         check_output_file(output, "--output", [Path(dataset), Path(checkpoint)])
@@ -192,13 +188,10 @@ def picked(
     accelerator: "Accelerator",
     progress: Progress = silent,
 ) -> Picked:
-    """Score the choices of all questions in evaluation mode.
+    """Score the choices of all questions in evaluation mode; raises InputError if a score is not finite.
 
     Each block of questions is scored by one process; the result does not depend on their number, and all processes
     return it. The model must be on the accelerator's device, and is left in evaluation mode.
-
-    Raises:
-        InputError: a score is not finite.
     """
     model.train(False)
     blocks = [slice(first, min(first + ROWS, len(questions))) for first in range(0, len(questions), ROWS)]

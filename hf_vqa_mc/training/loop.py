@@ -82,9 +82,7 @@ def train(settings: TrainingSettings, progress: Progress = silent) -> Trained:
     normalisation sees that share. The main process logs each validation, with the figures in the log record's
     ``validation``.
 
-    Raises:
-        InputError: an input is not valid, or the loss is no longer finite.
-        OSError: the disk is full or read-only; the saved state is unchanged.
+    Errors are those of ``hf_vqa_mc.train``.
     """
     check_run_folder(settings.output)
     accelerator = accelerator_of(settings.mixed_precision, settings.track, settings.output / "trackers")

@@ -247,17 +247,14 @@ def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], location: str) -
     """The kinds of all choices, (choices,)."""
     for row in np.flatnonzero(pc.list_value_length(column).to_numpy() != lengths)[:1]:
         raise InputError(f"{location}, row {row}: choice_kinds has another length than its {lengths[row]} choices")
-    flat, rows, known = pc.list_flatten(column), pc.list_parent_indices(column), len(CHOICE_KINDS)
-    if flat.null_count:
-        row = rows[pc.index(pc.is_null(flat), True).as_py()]
-        raise InputError(f"{location}, row {row}: one of choice_kinds is empty (null)")
-    numbers = flat.to_numpy()
-    for index in np.flatnonzero((numbers < 0) | (numbers >= known))[:1]:
+    flat, known = pc.list_flatten(column), len(CHOICE_KINDS)
+    valid = pc.fill_null(pc.and_(pc.greater_equal(flat, 0), pc.less(flat, known)), False)
+    for index in np.flatnonzero(~valid.to_numpy())[:1].tolist():
         raise InputError(
-            f"{location}, row {rows[int(index)].as_py()}: one of choice_kinds is {numbers[index]}, expected 0 to "
-            f"{known - 1} ({', '.join(CHOICE_KINDS)})"
+            f"{location}, row {pc.list_parent_indices(column)[index]}: one of choice_kinds is {flat[index]}, expected "
+            f"0 to {known - 1} ({', '.join(CHOICE_KINDS)})"
         )
-    kinds: NDArray[np.int8] = numbers.astype(np.int8)
+    kinds: NDArray[np.int8] = flat.to_numpy().astype(np.int8)
     return kinds
 
 

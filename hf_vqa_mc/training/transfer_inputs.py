@@ -54,18 +54,12 @@ class Inputs:
 
 
 def check_inputs(recipe: TrainingSettings, targets: Sequence[str], progress: Progress) -> Inputs:
-    """Check and open the inputs; arguments as of `training.transfer.transfer`.
-
-    Raises:
-        InputError: an input is missing, or inputs do not match.
-        ConnectionError: the Hub cannot be reached.
-    """
+    """Check and open the inputs; arguments and errors are those of `training.transfer.transfer`."""
     available = _configs(recipe.dataset)
     wanted = list(dict.fromkeys([*([] if recipe.init_from else [recipe.config]), *targets]))
     if missing := [name for name in wanted if name not in available]:
-        builds = ", ".join(
-            f"vqa-mc build {source}" for source in sorted({source_of(name) or "SOURCE" for name in missing})
-        )
+        sources = sorted({source_of(name) or "SOURCE" for name in missing})
+        builds = ", ".join(f"vqa-mc build {source}" for source in sources)
         existing = ", ".join(sorted(name for name in available if not name.endswith("_images")))
         raise InputError(
             f"{recipe.dataset} has no {', '.join(missing)}; it has {existing}: build them ({builds}), or choose "
@@ -77,9 +71,7 @@ def check_inputs(recipe: TrainingSettings, targets: Sequence[str], progress: Pro
     for name in dict.fromkeys([*wanted, *({recipe.config} & available)]):
         progress("checking inputs", len(images), len(wanted) + 1)
         images[name], splits[name] = _images(recipe.dataset, name)
-    features = _features(
-        recipe, config, {name: {one for ids in images[name].values() for one in ids} for name in wanted}
-    )
+    features = _features(recipe, config, {name: set().union(*images[name].values()) for name in wanted})
     opened = [one for one in features.values() if one]
     for one in opened:
         if processor is not None:
