@@ -70,10 +70,11 @@ class VqaMcProcessor(ProcessorMixin):
         for name in self.inputs:
             if name not in (*IMAGE_INPUTS, *QUESTION_INPUTS):
                 raise unknown_name("input", name, (*IMAGE_INPUTS, *QUESTION_INPUTS))
-        expected = set() if image_kind is None else {"image_features" if image_kind.grid is None else "image_grid"}
-        if self.inputs.intersection(IMAGE_INPUTS) != expected:
+        self._image_input = None if image_kind is None else IMAGE_INPUTS[image_kind.grid is not None]
+        if self.inputs.intersection(IMAGE_INPUTS) != {self._image_input} - {None}:
             given = "no image features" if image_kind is None else f"features of {image_kind}"
-            raise InputError(f"a processor of {given} for inputs {sorted(self.inputs)}; expected {expected or 'none'}")
+            expected = self._image_input or "none"
+            raise InputError(f"a processor of {given} for inputs {sorted(self.inputs)}; expected {expected}")
         if isinstance(backbone, Backbone):
             self._check(backbone)
 
@@ -118,11 +119,11 @@ class VqaMcProcessor(ProcessorMixin):
         if "question_tokens" in self.inputs:
             tokens, mask = self.text.encode_words(questions)
             features["question_tokens"], features["question_mask"] = torch.from_numpy(tokens), torch.from_numpy(mask)
-        if self.image_kind is not None:
+        if self._image_input is not None:
             if images is None or isinstance(images, (str, bytes)) or len(images) != len(questions):
                 found = "none" if images is None else len(images)
                 raise InputError(f"the model sees images: expected {len(questions)}, one per question, found {found}")
-            features["image_features" if self.image_kind.grid is None else "image_grid"] = self._encoded(images)
+            features[self._image_input] = self._encoded(images)
         return BatchFeature(features)
 
     def _encoded(self, images: Sequence[RawImage]) -> Tensor:
