@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.benchmarks.cells import is_text
+from hf_vqa_mc.benchmarks.cells import as_text, is_text
 from hf_vqa_mc.benchmarks.columns import named
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import json_lines
@@ -61,9 +61,10 @@ def split_of(name: str) -> str:
 def splits_of(table: pa.Table, location: str, default: str) -> tuple[dict[str, pa.Table], dict[str, str]]:
     """Tables and locations by split: by a column ``split`` with names such as val; else one split, the default."""
     for column in named(table.column_names, ("split",)):
-        names = pc.unique(table[column]).to_pylist()
-        if names and all(isinstance(name, str) and _SPLIT.fullmatch(name.lower()) for name in names):
-            tables = {name: table.filter(pc.equal(table[column], name)) for name in names} if names[1:] else {}
+        values = as_text(table[column]) if is_text(table.schema.field(column).type) else pa.array([], pa.string())
+        names = values.unique().to_pylist()
+        if names and all(name and _SPLIT.fullmatch(name.lower()) for name in names):
+            tables = {name: table.filter(pc.equal(values, name)) for name in names} if names[1:] else {}
             return tables or {names[0]: table}, {name: f"{location}, {name}" if tables else location for name in names}
     return {default: table}, {default: location}
 

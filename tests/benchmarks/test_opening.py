@@ -202,6 +202,7 @@ def test_rows_of_several_splits_in_a_file_are_read_and_written_together(tmp_path
     assert sorted(json.loads((tmp_path / "new.json").read_text()), key=str) == sorted(records, key=str)
 
 
-def test_a_column_split_with_other_values_names_no_split():
-    frame = pd.DataFrame({"question": ["Why?"], "A": ["x"], "B": ["y"], "answer": ["A"], "split": ["left"]})
+@pytest.mark.parametrize("value", ["left", None, "", 1, ["val"]])
+def test_a_column_split_with_other_values_names_no_split(value):
+    frame = pd.DataFrame({"question": ["Why?"], "A": ["x"], "B": ["y"], "answer": ["A"], "split": [value]})
     assert read_benchmark(frame).evaluated == "test"

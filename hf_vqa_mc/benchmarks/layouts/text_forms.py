@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-import numpy as np
 import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.cells import ChoiceCells, as_lists, as_text, is_text, list_of_json, unpacked_lists
@@ -168,24 +167,25 @@ class OptionsInText(TextForm):
     def read(self, table: pa.Table, location: str) -> ChoiceCells:
         """The options of all rows, and their letters."""
         cells = super().read(table, location)
-        texts = as_text(table[self.column]).to_pylist()
-        if self.questions(table, location) is None:
-            for row in (row for row in np.flatnonzero(cells.lengths == 0) if (texts[row] or "").strip()):
+        found = self._parsed(table)
+        if not any(one.question for _, one in found if one):
+            for row in (row for row, (text, one) in enumerate(found) if one is None and text.strip()):
                 raise InputError(
-                    f"{location}, row {row}: {self.column} is {shown(texts[row])}; expected lettered options such as "
-                    "'A. red\\nB. blue', as in other rows"
+                    f"{location}, row {row}: {self.column} is {shown(found[row][0])}; expected lettered options such "
+                    "as 'A. red\\nB. blue', as in other rows"
                 )
-        found = [OptionText.parse(text or "") for text in texts]
-        names = [name for one in found if one for name in one.names(len(one.choices))]
+        names = [name for _, one in found if one for name in one.names(len(one.choices))]
         return replace(cells, names=pa.array(names, pa.string()))
 
     def questions(self, table: pa.Table, location: str) -> pa.Array | None:
         """(rows,): the texts before the options, and open questions; None if no options follow a question."""
-        texts = as_text(table[self.column]).to_pylist()
-        found = [OptionText.parse(text or "") for text in texts]
-        if not any(one.question for one in found if one):
-            return None
-        return pa.array([one.question if one else text for one, text in zip(found, texts, strict=True)], pa.string())
+        found = self._parsed(table)
+        asked = any(one.question for _, one in found if one)
+        return pa.array([one.question if one else text for text, one in found], pa.string()) if asked else None
+
+    def _parsed(self, table: pa.Table) -> list[tuple[str, OptionText | None]]:
+        texts = [text or "" for text in as_text(table[self.column]).to_pylist()]
+        return [(text, OptionText.parse(text)) for text in texts]
 
 
 class PackedChoices(TextForm):
