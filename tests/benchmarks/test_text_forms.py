@@ -47,6 +47,12 @@ def test_texts_without_options(text):
     assert OptionText.parse(text) is None
 
 
+def test_a_numbered_list_before_lettered_options_belongs_to_the_question():
+    found = OptionText.parse("1. Open it.\n2. Close it.\nWhich is first?\nChoices:\n(A) one\n(B) two\n")
+    assert (found.question, found.choices) == ("1. Open it.\n2. Close it.\nWhich is first?", ("one", "two"))
+    assert found.after == "\n"
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

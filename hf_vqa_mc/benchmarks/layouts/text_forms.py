@@ -52,6 +52,7 @@ class OptionText:
             InputError: the text can be split in several ways.
         """
         found = [one for start in _START.finditer(text) if (one := cls._from(text, start)) is not None]
+        found = [one for one in found if one.first != "1"] or found  # a numbered list may belong to the question
         if len(found) > 1:
             raise InputError(f"{shown(text)}; expected one list of options, found {len(found)}")
         return found[0] if found else None
