@@ -267,7 +267,7 @@ def test_the_card_of_open_ended_configs_does_not_mention_choices(raw, tmp_path):
     card = DatasetCard.load(output / "README.md")
     assert card.data.task_categories == ["visual-question-answering"]
     assert card.data.pretty_name == "VQA-MC: TDIUC, open-ended"
-    for word in ("decoys made", "prior rule", "remedied", "choice_kinds", "word vectors", "chao2018being"):
+    for word in ("decoys (wrong", "prior rule", "remedied", "choice_kinds", "word vectors", "chao2018being"):
         assert word not in card.text.lower(), word
     for told in ["| `tdiuc` (default) | 126 | 72 |", "imported\\_genome", "*Answers by question type*", "kafle2017"]:
         assert told in card.text, told
@@ -275,7 +275,7 @@ def test_the_card_of_open_ended_configs_does_not_mention_choices(raw, tmp_path):
 
 def test_the_card_describes_columns_statistics_and_balancing(built):
     card = (built / "README.md").read_text("utf-8")
-    assert "**decoys made so that shortcuts lead to it less often**" in card
+    assert "**decoys (wrong answers) chosen to reduce shortcuts**" in card
     for told in [
         "### `gqa_all`",
         "| types | structural (query, verify",
@@ -285,7 +285,7 @@ def test_the_card_describes_columns_statistics_and_balancing(built):
         "Not read: challenge\\_all\\_questions.json (its questions have no answers).",
         "TDIUC-Tail",
         "of 9 pairs",
-        "The files do not tell which image of a pair was in VQA v1",
+        "The files do not contain which image of a pair was in VQA v1",
     ]:
         assert told in card, told
     example = re.search(r"### `vqa2_pairs`.*?```json\n(.*?)```", card, re.DOTALL)
