@@ -66,7 +66,7 @@ def test_orig_decoys_can_be_made_and_change_no_other_variant(build, inputs, tmp_
     rows = load_dataset(str(tmp_path / "made"), "cocoqa_orig", cache_dir=str(tmp_path / "cache"), split="train")
     assert all(row["choice_kinds"][row["label"]] == 0 for row in rows)
     assert {kind for row in rows for kind in row["choice_kinds"]} == {0, 1}
-    assert "made as those of VQA" in (tmp_path / "made" / "README.md").read_text("utf-8")
+    assert "generated like those of VQA" in (tmp_path / "made" / "README.md").read_text("utf-8")
     (tmp_path / "blind.json").write_text(json.dumps({str(rows[0]["question_id"]): ["a guess"]}))
     code, _, err = build("--plausible", tmp_path / "blind.json", "--output", "other")
     assert (code, "add --orig made" in err) == (2, True)

@@ -80,7 +80,7 @@ def test_it_is_built_with_statistics_and_on_the_card(built: Path) -> None:
 
 
 def test_a_preview_shows_it(built: Path) -> None:
-    assert "longest decoys: they are long" in vm.preview(built, CONFIG, questions=5)._repr_html_()
+    assert "longest decoys: they are long" in vm.preview(built, CONFIG, rows=5)._repr_html_()
 
 
 def test_an_audit_reads_its_rows(built: Path) -> None:

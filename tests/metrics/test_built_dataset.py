@@ -99,7 +99,7 @@ def test_rows_of_another_kind_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("label", 9, "row 0: label is 9, expected one of its 4 choices"),
+        ("label", 9, "row 0: label is 9, expected an index of its 4 choices"),
         ("question_id", None, "row 0: question_id is empty .null., expected text or whole numbers"),
         ("question_id", "test-1", "question 'test-1' occurs 2 times"),
     ],
