@@ -11,8 +11,8 @@ from hf_vqa_mc.verbs import VERBS
 if TYPE_CHECKING:
     from hf_vqa_mc.benchmarks import read_benchmark as read_benchmark
     from hf_vqa_mc.dataset.builder import VqaMc as VqaMc
-    from hf_vqa_mc.dataset.image_column import with_images as with_images
-    from hf_vqa_mc.dataset.registration import register as register
+    from hf_vqa_mc.dataset.builder import register as register
+    from hf_vqa_mc.dataset.stored_images import with_images as with_images
     from hf_vqa_mc.errors import InputError as InputError
     from hf_vqa_mc.errors import MissingExtra as MissingExtra
     from hf_vqa_mc.metrics import load_metric as load_metric
@@ -40,8 +40,8 @@ _HOMES = {
     "__version__": "version",
     "load_metric": "metrics",
     "read_benchmark": "benchmarks",
-    "register": "dataset.registration",
-    "with_images": "dataset.image_column",
+    "register": "dataset.builder",
+    "with_images": "dataset.stored_images",
     **{verb: f"verbs.{verb}" for verb in VERBS},
 }
 __all__ = sorted(_HOMES)

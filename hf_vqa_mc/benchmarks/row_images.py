@@ -22,8 +22,7 @@ from hf_vqa_mc.benchmarks.columns import (
 from hf_vqa_mc.benchmarks.opening import Opened
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.benchmarks.picture_cells import MOST_NAME, NAME_FOLDER, PictureCells, shortened
-from hf_vqa_mc.dataset.image_column import images_folder
-from hf_vqa_mc.dataset.stored_images import StoredImages
+from hf_vqa_mc.dataset.stored_images import StoredImages, images_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.dataset_images import FolderImages, ImageSource
 

@@ -1,4 +1,4 @@
-"""``VqaMc``: a ``datasets`` builder of the same rows, without a dataset folder."""
+"""``VqaMc``: a ``datasets`` builder of the same rows, without a dataset folder; ``register`` for ``load_dataset``."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,23 +9,30 @@ from typing import Any
 import datasets
 import datasets.exceptions
 import pyarrow as pa
+from datasets import load
+from datasets.data_files import DataFilesDict
+from datasets.utils.tqdm import tqdm
 
 from hf_vqa_mc.dataset.build import about_source, check_source, gather
 from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.fingerprint import code_state, fingerprint, input_state, vectors_state
+from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.dataset.settings import DecoySettings
 from hf_vqa_mc.dataset.variants import build_variants, needs_published
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.progress import progress_bars
 from hf_vqa_mc.options import check_former_names, default_of, subset
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.open_ended import Reading
 from hf_vqa_mc.sources.reading import OpenedSource, open_source
 from hf_vqa_mc.sources.source import OpenEnded, Source
+from hf_vqa_mc.sources.table import regrouped
 
-ROWS_PER_TABLE = 10_000
+NAME = "vqa_mc"
+_PRIVATE = ("_PACKAGED_DATASETS_MODULES", "PackagedDatasetModuleFactory", "LocalDatasetModuleFactory", "DatasetModule")
+"""Names of ``datasets.load`` that `register` uses; any release may change them, and a test fails then."""
 
 
 @dataclass
@@ -150,7 +157,7 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     def _build(self, dl_manager: Any) -> Mapping[str, pa.Table]:  # noqa: ANN401
         """The rows of all splits; not made in `_generate_tables`, whose errors ``datasets`` wraps."""
         settings = self.config.settings()
-        with _bars() as progress:
+        with progress_bars(tqdm, least=2) as progress:
             with self._explained():
                 check_source(self.config.declaration, settings)
                 made = gather(self._opened(dl_manager), [self.config.variant], settings, progress)
@@ -199,25 +206,43 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
                 yield number, piece.cast(schema)
             return
         table = self._rows[split].cast(multiple_choice_features().arrow_schema)
-        for start in range(0, table.num_rows, ROWS_PER_TABLE):
-            yield start, table.slice(start, ROWS_PER_TABLE)
+        yield from enumerate(regrouped([table]))
 
 
-@contextmanager
-def _bars() -> Iterator[Progress]:
-    """Progress bars of ``datasets``, which follow its settings."""
-    from datasets.utils.tqdm import tqdm
+def register() -> None:
+    """Let ``load_dataset("vqa_mc", CONFIG, data_dir=RAW_FILES)`` build from the publishers' files.
 
-    bars: dict[str, Any] = {}
+    datasets 4 and later run no loading scripts, only their packaged modules; this adds one to their private list.
+    Without ``data_dir`` the call reads a built folder ``./vqa_mc`` if there is one, else downloads the publishers'
+    files and builds. Settings are keyword arguments:
+    ``load_dataset("vqa_mc", "cocoqa_qou", data_dir=DIR, word_vectors=FILE, seed=1)``.
 
-    def progress(step: str, done: int, total: int) -> None:
-        if total > 1 and step not in bars:
-            bars[step] = tqdm(desc=step, total=total)
-        if step in bars:
-            bars[step].update(done - bars[step].n)
+    Raises:
+        RuntimeError: this version of datasets is not supported.
+    """
+    missing = [name for name in _PRIVATE if not hasattr(load, name)]
+    if missing:
+        raise RuntimeError(
+            f"datasets {datasets.__version__} has no {', '.join(missing)} in datasets.load; use hf_vqa_mc.VqaMc("
+            'config_name=..., data_dir=...) or build a folder with "vqa-mc build" instead'
+        )
+    load._PACKAGED_DATASETS_MODULES[NAME] = (__name__, code_state())
+    if load.PackagedDatasetModuleFactory.__module__ != __name__:
+        load.PackagedDatasetModuleFactory = _factory()
 
-    try:
-        yield progress
-    finally:
-        for bar in bars.values():
-            bar.close()
+
+def _factory() -> type:
+    """A class that finds the module without listing all files below ``data_dir`` or the current directory."""
+
+    class Factory(load.PackagedDatasetModuleFactory):  # type: ignore[misc]
+        def get_module(self) -> load.DatasetModule:
+            if self.name != NAME:
+                return super().get_module()
+            if self.data_files is not None:
+                raise InputError("vqa_mc reads the publishers' files from a folder: give data_dir, not data_files")
+            if self.data_dir is None and read_inventory(Path(NAME)):
+                return load.LocalDatasetModuleFactory(NAME, download_mode=self.download_mode).get_module()
+            module, code = load._PACKAGED_DATASETS_MODULES[NAME]
+            return load.DatasetModule(module, code, {"data_files": DataFilesDict(), "dataset_name": NAME})
+
+    return Factory

@@ -37,7 +37,8 @@ _SIZE_NAMES = ["n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n
 
 
 def card(inventory: Inventory) -> str:
-    """The whole card."""
+    """The whole card; the same for an inventory before and after it is written to a file, which sorts its keys."""
+    inventory = json.loads(inventory_text(inventory))
     return f"---\n{_card_yaml(inventory)}\n---\n\n{card_text(inventory)}"
 
 

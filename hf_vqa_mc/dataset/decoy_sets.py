@@ -1,20 +1,24 @@
-"""Making the sets of decoys: each once for the whole dataset, with a view for every variant that contains it."""
+"""The sets of decoys, each made once for the whole dataset with a view for every variant, and the rows of configs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys import Method, Variant, methods
-from hf_vqa_mc.decoys.decoy_set import DecoySet, as_published, empty_set, stacked
-from hf_vqa_mc.decoys.fallbacks import take_fallbacks
-from hf_vqa_mc.decoys.filters import REASONS
+from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.decoys import TARGET, Method, Variant, kind_number, methods
+from hf_vqa_mc.decoys.candidates import MISSING, REASONS, starts
+from hf_vqa_mc.decoys.decoy_set import DecoySet, as_published, empty_set, stacked, take_fallbacks
 from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.rng import draw, purpose_hash
 from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.schema import MULTIPLE_CHOICE, SPLITS
 
+_ROWS_PER_BATCH = 50_000
 ALONE = ""
 """The view of a set that is the only one of its row, or is combined as in the paper."""
 
@@ -68,7 +72,13 @@ def make_sets(variants: Sequence[Variant], material: Material, progress: Progres
     used = [method for _, method in methods().values() if any(method.name in variant.sets for variant in variants)]
     names = [method.name for method in used]
     views = {name: [view for view, sets in combined.items() if view == ALONE or name in sets] for name in names}
-    keys = _RowKeys(combined, views, made, material)
+
+    def others(name: str, view: str) -> NDArray[np.int32]:
+        """Keys held so far by the other sets of a view's row, int32 (triplets, decoys)."""
+        held = [set_name for set_name in combined[view] if set_name != name and set_name in made]
+        picks = [made[set_name].picks[:, views[set_name].index(view)] for set_name in held]
+        return material.keys_of(np.concatenate([np.empty((material.size, 0), np.int32), *picks], axis=1))
+
     taken = [method for method in used if method.column not in material.lists]
     for method in used:
         name = method.name
@@ -76,34 +86,14 @@ def make_sets(variants: Sequence[Variant], material: Material, progress: Progres
             made[name] = as_published(material.padded(method.column), len(views[name]))
         else:
             size = getattr(material.settings, method.size)
-            made[name] = empty_set(material.size, size, [keys.others(name, view) for view in views[name]])
+            made[name] = empty_set(material.size, size, [others(name, view) for view in views[name]])
             _take(method, made[name], material, progress)
     missing = {name: _why_missing(made[name]) for name in names}
     for method in taken:
         if method.fallback:
-            excluded = stacked([keys.others(method.name, view) for view in views[method.name]])
+            excluded = stacked([others(method.name, view) for view in views[method.name]])
             take_fallbacks(made[method.name]._replace(excluded=excluded), material, method.name)
     return {name: MadeSet(_views(views[name], made[name], missing[name])) for name in names}
-
-
-@dataclass(frozen=True, eq=False)
-class _RowKeys:
-    """The keys held by the sets of a row."""
-
-    combined: dict[str, tuple[str, ...]]
-    views: dict[str, list[str]]
-    made: dict[str, DecoySet]
-    material: Material
-
-    def others(self, name: str, view: str) -> NDArray[np.int32]:
-        """Keys held so far by the other sets of a view's row, int32 (triplets, decoys)."""
-        picks = [
-            self.made[other].picks[:, self.views[other].index(view)]
-            for other in self.combined[view]
-            if other != name and other in self.made
-        ]
-        none = np.empty((self.material.size, 0), np.int32)
-        return self.material.keys_of(np.concatenate(picks, axis=1)) if picks else none
 
 
 def _take(method: Method, decoys: DecoySet, material: Material, progress: Progress) -> None:
@@ -111,17 +101,16 @@ def _take(method: Method, decoys: DecoySet, material: Material, progress: Progre
     if method.take is None:
         raise ValueError(f"decoys of the set {method.name} can only be read")
     take = resolve_name(method.take) if isinstance(method.take, str) else method.take
-    report = partial(progress, f"{method.name} decoys")
     before = 0
-    report(0, material.size)
+
+    def report(done: int) -> None:
+        progress(f"{method.name} decoys", before + done, material.size)
+
+    report(0)
     for pool in material.pools:
-
-        def report_pool(done: int, before: int = before) -> None:
-            report(before + done, material.size)
-
-        take(decoys, pool, material, report_pool)
+        take(decoys, pool, material, report)
         before += len(pool)
-        report(before, material.size)
+        report(0)
 
 
 def _views(names: list[str], decoys: DecoySet, missing: list[dict[str, int]]) -> dict[str, View]:
@@ -151,3 +140,109 @@ def _why_missing(decoys: DecoySet) -> list[dict[str, int]]:
         }
         for missing in open_slots.T
     ]
+
+
+class Choices:
+    """The choices of all rows of a config before they are shuffled: the target, then the sets' decoys."""
+
+    def __init__(self, variant: Variant, made: dict[str, MadeSet], material: Material) -> None:
+        """Concatenate the sets of a variant."""
+        views = [made[name].view(variant) for name in variant.sets]
+        targets = material.triplets.targets[:, None]
+        self.texts: NDArray[np.int32] = np.concatenate([targets, *(view.picks for view in views)], axis=1)
+        """(rows, choices): text numbers, MISSING where a decoy is missing"""
+        self.fallback = np.concatenate([np.zeros(targets.shape, np.bool_), *(view.fallback for view in views)], axis=1)
+        """(rows, choices)"""
+        none = np.full(targets.shape, MISSING, np.int32)
+        self.donors: NDArray[np.int32] = np.concatenate([none, *(view.donors for view in views)], axis=1)
+        """(rows, choices): the triplet whose target a decoy is, MISSING where there is none"""
+        widths = [view.picks.shape[1] for view in views]
+        kinds = [kind_number(methods()[name][0].name) for name in variant.sets]
+        self.kinds = np.repeat([kind_number(TARGET.name), *kinds], [1, *widths])
+        """(choices,)"""
+        self.keys = material.keys_of(self.texts)
+        """(rows, choices): text keys"""
+
+
+class Arrangement:
+    """The choices of a config in the order in which they are presented.
+
+    Args:
+        variant: the config's variant, which is part of the random seed.
+        choices: before they are shuffled.
+        material: the dataset.
+        target_first: for layouts that store the target separately; the decoys are shuffled all the same.
+    """
+
+    def __init__(self, variant: Variant, choices: Choices, material: Material, target_first: bool = False) -> None:
+        start = purpose_hash(material.settings.seed, f"shuffle:{variant.name}")
+        self._choices = choices
+        self._order = _shuffled_positions(choices.texts, material.triplets.hashes, start)
+        if target_first:
+            decoys = self._order[self._order != 0].reshape(len(self._order), -1)
+            self._order = np.concatenate([np.zeros((len(decoys), 1), np.int64), decoys], axis=1)
+        self._texts = pa.array(material.candidates.texts, pa.string())
+
+    def put_target_last(self, row: int) -> None:
+        """Move a row's target behind its decoys."""
+        order = self._order[row]
+        size = int((self._choices.texts[row] != MISSING).sum())
+        decoys = order[:size][order[:size] != 0]
+        self._order[row, :size] = [*decoys, 0]
+
+    def columns(self, rows: NDArray[np.int64]) -> dict[str, pa.Array]:
+        """The columns choices, label, choice_kinds and choice_fallback of some rows."""
+        numbers = self._lists(rows, self._choices.texts, pa.int32())
+        return {
+            "choices": pa.ListArray.from_arrays(numbers.offsets, self._texts.take(numbers.values)),
+            "label": pa.array(np.argmin(self._order[rows], axis=1), pa.int64()),
+            "choice_kinds": self._lists(rows, np.broadcast_to(self._choices.kinds, self._order.shape), pa.int64()),
+            "choice_fallback": self._lists(rows, self._choices.fallback, pa.bool_()),
+        }
+
+    def donors(self, rows: NDArray[np.int64]) -> pa.ListArray:
+        """The triplet whose target each choice is, MISSING for the target, fallbacks and published decoys."""
+        return self._lists(rows, self._choices.donors, pa.int64())
+
+    def _lists(self, rows: NDArray[np.int64], values: NDArray[Any], kind: pa.DataType) -> pa.ListArray:
+        """A list per row of the values (all rows, choices) of its choices."""
+        order = self._order[rows]
+        valid = np.take_along_axis(self._choices.texts[rows], order, axis=1) != MISSING
+        presented = pa.array(np.take_along_axis(values[rows], order, axis=1)[valid], kind)
+        return pa.ListArray.from_arrays(pa.array(starts(valid.sum(axis=1)), pa.int32()), presented)
+
+
+def split_tables(variant: Variant, choices: Choices, material: Material) -> dict[str, pa.Table]:
+    """The rows of each split as a table ``schema.MULTIPLE_CHOICE``, in the order of the triplets."""
+    arrangement = Arrangement(variant, choices, material)
+    splits = material.table["split"].to_numpy()
+    tables = {}
+    for split in SPLITS:
+        rows = np.flatnonzero(splits == split)
+        if len(rows):
+            tables[split] = pa.Table.from_batches(_batches(rows, arrangement, material), MULTIPLE_CHOICE)
+    return tables
+
+
+def _batches(rows: NDArray[np.int64], arrangement: Arrangement, material: Material) -> Iterator[pa.RecordBatch]:
+    for start in range(0, len(rows), _ROWS_PER_BATCH):
+        part = rows[start : start + _ROWS_PER_BATCH]
+        made = arrangement.columns(part)
+        kept = material.table.take(pa.array(part)).combine_chunks()
+        columns = [made[name] if name in made else kept[name].combine_chunks() for name in MULTIPLE_CHOICE.names]
+        yield pa.RecordBatch.from_arrays(columns, schema=MULTIPLE_CHOICE)
+
+
+@njit(cache=True)
+def _shuffled_positions(texts: NDArray[np.int32], hashes: NDArray[np.uint64], start: np.uint64) -> NDArray[np.int64]:
+    """A random order of each row's choices, missing decoys last."""
+    order = np.empty(texts.shape, np.int64)
+    keys = np.empty(texts.shape[1], np.uint64)
+    for row in range(len(texts)):
+        for index in range(len(keys)):
+            # shifted, so that no key equals that of missing choices
+            keys[index] = draw(start, hashes[row], index) >> np.uint64(1)
+            if texts[row, index] == MISSING:
+                keys[index] = np.uint64(0xFFFFFFFFFFFFFFFF)
+        order[row] = np.argsort(keys, kind="mergesort")
+    return order

@@ -2,12 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from datasets import Features
+from pyarrow.parquet import ParquetFile
 
 from hf_vqa_mc.dataset.card import CARD, card
 from hf_vqa_mc.dataset.features import embedded_features, image_features, multiple_choice_features
@@ -131,13 +133,14 @@ def _write_variant(
 ) -> dict[str, Any]:
     features = embedded_features() if embedded else multiple_choice_features()
     wrote = _counter(progress, f"writing {name}", sum(table.num_rows for table in variant.splits.values()))
+    image_sizes = {image: path.stat().st_size for image, path in embedded.paths.items()} if embedded else {}
     splits: dict[str, WrittenSplit] = {}
-    for split in SPLITS:
-        if split in variant.splits:
-            table = variant.splits[split]
-            size = table.nbytes + (_image_bytes(table, embedded) if embedded else 0)
-            rows = _slices(table, embedded)
-            splits[split] = write_split(tree / name, split, features, table.num_rows, size, rows, wrote=wrote)
+    for split, table in variant.splits.items():
+        size = table.nbytes
+        if embedded:
+            size += sum(image_sizes[image] for image in table["image_id"].to_pylist())
+        rows = partial(_slice, table, embedded)
+        splits[split] = write_split(tree / name, split, features, table.num_rows, size, rows, wrote=wrote)
     config = {"variant": variant.name, "embedded_images": embedded is not None, **measures(name, splits)}
     return {**config, "statistics": dict(variant.statistics), "example": _example(variant.splits)}
 
@@ -179,13 +182,11 @@ def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[
     written: dict[str, WrittenSplit] = {}
     example: dict[str, Any] = {}
     for split in reading.splits:
-        first: list[pa.Table] = []
-        rows = write_stream(
-            tree / config.name, split, features, _keep_first(reading.tables(split), first), wrote=wrote
-        )
-        if first:
+        rows = write_stream(tree / config.name, split, features, reading.tables(split), wrote=wrote)
+        if rows.files:
             written[split] = rows
-            example = {"split": split, "row": json.dumps(first[0].to_pylist()[0], ensure_ascii=False)}
+            (first,) = next(ParquetFile(tree / config.name / min(rows.files)).iter_batches(1)).to_pylist()
+            example = {"split": split, "row": json.dumps(first, ensure_ascii=False)}
     statistics = reading.statistics()
     progress(step, done, done)
     return {
@@ -203,25 +204,9 @@ def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[
     }
 
 
-def _keep_first(tables: Iterator[pa.Table], first: list[pa.Table]) -> Iterator[pa.Table]:
-    """The tables unchanged; the first row of all is appended to ``first``."""
-    for table in tables:
-        if not first and table.num_rows:
-            first.append(table.slice(0, 1))
-        yield table
-
-
-def _slices(table: pa.Table, embedded: ImageFiles | None) -> Callable[[int, int], pa.Table]:
-    def rows(start: int, stop: int) -> pa.Table:
-        part = table.slice(start, stop - start)
-        return embedded.with_images(part) if embedded else part
-
-    return rows
-
-
-def _image_bytes(table: pa.Table, embedded: ImageFiles) -> int:
-    sizes = {image_id: path.stat().st_size for image_id, path in embedded.paths.items()}
-    return sum(sizes[image_id] for image_id in table["image_id"].to_pylist())
+def _slice(table: pa.Table, embedded: ImageFiles | None, start: int, stop: int) -> pa.Table:
+    part = table.slice(start, stop - start)
+    return part.append_column("image", embedded.stored(part["image_id"].to_pylist())) if embedded else part
 
 
 def _counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:

@@ -40,10 +40,6 @@ class ImageFiles:
         image_ids = list(self.paths)[start:stop]
         return pa.table({"image_id": pa.array(image_ids, pa.string()), "image": self.stored(image_ids)})
 
-    def with_images(self, table: pa.Table) -> pa.Table:
-        """The table with a column ``image``."""
-        return table.append_column("image", self.stored(table["image_id"].to_pylist()))
-
 
 def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent) -> ImageFiles:
     """The file of every image of some triplets, in a folder or below it; each is decoded once to check it.
@@ -66,8 +62,9 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     found = {
         image_id: candidate_files(image_id, name, directory, by_name, by_number) for image_id, name in names.items()
     }
-    _refuse("missing", directory, [_called(i, names[i]) for i, files in found.items() if not files], len(found))
-    twice = [f"{_called(i, names[i])}: {files[0]} and {files[1]}" for i, files in found.items() if len(files) > 1]
+    called = {image_id: f"{name or 'a file'} (image_id {image_id!r})" for image_id, name in names.items()}
+    _refuse("missing", directory, [called[i] for i, files in found.items() if not files], len(found))
+    twice = [f"{called[i]}: {files[0]} and {files[1]}" for i, files in found.items() if len(files) > 1]
     _refuse("found twice", directory, twice, len(found))
     paths = {image_id: files[0] for image_id, files in found.items()}
     _refuse("unreadable", directory, _unreadable(list(paths.values()), progress), len(found))
@@ -101,10 +98,6 @@ def candidate_files(
         return named
     # Ids that are not plain numbers (easy-VQA's train-5) do not match by number: test-5 would find the same file.
     return by_number.get(int(image_id), []) if image_id.isdecimal() else []
-
-
-def _called(image_id: str, name: str) -> str:
-    return f"{name or 'a file'} (image_id {image_id!r})"
 
 
 def _unreadable(paths: list[Path], progress: Progress) -> list[str]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hf_vqa_mc.sources.table import ROWS, regrouped
+
 if TYPE_CHECKING:
     from datasets import Features
 
@@ -18,27 +20,18 @@ SHARD_BYTES = 500_000_000
 """Approximate size of a file in bytes of Arrow data, as in ``push_to_hub``."""
 GROUP_BYTES = 30_000_000
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets.Image
-GROUP_ROWS = 10_000
-"""Most rows of a row group, the unit that streaming readers fetch and shuffle."""
 
 
 @dataclass
 class WrittenSplit:
     """Sizes and checksums of a split."""
 
-    rows: int
+    rows: int = 0
     num_bytes: int = 0
     """of the Arrow tables"""
     files: dict[str, str] = field(default_factory=dict)
     """file name to sha256"""
     file_bytes: int = 0
-
-    def __iadd__(self, file: Path) -> "WrittenSplit":
-        """Add a file."""
-        with file.open("rb") as content:
-            self.files[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
-        self.file_bytes += file.stat().st_size
-        return self
 
 
 def measures(config: str, splits: Mapping[str, WrittenSplit]) -> dict[str, Any]:
@@ -58,7 +51,7 @@ def write_split(
     total_bytes: int,
     rows: Callable[[int, int], pa.Table],
     *,
-    group_rows: int = GROUP_ROWS,
+    group_rows: int = ROWS,
     wrote: Callable[[int], None] = lambda n: None,
 ) -> WrittenSplit:
     """Write a split as files ``<split>-00000-of-0000N.parquet`` of about SHARD_BYTES.
@@ -70,27 +63,18 @@ def write_split(
         n_rows: number of rows.
         total_bytes: approximate size of the rows as Arrow data.
         rows: function of start and stop to these rows; called in order.
-        group_rows: most rows in a row group.
+        group_rows: most rows in a row group, the unit that streaming readers fetch and shuffle.
         wrote: called with the number of rows of each row group written.
     """
-    schema = readable_by_all(features.arrow_schema)
     shards = max(1, math.ceil(total_bytes / SHARD_BYTES))
     per_shard = max(1, math.ceil(n_rows / shards))
     per_group = max(1, min(group_rows, GROUP_BYTES * n_rows // max(total_bytes, 1)))
-    written = WrittenSplit(n_rows)
-    folder.mkdir(parents=True, exist_ok=True)
-    starts = range(0, max(n_rows, 1), per_shard)
-    for number, start in enumerate(starts):
-        path = folder / f"{split}-{number:05d}-of-{len(starts):05d}.parquet"
+
+    def groups(start: int) -> Iterator[pa.Table]:
         stop = min(start + per_shard, n_rows)
-        with path.open("wb") as file, pq.ParquetWriter(file, schema, **_options(schema)) as writer:
-            for position in range(start, stop, per_group):
-                table = rows(position, min(position + per_group, stop)).cast(schema)
-                writer.write_table(table, row_group_size=per_group)
-                written.num_bytes += table.nbytes
-                wrote(table.num_rows)
-        written += path
-    return written
+        return (rows(first, min(first + per_group, stop)) for first in range(start, stop, per_group))
+
+    return _write(folder, split, features, map(groups, range(0, max(n_rows, 1), per_shard)), wrote)
 
 
 def write_stream(
@@ -105,40 +89,41 @@ def write_stream(
 
     The files do not depend on how the rows are divided into ``tables``.
     """
+    groups = regrouped(tables)
+
+    def shard(group: pa.Table) -> Iterator[pa.Table]:
+        yield group
+        num_bytes = group.nbytes
+        while num_bytes < SHARD_BYTES and (following := next(groups, None)):
+            yield following
+            num_bytes += following.nbytes
+
+    return _write(folder, split, features, map(shard, groups), wrote)
+
+
+def _write(
+    folder: Path, split: str, features: "Features", shards: Iterable[Iterable[pa.Table]], wrote: Callable[[int], None]
+) -> WrittenSplit:
+    """Write a file per shard with a row group per table."""
     schema = readable_by_all(features.arrow_schema)
-    written = WrittenSplit(0)
     folder.mkdir(parents=True, exist_ok=True)
-    groups = _row_groups(table.cast(schema) for table in tables)
+    written = WrittenSplit()
     unnamed: list[Path] = []
-    group = next(groups, None)
-    while group is not None:
+    for tables in shards:
         unnamed.append(folder / f"{split}-{len(unnamed):05d}.unnamed")
-        begun = written.num_bytes
         with unnamed[-1].open("wb") as file, pq.ParquetWriter(file, schema, **_options(schema)) as writer:
-            while group is not None and written.num_bytes - begun < SHARD_BYTES:
-                writer.write_table(group, row_group_size=group.num_rows)
-                written.num_bytes += group.nbytes
-                written.rows += group.num_rows
-                wrote(group.num_rows)
-                group = next(groups, None)
+            for table in tables:
+                table = table.cast(schema)
+                writer.write_table(table, row_group_size=table.num_rows)
+                written.num_bytes += table.nbytes
+                written.rows += table.num_rows
+                wrote(table.num_rows)
     for number, path in enumerate(unnamed):
-        written += path.rename(folder / f"{split}-{number:05d}-of-{len(unnamed):05d}.parquet")
+        path = path.rename(folder / f"{split}-{number:05d}-of-{len(unnamed):05d}.parquet")
+        with path.open("rb") as content:
+            written.files[path.name] = hashlib.file_digest(content, "sha256").hexdigest()
+        written.file_bytes += path.stat().st_size
     return written
-
-
-def _row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The rows in tables of ``GROUP_ROWS``; the last may be smaller."""
-    waiting: list[pa.Table] = []
-    rows = 0
-    for table in tables:
-        waiting.append(table)
-        rows += table.num_rows
-        while rows >= GROUP_ROWS:
-            whole = pa.concat_tables(waiting)
-            yield whole.slice(0, GROUP_ROWS).combine_chunks()
-            waiting, rows = [whole.slice(GROUP_ROWS)], rows - GROUP_ROWS
-    if rows:
-        yield pa.concat_tables(waiting).combine_chunks()
 
 
 def readable_by_all(schema: pa.Schema) -> pa.Schema:

@@ -7,8 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.dataset.decoy_sets import make_sets
-from hf_vqa_mc.dataset.rows import Choices, split_tables
+from hf_vqa_mc.dataset.decoy_sets import Choices, make_sets, split_tables
 from hf_vqa_mc.dataset.statistics import statistics
 from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.material import Material

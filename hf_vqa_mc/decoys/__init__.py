@@ -4,10 +4,8 @@ Importing this package loads declarations only; kernels are loaded when decoys a
 """
 
 from hf_vqa_mc.decoys.image_only_unresolvable import IMAGE_ONLY_UNRESOLVABLE
-from hf_vqa_mc.decoys.kind import ChoiceKind, Method, Variant
-from hf_vqa_mc.decoys.other_kinds import ORIGINAL, RANDOM_TARGETS, TARGET
+from hf_vqa_mc.decoys.kind import ORIGINAL, PAPER_VARIANTS, RANDOM_TARGETS, TARGET, ChoiceKind, Method, Variant
 from hf_vqa_mc.decoys.question_only_unresolvable import QUESTION_ONLY_UNRESOLVABLE
-from hf_vqa_mc.decoys.variants import PAPER_VARIANTS
 from hf_vqa_mc.listing import Listing
 
 __all__ = ["CHOICE_KINDS", "TARGET", "VARIANTS", "ChoiceKind", "Method", "Variant", "kind_number", "methods"]

@@ -2,7 +2,8 @@
 
 A set is made once per source and seen in several views: a config with this set alone (``iou``) takes its first K
 decoys, a combined config (``iou_qou``, ``all``) the first K that no earlier set of the row holds. All views come from
-one pass over the candidates, so decoys that need no replacement are the same in every config.
+one pass over the candidates, so decoys that need no replacement are the same in every config. Fallbacks
+replace the decoys that cannot be found.
 """
 
 from typing import NamedTuple
@@ -10,22 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import MISSING, FilterTables
-from hf_vqa_mc.decoys.filters import ACCEPTED, REASONS, Reason, reason_against
+from hf_vqa_mc.compiled import njit, over_ranges
+from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, REASONS, FilterTables, Reason, reason_against
+from hf_vqa_mc.decoys.material import Material, Triplets
+from hf_vqa_mc.decoys.rng import purpose_hash, shuffled
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
+_TRIPLETS_PER_TASK = 4096
 _SAME_TEXT, _REPEATS_OTHER_SET = int(Reason.SAME_TEXT), int(Reason.REPEATS_OTHER_SET)
-
-
-class Triplets(NamedTuple):
-    """The triplets as arrays for kernels, (triplets,) each except `keys`."""
-
-    targets: NDArray[np.int32]  # text numbers
-    keys: NDArray[np.int32]  # (texts,): the key of each text
-    hashes: NDArray[np.uint64]  # of the question ids
-    images: NDArray[np.int32]  # image numbers
-    questions: NDArray[np.int32]  # question numbers; equal ones of the same image are no donors for one another
 
 
 class DecoySet(NamedTuple):
@@ -209,3 +202,45 @@ def add_fallback(
     decoys.picks[triplet, view, found] = text
     decoys.fallback[triplet, view, found] = True
     decoys.found[triplet, view] = found + 1
+
+
+def take_fallbacks(decoys: DecoySet, material: Material, name: str) -> None:
+    """Complete incomplete sets in place, as far as fallbacks pass the filters (Chao et al. 2018, Sect. 5.1).
+
+    Fallbacks are random ones of the triplet's published decoys, then of the targets most frequent in the training
+    split. Sets of other names draw other ones.
+    """
+    settings = material.settings
+    none = (np.empty(0, np.int32), np.zeros(material.size + 1, np.int64))
+    published = material.lists.get("orig_decoys", none) if settings.fallback_orig else none
+    seed_hash = purpose_hash(settings.seed, f"fallback:{name}")
+    texts = (*published, material.frequent, material.text_hashes)
+    arguments = (decoys, material.triplets, material.candidates.tables, *texts, seed_hash, settings.filter_fallback)
+    over_ranges(_take_fallbacks, material.size, _TRIPLETS_PER_TASK, *arguments)
+
+
+@njit(cache=True, nogil=True)
+def _take_fallbacks(
+    first: int,
+    last: int,
+    decoys: DecoySet,
+    triplets: Triplets,
+    tables: FilterTables,
+    published: NDArray[np.int32],
+    published_starts: NDArray[np.int64],
+    frequent: NDArray[np.int32],
+    text_hashes: NDArray[np.uint64],
+    seed_hash: np.uint64,
+    wup: bool,
+) -> None:
+    size = decoys.picks.shape[2]
+    for triplet in range(first, last):
+        own = published[published_starts[triplet] : published_starts[triplet + 1]]
+        for view in range(decoys.found.shape[1]):
+            for texts in (own, frequent):
+                if decoys.found[triplet, view] == size:
+                    break
+                for i in shuffled(seed_hash, triplets.hashes[triplet], text_hashes[texts]):
+                    if decoys.found[triplet, view] == size:
+                        break
+                    add_fallback(decoys, triplet, view, texts[i], triplets, wup, tables)

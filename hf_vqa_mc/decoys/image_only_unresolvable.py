@@ -16,6 +16,6 @@ IMAGE_ONLY_UNRESOLVABLE = ChoiceKind(
     "the image;\n  one has to read the question.",
     shortage="its images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
     methods=(
-        Method(name="iou", label="IoU", take="hf_vqa_mc.decoys.same_image:take_iou_decoys", column="iou_decoys"),
+        Method(name="iou", label="IoU", take="hf_vqa_mc.decoys.drawn_targets:take_iou_decoys", column="iou_decoys"),
     ),
 )

@@ -80,3 +80,62 @@ class Variant:
     """section or table of the paper"""
     remedies: bool = False
     """whether ``vqa-mc remedy`` offers it for other benchmarks"""
+
+
+TARGET = ChoiceKind(name="target", label="correct answer", colour="#2f7d4f", dark_colour="#6cc48e")
+"""The correct answer, the only choice that is not a decoy."""
+
+ORIGINAL = ChoiceKind(
+    name="orig",
+    label="original",
+    colour="#6b7480",
+    dark_colour="#a5aeb9",
+    methods=(Method(name="orig", label="original", column="orig_decoys", fallback=False),),
+)
+"""Published with the source, or generated as VQA's 18 candidates were (``engines.vqa_candidates``)."""
+
+RANDOM_TARGETS = ChoiceKind(
+    name="random",
+    label="random",
+    colour="#9a6b16",
+    dark_colour="#dcb060",
+    methods=(
+        Method(
+            name="random_uniform",
+            label="random, drawn evenly",
+            take="hf_vqa_mc.decoys.drawn_targets:take_uniform_decoys",
+            size="n_random",
+        ),
+        Method(
+            name="random_frequency",
+            label="random, drawn by frequency",
+            take="hf_vqa_mc.decoys.drawn_targets:take_frequency_decoys",
+            size="n_random",
+        ),
+    ),
+)
+"""Neutral, but plausible for neither the image nor the question (Chao et al. 2018, Supplement G)."""
+
+
+PUBLISHED = "the decoys published with the source"
+PAPER_VARIANTS = (
+    Variant("orig", ("orig",), f"{PUBLISHED} (or made as VQA's were, see below)", "Sect. 5.2"),
+    Variant("iou", ("iou",), "IoU decoys", "Sect. 5.2", remedies=True),
+    Variant("qou", ("qou",), "QoU decoys", "Sect. 5.2", remedies=True),
+    Variant("iou_qou", ("iou", "qou"), "IoU and QoU decoys", "Sect. 5.2", remedies=True),
+    Variant("all", ("orig", "iou", "qou"), "the published decoys, IoU and QoU decoys", "Sect. 5.2", remedies=True),
+    Variant("random_uniform", ("random_uniform",), "answers drawn uniformly from the distinct ones", "Supplement G"),
+    Variant("random_frequency", ("random_frequency",), "answers drawn by frequency", "Supplement G"),
+    Variant(
+        "orig_random_uniform",
+        ("orig", "random_uniform"),
+        "the published decoys and uniformly drawn answers",
+        "Supplement G, Table 12 (A)",
+    ),
+    Variant(
+        "orig_random_frequency",
+        ("orig", "random_frequency"),
+        "the published decoys and answers drawn by frequency",
+        "Supplement G, Table 12 (B)",
+    ),
+)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import methods
 from hf_vqa_mc.decoys.candidates import MISSING, Candidates, NumberedTexts, starts
-from hf_vqa_mc.decoys.decoy_set import Triplets
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.normalisation import comparable
@@ -18,6 +18,16 @@ from hf_vqa_mc.text.word_vectors import WordVectors
 
 N_FREQUENT = 10
 """Fallbacks come from the 10 most frequent targets (Sect. 5.1)."""
+
+
+class Triplets(NamedTuple):
+    """The triplets as arrays for kernels, (triplets,) each except `keys`."""
+
+    targets: NDArray[np.int32]  # text numbers
+    keys: NDArray[np.int32]  # (texts,): the key of each text
+    hashes: NDArray[np.uint64]  # of the question ids
+    images: NDArray[np.int32]  # image numbers
+    questions: NDArray[np.int32]  # question numbers; equal ones of the same image are no donors for one another
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import FilterTables
-from hf_vqa_mc.decoys.decoy_set import DecoySet, Triplets, clear, new_memory, offer_targets, wants_more
-from hf_vqa_mc.decoys.material import Material
+from hf_vqa_mc.decoys.decoy_set import DecoySet, clear, new_memory, offer_targets, wants_more
+from hf_vqa_mc.decoys.material import Material, Triplets
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
 from hf_vqa_mc.decoys.word_bags import NO_BAG, group_questions

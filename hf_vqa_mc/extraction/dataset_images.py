@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from hf_vqa_mc.dataset.image_column import images_folder
 from hf_vqa_mc.dataset.image_files import candidate_files, listed_files
 from hf_vqa_mc.dataset.loading import load_splits
-from hf_vqa_mc.dataset.stored_images import StoredImages
+from hf_vqa_mc.dataset.stored_images import StoredImages, images_folder
 from hf_vqa_mc.errors import InputError, listed
 
 if TYPE_CHECKING:

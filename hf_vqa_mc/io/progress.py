@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 Progress = Callable[[str, int, int], None]
 """Called with (step, done, total)."""
@@ -30,10 +31,11 @@ def prefixed(progress: Progress, name: str) -> Progress:
 @contextmanager
 def interactive_progress() -> Iterator[Progress]:
     """Bars on a terminal or in a notebook; silent elsewhere."""
-    if not (sys.stderr.isatty() or _in_notebook()):
+    in_notebook = "ipykernel" in sys.modules and "IPython" in sys.modules
+    if not (sys.stderr.isatty() or in_notebook):
         yield silent
         return
-    with _bars() as progress:
+    with progress_bars() as progress:
         yield progress
 
 
@@ -45,7 +47,7 @@ def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
         return
     with _log_lines():
         if sys.stderr.isatty():
-            with _bars() as progress:
+            with progress_bars() as progress:
                 yield progress
         else:
             yield _lines()
@@ -72,20 +74,18 @@ def _write_above_bars(record: logging.LogRecord) -> None:
     tqdm.write(record.getMessage(), file=sys.stderr)
 
 
-def _in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this."""
-    return "ipykernel" in sys.modules and "IPython" in sys.modules
-
-
 @contextmanager
-def _bars() -> Iterator[Progress]:
-    from tqdm.auto import tqdm  # text without ipywidgets, where rich adds an output per update to the notebook
+def progress_bars(tqdm: Any = None, least: int = 1) -> Iterator[Progress]:  # noqa: ANN401  a class like tqdm.tqdm
+    """One bar per step with a total of at least ``least``."""
+    from tqdm import auto  # text without ipywidgets, where rich adds an output per update to the notebook
 
-    bars: dict[str, tqdm] = {}
+    bars: dict[str, Any] = {}
 
     def progress(step: str, done: int, total: int) -> None:
+        if total < least:
+            return
         if step not in bars:
-            bars[step] = tqdm(total=total, desc=step, mininterval=REFRESH_SECONDS, dynamic_ncols=True)
+            bars[step] = (tqdm or auto.tqdm)(total=total, desc=step, mininterval=REFRESH_SECONDS, dynamic_ncols=True)
         bars[step].total = total
         bars[step].update(done - bars[step].n)
         if done >= total:

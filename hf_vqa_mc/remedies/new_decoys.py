@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.dataset.build import sentences
-from hf_vqa_mc.dataset.decoy_sets import make_sets
-from hf_vqa_mc.dataset.rows import Arrangement, Choices
+from hf_vqa_mc.dataset.decoy_sets import Arrangement, Choices, make_sets
 from hf_vqa_mc.dataset.variants import needs_word_vectors
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING

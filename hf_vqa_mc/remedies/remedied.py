@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.benchmarks import Benchmark, write_benchmark
-from hf_vqa_mc.dataset.rows import Choices
+from hf_vqa_mc.dataset.decoy_sets import Choices
 from hf_vqa_mc.decoys import VARIANTS, Variant, methods
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.remedies.donors import Donor, images_in_common

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.sources import answer_counts
+from hf_vqa_mc.sources import open_ended
 from hf_vqa_mc.sources.files import Files, RemoteFile
 from hf_vqa_mc.sources.gqa_records import (
     COLUMNS,
@@ -97,30 +97,30 @@ def statistics(counts: Counts) -> dict[str, Any]:
 
     Balancing raises the mean over groups (Hudson and Manning 2019, section 3.5: entropy "increased by 72%").
     """
-    answers = answer_counts.by_value(counts["structural", "answer"])
+    answers = open_ended.by_value(counts["structural", "answer"])
     titles = {
         "structural": "structural type",
         "semantic": "semantic type",
         "group": "global group",
         "detailed": "detailed type",
     }
-    by = {title: answer_counts.grouped(counts[name, "answer"]) for name, title in titles.items()}
-    figures = answer_counts.answer_figures(answers, by)
-    answer_counts.add_means(figures, by["global group"], "global groups")
+    by = {title: open_ended.grouped(counts[name, "answer"]) for name, title in titles.items()}
+    figures = open_ended.answer_figures(answers, by)
+    open_ended.add_means(figures, by["global group"], "global groups")
     rows = counts[KINDS]
     types = sorted(rows.items(), key=lambda item: (-item[1], item[0]))
     return {
         **figures,
         "tables": [
             _crossed(rows),
-            answer_counts.type_table("Answers by structural type", "structural type", by["structural type"]),
-            answer_counts.type_table("Answers by semantic type", "semantic type", by["semantic type"]),
-            answer_counts.table(
+            open_ended.type_table("Answers by structural type", "structural type", by["structural type"]),
+            open_ended.type_table("Answers by semantic type", "semantic type", by["semantic type"]),
+            open_ended.table(
                 "Questions by structural, semantic and detailed type",
                 ["structural", "semantic", "detailed", "questions"],
                 [[*names, size] for names, size in types],
             ),
-            answer_counts.type_table("Answers by global group", "group", by["global group"]),
+            open_ended.type_table("Answers by global group", "group", by["global group"]),
         ],
     }
 
@@ -130,7 +130,7 @@ def _crossed(rows: Counter[tuple[str, ...]]) -> dict[str, Any]:
     for (one, other, *_), size in rows.items():
         sizes[one, other] += size
     structural, semantic = (sorted(set(names)) for names in zip(*sizes, strict=True))
-    return answer_counts.table(
+    return open_ended.table(
         "Questions by structural and semantic type",
         ["structural type", *semantic],
         [[one, *(sizes[one, other] for other in semantic)] for one in structural],

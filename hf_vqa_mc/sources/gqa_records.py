@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from functools import partial
 from itertools import accumulate, chain
 from typing import Any
 
@@ -106,7 +107,7 @@ def question_records(file: PublishedFile) -> Iterator[tuple[list[str], Records]]
                 raise InputError(
                     f"{file.location}: expected a question id, found {question_id!r} as record {position}"
                 )
-        yield ids, Records([record for _, record in items], _locations(file.location, ids))
+        yield ids, Records([record for _, record in items], partial(_location, file.location, ids))
 
 
 def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa.Table:
@@ -121,25 +122,25 @@ def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa
         InputError: names file, question, field and what was expected.
     """
     types, groups = records.inner("types"), records.inner("groups")
-    columns = [
-        pa.array(ids, pa.string()),
-        pa.array(records.ids("imageId"), pa.string()),
-        pa.array(records.filled_texts("question"), pa.string()),
-        pa.array(records.filled_texts("answer"), pa.string()),
-        pa.array(records.texts("fullAnswer"), pa.string()),
-        pa.array(records.booleans("isBalanced"), pa.bool_()),
-        _struct("types", [pa.array(types_of(types, name), pa.string()) for name in TYPES]),
-        _struct("groups", [pa.array(groups.texts_or_nulls(name), pa.string()) for name in GROUPS]),
-        _programs(records),
-        pa.array(records.texts("semanticStr"), pa.string()),
-        _ids(records, "entailed"),
-        _ids(records, "equivalent"),
-        _annotations(records.inner("annotations")),
-    ]
+    columns = {
+        "question_id": ids,
+        "image_id": records.ids("imageId"),
+        "question": records.filled_texts("question"),
+        "answer": records.filled_texts("answer"),
+        "full_answer": records.texts("fullAnswer"),
+        "is_balanced": records.booleans("isBalanced"),
+        "types": _struct("types", [pa.array(types_of(types, name), pa.string()) for name in TYPES]),
+        "groups": _struct("groups", [pa.array(groups.texts_or_nulls(name), pa.string()) for name in GROUPS]),
+        "semantic": _programs(records),
+        "semantic_str": records.texts("semanticStr"),
+        "entailed": _ids(records, "entailed"),
+        "equivalent": _ids(records, "equivalent"),
+        "annotations": _annotations(records.inner("annotations")),
+    }
     for row in records.rows:
         if len(row) > len(FIELDS):
             others.update(f"field {name!r}, which is none of GQA's" for name in row if name not in FIELDS)
-    return pa.Table.from_arrays(columns, schema=SCHEMA)
+    return pa.table(columns, schema=SCHEMA)
 
 
 def types_of(types: Records, name: str) -> list[str]:
@@ -200,8 +201,8 @@ def _struct(name: str, columns: list[pa.Array]) -> pa.Array:
     return pa.StructArray.from_arrays(columns, fields=list(SCHEMA.field(name).type))
 
 
-def _locations(location: str, ids: list[str]) -> Callable[[int], str]:
-    return lambda position: f"{location}, question {ids[position]!r}"
+def _location(file: str, ids: list[str], position: int) -> str:
+    return f"{file}, question {ids[position]!r}"
 
 
 def _parts(files: Files, stem: str) -> list[PublishedFile]:

@@ -1,8 +1,16 @@
-"""Reading an open-ended config in pieces: rows, checks and counts, with never all rows in memory."""
+"""Reading an open-ended config in pieces, with never all rows in memory, and the statistics of its answers.
 
+The statistics for JSON::
+
+    {"answers": {"different": 1842, "most_frequent": [["no", 33120], ...]},
+     "entropy": {"overall": 7.1, "by": {"structural type": {"query": 8.9, ...}}},
+     "tables": [{"title": "...", "columns": ["...", ...], "rows": [["query", 12, 3.5], ...]}, ...]}
+"""
+
+import math
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,12 +18,12 @@ import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
-from hf_vqa_mc.sources.answer_counts import count
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, warn_about_counts
+from hf_vqa_mc.sources.table import regrouped
 
-BATCH = 5_000
-"""Minimum number of rows that are counted together."""
+MOST_FREQUENT = 20
+"""Number of most frequent answers that are listed."""
 
 
 def open_ended_source(columns: Collection[str]) -> Source | None:
@@ -50,7 +58,7 @@ class Reading:
         self.rows = dict.fromkeys(self.splits, 0)
         self._counts: Counts = {names: Counter() for names in config.together}
         self._left_out: Counter[str] = Counter()
-        self._ids = UniqueIds()
+        self._id_hashes = array("q")  # 8 bytes per id
 
     def tables(self, split: str) -> Iterator[pa.Table]:
         """The rows of a split, in the columns of the config's schema.
@@ -58,9 +66,9 @@ class Reading:
         Raises:
             InputError: a file is malformed, or an id occurs twice in the rows read so far.
         """
-        for table in _merged(self.config.read(self._files, split, self._left_out)):
+        for table in regrouped(self.config.read(self._files, split, self._left_out)):
             if self.config.unique:
-                self._ids.add(table[self.config.unique].to_pylist())
+                self._id_hashes.extend(map(hash, table[self.config.unique].to_pylist()))
             count(self._counts, self.config.counted(table))
             self.rows[split] += table.num_rows
             yield table
@@ -90,10 +98,10 @@ class Reading:
 
     def _check_unique(self, column: str) -> None:
         """Read the ids of repeated hashes again, since two ids may have one hash."""
-        suspects = self._ids.suspects()
+        suspects = repeated(self._id_hashes)
         seen: set[str] = set()
         for split in self.splits if suspects else ():
-            for table in self.config.read(self._files, split, Counter()):
+            for table in regrouped(self.config.read(self._files, split, Counter())):
                 for text in (text for text in table[column].to_pylist() if hash(text) in suspects):
                     if text in seen:
                         raise InputError(
@@ -103,41 +111,101 @@ class Reading:
                     seen.add(text)
 
 
-def _merged(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of at least BATCH rows, as counting a table has a fixed cost."""
-    waiting: list[pa.Table] = []
-    rows = 0
-    for table in tables:
-        waiting.append(table)
-        rows += table.num_rows
-        if rows >= BATCH:
-            yield pa.concat_tables(waiting).combine_chunks()
-            waiting, rows = [], 0
-    if rows:
-        yield pa.concat_tables(waiting).combine_chunks()
-
-
-class UniqueIds:
-    """Finds repeated ids by their 64-bit hashes: 8 bytes per id."""
-
-    def __init__(self) -> None:
-        self._hashes = array("q")
-
-    def add(self, ids: Sequence[str]) -> None:
-        """Add ids."""
-        self._hashes.extend(map(hash, ids))
-
-    def suspects(self) -> set[int]:
-        """The values of ``hash`` that occur more than once: of equal ids, rarely of different ones."""
-        hashes = np.sort(np.frombuffer(self._hashes, np.int64))
-        return set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+def repeated(hashes: "array[int]") -> set[int]:
+    """The values that occur more than once: of equal ids, rarely of different ones."""
+    ordered = np.sort(np.frombuffer(hashes, np.int64))
+    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
 
 
 def distinct_images(config: OpenEnded, files: Files) -> pa.Table:
     """Each image of a config with its file, (image_id, image_file), in the order of the rows; reads the files once."""
     found: dict[str, str] = {}
     for split in Reading(config, files).splits:
-        for table in config.read(files, split, Counter()):
+        for table in regrouped(config.read(files, split, Counter())):
             images = config.images(table)
             found.update(zip(images["image_id"].to_pylist(), images["image_file"].to_pylist(), strict=True))
     return pa.table({"image_id": pa.array(found.keys(), pa.string()), "image_file": pa.array(found.values())})
+
+
+def count(counts: Counts, columns: pa.Table) -> None:
+    """Add rows to the counts; columns: all that the keys of the counts name, text without nulls."""
+    for names, counter in counts.items():
+        groups = columns.group_by(list(names), use_threads=False).aggregate([([], "count_all")]).to_pydict()
+        sizes = groups.pop("count_all")
+        for values, size in zip(zip(*(groups[name] for name in names), strict=True), sizes, strict=True):
+            counter[values] += size
+
+
+def by_value(counter: Counter[tuple[str, ...]], position: int = -1) -> Counter[str]:
+    """The number of rows with each value of one of the columns that were counted together."""
+    found: Counter[str] = Counter()
+    for key, size in counter.items():
+        found[key[position]] += size
+    return found
+
+
+def grouped(counter: Counter[tuple[str, ...]], position: int = -1) -> dict[str, Counter[str]]:
+    """The counts of a column's values for each value of the first column except "", sorted."""
+    found: dict[str, Counter[str]] = {}
+    for key, size in counter.items():
+        if key[0]:
+            found.setdefault(key[0], Counter())[key[position]] += size
+    return dict(sorted(found.items()))
+
+
+def entropy(sizes: Iterable[int]) -> float:
+    """The entropy in bits of a distribution given by counts; 0.0 without counts.
+
+    >>> entropy([2, 2]), entropy([5])
+    (1.0, 0.0)
+    """
+    positive = sorted(size for size in sizes if size)
+    total = sum(positive)
+    return math.fsum(size / total * math.log2(total / size) for size in positive)
+
+
+def mean_entropy(groups: Mapping[str, Counter[str]]) -> tuple[float, float]:
+    """The mean of the groups' entropies in bits, unweighted and weighted by rows; 0.0 without groups."""
+    bits = [entropy(counts.values()) for counts in groups.values()]
+    sizes = [counts.total() for counts in groups.values()]
+    if not sum(sizes):
+        return 0.0, 0.0
+    weighted = math.fsum(one * size for one, size in zip(bits, sizes, strict=True))
+    return math.fsum(bits) / len(bits), weighted / sum(sizes)
+
+
+def add_means(figures: dict[str, Any], groups: Mapping[str, Counter[str]], what: str, which: str = "") -> None:
+    """Add the means of the groups' entropies, unweighted and weighted, to the figures of `answer_figures`."""
+    plain, weighted = mean_entropy(groups)
+    figures["entropy"] |= {f"mean of {what}{which}": plain, f"mean of {what}, by questions{which}": weighted}
+
+
+def most_frequent(answers: Counter[str], number: int = MOST_FREQUENT) -> list[list[Any]]:
+    """[answer, rows], the most frequent first, ties by name."""
+    return [list(item) for item in sorted(answers.items(), key=lambda item: (-item[1], item[0]))[:number]]
+
+
+def answer_figures(answers: Counter[str], by: Mapping[str, Mapping[str, Counter[str]]]) -> dict[str, Any]:
+    """``answers`` and ``entropy`` of a config's statistics; by: kind of group -> group -> its answers."""
+    entropies = {
+        kind: {name: entropy(counts.values()) for name, counts in groups.items()} for kind, groups in by.items()
+    }
+    return {
+        "answers": {"different": len(answers), "most_frequent": most_frequent(answers)},
+        "entropy": {"overall": entropy(answers.values()), "by": entropies},
+    }
+
+
+def table(title: str, columns: list[str], rows: Iterable[list[Any]]) -> dict[str, Any]:
+    """A table of a config's statistics; cells are text, integers or bits."""
+    return {"title": title, "columns": columns, "rows": list(rows)}
+
+
+def type_table(title: str, kind: str, groups: Mapping[str, Counter[str]]) -> dict[str, Any]:
+    """Questions, distinct answers, the most frequent answer and the entropy of each group."""
+    rows = [
+        [name, counts.total(), len(counts), most_frequent(counts, 1)[0][0], entropy(counts.values())]
+        for name, counts in groups.items()
+    ]
+    columns = [kind, "questions", "different answers", "most frequent answer", "entropy (bits)"]
+    return table(title, columns, sorted(rows, key=lambda row: (-row[1], row[0])))

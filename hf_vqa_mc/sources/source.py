@@ -65,7 +65,7 @@ class OpenEnded:
     together: tuple[tuple[str, ...], ...]
     """columns that are counted together; memory grows with their distinct combinations"""
     statistics: Callable[[Counts], dict[str, Any]]
-    """for JSON: ``answers``, ``entropy`` and ``tables``, see ``sources.answer_counts``"""
+    """for JSON: ``answers``, ``entropy`` and ``tables``, see ``sources.open_ended``"""
     counted: Callable[[pa.Table], pa.Table] = lambda table: table
     """the columns of ``together``, text without nulls, from a table of rows"""
     images: Callable[[pa.Table], pa.Table] = lambda table: table.select(["image_id", "image_file"])

@@ -1,6 +1,6 @@
 """Triplet tables from columns."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from hf_vqa_mc.schema import SPLITS, TRIPLETS
 from hf_vqa_mc.sources.files import PublishedFile
 
 ROWS = 10_000
-"""Maximum number of rows of a piece."""
+"""Most rows that are processed together."""
 
 Texts: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
 
@@ -66,10 +66,19 @@ def lists_of(lists: Sequence[Sequence[object]], values: pa.Array) -> pa.ListArra
     return pa.ListArray.from_arrays(pa.array(np.cumsum([0, *map(len, lists)], dtype=np.int32)), values)
 
 
-def pieces(table: pa.Table) -> Iterator[pa.Table]:
-    """The table in slices of at most ``ROWS`` rows."""
-    for start in range(0, table.num_rows, ROWS):
-        yield table.slice(start, ROWS)
+def regrouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of ``ROWS`` rows; the last may be smaller."""
+    waiting: list[pa.Table] = []
+    rows = 0
+    for table in tables:
+        waiting.append(table)
+        rows += table.num_rows
+        while rows >= ROWS:
+            whole = pa.concat_tables(waiting)
+            yield whole.slice(0, ROWS).combine_chunks()
+            waiting, rows = [whole.slice(ROWS)], rows - ROWS
+    if rows:
+        yield pa.concat_tables(waiting).combine_chunks()
 
 
 def in_split_order(tables: Sequence[pa.Table]) -> pa.Table:

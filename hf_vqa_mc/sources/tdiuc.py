@@ -14,11 +14,11 @@ from hf_vqa_mc.io.json_stream import list_items
 from hf_vqa_mc.io.records import LARGEST, WHOLE_NUMBER, Records, check_texts
 from hf_vqa_mc.scoring.tdiuc import TAIL_BELOW
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, PRESENCE, QUESTION_TYPES
-from hf_vqa_mc.sources import answer_counts
+from hf_vqa_mc.sources import open_ended
 from hf_vqa_mc.sources.files import Files, RemoteFile
-from hf_vqa_mc.sources.generated import has_true_subsets
+from hf_vqa_mc.sources.reading import has_true_subsets
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
-from hf_vqa_mc.sources.table import in_split_order, lists_of, pieces, read_annotated, triplet_table
+from hf_vqa_mc.sources.table import in_split_order, lists_of, read_annotated, triplet_table
 from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS, annotations_name, id_columns, questions_name
 
 NOT_IN_TAIL = (ABSURD, PRESENCE)
@@ -90,7 +90,7 @@ def _splits(files: Files, not_read: dict[str, str]) -> tuple[str, ...]:
 
 
 def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
-    yield from pieces(read_splits(files)[split])
+    yield read_splits(files)[split]
 
 
 def _read_tail(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
@@ -108,22 +108,22 @@ def _read_tail(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.
     left_out["of the types " + " and ".join(NOT_IN_TAIL)] += pc.sum(is_other).as_py()
     often = pc.and_(pc.invert(is_rare), pc.invert(is_other))
     left_out[f"answers seen {TAIL_BELOW:,} times or more"] += pc.sum(often).as_py()
-    yield from pieces(table.filter(pc.and_(is_rare, pc.invert(is_other))))
+    yield table.filter(pc.and_(is_rare, pc.invert(is_other)))
 
 
 def statistics(counts: Counts) -> dict[str, Any]:
     """Questions per type and origin (as the paper's Table 2 and appendix), answers and their entropy per type."""
-    by_type = answer_counts.grouped(counts[TYPES_ANSWERS])
-    by_origin = answer_counts.grouped(counts[ORIGINS_ANSWERS])
-    answers = answer_counts.by_value(counts[TYPES_ANSWERS])
-    figures = answer_counts.answer_figures(answers, {"question type": by_type, "origin": by_origin})
-    answer_counts.add_means(figures, by_type, "question types")
+    by_type = open_ended.grouped(counts[TYPES_ANSWERS])
+    by_origin = open_ended.grouped(counts[ORIGINS_ANSWERS])
+    answers = open_ended.by_value(counts[TYPES_ANSWERS])
+    figures = open_ended.answer_figures(answers, {"question type": by_type, "origin": by_origin})
+    open_ended.add_means(figures, by_type, "question types")
     sizes = counts[TYPES_ORIGINS]
     return {
         **figures,
         "tables": [
-            answer_counts.type_table("Answers by question type", "question type", by_type),
-            answer_counts.table(
+            open_ended.type_table("Answers by question type", "question type", by_type),
+            open_ended.table(
                 "Questions by type and origin",
                 ["question type", *by_origin],
                 [[kind, *(sizes[kind, origin] for origin in by_origin)] for kind in by_type],

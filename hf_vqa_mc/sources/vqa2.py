@@ -16,10 +16,9 @@ import pyarrow.compute as pc
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import list_items
 from hf_vqa_mc.io.records import LARGEST
-from hf_vqa_mc.sources import answer_counts, vqa
+from hf_vqa_mc.sources import open_ended, vqa
 from hf_vqa_mc.sources.files import Files, PublishedFile, RemoteFile
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
-from hf_vqa_mc.sources.table import pieces
 
 PREFIX = "v2_"
 TASKS = (vqa.OPEN_ENDED,)  # there are no multiple-choice files of VQA2
@@ -125,7 +124,7 @@ def _found(questions: pa.Table, ids: list[str], location: str, questions_locatio
 
 
 def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
-    yield from pieces(read_pairs(files, next(subset for subset, name in vqa.SUBSETS.items() if name == split)))
+    yield read_pairs(files, next(subset for subset, name in vqa.SUBSETS.items() if name == split))
 
 
 def _images(table: pa.Table) -> pa.Table:
@@ -140,18 +139,18 @@ def statistics(counts: Counts) -> dict[str, Any]:
     Goyal et al. 2017 (section 3) report that the mean over question types, weighted by their questions, has risen.
     """
     pairs_of = counts[COUNTED]
-    first, second = (answer_counts.grouped(pairs_of, position) for position in (FIRST, SECOND))
+    first, second = (open_ended.grouped(pairs_of, position) for position in (FIRST, SECOND))
     both = {name: first[name] + second[name] for name in first}
-    answers = answer_counts.by_value(pairs_of, FIRST) + answer_counts.by_value(pairs_of, SECOND)
+    answers = open_ended.by_value(pairs_of, FIRST) + open_ended.by_value(pairs_of, SECOND)
     equal: Counter[str] = Counter()
     for (kind, one, other), size in pairs_of.items():
         equal[kind] += size if one == other else 0
-    figures = answer_counts.answer_figures(answers, {"question type": both})
+    figures = open_ended.answer_figures(answers, {"question type": both})
     for name, groups in (("before", first), ("after", both)):
-        answer_counts.add_means(figures, groups, "question types", f", {name}")
-    figures["entropy"]["overall, before"] = answer_counts.entropy(answer_counts.by_value(pairs_of, FIRST).values())
+        open_ended.add_means(figures, groups, "question types", f", {name}")
+    figures["entropy"]["overall, before"] = open_ended.entropy(open_ended.by_value(pairs_of, FIRST).values())
     pairs = {name: answers.total() for name, answers in first.items()}
-    bits = {name: [answer_counts.entropy(groups[name].values()) for groups in (first, both)] for name in first}
+    bits = {name: [open_ended.entropy(groups[name].values()) for groups in (first, both)] for name in first}
     title = "Pairs by question type, and the entropy of answers: of the first questions (before), of all (after)"
     columns = ["question type", "pairs", "same answer", "before (bits)", "after (bits)"]
     rows = [
@@ -160,7 +159,7 @@ def statistics(counts: Counts) -> dict[str, Any]:
     return {
         **figures,
         "pairs": {"all": sum(pairs.values()), "same_answer": equal.total()},
-        "tables": [answer_counts.table(title, columns, rows)],
+        "tables": [open_ended.table(title, columns, rows)],
     }
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.text.near_words import with_near_words
 from hf_vqa_mc.text.wordnet import load_wordnet, starts_of
-from hf_vqa_mc.text.wu_palmer import WordScores, directed_score, exact_word_score, phrase_score
+from hf_vqa_mc.text.wu_palmer import WordScores, directed_score, exact_word_score, phrase_score, with_near_words
 
 __all__ = ["WordScores", "exact_word_score", "phrase_score", "phrase_wup", "word_scores", "wup"]
 

@@ -9,9 +9,9 @@ from datasets import load_dataset
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.dataset.build import _use_threads, build_folder
-from hf_vqa_mc.dataset.image_column import with_images
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.dataset.settings import BuildSettings
+from hf_vqa_mc.dataset.stored_images import with_images
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.reading import read_triplets

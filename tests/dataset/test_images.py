@@ -16,9 +16,15 @@ from PIL import Image
 
 from hf_vqa_mc.dataset import shards
 from hf_vqa_mc.dataset.folder import write_folder
-from hf_vqa_mc.dataset.image_column import origin, with_images
 from hf_vqa_mc.dataset.image_files import find_images
-from hf_vqa_mc.dataset.stored_images import ROWS_PER_GROUP, StoredImages, image_address, stored_images
+from hf_vqa_mc.dataset.stored_images import (
+    ROWS_PER_GROUP,
+    StoredImages,
+    image_address,
+    origin,
+    stored_images,
+    with_images,
+)
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.reading import read_triplets
 from tests.dataset.fixtures import ABOUT, MADE_WITH, colour_of, draw_images, made_variants, triplets_of

@@ -20,6 +20,7 @@ from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.dataset.shards import write_stream
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
+from hf_vqa_mc.sources import table as sources_table
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import Reading
 from hf_vqa_mc.verbs.build import build
@@ -237,7 +238,7 @@ def test_a_second_source_leaves_the_first_byte_for_byte(raw, tmp_path):
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_streams_are_written_the_same_in_any_pieces(tmp_path, monkeypatch, size):
-    monkeypatch.setattr(shards, "GROUP_ROWS", 100)
+    monkeypatch.setattr(sources_table, "ROWS", 100)
     monkeypatch.setattr(shards, "SHARD_BYTES", 5_000)
     table = pa.table({"text": [f"row {number}" for number in range(1030)]})
     features = Features.from_arrow_schema(table.schema)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hf_vqa_mc.decoys.filters import ACCEPTED, REASONS, reason_against
+from hf_vqa_mc.decoys.candidates import ACCEPTED, REASONS, reason_against
 from tests.decoys.small_worlds import candidates_of
 
 N_SETS = 4_000

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from hf_vqa_mc.decoys.filters import ACCEPTED, Reason, reason_against
+from hf_vqa_mc.decoys.candidates import ACCEPTED, Reason, reason_against
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.normalisation import squeezed
 from hf_vqa_mc.text.similarity import wup

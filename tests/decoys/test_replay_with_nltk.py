@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hf_vqa_mc.dataset.variants import build_variants
-from hf_vqa_mc.decoys.filters import ACCEPTED, REASONS, reason_against
+from hf_vqa_mc.decoys.candidates import ACCEPTED, REASONS, reason_against
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.sources.reading import read_triplets
 from hf_vqa_mc.text.normalisation import words

@@ -11,11 +11,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.text import near_words
-from hf_vqa_mc.text.near_words import _fill_near
+from hf_vqa_mc.text import wu_palmer
 from hf_vqa_mc.text.similarity import WordScores, phrase_score, phrase_wup, word_scores, wup
 from hf_vqa_mc.text.wordnet import load_wordnet
-from hf_vqa_mc.text.wu_palmer import _synset_score, directed_score
+from hf_vqa_mc.text.wu_palmer import _fill_near, _synset_score, directed_score
 
 HIGH_THRESHOLDS = (0.8, 0.85, 0.9, 0.95, 1.0)
 
@@ -232,8 +231,8 @@ def test_a_table_found_in_several_calls_is_the_same(monkeypatch):
         goes.append(arguments)
         return _fill_near(*arguments)
 
-    monkeypatch.setattr(near_words, "_BUFFER", 0)
-    monkeypatch.setattr(near_words, "_fill_near", counted)
+    monkeypatch.setattr(wu_palmer, "_BUFFER", 0)
+    monkeypatch.setattr(wu_palmer, "_fill_near", counted)
     for array, other in zip(whole, word_scores(cities, 0.9), strict=True):
         np.testing.assert_array_equal(array, other)
     assert len(goes) > 1

@@ -13,7 +13,7 @@ from hf_vqa_mc.audits.probes.choice_columns import Columns, compared, own_column
 from hf_vqa_mc.audits.probes.text_crosses import ImageGroups, TextCrosses, image_groups
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import Sees
-from hf_vqa_mc.dataset.prior_rule import NEVER_SEEN
+from hf_vqa_mc.dataset.statistics import NEVER_SEEN
 from hf_vqa_mc.decoys.candidates import MISSING
 
 Contexts = NDArray[np.integer]

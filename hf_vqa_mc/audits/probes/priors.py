@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.probes.probe import Context, Prediction, Probe
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Sees
-from hf_vqa_mc.dataset.prior_rule import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
+from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
 from hf_vqa_mc.decoys.candidates import MISSING
 
 Scores = NDArray[np.float64]

@@ -1,0 +1,125 @@
+"""Taking targets in random order: of the same image's questions for IoU decoys, of all questions as a baseline."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.compiled import njit, over_ranges
+from hf_vqa_mc.decoys.candidates import FilterTables, starts
+from hf_vqa_mc.decoys.decoy_set import DecoySet, new_memory, offer_targets, wants_more
+from hf_vqa_mc.decoys.material import Material, Triplets
+from hf_vqa_mc.decoys.rng import below, draw, order_keys, purpose_hash
+
+MOST_DRAWS = 1_000
+"""Draws, with replacement, after which a set stays incomplete; the paper does not state a limit."""
+_DRAWS_PER_OFFER = 8
+_TRIPLETS_PER_TASK = 4096
+_IMAGES_PER_TASK = 512
+_SORTED_FIRST = 256
+_LAST_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def take_iou_decoys(
+    decoys: DecoySet, pool: NDArray[np.int64], material: Material, progress: Callable[[int], None]
+) -> None:
+    """Fill the sets of a pool's triplets with targets of the same image (Chao et al. 2018, Sect. 4.1).
+
+    A triplet's order of donors does not depend on other images.
+    """
+    triplets, tables = material.triplets, material.candidates.tables
+    images = triplets.images[pool]
+    by_image = pool[np.argsort(images, kind="stable")]
+    image_starts = starts(np.bincount(images))
+    seed_hash = purpose_hash(material.settings.seed, "iou")
+    n_images = len(image_starts) - 1
+    over_ranges(_take_iou, n_images, _IMAGES_PER_TASK, decoys, by_image, image_starts, triplets, tables, seed_hash)
+
+
+@njit(cache=True, nogil=True)
+def _take_iou(
+    first: int,
+    last: int,
+    decoys: DecoySet,
+    by_image: NDArray[np.int64],
+    image_starts: NDArray[np.int64],
+    triplets: Triplets,
+    tables: FilterTables,
+    seed_hash: np.uint64,
+) -> None:
+    memory = new_memory(decoys, tables)
+    for image in range(first, last):
+        members = by_image[image_starts[image] : image_starts[image + 1]]
+        hashes = triplets.hashes[members]
+        for triplet in members:
+            keys = order_keys(seed_hash, triplets.hashes[triplet], hashes)
+            n_taken, low, high = 0, np.uint64(0), _first_keys(len(members))
+            while wants_more(decoys, triplet, len(members)):
+                others = _between(low, high, keys, members)
+                n_taken = offer_targets(decoys, triplet, others, triplets, memory, n_taken, tables, len(members))
+                if high == _LAST_KEY:
+                    break
+                low, high = high, _LAST_KEY
+
+
+@njit(cache=True)
+def _first_keys(size: int) -> np.uint64:
+    """Upper bound of about _SORTED_FIRST of ``size`` random keys; sorting all keys of a large image takes long."""
+    return _LAST_KEY if size <= _SORTED_FIRST else _LAST_KEY // np.uint64(size) * np.uint64(_SORTED_FIRST)
+
+
+@njit(cache=True)
+def _between(
+    low: np.uint64, high: np.uint64, keys: NDArray[np.uint64], members: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The members with keys in [low, high), the last key included, sorted by key."""
+    between = np.flatnonzero((keys >= low) & ((keys < high) | (high == _LAST_KEY)))
+    return members[between[np.argsort(keys[between], kind="mergesort")]]
+
+
+def _take_random(
+    decoys: DecoySet, pool: NDArray[np.int64], material: Material, progress: Callable[[int], None], by_frequency: bool
+) -> None:
+    """Fill the sets of a pool's triplets with targets drawn at random (Chao et al. 2018, Supplement G).
+
+    (A) drawn uniformly from the distinct correct answers of the pool, (B) weighted by their frequency.
+    """
+    triplets, candidates = material.triplets, material.candidates
+    targets = triplets.targets[pool]
+    rank = np.empty(len(candidates.texts), np.int64)
+    rank[sorted(range(len(rank)), key=candidates.texts.__getitem__)] = np.arange(len(rank))
+    urn = pool[np.argsort(rank[targets], kind="stable")]
+    if not by_frequency:
+        unique = set(candidates.most_frequent(targets).tolist())
+        first = {int(triplets.targets[triplet]): triplet for triplet in urn[::-1].tolist()}
+        urn = np.array([triplet for text, triplet in reversed(first.items()) if text in unique], np.int64)
+    seed_hash = purpose_hash(material.settings.seed, "random_frequency" if by_frequency else "random_uniform")
+    over_ranges(_take_drawn, len(pool), _TRIPLETS_PER_TASK, decoys, pool, urn, triplets, candidates.tables, seed_hash)
+
+
+take_uniform_decoys = partial(_take_random, by_frequency=False)
+take_frequency_decoys = partial(_take_random, by_frequency=True)
+
+
+@njit(cache=True, nogil=True)
+def _take_drawn(
+    first: int,
+    last: int,
+    decoys: DecoySet,
+    pool: NDArray[np.int64],
+    urn: NDArray[np.int64],
+    triplets: Triplets,
+    tables: FilterTables,
+    seed_hash: np.uint64,
+) -> None:
+    memory = new_memory(decoys, tables)
+    drawn = np.empty(_DRAWS_PER_OFFER, np.int64)
+    for triplet in pool[first:last]:
+        n_taken = 0
+        number = 0
+        while number < MOST_DRAWS and wants_more(decoys, triplet, MOST_DRAWS):
+            for i in range(len(drawn)):
+                drawn[i] = urn[below(draw(seed_hash, triplets.hashes[triplet], number), len(urn))]
+                number += 1
+            n_taken = offer_targets(decoys, triplet, drawn, triplets, memory, n_taken, tables, MOST_DRAWS)
