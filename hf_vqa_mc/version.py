@@ -2,12 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-
-def _installed() -> str:
-    try:
-        return version("hf_vqa_mc")
-    except PackageNotFoundError:
-        return "(not installed: run from its source)"
-
-
-__version__ = _installed()
+try:
+    __version__ = version("hf_vqa_mc")
+except PackageNotFoundError:
+    __version__ = "(not installed: run from its source)"

@@ -41,27 +41,18 @@ class Ingredients:
     orig_made: Mapping[str, Any] | None = None
     """statistics of generated ``orig`` decoys"""
 
-    def made_with(self, decoys: str) -> dict[str, Any]:
-        """Settings and versions for the dataset card, the same on every machine."""
-        vectors = self.vectors
-        return {
-            "version": __version__,
-            "decoys": decoys,
-            "triplets": self.triplets.num_rows,
-            "word_vectors": {"name": vectors.name, "sha256": vectors.sha256, "dim": vectors.dim} if vectors else None,
-            "settings": asdict(self.settings),
-            **({"orig_made": self.orig_made} if self.orig_made else {}),
-        }
 
-
-PUBLISHED_ONLY: dict[str, Any] = {
-    "version": __version__,
-    "decoys": None,
-    "triplets": 0,
-    "word_vectors": None,
-    "settings": {},
-}
-"""`Ingredients.made_with` of a build of open-ended configs alone, which are the publisher's unchanged records."""
+def made_with(made: Ingredients | None, decoys: str) -> dict[str, Any]:
+    """Settings and versions for the dataset card, the same on every machine; None for open-ended configs alone."""
+    vectors = made.vectors if made else None
+    return {
+        "version": __version__,
+        "decoys": decoys if made else None,
+        "triplets": made.triplets.num_rows if made else 0,
+        "word_vectors": {"name": vectors.name, "sha256": vectors.sha256, "dim": vectors.dim} if vectors else None,
+        "settings": asdict(made.settings) if made else {},
+        **({"orig_made": made.orig_made} if made and made.orig_made else {}),
+    }
 
 
 def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> Inventory:
@@ -102,7 +93,7 @@ def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> I
         source.name,
         build_variants(made.triplets, made.names, made.vectors, made.settings, progress) if made else (),
         about=about_source(source),
-        made_with=made.made_with(settings.decoys) if made else PUBLISHED_ONLY,
+        made_with=made_with(made, settings.decoys),
         open_ended=readings,
         images=found,
         embed_images=settings.embed_images,

@@ -33,11 +33,7 @@ Inventory = dict[str, Any]
 
 
 def read_inventory(folder: Path) -> Inventory | None:
-    """The inventory of a folder; None if vqa-mc build did not write it.
-
-    Raises:
-        InputError: a newer version wrote it.
-    """
+    """The inventory of a folder, None if vqa-mc build did not write it; raises InputError for a newer layout."""
     try:
         inventory = json.loads((folder / INVENTORY).read_text("utf-8"))
     except (OSError, ValueError):

@@ -46,11 +46,7 @@ def check_has_choices(columns: Collection[str], dataset: str, config: str | None
 
 
 def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> str:
-    """The wanted split; by default test, else validation (val, dev), else the only one.
-
-    Raises:
-        InputError: there is no such split, or several and none is usual.
-    """
+    """The wanted split, by default test, validation, val, dev or the only one; raises InputError if there is none."""
     if wanted is not None:
         if wanted not in splits:
             raise unknown_name(f"split of {location}", wanted, splits)

@@ -71,11 +71,7 @@ class StoredImages:
         return image_id in self._positions
 
     def read(self, image_id: str) -> bytes:
-        """The bytes of the image's file.
-
-        Raises:
-            FileNotFoundError: there is no such image.
-        """
+        """The bytes of the image's file; raises FileNotFoundError if there is no such image."""
         if image_id not in self._positions:
             raise FileNotFoundError(f"no image with image_id {image_id!r}")
         number, group, row = self._positions[image_id]

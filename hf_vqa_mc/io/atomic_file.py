@@ -20,11 +20,7 @@ def write_json(path: Path, value: Any, indent: int | None = None) -> None:  # no
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write or replace a file atomically; its folder is created if missing.
-
-    Raises:
-        OSError: the disk is full or not writable; an existing file is unchanged.
-    """
+    """Write or replace a file atomically, also its folder; after an OSError an existing file is unchanged."""
     with in_plain_words(path):
         Path(os.path.realpath(path)).parent.mkdir(exist_ok=True)
     with replaced_file(path) as file:
@@ -33,11 +29,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def replaced_file(path: Path) -> Iterator[BinaryIO]:
-    """A file open for writing that replaces ``path`` (or the target of a link) if the block succeeds.
-
-    Raises:
-        OSError: the disk is full or not writable; an existing file is unchanged.
-    """
+    """A file for writing that replaces ``path`` (or the target of a link) unless the block raises an exception."""
     target = Path(os.path.realpath(path))
     with in_plain_words(path):
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".partial", dir=target.parent)

@@ -86,11 +86,7 @@ def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
 
 
 def json_lines(file: File) -> Iterator[tuple[int, Any]]:
-    """Iterate over (line number from 1, value) of a file with one JSON value per line; empty lines are skipped.
-
-    Raises:
-        InputError: a line is not JSON in UTF-8.
-    """
+    """Iterate over (line number, value) of JSON lines except empty ones; raises InputError if a line is not JSON."""
     with opened(file) as (stream, location):
         for number, line in enumerate(text_lines(stream, location), 1):
             if line.strip():

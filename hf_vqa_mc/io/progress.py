@@ -56,8 +56,10 @@ def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
 @contextmanager
 def _log_lines() -> Iterator[None]:
     """Print records of the package's loggers to stderr, above bars."""
+    from tqdm import tqdm
+
     logger, handler = logging.getLogger("hf_vqa_mc"), logging.Handler()
-    handler.emit = _write_above_bars  # type: ignore[method-assign]
+    handler.emit = lambda record: tqdm.write(record.getMessage(), file=sys.stderr)  # type: ignore[method-assign]
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -66,12 +68,6 @@ def _log_lines() -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
-
-
-def _write_above_bars(record: logging.LogRecord) -> None:
-    from tqdm import tqdm
-
-    tqdm.write(record.getMessage(), file=sys.stderr)
 
 
 @contextmanager

@@ -18,11 +18,7 @@ _Value = TypeVar("_Value")
 
 
 def read_records(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator["Records"]:
-    """Iterate over batches of records of a JSON file's list; arguments and errors as of `list_items`.
-
-    Raises:
-        InputError: also if there are no records.
-    """
+    """Iterate over batches of a JSON file's records; arguments as of `list_items`, InputError also without records."""
     first, location = 0, _name(file)
     for rows in list_items(file, key, others):
         yield Records(rows, _locations(f"{location}, {key or 'record'}", first))
@@ -32,11 +28,7 @@ def read_records(file: File, key: str | None = None, others: dict[str, Any] | No
 
 
 def read_lists(file: File, keys: Sequence[str]) -> Iterator[tuple[str, "Records"]]:
-    """Iterate over (field, records) of several lists of a JSON file's object, some thousand records at a time.
-
-    Raises:
-        InputError: as ``items_of_lists``.
-    """
+    """Iterate over (field, batch of records) of several lists of a JSON file's object; errors as `items_of_lists`."""
     done = dict.fromkeys(keys, 0)
     for field, rows in items_of_lists(file, keys):
         yield field, Records(rows, _locations(f"{_name(file)}, {field}", done[field]))

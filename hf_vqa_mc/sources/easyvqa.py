@@ -16,11 +16,7 @@ FIELDS = ("question", "answer", "image_id")
 
 
 def package_folder() -> Path:
-    """The data folder of the installed package; ``image_file`` is relative to it.
-
-    Raises:
-        MissingExtra: the package is not installed.
-    """
+    """The data folder of the installed package, which holds the images; raises MissingExtra without the package."""
     spec = find_spec("easy_vqa")  # does not import it
     if spec is None or spec.origin is None:
         raise MissingExtra("easy-vqa", "demo")

@@ -72,11 +72,7 @@ class Files(Protocol):
         """Whether there is a file with this name."""
 
     def find(self, name: str) -> PublishedFile:
-        """Find a file by name, such as ``question_answers.json`` or ``train/questions.txt``.
-
-        Raises:
-            InputError: there is none; the message says where to get it.
-        """
+        """Find a file by name (``train/questions.txt``); the InputError for a missing one says where to get it."""
 
 
 class Folder:

@@ -36,11 +36,7 @@ TOGETHER = (KINDS, *((name, "answer") for name in (*KINDS, "group")))
 
 
 def read(files: Files) -> pa.Table:
-    """The triplets of the balanced questions, without the challenge split.
-
-    Raises:
-        InputError: a file is malformed, or there are no balanced questions.
-    """
+    """The triplets of the balanced questions, without the challenge split; raises InputError if there are none."""
     found = split_files(files, BALANCED, {})
     found.pop("challenge", None)
     if not found:
@@ -115,11 +111,11 @@ def statistics(counts: Counts) -> dict[str, Any]:
             _crossed(rows),
             open_ended.type_table("Answers by structural type", "structural type", by["structural type"]),
             open_ended.type_table("Answers by semantic type", "semantic type", by["semantic type"]),
-            open_ended.table(
-                "Questions by structural, semantic and detailed type",
-                ["structural", "semantic", "detailed", "questions"],
-                [[*names, size] for names, size in types],
-            ),
+            {
+                "title": "Questions by structural, semantic and detailed type",
+                "columns": ["structural", "semantic", "detailed", "questions"],
+                "rows": [[*names, size] for names, size in types],
+            },
             open_ended.type_table("Answers by global group", "group", by["global group"]),
         ],
     }
@@ -130,11 +126,11 @@ def _crossed(rows: Counter[tuple[str, ...]]) -> dict[str, Any]:
     for (one, other, *_), size in rows.items():
         sizes[one, other] += size
     structural, semantic = (sorted(set(names)) for names in zip(*sizes, strict=True))
-    return open_ended.table(
-        "Questions by structural and semantic type",
-        ["structural type", *semantic],
-        [[one, *(sizes[one, other] for other in semantic)] for one in structural],
-    )
+    return {
+        "title": "Questions by structural and semantic type",
+        "columns": ["structural type", *semantic],
+        "rows": [[one, *(sizes[one, other] for other in semantic)] for one in structural],
+    }
 
 
 def _config(kind: str, **about: Any) -> OpenEnded:  # noqa: ANN401  fields of OpenEnded

@@ -95,11 +95,7 @@ def split_files(files: Files, kind: str, not_read: dict[str, str]) -> dict[str, 
 
 
 def question_records(file: PublishedFile) -> Iterator[tuple[list[str], Records]]:
-    """Iterate over the ids and records of a file, in batches.
-
-    Raises:
-        InputError: the file is not JSON, is truncated, or is not an object of records.
-    """
+    """Iterate over the ids and records of a file, in batches; raises InputError if it is not an object of records."""
     for items in object_items(file):
         ids = [question_id for question_id, _ in items]
         for position, question_id in enumerate(ids):

@@ -196,11 +196,6 @@ def answer_figures(answers: Counter[str], by: Mapping[str, Mapping[str, Counter[
     }
 
 
-def table(title: str, columns: list[str], rows: Iterable[list[Any]]) -> dict[str, Any]:
-    """A table of a config's statistics; cells are text, integers or bits."""
-    return {"title": title, "columns": columns, "rows": list(rows)}
-
-
 def type_table(title: str, kind: str, groups: Mapping[str, Counter[str]]) -> dict[str, Any]:
     """Questions, distinct answers, the most frequent answer and the entropy of each group."""
     rows = [
@@ -208,4 +203,4 @@ def type_table(title: str, kind: str, groups: Mapping[str, Counter[str]]) -> dic
         for name, counts in groups.items()
     ]
     columns = [kind, "questions", "different answers", "most frequent answer", "entropy (bits)"]
-    return table(title, columns, sorted(rows, key=lambda row: (-row[1], row[0])))
+    return {"title": title, "columns": columns, "rows": sorted(rows, key=lambda row: (-row[1], row[0]))}

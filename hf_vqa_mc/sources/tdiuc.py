@@ -61,11 +61,7 @@ _kept: "WeakKeyDictionary[Files, dict[str, pa.Table]]" = WeakKeyDictionary()
 
 
 def read(files: Files) -> pa.Table:
-    """The triplets of the available subsets, including absurd questions.
-
-    Raises:
-        InputError: a file is malformed, or there is no subset.
-    """
+    """The triplets of the available subsets with absurd questions; raises InputError if there is no subset."""
     parts = []
     for split, rows in read_splits(files).items():
         answers = rows["answers"].combine_chunks()
@@ -123,11 +119,11 @@ def statistics(counts: Counts) -> dict[str, Any]:
         **figures,
         "tables": [
             open_ended.type_table("Answers by question type", "question type", by_type),
-            open_ended.table(
-                "Questions by type and origin",
-                ["question type", *by_origin],
-                [[kind, *(sizes[kind, origin] for origin in by_origin)] for kind in by_type],
-            ),
+            {
+                "title": "Questions by type and origin",
+                "columns": ["question type", *by_origin],
+                "rows": [[kind, *(sizes[kind, origin] for origin in by_origin)] for kind in by_type],
+            },
         ],
     }
 

@@ -90,7 +90,7 @@ def _pairs(file: PublishedFile) -> tuple[list[str], list[str]]:
     for items in list_items(file):
         for item in items:
             location = f"{file.location}, pair {len(first)}"
-            if type(item) is not list or len(item) != 2 or not all(_is_id(one) for one in item):
+            if type(item) is not list or len(item) != 2 or not all(map(_is_id, item)):
                 raise InputError(
                     f"{location}: expected two question ids (text, or whole numbers up to {LARGEST:,}), found "
                     f"{shown(item)}"
@@ -159,7 +159,7 @@ def statistics(counts: Counts) -> dict[str, Any]:
     return {
         **figures,
         "pairs": {"all": sum(pairs.values()), "same_answer": equal.total()},
-        "tables": [open_ended.table(title, columns, rows)],
+        "tables": [{"title": title, "columns": columns, "rows": rows}],
     }
 
 
