@@ -6,7 +6,7 @@ import sys
 import pytest
 from datasets import load
 
-from hf_vqa_mc.dataset import registration
+from hf_vqa_mc.dataset import builder
 from hf_vqa_mc.dataset.folder import write_folder
 from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants
 
@@ -92,4 +92,4 @@ def test_data_files_are_refused(run):
 def test_an_unsupported_version_of_datasets_is_reported(monkeypatch):
     monkeypatch.delattr(load, "LocalDatasetModuleFactory")
     with pytest.raises(RuntimeError, match=r"has no LocalDatasetModuleFactory in datasets.load; use hf_vqa_mc.VqaMc"):
-        registration.register()
+        builder.register()
