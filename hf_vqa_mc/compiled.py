@@ -19,9 +19,7 @@ def _nothing() -> None:
 
 try:
     njit(cache=True)(_nothing)
-except (
-    RuntimeError
-):  # numba cannot write either one, e.g. for another user in a container, and would reject every kernel
+except RuntimeError:  # numba can write neither one, as for another user in a container, and would reject every kernel
     _folder = tempfile.mkdtemp(prefix="hf_vqa_mc-numba-")
     atexit.register(shutil.rmtree, _folder, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = _folder

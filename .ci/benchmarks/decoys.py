@@ -28,7 +28,7 @@ from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
 from hf_vqa_mc.decoys.word_bags import group_questions
 from hf_vqa_mc.io.packed import unpacked
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.normalisation import comparable, squeezed, words
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors

@@ -22,8 +22,7 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import subset
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images
-from hf_vqa_mc.sources.reading import OpenedSource, open_source
-from hf_vqa_mc.sources.source import OpenEnded, Source
+from hf_vqa_mc.sources.source import OpenedSource, OpenEnded, Source, open_source
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.version import __version__

@@ -30,8 +30,7 @@ from hf_vqa_mc.options import check_former_names, default_of, subset
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.open_ended import Reading
-from hf_vqa_mc.sources.reading import OpenedSource, open_source
-from hf_vqa_mc.sources.source import OpenEnded, Source
+from hf_vqa_mc.sources.source import OpenedSource, OpenEnded, Source, open_source
 from hf_vqa_mc.sources.table import regrouped
 
 NAME = "vqa_mc"

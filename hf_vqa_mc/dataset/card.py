@@ -4,7 +4,6 @@ import bisect
 import hashlib
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +83,15 @@ def _card_yaml(inventory: Inventory) -> str:
 
     configs = configs_of(inventory)
     choices = ["multiple-choice"] if choice_configs(configs) else []
+    names = [entry["about"]["licence"].lower() for entry in inventory["sources"].values()]
+    licences = sorted({name if name in HUB_LICENCES else "other" for name in names})
+    largest = max(sum(split["rows"] for split in config["splits"].values()) for config in configs.values())
     data = DatasetCardData(
         language=["en"],
-        license=_licences(entry["about"]["licence"] for entry in inventory["sources"].values()),
+        license=licences[0] if len(licences) == 1 else licences,
         pretty_name=title(inventory),
         task_categories=["visual-question-answering", *choices],
-        size_categories=[_size(configs)],
+        size_categories=[_SIZE_NAMES[bisect.bisect_right(_SIZES, largest)]],
         tags=["vqa", *choices, "hf_vqa_mc", *sorted(inventory["sources"])],
     )
     DatasetInfosDict({name: dataset_info(name, config) for name, config in configs.items()}).to_dataset_card_data(data)
@@ -137,14 +139,3 @@ def _loading(name: str, config: dict[str, Any], default: str) -> dict[str, Any]:
 
 def _ordered(splits: dict[str, Any]) -> list[tuple[str, Any]]:
     return sorted(splits.items(), key=lambda split: (*OPEN_SPLITS, IMAGES).index(split[0]))
-
-
-def _licences(names: Iterable[str]) -> list[str] | str:
-    known = sorted({name.lower() if name.lower() in HUB_LICENCES else "other" for name in names})
-    return known[0] if len(known) == 1 else known
-
-
-def _size(configs: dict[str, Any]) -> str:
-    """The Hub's size category of the largest config."""
-    rows = max(sum(split["rows"] for split in config["splits"].values()) for config in configs.values())
-    return _SIZE_NAMES[bisect.bisect_right(_SIZES, rows)]

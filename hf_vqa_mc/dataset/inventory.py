@@ -71,9 +71,7 @@ def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> In
     sources[source] = {**entry, "configs": {**kept, **entry["configs"]}}
     inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": dict(sorted(sources.items()))}
     shown = pictured(old) if old else None
-    if (
-        shown and shown not in before and shown not in entry["configs"]
-    ):  # otherwise it shows questions of the old build
+    if shown and shown not in before and shown not in entry["configs"]:  # else it shows questions of the old build
         inventory["preview"] = {"config": shown}
     return {**inventory, "default": _default(inventory, (old or {}).get("default"), source)}
 
@@ -99,17 +97,15 @@ def is_open(config: dict[str, Any]) -> bool:
 def _default(inventory: Inventory, before: str | None, source: str) -> str:
     """The config that ``load_dataset`` takes by default.
 
-    The previous default if it is of the preferred variant, else the source's config of that variant or its first one.
+    The previous default if it is of the preferred variant, else the source's config of that variant, or its first one:
+    multiple-choice configs, then open-ended ones, those from which another was balanced last.
     """
     if before in configs_of(inventory) and (before or "").endswith(f"_{PREFERRED}"):
         return str(before)
-    configs = inventory["sources"][source]["configs"]
+    configs: dict[str, dict[str, Any]] = inventory["sources"][source]["configs"]
     names = [name for name, config in configs.items() if config["variant"] != IMAGES]
     preferred = f"{source}_{PREFERRED}"
-    return preferred if preferred in configs else min(names or configs, key=lambda name: _rank(name, configs))
-
-
-def _rank(name: str, configs: dict[str, Any]) -> tuple[bool, bool, str]:
-    """Sort key: multiple-choice configs first, then open-ended ones, those from which another was balanced last."""
-    raw = {config["open_ended"]["before"] for config in configs.values() if is_open(config)}
-    return is_open(configs[name]), name in raw, name
+    if preferred in configs:
+        return preferred
+    unbalanced = {config["open_ended"]["before"] for config in configs.values() if is_open(config)}
+    return min(names or configs, key=lambda name: (is_open(configs[name]), name in unbalanced, name))

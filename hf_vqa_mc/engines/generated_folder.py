@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.atomic_folder import FolderKind, carry_over, check_output, new_folder
-from hf_vqa_mc.sources.reading import STATISTICS, generated_by
+from hf_vqa_mc.sources.source import STATISTICS, generated_by
 
 
 def check_generated_folder(output: Path, engine: str) -> None:

@@ -16,8 +16,7 @@ from hf_vqa_mc.scoring.scheme import GQA, TDIUC, VQA, Annotations
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import member_names
-from hf_vqa_mc.sources.reading import generated_by
-from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.source import Source, generated_by
 
 ACCEPTED = (
     "a dataset folder of vqa-mc build, a dataset on the Hub, or an annotation file: VQA or TDIUC annotations "

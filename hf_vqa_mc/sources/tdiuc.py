@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,8 +17,7 @@ from hf_vqa_mc.scoring.tdiuc import TAIL_BELOW
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, PRESENCE, QUESTION_TYPES
 from hf_vqa_mc.sources import open_ended
 from hf_vqa_mc.sources.files import Files, RemoteFile
-from hf_vqa_mc.sources.reading import has_true_subsets
-from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
+from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, has_true_subsets, reference
 from hf_vqa_mc.sources.table import in_split_order, lists_of, read_annotated, triplet_table
 from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS, annotations_name, id_columns, questions_name
 
@@ -79,10 +79,6 @@ def read(files: Files) -> pa.Table:
 def has_triplets(files: Files) -> bool:
     """Whether there are questions of a subset."""
     return any(files.has(questions_name(subset)) for subset in SUBSETS)
-
-
-def _splits(files: Files, not_read: dict[str, str]) -> tuple[str, ...]:
-    return tuple(SUBSETS[subset] for subset in available_subsets(files, not_read))
 
 
 def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
@@ -226,19 +222,27 @@ def _annotation_columns(records: Records) -> pa.Table:
     )
 
 
-def _config(name: str, word: str, **about: Any) -> OpenEnded:  # noqa: ANN401  fields of OpenEnded
-    return OpenEnded(
-        name=name,
-        word=word,
-        schema=SCHEMA,
-        columns=COLUMNS,
-        splits=_splits,
-        needs=questions_name("train2014"),
-        together=TOGETHER,
-        statistics=statistics,
-        **about,
-    )
-
+OPEN = OpenEnded(
+    name="tdiuc",
+    word="open",
+    description="All questions of the files, whole records.",
+    schema=SCHEMA,
+    columns=COLUMNS,
+    splits=lambda files, not_read: tuple(SUBSETS[subset] for subset in available_subsets(files, not_read)),
+    needs=questions_name("train2014"),
+    read=_read,
+    together=TOGETHER,
+    statistics=statistics,
+)
+TAIL = replace(
+    OPEN,
+    name="tdiuc_tail",
+    word="tail",
+    description=f"TDIUC-Tail: the questions whose answer is seen fewer than {TAIL_BELOW:,} times in the questions of "
+    f"all splits and types together, without those of the types {' and '.join(NOT_IN_TAIL)}.",
+    read=_read_tail,
+    expected_counts={"train": 46_590, "validation": 22_065},  # Kafle and Kanan 2017, section 6.4
+)
 
 TDIUC = Source(
     name="tdiuc",
@@ -261,17 +265,7 @@ TDIUC = Source(
             holds=(*map(questions_name, SUBSETS), *map(annotations_name, SUBSETS)),
         ),
     ),
-    open_ended=(
-        _config("tdiuc", "open", description="All questions of the files, whole records.", read=_read),
-        _config(
-            "tdiuc_tail",
-            "tail",
-            description=f"TDIUC-Tail: the questions whose answer is seen fewer than {TAIL_BELOW:,} times in the "
-            f"questions of all splits and types together, without those of the types {' and '.join(NOT_IN_TAIL)}.",
-            read=_read_tail,
-            expected_counts={"train": 46_590, "validation": 22_065},  # Kafle and Kanan 2017, section 6.4
-        ),
-    ),
+    open_ended=(OPEN, TAIL),
     has_triplets=has_triplets,
     scored_as_published=True,
 )

@@ -78,10 +78,8 @@ def load_word_vectors(
 
 
 def _indexed(name: str, table: VectorTable) -> WordVectors:
-    rows = range(len(table.words))
-    row = dict(
-        zip(reversed(table.words), reversed(rows), strict=True)
-    )  # the first of equal words counts, as in gensim
+    # the first of equal words counts, as in gensim
+    row = dict(zip(reversed(table.words), reversed(range(len(table.words))), strict=True))
     return WordVectors(name, table.sha256, table.vectors.shape[1], table.vectors, row)
 
 

@@ -120,7 +120,7 @@ MLP_QA = {"iou": 0.915, "qou": 0.525, "iou_qou": 0.514}
 def test_on_real_coco_qa_counting_comes_near_the_trained_blind_model(real_cocoqa, real_glove):
     from hf_vqa_mc.dataset.variants import build_variants
     from hf_vqa_mc.decoys.settings import Settings
-    from hf_vqa_mc.sources.reading import read_triplets
+    from hf_vqa_mc.sources.source import read_triplets
     from hf_vqa_mc.text.word_vectors import load_word_vectors
 
     triplets, vectors = read_triplets("cocoqa", real_cocoqa), load_word_vectors(str(real_glove))

@@ -10,7 +10,7 @@ from typing import Any
 
 from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 
 GOLDEN = Path(__file__).with_name("golden") / "cocoqa.json"

@@ -3,7 +3,7 @@
 from pathlib import Path
 from random import Random
 
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.text.normalisation import words
 from tests.sources import fixtures
 

@@ -14,7 +14,7 @@ from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.dataset.stored_images import with_images
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from tests.dataset.fixtures import draw_images, tree_bytes
 from tests.sources import fixtures
 

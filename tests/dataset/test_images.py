@@ -26,7 +26,7 @@ from hf_vqa_mc.dataset.stored_images import (
     with_images,
 )
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from tests.dataset.fixtures import ABOUT, MADE_WITH, colour_of, draw_images, made_variants, triplets_of
 
 (VARIANT,) = made_variants("iou_qou")

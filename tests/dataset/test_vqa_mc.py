@@ -58,7 +58,7 @@ def test_it_writes_parquet(builder, tmp_path):
 
 
 def test_its_rows_take_images_from_a_folder(builder, tmp_path, cocoqa_files):
-    from hf_vqa_mc.sources.reading import read_triplets
+    from hf_vqa_mc.sources.source import read_triplets
     from tests.dataset.fixtures import draw_images
 
     pictures = draw_images(tmp_path / "pictures", read_triplets("cocoqa", cocoqa_files))

@@ -11,7 +11,7 @@ import pytest
 from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys.candidates import ACCEPTED, REASONS, reason_against
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 from tests.decoys.literal_method import LiteralMethod, objection

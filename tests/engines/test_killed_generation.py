@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from hf_vqa_mc.cli import INTERRUPTED
-from hf_vqa_mc.sources.reading import generated_by
+from hf_vqa_mc.sources.source import generated_by
 from hf_vqa_mc.version import __version__
 from tests.engines.one_generation import POINTS, WRITERS, content, generated, seed_in, start, write_inputs
 from tests.killed import finish

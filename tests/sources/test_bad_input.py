@@ -11,7 +11,7 @@ import pytest
 
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.sources import SOURCES, easyvqa
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from tests.sources import fixtures
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")

@@ -15,8 +15,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES, download
 from hf_vqa_mc.sources.download import Downloads, fetch
 from hf_vqa_mc.sources.files import RemoteFile
-from hf_vqa_mc.sources.reading import open_source, read_triplets
-from hf_vqa_mc.sources.source import Source
+from hf_vqa_mc.sources.source import Source, open_source, read_triplets
 from tests.sources import fixtures
 from tests.sources.loopback import Publisher, serving
 

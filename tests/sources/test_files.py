@@ -7,7 +7,7 @@ import pytest
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import Folder
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from tests.sources import fixtures
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")

@@ -16,7 +16,7 @@ from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS, check_triplets
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import Reading
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from tests.sources import fixtures, open_ended_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")

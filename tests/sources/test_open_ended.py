@@ -20,8 +20,7 @@ from hf_vqa_mc.scoring.tdiuc import in_tail
 from hf_vqa_mc.sources import SOURCES, tdiuc
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images
-from hf_vqa_mc.sources.reading import read_triplets
-from hf_vqa_mc.sources.source import OpenEnded
+from hf_vqa_mc.sources.source import OpenEnded, read_triplets
 from tests.sources.open_ended_files import (
     gqa_json,
     pairs_json,

@@ -14,7 +14,7 @@ from hf_vqa_mc.io import json_stream
 from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.qavg import split_images
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from tests.sources import fixtures, open_ended_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")

@@ -15,7 +15,7 @@ import pytest
 
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Folder
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.sources.visual7w import read_image_splits
 
 

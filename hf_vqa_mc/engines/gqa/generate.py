@@ -24,7 +24,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.sources.files import Folder, PublishedFile
-from hf_vqa_mc.sources.reading import STATISTICS
+from hf_vqa_mc.sources.source import STATISTICS
 from hf_vqa_mc.version import __version__
 
 ENGINE = "gqa"

@@ -32,7 +32,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import entropy, most_frequent
-from hf_vqa_mc.sources.reading import STATISTICS
+from hf_vqa_mc.sources.source import STATISTICS
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 from hf_vqa_mc.sources.vqa import annotations_name, questions_name
 from hf_vqa_mc.version import __version__

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, get_args
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.tdiuc_types import SENTIMENT, UTILITY
-from hf_vqa_mc.sources.reading import BY_HASH
+from hf_vqa_mc.sources.source import BY_HASH
 
 Origin = Literal["annotated", "coco_generated", "genome_generated", "vqa_imported", "genome_imported"]
 """The columns of Kafle and Kanan 2017, Table 4; of equal questions on an image the first origin's is kept."""

@@ -10,7 +10,7 @@ import pytest
 from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources.reading import read_triplets
+from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 from hf_vqa_mc.verbs.build import build
 from tests.dataset.fixtures import draw_images
