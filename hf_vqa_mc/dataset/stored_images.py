@@ -9,13 +9,13 @@ process (entry point ``fsspec.specs``).
 import io
 import os
 import threading
-from collections import OrderedDict
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
 import fsspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 from fsspec.spec import AbstractFileSystem
 
@@ -63,7 +63,7 @@ class StoredImages:
             for group in range(file.num_row_groups):
                 for row in range(file.metadata.row_group(group).num_rows):
                     self._positions[next(image_ids)] = number, group, row
-        self._groups: OrderedDict[tuple[int, int], Any] = OrderedDict()
+        self._group = lru_cache(KEPT_GROUPS)(self._read_group)
         self._lock = threading.Lock()
 
     def __contains__(self, image_id: str) -> bool:
@@ -76,14 +76,12 @@ class StoredImages:
             raise FileNotFoundError(f"no image with image_id {image_id!r}")
         number, group, row = self._positions[image_id]
         with self._lock:
-            images = self._groups.pop((number, group), None)
-            if images is None:
-                images = self._files[number].read_row_group(group, columns=["image.bytes"])["image"]
-            self._groups[number, group] = images
-            while len(self._groups) > KEPT_GROUPS:
-                self._groups.popitem(last=False)
+            images = self._group(number, group)
         stored: bytes = images[row]["bytes"].as_py()
         return stored
+
+    def _read_group(self, number: int, group: int) -> pa.ChunkedArray:
+        return self._files[number].read_row_group(group, columns=["image.bytes"])["image"]
 
 
 def stored_images(folder: str) -> StoredImages:

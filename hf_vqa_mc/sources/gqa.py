@@ -8,18 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.sources import open_ended
+from hf_vqa_mc.sources import gqa_records, open_ended
 from hf_vqa_mc.sources.files import Files, RemoteFile
-from hf_vqa_mc.sources.gqa_records import (
-    COLUMNS,
-    PARTS,
-    SCHEMA,
-    check_balanced,
-    question_records,
-    question_table,
-    split_files,
-    types_of,
-)
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 
@@ -37,15 +27,15 @@ TOGETHER = (KINDS, *((name, "answer") for name in (*KINDS, "group")))
 
 def read(files: Files) -> pa.Table:
     """The triplets of the balanced questions, without the challenge split; raises InputError if there are none."""
-    found = split_files(files, BALANCED, {})
+    found = gqa_records.split_files(files, BALANCED, {})
     found.pop("challenge", None)
     if not found:
         files.find(f"train_{BALANCED}_questions.json")
     tables = []
     for split, parts in found.items():
         for part in parts:
-            for ids, records in question_records(part):
-                check_balanced(records)
+            for ids, records in gqa_records.question_records(part):
+                gqa_records.check_balanced(records)
                 images, types = records.ids("imageId"), records.inner("types")
                 tables.append(
                     triplet_table(
@@ -54,8 +44,8 @@ def read(files: Files) -> pa.Table:
                         split=[split] * len(ids),
                         question=records.filled_texts("question"),
                         target=records.filled_texts("answer"),
-                        question_type=types_of(types, "structural"),
-                        answer_type=types_of(types, "semantic"),
+                        question_type=gqa_records.types_of(types, "structural"),
+                        answer_type=gqa_records.types_of(types, "semantic"),
                         image_file=[f"{image_id}.jpg" for image_id in images],
                     )
                 )
@@ -64,15 +54,15 @@ def read(files: Files) -> pa.Table:
 
 def has_triplets(files: Files) -> bool:
     """Whether there are balanced questions with answers outside the challenge split."""
-    return bool(split_files(files, BALANCED, {}).keys() - {"challenge"})
+    return bool(gqa_records.split_files(files, BALANCED, {}).keys() - {"challenge"})
 
 
 def _read(files: Files, split: str, left_out: Counter[str], kind: str) -> Iterator[pa.Table]:
-    for part in split_files(files, kind, {})[split]:
-        for ids, records in question_records(part):
+    for part in gqa_records.split_files(files, kind, {})[split]:
+        for ids, records in gqa_records.question_records(part):
             if kind == BALANCED:
-                check_balanced(records)
-            yield question_table(ids, records, left_out)
+                gqa_records.check_balanced(records)
+            yield gqa_records.question_table(ids, records, left_out)
 
 
 def _counted(table: pa.Table) -> pa.Table:
@@ -137,9 +127,9 @@ def _config(kind: str, **about: Any) -> OpenEnded:  # noqa: ANN401  fields of Op
     return OpenEnded(
         name=f"gqa_{kind}",
         word=kind,
-        schema=SCHEMA,
-        columns=COLUMNS,
-        splits=lambda files, not_read: tuple(split_files(files, kind, not_read)),
+        schema=gqa_records.SCHEMA,
+        columns=gqa_records.COLUMNS,
+        splits=lambda files, not_read: tuple(gqa_records.split_files(files, kind, not_read)),
         needs=f"train_{kind}_questions.json",
         read=partial(_read, kind=kind),
         counted=_counted,
@@ -171,7 +161,7 @@ GQA = Source(
             holds=(
                 *(f"{name}_{BALANCED}_questions.json" for name in _NAMES),
                 *(f"{name}_{ALL}_questions.json" for name in _NAMES[1:]),
-                *(f"train_all_questions/train_all_questions_{number}.json" for number in range(PARTS)),
+                *(f"train_all_questions/train_all_questions_{number}.json" for number in range(gqa_records.PARTS)),
             ),
         ),
     ),

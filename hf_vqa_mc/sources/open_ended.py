@@ -130,10 +130,8 @@ def distinct_images(config: OpenEnded, files: Files) -> pa.Table:
 def count(counts: Counts, columns: pa.Table) -> None:
     """Add rows to the counts; columns: all that the keys of the counts name, text without nulls."""
     for names, counter in counts.items():
-        groups = columns.group_by(list(names), use_threads=False).aggregate([([], "count_all")]).to_pydict()
-        sizes = groups.pop("count_all")
-        for values, size in zip(zip(*(groups[name] for name in names), strict=True), sizes, strict=True):
-            counter[values] += size
+        for group in columns.group_by(list(names), use_threads=False).aggregate([([], "count_all")]).to_pylist():
+            counter[tuple(group[name] for name in names)] += group["count_all"]
 
 
 def by_value(counter: Counter[tuple[str, ...]], position: int = -1) -> Counter[str]:

@@ -110,7 +110,11 @@ def read_keyed_vectors(path: Path) -> VectorTable:
         ) from error
     except Exception as error:  # a damaged pickle may raise anything
         raise InputError(f"{path}: not a whole gensim KeyedVectors file ({error})") from error
-    words, vectors = _words(saved, path), _vectors(saved, path)
+    attributes = vars(saved) if isinstance(saved, _Attributes) else {}
+    words = attributes.get("index_to_key", attributes.get("index2word"))  # since gensim 4, before
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InputError(f"{path}: not gensim KeyedVectors, there is no list of words in it")
+    vectors = _vectors(attributes, path)
     if vectors.ndim != 2 or not vectors.size or vectors.dtype.kind != "f" or len(words) != len(vectors):
         raise InputError(
             f"{path}: expected one vector per word, found {len(words)} words and an array {vectors.shape}"
@@ -119,16 +123,7 @@ def read_keyed_vectors(path: Path) -> VectorTable:
     return VectorTable(words, vectors, table_checksum(words, vectors))
 
 
-def _words(saved: object, path: Path) -> list[str]:
-    attributes = vars(saved) if isinstance(saved, _Attributes) else {}
-    words = attributes.get("index_to_key", attributes.get("index2word"))  # since gensim 4, before
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise InputError(f"{path}: not gensim KeyedVectors, there is no list of words in it")
-    return words
-
-
-def _vectors(saved: object, path: Path) -> NDArray[Any]:
-    attributes = vars(saved)
+def _vectors(attributes: dict[str, Any], path: Path) -> NDArray[Any]:
     vectors = attributes.get("vectors", attributes.get("syn0"))  # since gensim 3.3, before
     try:
         if isinstance(vectors, _Array):

@@ -48,6 +48,7 @@ class BuildResult(Result):
         """A table of the configs, remarks and next steps."""
         from rich.table import Table
 
+        from hf_vqa_mc.dataset.card_text import choices_text, measured_split, percent
         from hf_vqa_mc.dataset.inventory import IMAGES
         from hf_vqa_mc.schema import SPLITS
 
@@ -60,8 +61,13 @@ class BuildResult(Result):
             if config["variant"] == IMAGES:
                 table.add_row(name, f"{config['splits'][IMAGES]['rows']:,} images")
                 continue
-            rows = [f"{config['splits'][split]['rows']:,}" if split in config["splits"] else "" for split in splits]
-            table.add_row(name, *rows, *_choice_figures(config))
+            cells = [f"{config['splits'][split]['rows']:,}" if split in config["splits"] else "" for split in splits]
+            if "open_ended" not in config:
+                statistics = config["statistics"]
+                measured = measured_split(statistics)
+                prior = statistics["prior_rule"][measured] if measured else {}
+                cells += [choices_text(statistics), *(percent(prior[key]) for key in ("accuracy", "chance") if prior)]
+            table.add_row(name, *cells)
         yield table
         yield from self._remarks()
         if self.removed:
@@ -149,17 +155,6 @@ class BuildResult(Result):
 
         copy_source(self.output, self.source, Path(path))
         return [Path(path) / file for config in self.configs.values() for file in config["files"]]
-
-
-def _choice_figures(config: Mapping[str, Any]) -> list[str]:
-    """Number of choices, accuracy of the prior rule and of random guessing; empty for an open-ended config."""
-    from hf_vqa_mc.dataset.card_text import choices_text, measured_split, percent
-
-    if "open_ended" in config:
-        return []
-    split = measured_split(config["statistics"])
-    prior = config["statistics"]["prior_rule"][split] if split else {}
-    return [choices_text(config["statistics"]), *(percent(prior[key]) for key in ("accuracy", "chance") if prior)]
 
 
 def next_steps(output: Path, config: str) -> str:
