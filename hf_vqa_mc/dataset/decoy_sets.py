@@ -57,11 +57,6 @@ def make_sets(variants: Sequence[Variant], material: Material, progress: Progres
     With ``combine="distinct"`` a set takes no text that an earlier set of the row holds, and a fallback none that any
     other set holds. So a text shared by two sets is replaced by the later set's next candidate, and a fallback never
     displaces a decoy of its kind.
-
-    Args:
-        variants: variants to make.
-        material: the dataset.
-        progress: called with (step, done, total).
     """
     combined = {ALONE: ()} | {
         variant.name: variant.sets
@@ -165,13 +160,9 @@ class Choices:
 
 
 class Arrangement:
-    """The choices of a config in the order in which they are presented.
+    """The choices of a config in the order in which they are presented; the variant is part of the random seed.
 
-    Args:
-        variant: the config's variant, which is part of the random seed.
-        choices: before they are shuffled.
-        material: the dataset.
-        target_first: for layouts that store the target separately; the decoys are shuffled all the same.
+    ``target_first`` is for layouts that store the target separately; the decoys are shuffled all the same.
     """
 
     def __init__(self, variant: Variant, choices: Choices, material: Material, target_first: bool = False) -> None:

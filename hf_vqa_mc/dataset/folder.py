@@ -161,14 +161,7 @@ def _write_images(tree: Path, name: str, images: ImageFiles, progress: Progress)
 
 
 def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[str, Any]:
-    """Write a config's files below a folder.
-
-    Returns:
-        Its inventory entry; features and example row are JSON text, as the inventory sorts its own keys.
-
-    Raises:
-        InputError: a file is malformed, or the config is empty.
-    """
+    """Write a config; features and example row are JSON text in its entry, as the inventory sorts its own keys."""
     config = reading.config
     features = Features.from_arrow_schema(config.schema)
     step, done = f"writing {config.name}", 0

@@ -47,11 +47,6 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     A file belongs to an image if it has the publisher's file name (``image_file``), else if the image's id is a number
     and the file's name ends with it, as in ``123.jpg``, ``v7w_123.jpg`` or ``COCO_val2014_000000000123.jpg``.
 
-    Args:
-        triplets: columns ``image_id`` and ``image_file``.
-        directory: the folder.
-        progress: called with (step, done, total).
-
     Raises:
         InputError: images are missing, unreadable or ambiguous; names the first few and their number.
     """

@@ -151,9 +151,7 @@ def decoys_per_row(keys: NDArray[np.int32]) -> int:
 def target_picked(likelihood: NDArray[np.float64], keys: NDArray[np.int32]) -> NDArray[np.float64]:
     """Probability that the likeliest choice of each row is the target, float64 (rows,); ties are equally probable.
 
-    Args:
-        likelihood: (rows, choices), in [0, 1]; any value where there is no choice.
-        keys: text keys.
+    ``likelihood`` is (rows, choices), in [0, 1], with any value where there is no choice.
     """
     scores = np.where(keys == MISSING, -1.0, likelihood)
     best = scores == scores.max(axis=1, keepdims=True)

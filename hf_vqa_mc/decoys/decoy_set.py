@@ -121,20 +121,9 @@ def offer_targets(
     tables: FilterTables,
     most: int,
 ) -> int:
-    """Test the targets of other triplets in order until the set of a triplet is complete.
+    """Test the targets of other triplets in order, at most ``most``, until the set of a triplet is complete.
 
-    Args:
-        decoys: the set, changed in place.
-        triplet: whose decoys are sought.
-        others: donors; the triplet itself and equal questions about the same image are skipped.
-        triplets: all triplets.
-        memory: keys taken and tested.
-        n_taken: number of keys taken.
-        tables: what the filters look up.
-        most: number of candidates tested at most.
-
-    Returns:
-        The new number of keys taken.
+    The triplet itself and equal questions about the same image are skipped. Returns the new number of keys taken.
     """
     for i in range(len(others)):
         if not wants_more(decoys, triplet, most):

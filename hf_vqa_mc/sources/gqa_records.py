@@ -69,12 +69,9 @@ COLUMNS = {
 
 
 def split_files(files: Files, kind: str, not_read: dict[str, str]) -> dict[str, list[PublishedFile]]:
-    """The files of each split.
+    """The files of each split; kind is ``balanced`` or ``all``.
 
-    Args:
-        files: of the source.
-        kind: ``balanced`` or ``all``.
-        not_read: takes the files that are not read, with the reason.
+    Files that are not read are added to ``not_read`` with the reason.
 
     Raises:
         InputError: a file cannot be read, or a part of several is missing.
@@ -107,12 +104,7 @@ def question_records(file: PublishedFile) -> Iterator[tuple[list[str], Records]]
 
 
 def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa.Table:
-    """Records as a table ``SCHEMA``.
-
-    Args:
-        ids: of the questions.
-        records: their records.
-        others: counts unknown fields, which the table has no column for.
+    """Questions as a table ``SCHEMA``; unknown fields, which it has no column for, are counted in ``others``.
 
     Raises:
         InputError: names file, question, field and what was expected.

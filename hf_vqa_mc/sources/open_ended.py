@@ -35,15 +35,7 @@ def open_ended_source(columns: Collection[str]) -> Source | None:
 
 
 class Reading:
-    """One reading of a config: its rows split by split, and their statistics.
-
-    Args:
-        config: the open-ended config.
-        files: of its source.
-
-    Raises:
-        InputError: the files do not hold it.
-    """
+    """One reading of a config: its rows split by split, and their statistics; InputError if the files lack it."""
 
     def __init__(self, config: OpenEnded, files: Files) -> None:
         self.config = config

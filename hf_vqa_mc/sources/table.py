@@ -95,11 +95,8 @@ def read_annotated(
 ) -> pa.Table:
     """The columns of questions and annotations in VQA's file layout: one row per question, in the file's order.
 
-    Args:
-        questions_file: file with a list ``questions``.
-        annotations_file: file with a list ``annotations`` of the same questions.
-        question_columns: converts records to a table with ``question_id`` and ``image_id``.
-        annotation_columns: likewise.
+    The two functions convert records of the lists ``questions`` and ``annotations`` to tables with ``question_id`` and
+    ``image_id``.
 
     Raises:
         InputError: a file is malformed, or the two are not about the same questions and images.

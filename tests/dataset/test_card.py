@@ -9,9 +9,11 @@ from datasets.utils.metadata import MetadataConfigs
 from huggingface_hub import DatasetCard
 from hypothesis import given
 
+from hf_vqa_mc.dataset.card import card as whole_card
 from hf_vqa_mc.dataset.card_text import card_text, example_text
 from hf_vqa_mc.dataset.features import multiple_choice_features
 from hf_vqa_mc.dataset.folder import write_folder
+from hf_vqa_mc.dataset.inventory import read_inventory
 from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, statistics
 
 
@@ -45,6 +47,10 @@ def page(configs):
             "example": example,
         } | config
     return card_text({"default": next(iter(configs)), "sources": {"made": entry}})
+
+
+def test_a_card_rendered_again_from_the_folder_is_the_same(folder):
+    assert whole_card(read_inventory(folder)) == (folder / "README.md").read_text("utf-8")
 
 
 def test_datasets_reads_its_metadata(card):
