@@ -90,7 +90,7 @@ def statistics(name: str, splits: dict[str, int]) -> dict[str, Any]:
                 "choices": 3 * total,
                 "fallback": 3 * total * 8 // 10 if part == "iou" else 0,
                 "missing": 0,
-                "why": {"too few candidates": 3 * total * 8 // 10 if part == "iou" else 0},
+                "why": {"no candidates": 3 * total * 8 // 10 - 1, "few candidates": 1} if part == "iou" else {},
             }
             for part in sets
         },

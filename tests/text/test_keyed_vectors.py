@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.text.keyed_vectors import read_keyed_vectors
+from hf_vqa_mc.text.word_vectors import read_keyed_vectors
 
 
 def keyed_vectors(**attributes):
