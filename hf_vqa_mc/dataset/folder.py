@@ -133,12 +133,11 @@ def _write_variant(
 ) -> dict[str, Any]:
     features = embedded_features() if embedded else multiple_choice_features()
     wrote = _counter(progress, f"writing {name}", sum(table.num_rows for table in variant.splits.values()))
-    image_sizes = {image: path.stat().st_size for image, path in embedded.paths.items()} if embedded else {}
     splits: dict[str, WrittenSplit] = {}
     for split, table in variant.splits.items():
         size = table.nbytes
         if embedded:
-            size += sum(image_sizes[image] for image in table["image_id"].to_pylist())
+            size += sum(embedded.sizes[image_id] for image_id in table["image_id"].to_pylist())
         rows = partial(_slice, table, embedded)
         splits[split] = write_split(tree / name, split, features, table.num_rows, size, rows, wrote=wrote)
     config = {"variant": variant.name, "embedded_images": embedded is not None, **measures(name, splits)}
@@ -152,7 +151,7 @@ def _write_images(tree: Path, name: str, images: ImageFiles, progress: Progress)
         IMAGES,
         image_features(),
         len(images.paths),
-        images.total_bytes,
+        sum(images.sizes.values()),
         images.rows,
         group_rows=ROWS_PER_GROUP,
         wrote=_counter(progress, f"writing {name}", len(images.paths)),

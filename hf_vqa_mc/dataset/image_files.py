@@ -28,7 +28,8 @@ class ImageFiles:
 
     paths: dict[str, Path]
     """image_id to file"""
-    total_bytes: int
+    sizes: dict[str, int]
+    """image_id to bytes"""
 
     def stored(self, image_ids: Sequence[str]) -> pa.StructArray:
         """Bytes and names of files, as ``datasets.Image`` stores them."""
@@ -63,7 +64,7 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     _refuse("found twice", directory, twice, len(found))
     paths = {image_id: files[0] for image_id, files in found.items()}
     _refuse("unreadable", directory, _unreadable(list(paths.values()), progress), len(found))
-    return ImageFiles(paths, sum(path.stat().st_size for path in paths.values()))
+    return ImageFiles(paths, {image_id: path.stat().st_size for image_id, path in paths.items()})
 
 
 def listed_files(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list[Path]]]:

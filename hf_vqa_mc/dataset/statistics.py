@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.decoy_sets import ALONE, Choices, MadeSet, View
+from hf_vqa_mc.dataset.decoy_sets import ALONE, Choices, MadeSet
 from hf_vqa_mc.decoys import Variant, kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.material import Material
@@ -31,7 +31,15 @@ def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], mat
         "rows": {split: int(rows.sum()) for split, rows in splits.items()},
         "choices_per_row": {split: _counts(sizes[rows]) for split, rows in splits.items()},
         "rejected": {name: view.rejected for name, view in made_here.items()},
-        "fallbacks": {name: _fallbacks(view, material.size) for name, view in made_here.items()},
+        "fallbacks": {
+            name: {
+                "choices": view.picks.size,
+                "fallback": int(view.fallback.sum()),
+                "missing": int((view.picks == MISSING).sum()),
+                "why": view.missing_why,
+            }
+            for name, view in made_here.items()
+        },
         "repeated_across_sets": _repeated(variant, choices, made, material),
         "neutrality": _neutrality(choices.keys[material.training], len(material.candidates.key_texts)),
         "wordnet_coverage": _coverage(material),
@@ -41,15 +49,6 @@ def statistics(variant: Variant, choices: Choices, made: dict[str, MadeSet], mat
 
 def _counts(sizes: NDArray[np.int64]) -> dict[str, int]:
     return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
-
-
-def _fallbacks(view: View, n_rows: int) -> dict[str, Any]:
-    return {
-        "choices": int(view.picks.shape[1] * n_rows),
-        "fallback": int(view.fallback.sum()),
-        "missing": int((view.picks == MISSING).sum()),
-        "why": view.missing_why,
-    }
 
 
 def _repeated(variant: Variant, choices: Choices, made: dict[str, MadeSet], material: Material) -> dict[str, int]:

@@ -154,9 +154,11 @@ def _check_other_images(files: Files, found: dict[str, pa.Table]) -> None:
     same = pc.filter(pairs[1], pc.is_in(pairs[1], value_set=pairs[0].combine_chunks()))
     if len(same):
         question_id, image_id = same[0].as_py().split("\n")
-        places = [files.find(questions_name(subset)).location for subset, split in SUBSETS.items() if split in found]
+        first, second = (
+            files.find(questions_name(name)).location for name, split in SUBSETS.items() if split in found
+        )
         raise InputError(
-            f"{places[1]}: question_id {question_id} about image {image_id} is in {places[0]}, too ({len(same):,} "
+            f"{second}: question_id {question_id} about image {image_id} is in {first}, too ({len(same):,} "
             "questions are in both); expected each question in one split: download the files again"
         )
 
