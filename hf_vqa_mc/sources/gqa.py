@@ -52,11 +52,6 @@ def read(files: Files) -> pa.Table:
     return in_split_order(tables)
 
 
-def has_triplets(files: Files) -> bool:
-    """Whether there are balanced questions with answers outside the challenge split."""
-    return bool(gqa_records.split_files(files, BALANCED, {}).keys() - {"challenge"})
-
-
 def _read(files: Files, split: str, left_out: Counter[str], kind: str) -> Iterator[pa.Table]:
     for part in gqa_records.split_files(files, kind, {})[split]:
         for ids, records in gqa_records.question_records(part):
@@ -178,6 +173,6 @@ GQA = Source(
             expected_counts={"train": 14_305_356, "validation": 2_011_853, "test": 172_174},
         ),
     ),
-    has_triplets=has_triplets,
+    has_triplets=lambda files: bool(gqa_records.split_files(files, BALANCED, {}).keys() - {"challenge"}),
     scored_as_published=True,
 )

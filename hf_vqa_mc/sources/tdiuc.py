@@ -76,11 +76,6 @@ def read(files: Files) -> pa.Table:
     return in_split_order(parts)
 
 
-def has_triplets(files: Files) -> bool:
-    """Whether there are questions of a subset."""
-    return any(files.has(questions_name(subset)) for subset in SUBSETS)
-
-
 def _read(files: Files, split: str, left_out: Counter[str]) -> Iterator[pa.Table]:
     yield read_splits(files)[split]
 
@@ -268,6 +263,6 @@ TDIUC = Source(
         ),
     ),
     open_ended=(OPEN, TAIL),
-    has_triplets=has_triplets,
+    has_triplets=lambda files: any(files.has(questions_name(subset)) for subset in SUBSETS),
     scored_as_published=True,
 )

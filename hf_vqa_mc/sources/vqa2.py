@@ -51,10 +51,6 @@ def pairs_name(subset: str) -> str:
     return f"{PREFIX}mscoco_{subset}_complementary_pairs.json"
 
 
-def _splits(files: Files, not_read: dict[str, str]) -> tuple[str, ...]:
-    return tuple(split for subset, split in vqa.SUBSETS.items() if files.has(pairs_name(subset)))
-
-
 def read_pairs(files: Files, subset: str) -> pa.Table:
     """One row per pair, a table ``SCHEMA``, in the publisher's order.
 
@@ -171,7 +167,7 @@ VQA2_PAIRS = OpenEnded(
     "Goyal et al. count 9% of pairs whose answers turned out the same; these are kept.",
     schema=SCHEMA,
     columns=COLUMNS,
-    splits=_splits,
+    splits=lambda files, _: tuple(split for name, split in vqa.SUBSETS.items() if files.has(pairs_name(name))),
     needs=pairs_name("train2014"),
     read=_read,
     together=(COUNTED,),
