@@ -1,9 +1,16 @@
 """Scores as tables of percentages."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+NARROW = 60
+"""Terminal width up to which tables have no padding."""
+NAME_WIDTH = 8
+"""Smallest width to which names are folded."""
 MOST_TYPES = 15
 """Largest number of types in a table, most frequent first."""
 IN_JSON = "in --json/--output"
@@ -29,7 +36,7 @@ class Group(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The scores of a scheme."""
+    """The scores of a scheme; `rich` folds its names in a narrow terminal, and never cuts numbers."""
 
     groups: list[Group]
     """the scores of all questions, then those by type"""
@@ -38,6 +45,30 @@ class Table(NamedTuple):
     missing: Mapping[str, str] = {}
     """scores that were not computed, and their missing inputs"""
     title: str = ""
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        lines = [line for group in self.groups for line in group.lines]
+        headings = [("%", "score"), ("± s.e.", "stderr"), (self.other, "other"), ("questions", "questions")]
+        kept = [(heading, field) for heading, field in headings if any(getattr(line, field) for line in lines)]
+        around = 1 if options.max_width > NARROW else 0
+        table = RichTable(padding=(0, around))
+        table.add_column("", overflow="fold")
+        needed = NAME_WIDTH + (2 * around + 1) * (1 + len(kept)) + 1
+        for heading, field in kept:
+            table.add_column(heading, justify="right", no_wrap=True)
+            needed += max(len(heading), *(len(getattr(line, field)) for line in lines))
+        for group in [group for group in self.groups if group.lines]:
+            if group.label:
+                table.add_row(group.label, style="bold")
+            for line in group.lines:
+                name = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line.name)
+                cells = (getattr(line, field) for _, field in kept)
+                table.add_row(Text(name), *cells, end_section=line is group.lines[-1])
+        table.width = needed if options.max_width < needed else None
+        yield table
 
 
 def line(
@@ -63,13 +94,7 @@ def percent(share: float | None) -> str:
 
 
 def by_type(label: str, scores: Mapping[str, float] | None, types: Iterable[str] | None) -> Group:
-    """The scores of the most frequent types, and the number of others.
-
-    Args:
-        label: of the group.
-        scores: by type.
-        types: of the questions, to count them.
-    """
+    """The scores of the most frequent types, and the number of others; ``types`` of the questions are counted."""
     counts, scores = Counter(types or ()), scores or {}
     ordered = sorted(scores, key=lambda name: -counts[name])
     shown = ordered[:MOST_TYPES]

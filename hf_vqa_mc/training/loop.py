@@ -5,7 +5,6 @@ import json
 import logging
 import math
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from hf_vqa_mc.training.evaluation import Picked, picked
 from hf_vqa_mc.training.material import gather
 from hf_vqa_mc.training.processes import accelerator_of, optimizer_of, optimizer_tensors, restore_optimizer
 from hf_vqa_mc.training.questions import Part, Sampler, parts
+from hf_vqa_mc.training.result import TrainResult
 from hf_vqa_mc.training.run_folder import (
     BEST,
     LAST,
@@ -55,26 +55,7 @@ class TrainingDiverged(InputError):
     """The loss is no longer finite."""
 
 
-@dataclass(frozen=True)
-class Trained:
-    """A finished run."""
-
-    output: Path
-    """folder of the run"""
-    record: dict[str, Any]
-    """training.json of the best checkpoint"""
-    validated_on: str
-    """key of the validation result, by which the checkpoint was chosen"""
-    reported_on: str | None
-    """key of the test result; None if the dataset has no such split"""
-
-    @property
-    def folder(self) -> Path:
-        """Folder of the best checkpoint."""
-        return self.output / BEST
-
-
-def train(settings: TrainingSettings, progress: Progress = silent) -> Trained:
+def train(settings: TrainingSettings, progress: Progress = silent) -> TrainResult:
     """Train a model, validate it on schedule, and test the best checkpoint once.
 
     An interrupted run resumes from its last validation; on a CPU its results are the same as without interruption.
@@ -117,13 +98,13 @@ class _Run:
         self.model, self.optimizer = self.material.model, optimizer_of(settings, self.material.model)
         self._resume()
 
-    def run(self) -> Trained:
+    def run(self) -> TrainResult:
         """Train the remaining steps, then test."""
         if not self.state.finished:
             self._train()
         record = self._tested()
         self.accelerator.end_training()
-        return Trained(self.settings.output, record, self.material.validated_on, self.material.reported_on)
+        return TrainResult(self.settings, record, self.material.validated_on, self.material.reported_on)
 
     def _resume(self) -> None:
         self.accelerator.wait_for_everyone()
@@ -154,6 +135,7 @@ class _Run:
         if self.settings.track:
             plain = {k: v for k, v in self.settings.as_json().items() if isinstance(v, int | float | str)}
             self.accelerator.init_trackers("vqa_mc", config=plain)
+        every = self.settings.evaluate_every * self.steps_per_epoch  # steps between validations
         started = since = time.perf_counter()
         losses, summed, waited = self._zero(), 0, 0.0
         with contextlib.closing(ahead(self._parts, range(self.state.step, self.steps), AHEAD)) as batches:
@@ -164,7 +146,7 @@ class _Run:
                 losses += self._step(number, made)
                 summed, done = summed + 1, number + 1
                 self.progress("training", done, self.steps)
-                validated = self._is_validated_after(done)
+                validated = done == self.steps or int(done / every) > int((done - 1) / every)
                 if validated or done % LOSS_CHECKED == 0:
                     loss = self._checked(losses / summed, done)
                 if validated:
@@ -215,10 +197,6 @@ class _Run:
                 f"--learning-rate and another --output{saved}"
             )
         return loss
-
-    def _is_validated_after(self, done: int) -> bool:
-        every = self.settings.evaluate_every * self.steps_per_epoch
-        return done == self.steps or int(done / every) > int((done - 1) / every)
 
     def _validate(self, done: int, loss: float, pace: dict[str, float]) -> None:
         """Validate, and save the best checkpoint and the state."""

@@ -278,7 +278,7 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
             given = {"word_vectors": str(words), "seed": settings.seed, **RECIPE, **seen}
             trained = train(TrainingSettings(dataset=dataset, config=config, output=run, model=model, **given), silent)
             reported = {key: trained.record["results"]["test"][key] for key in ("accuracy", "stderr", "chance")}
-            found[model][config] = {**reported, "checkpoint": str(trained.folder.absolute())}
+            found[model][config] = {**reported, "checkpoint": str(trained.model_folder.absolute())}
         progress("training models", len(todo), len(todo))
     return found
 

@@ -16,17 +16,13 @@ from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, ATTENTIONS, CHOICES, PAI
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import RenderableType
 
     from hf_vqa_mc.metrics.predictions import Predictions
     from hf_vqa_mc.scoring.scheme import Annotations, Matched
     from hf_vqa_mc.scoring.table import Table
 
 READING, SCHEME, WRITING = "Input", "Metric", "Output"
-NARROW = 60
-"""Terminal width up to which tables have no padding."""
-NAME_WIDTH = 8
-"""Smallest width to which names are folded."""
 PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
     "compressed; columns question_id (or questionId, qa_id) and answer (text), prediction (text or index of the "
@@ -41,9 +37,6 @@ class ScoreSettings:
     Rows with answers of several annotators (vqa, vqa2) get consensus accuracy; other rows get the accuracy of choosing
     the target. VQA, TDIUC and GQA annotation files, and the open-ended configs of TDIUC and GQA, get their own
     metrics. Every question needs a prediction.
-
-    Raises:
-        InputError: an option is out of range; names it.
     """
 
     predictions: "str | Path | list[dict[str, Any]] | Mapping[str, str | int] | pd.DataFrame | datasets.Dataset" = (
@@ -165,7 +158,7 @@ class ScoreResult(Result):
         yield f"{self.predictions.location} on {self.annotations.location}"
         for table in self.tables():
             yield Text(table.title, style="italic")
-            yield ScoreTable(table)
+            yield table
             if table.missing:
                 missing = "; ".join(f"{what} (needs {needed})" for what, needed in table.missing.items())
                 yield f"not computed: {missing}"
@@ -310,38 +303,3 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     written = [] if settings.official is None else result.save_official(settings.official)
     written += [] if settings.output is None else result.save(settings.output)
     return replace(result, written=tuple(written))
-
-
-@dataclass(frozen=True)
-class ScoreTable:
-    """A table whose names are folded in a narrow terminal; numbers are never cut."""
-
-    table: "Table"
-
-    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
-        from rich.table import Table
-        from rich.text import Text
-
-        lines = [line for group in self.table.groups for line in group.lines]
-        headings = [("%", "score"), ("± s.e.", "stderr"), (self.table.other, "other"), ("questions", "questions")]
-        kept = [(heading, field) for heading, field in headings if any(getattr(line, field) for line in lines)]
-        around = 1 if options.max_width > NARROW else 0
-        table = Table(padding=(0, around))
-        table.add_column("", overflow="fold")
-        needed = NAME_WIDTH + (2 * around + 1) * (1 + len(kept)) + 1
-        for heading, field in kept:
-            table.add_column(heading, justify="right", no_wrap=True)
-            needed += max(len(heading), *(len(getattr(line, field)) for line in lines))
-        for group in [group for group in self.table.groups if group.lines]:
-            if group.label:
-                table.add_row(group.label, style="bold")
-            for line in group.lines:
-                cells = (getattr(line, field) for _, field in kept)
-                table.add_row(Text(_printable(line.name)), *cells, end_section=line is group.lines[-1])
-        table.width = needed if options.max_width < needed else None
-        yield table
-
-
-def _printable(name: str) -> str:
-    """A name from a dataset, without control characters."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)

@@ -74,7 +74,7 @@ def test_the_record_says_what_the_checkpoint_is_and_how_it_was_made(settings, to
 def test_the_best_checkpoint_answers_as_it_was_tested(settings):
     told = settings()
     done = train(told)
-    found = predict(done.folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
+    found = predict(done.model_folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
     assert found.results == done.record["results"]["test"]
     rows = json.loads((told.output / "predictions.json").read_text())
     assert [row["label"] for row in rows] == found.found.labels.tolist()
@@ -91,7 +91,7 @@ def test_the_attention_models_train_on_a_grid(settings, toy, tmp_path, model):
     done = train(told)
     losses = [point["loss"] for point in done.record["curve"]]
     assert losses[-1] < losses[0]
-    again = predict(done.folder, told.dataset, CONFIG, features=grid, word_vectors=told.word_vectors)
+    again = predict(done.model_folder, told.dataset, CONFIG, features=grid, word_vectors=told.word_vectors)
     assert again.results == done.record["results"]["test"]
 
 
@@ -301,12 +301,12 @@ def test_a_damaged_run_is_told_and_not_written_over(settings):
 def test_fine_tuning_begins_where_the_checkpoint_ended(settings, tmp_path):
     first = train(settings(epochs=10))
     again = settings(
-        init_from=str(first.folder), output=tmp_path / "tuned", model_settings={}, epochs=1, learning_rate=1e-9
+        init_from=str(first.model_folder), output=tmp_path / "tuned", model_settings={}, epochs=1, learning_rate=1e-9
     )
     record = train(again).record
     for name, tensor in weights(again.output / "best").items():
         if "running" not in name and "tracked" not in name:
-            np.testing.assert_allclose(tensor, weights(first.folder)[name], atol=1e-6)
+            np.testing.assert_allclose(tensor, weights(first.model_folder)[name], atol=1e-6)
     assert record["results"]["held_out"]["accuracy"] >= 0.9 * first.record["results"]["held_out"]["accuracy"]
 
 
@@ -340,7 +340,7 @@ def test_invalid_settings_are_rejected_before_anything_is_written(settings, chan
 
 def test_another_models_checkpoint_or_vectors_are_refused(settings, tmp_path):
     first = train(settings())
-    asked = settings(init_from=str(first.folder), model_settings={}, output=tmp_path / "tuned")
+    asked = settings(init_from=str(first.model_folder), model_settings={}, output=tmp_path / "tuned")
     with pytest.raises(InputError, match="is not a checkpoint of mlp-a"):
         train(replace(asked, model="mlp-a"))
     with pytest.raises(InputError, match="has its own"):
@@ -358,7 +358,7 @@ def test_questions_without_features_are_refused_or_counted(settings, toy, tmp_pa
         (pictures / lost).unlink()
     features = extract_features(
         str(toy), CONFIG, images=pictures, backbone="pixels", output=tmp_path / "features", skip_missing=True
-    ).folder
+    ).model_folder
     told = settings(model="mlp-ia", features=features, epochs=1)
     with pytest.raises(InputError, match="2 of 400 questions are on images without features"):
         train(told)
@@ -427,14 +427,14 @@ def test_where_the_kernel_cannot_exchange_folders_a_kill_loses_nothing(settings,
 def test_a_model_with_scores_that_are_not_finite_is_rejected(settings, monkeypatch):
     told = settings()
     done = train(told)
-    place = done.folder / "model.safetensors"
+    place = done.model_folder / "model.safetensors"
     spoilt = {
         name: tensor * float("nan") if tensor.is_floating_point() else tensor
         for name, tensor in load_file(place).items()
     }
     save_file(spoilt, place, {"format": "pt"})
     with pytest.raises(InputError, match="scores are not all finite"):
-        predict(done.folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
+        predict(done.model_folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
 
 
 def test_features_of_other_images_are_not_gone_on_with(settings, toy_features, tmp_path):
@@ -455,7 +455,8 @@ def test_features_of_other_images_are_not_gone_on_with(settings, toy_features, t
 @pytest.mark.slow
 def test_a_run_in_another_precision_can_come_after(settings, tmp_path):
     done = train(settings(mixed_precision="bf16", epochs=1))
-    assert predict(done.folder, settings().dataset, CONFIG, word_vectors=settings().word_vectors).results["questions"]
+    found = predict(done.model_folder, settings().dataset, CONFIG, word_vectors=settings().word_vectors)
+    assert found.results["questions"]
     train(settings(output=tmp_path / "other", epochs=1))
 
 
@@ -465,7 +466,7 @@ def test_the_only_other_split_is_reported_and_chooses_nothing(settings, tmp_path
     done = train(told)
     assert (done.validated_on, done.reported_on) == ("held_out", "validation")
     assert done.record["rows"]["validation"] == done.record["results"]["validation"]["questions"] == 80
-    found = predict(done.folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
+    found = predict(done.model_folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
     assert (found.split, found.results) == ("validation", done.record["results"]["validation"])
 
 
@@ -494,16 +495,16 @@ def test_the_record_tells_no_places_of_the_machine(settings, tmp_path):
 def test_corpus_vectors_are_trained_on_the_training_questions_only(settings, toy):
     told = settings(word_vectors="corpus", epochs=1)
     done = train(told)
-    _, processor = load_checkpoint(done.folder)
+    _, processor = load_checkpoint(done.model_folder)
     assert processor.text.name == "corpus"
     assert {"colour", "red", "picture"} <= set(processor.text.words)
-    assert predict(done.folder, told.dataset, CONFIG).results == done.record["results"]["test"]
+    assert predict(done.model_folder, told.dataset, CONFIG).results == done.record["results"]["test"]
 
 
 def test_centred_vectors_travel_with_the_checkpoint(settings):
     done = train(settings(centre=True))
     assert done.record["word_vectors"]["centred"]
-    _, processor = load_checkpoint(done.folder)
+    _, processor = load_checkpoint(done.model_folder)
     assert processor.text.mean is not None
 
 

@@ -31,7 +31,7 @@ def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, 
     grid = toy_dataset.features(toy, tmp_path / "grid", grid=2) if model == "attention" else toy_features
     sizes = {"hidden_size": 300} if model == "mlp-iqa" else {"hidden_size": 64, "attention_size": 8}
     told = settings(model=model, features=grid, model_settings=sizes, epochs=2)
-    checkpoint = train(told).folder
+    checkpoint = train(told).model_folder
     # more questions than a process scores at a time, in blocks of which one process gets more than the other
     many = toy_dataset.make(tmp_path / "many", seed=3, splits=("train", "test"), test=4700)
     features = None

@@ -113,7 +113,7 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
     finally:
         torch.set_num_threads(threads)
     named = None if vectors == "corpus" else vectors
-    found = predict(trained.folder, data, "default", split="test", features=features, word_vectors=named).found
+    found = predict(trained.model_folder, data, "default", split="test", features=features, word_vectors=named).found
     return found.logits.astype(np.float64)
 
 
