@@ -3,6 +3,7 @@
 import os
 import sys
 import warnings
+from collections import UserDict
 from collections.abc import Callable
 from functools import partial, wraps
 from importlib import import_module
@@ -41,8 +42,30 @@ class Command(PlainFlags, TyperCommand):
     """The command of a verb."""
 
 
+class Commands(UserDict[str, Any]):
+    """Commands by name; that of a verb is made when it is used."""
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  a command or a group
+        if isinstance(verb := self.data[name], str):
+            function = getattr(import_module(f"hf_vqa_mc.verbs.{verb}"), verb)
+            alone = typer.Typer(add_completion=False)
+            alone.command(name, cls=Command)(with_exit_code(command(function.verb)))
+            self.data[name] = typer.main.get_command(alone)
+        return self.data[name]
+
+
 class Group(PlainFlags, TyperGroup):
-    """A group of commands."""
+    """A group of commands: ``generate``, or the one of all others."""
+
+    def __init__(self, *, name: str, commands: dict[str, Any], **given: Any) -> None:  # noqa: ANN401  as in typer
+        prefix = "generate_" if name == "generate" else ""
+        verbs = [verb for verb in VERBS if verb.startswith("generate_") == bool(prefix)]
+        known = Commands({verb.removeprefix(prefix): verb for verb in verbs} | commands)
+        super().__init__(name=name, commands=known, **given)  # type: ignore[arg-type]
+
+    def list_commands(self, ctx: object) -> list[str]:
+        """The names, without making the commands."""
+        return list(self.commands)
 
 
 app = typer.Typer(
@@ -61,6 +84,7 @@ generate = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
 )
+app.add_typer(generate)
 
 
 def _print_version(wanted: bool) -> None:
@@ -132,10 +156,3 @@ def _one_line(
     line: str | None = None,
 ) -> None:
     print(f"vqa-mc: warning: {message}", file=sys.stderr)  # noqa: T201
-
-
-for _name in VERBS:
-    _group = generate if _name.startswith("generate_") else app
-    _verb = getattr(import_module(f"hf_vqa_mc.verbs.{_name}"), _name).verb
-    _group.command(_name.removeprefix("generate_"), cls=Command)(with_exit_code(command(_verb)))
-app.add_typer(generate)

@@ -26,7 +26,9 @@ def command(verb: Verb) -> Callable[..., int]:
 
     def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401  any setting
         as_json, file = given.pop("as_json"), given.pop("settings_file", None)
-        named = {name: value for name, value in given.items() if _is_given(context, name)}
+        sources = {name: context.get_parameter_source(name) for name in given}
+        defaults = {name for name, of in sources.items() if of is None or of.name in ("DEFAULT", "DEFAULT_MAP")}
+        named = {name: value for name, value in given.items() if name not in defaults}
         settings = _settings(verb, file, _by_name(verb, named))
         first = is_first_process()
         with steps_on_stderr(quiet=not first) as progress:
@@ -55,11 +57,6 @@ def command(verb: Verb) -> Callable[..., int]:
     summary, *details = [" ".join(part.split()) for part in verb.summary.split("\n\n")]
     run.__doc__ = "\n\n".join([f"{summary}{examples}", *details])
     return run
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
 
 
 def _keyword(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:  # noqa: ANN401  any type
@@ -94,11 +91,9 @@ def _by_name(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
 
 def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
     """The argument or option of a field."""
-    spec, kind, default = spec_of(one), inner_type(one), default_of(one)
+    spec, kind, default = spec_of(one), _option_type(inner_type(one)), default_of(one)
     elsewhere = verb.settings_file or _is_config(one)  # given in the file, or as --config
     required = default is MISSING and spec.cli_default is None and not elsewhere
-    if isinstance(kind, str) or kind not in (str, int, float, bool, Path):
-        kind = _option_type(kind)
     if not one.kw_only:
         declared = typer.Argument(help=spec.help, metavar=one.name.upper(), show_default=False)
     else:
@@ -122,12 +117,12 @@ def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
 
 
 def _option_type(kind: Any) -> Any:  # noqa: ANN401  a type
-    """The type that typer parses for a field that is no plain value."""
+    """The type that typer parses for a field."""
     if get_origin(kind) is tuple:
         return list[get_args(kind)[0]]  # type: ignore[misc]
     if get_origin(kind) in (dict, Mapping):
         return list[str]
-    return str
+    return kind if kind in (str, int, float, bool, Path) else str
 
 
 def _settings(verb: Verb, file: Path | None, given: Mapping[str, Any]) -> Any:  # noqa: ANN401  any settings
