@@ -16,13 +16,7 @@ FOLDER = Path("vqa_mc")
 
 
 def dataset_shipment(request: Request, progress: Progress) -> Shipment:
-    """The files of a built dataset: card, statistics and the Parquet files listed there.
-
-    Every file is compared with the checksum of the build.
-
-    Raises:
-        InputError: vqa-mc build did not write the folder, files were changed, or the repository name is invalid.
-    """
+    """The files of a built dataset: card, statistics and the Parquet files listed there, unchanged since the build."""
     name, folder = check_name(request.name), request.folder or FOLDER
     if not folder.is_dir():
         raise InputError(f"{folder}: folder does not exist; create it with vqa-mc build or name another")
@@ -54,11 +48,7 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
 
 
 def files_of(inventory: Inventory, location: str) -> dict[str, str]:
-    """Each data file's path, ``<config>/<file>``, and its sha256, sorted.
-
-    Raises:
-        InputError: a path is outside its config's folder.
-    """
+    """Each data file's path and sha256, sorted; raises InputError unless all paths are ``<config>/<file>``."""
     found: dict[str, str] = {}
     for name, config in configs_of(inventory).items():
         files = config.get("files")
@@ -75,14 +65,8 @@ def files_of(inventory: Inventory, location: str) -> dict[str, str]:
 def files_gone(shipment: Shipment, before: Inventory, existing: Collection[str], *, replace: bool) -> list[str]:
     """The data files and card picture of an earlier push that a new push removes.
 
-    Args:
-        shipment: the new push.
-        before: inventory of the repository.
-        existing: paths of its files.
-        replace: whether whole configs may be removed.
-
-    Raises:
-        InputError: the repository has configs that are not in the shipment.
+    ``before`` is the repository's inventory, ``existing`` are its files. Raises InputError if whole configs would be
+    removed without ``replace``.
     """
     name = shipment.name
     lost = sorted(configs_of(before).keys() - configs_of(shipment.inventory or before).keys())
@@ -112,11 +96,13 @@ def _file(folder: Path, path: str, sha256: str | None = None) -> ShippedFile:
             raise InputError(
                 f"{file} was changed after the build (its checksum differs from {INVENTORY}); build it again"
             )
-    return ShippedFile(path, file, file.stat().st_size, sha256)
+    return ShippedFile(path, file, sha256)
 
 
-def _usage(shipment: Shipment) -> str:
-    return f'datasets.load_dataset("{shipment.name}", "{(shipment.inventory or {})["default"]}")'
-
-
-DATASET = Pushable("dataset", dataset_shipment, _usage, ("folder", "replace"), "not written by vqa-mc build")
+DATASET = Pushable(
+    "dataset",
+    dataset_shipment,
+    lambda sent: f'datasets.load_dataset("{sent.name}", "{(sent.inventory or {})["default"]}")',
+    ("folder", "replace"),
+    "not written by vqa-mc build",
+)

@@ -10,16 +10,20 @@ from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.version import __version__
 
 CARD = "README.md"
+GENERATED = {
+    "app.py": '"""The page of this Space."""\n\nfrom hf_vqa_mc.metrics.space import launch\n\nlaunch("{name}")\n',
+    "requirements.txt": "hf_vqa_mc\n",
+}
+"""Files of a Space that a metric's folder may leave out."""
 
 
 def metric_shipment(request: Request, progress: Progress = silent) -> Shipment:
-    """All files of a metric's folder: module, card, app and requirements.
+    """All files of a metric's folder, and app and requirements unless it has its own.
 
     The module is renamed to the Space, because ``evaluate`` imports a module with the name of the Space.
-
-    Raises:
-        InputError: there is no such metric, or the name is not valid for a Space.
     """
+    from huggingface_hub import metadata_load
+
     space = check_name(request.name).split("/")[1]
     folder = request.folder or metric_folder(request.metric or space)
     module, card = folder / f"{folder.name}.py", folder / CARD
@@ -28,19 +32,19 @@ def metric_shipment(request: Request, progress: Progress = silent) -> Shipment:
             raise InputError(f"{folder} is not a metric folder: {needed.name} is missing")
     if not re.fullmatch(r"[\w-]+", space, re.ASCII):
         raise InputError(f"{request.name!r}: a metric's Space is imported as a module; expected a name without '.'")
-    paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    files = [ShippedFile(f"{space}.py" if path == module else path.name, path, path.stat().st_size) for path in paths]
-    message = f"{folder.name} of hf_vqa_mc {__version__}"
-    return Shipment("space", request.name, tuple(files), message, request.private, space_sdk=_sdk(card))
-
-
-def _sdk(card: Path) -> str:
-    from huggingface_hub import metadata_load
-
+    contents: dict[str, Path | bytes] = {
+        name: text.format(name=folder.name).encode() for name, text in GENERATED.items()
+    }
+    contents |= {path.name: path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")}
+    files = [
+        ShippedFile(f"{space}.py" if name == module.name else name, content)
+        for name, content in sorted(contents.items())
+    ]
     sdk = (metadata_load(card) or {}).get("sdk")
     if not isinstance(sdk, str):
         raise InputError(f"{card}: the metadata has no sdk; expected, for example, sdk: gradio")
-    return sdk
+    message = f"{folder.name} of hf_vqa_mc {__version__}"
+    return Shipment("space", request.name, tuple(files), message, request.private, space_sdk=sdk)
 
 
 METRIC = Pushable("metric", metric_shipment, lambda shipment: f'evaluate.load("{shipment.name}")', ("metric",))

@@ -85,11 +85,7 @@ _FIELDS: dict[str, object] = {
 
 
 def read_record(folder: Path) -> Record:
-    """Read and validate a checkpoint's ``training.json``.
-
-    Raises:
-        InputError: the file is missing, vqa-mc train did not write it, or a field has an invalid value.
-    """
+    """Read a checkpoint's ``training.json``; raises InputError unless it is complete and valid."""
     path = folder / RECORD
     try:
         found = json.loads(path.read_text("utf-8"))
@@ -118,12 +114,7 @@ def _checked(value: object, expected: Any, location: str, field: str) -> Any:  #
 
 
 def model_card(record: Record, name: str) -> str:
-    """The model card: metadata for the Hub, and a page in Markdown.
-
-    Args:
-        record: as returned by ``read_record``.
-        name: NAMESPACE/NAME of the repository.
-    """
+    """The model card of a repository, NAMESPACE/NAME: metadata for the Hub, and a page in Markdown."""
     from huggingface_hub import ModelCardData
 
     results = eval_results(record)
@@ -258,14 +249,7 @@ def _on_the_hub(name: str) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print a checkpoint's card.
-
-    Args:
-        arguments: its folder and, optionally, the name of the repository.
-
-    Returns:
-        The exit code.
-    """
+    """Print the card of a folder and, optionally, a name of its repository; return the exit code."""
     if len(arguments) not in (1, 2) or arguments[0].startswith("-"):
         sys.stderr.write(USAGE)
         return 2

@@ -19,19 +19,14 @@ BEST = "best"
 
 
 def model_shipment(request: Request, progress: Progress = silent) -> Shipment:
-    """The files of a checkpoint of ``vqa-mc train``, and a card written from ``training.json``.
-
-    Raises:
-        InputError: the folder is not a checkpoint, a file is missing or broken, or the repository name is invalid.
-    """
+    """The files of a checkpoint of ``vqa-mc train``, and a card written from ``training.json``."""
     name, folder = check_name(request.name), request.folder
     if folder is None:
         raise InputError("no checkpoint given; add --folder RUN/best")
     _check_folder(folder)
     record = read_record(folder)
     card = model_card(record, name).encode()
-    files = [ShippedFile(CARD, card, len(card))]
-    files += [ShippedFile(one, folder / one, (folder / one).stat().st_size) for one in FILES]
+    files = [ShippedFile(CARD, card), *(ShippedFile(one, folder / one) for one in FILES)]
     same_card = {CARD} if (folder / CARD).is_file() and (folder / CARD).read_bytes() == card else set()
     left_out = other_files(folder, {*FILES, *same_card})
     return Shipment("model", name, tuple(files), _message(record), request.private, left_out=left_out)

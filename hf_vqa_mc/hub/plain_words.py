@@ -23,19 +23,20 @@ def in_plain_words(shipment: Shipment, api: "HfApi") -> Iterator[None]:
 
     The original errors are dropped because they contain request URLs, and those of uploads are signed.
     """
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    from huggingface_hub import errors
 
+    transport: type[BaseException] = errors.HTTPError  # type: ignore[attr-defined]  # of httpx or httpx2, as it has it
     try:
         yield
     except InputError:
         raise
-    except OfflineModeIsEnabled:
+    except errors.OfflineModeIsEnabled:
         raise InputError("HF_HUB_OFFLINE is set, but a push needs the network; unset it") from None
     except Exception as error:
         for cause in _chain(error):
-            if isinstance(cause, HfHubHTTPError):
+            if isinstance(cause, errors.HfHubHTTPError):
                 raise _refusal(cause, shipment, api) from None
-            if _is_of_the_network(cause):
+            if isinstance(cause, (transport, ConnectionError, TimeoutError)):
                 reason = _short(cause)
                 raise ConnectionError(f"{api.endpoint} cannot be reached ({reason}); {AGAIN}") from None
         if isinstance(error, ValueError) and "Invalid metadata" in str(error):
@@ -51,15 +52,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _is_of_the_network(error: BaseException) -> bool:
-    from huggingface_hub import errors
-
-    transport: type[BaseException] = errors.HTTPError  # type: ignore[attr-defined]  # of httpx or httpx2, as it has it
-    return isinstance(error, (transport, ConnectionError, TimeoutError))
-
-
 def _refusal(error: "HfHubHTTPError", shipment: Shipment, api: "HfApi") -> Exception:
-    status, message = error.response.status_code, _server_message(error)
+    status = error.response.status_code
+    message = _tidy(error.server_message or error.response.reason_phrase or "no reason given")
     if status == CONFLICT:
         return InputError(
             f"{shipment.name} was changed by another push; nothing was overwritten: download it and push again"
@@ -88,11 +83,6 @@ def _why_not(shipment: Shipment, api: "HfApi") -> str:
         yours = f"organizations: {', '.join(orgs)}" if orgs else "no organizations"
         return f"the token of {me} ({yours}) cannot push to {namespace}; use another NAMESPACE or token"
     return f"the token of {me} has no write access to {shipment.name}; create one that has at {tokens}"
-
-
-def _server_message(error: "HfHubHTTPError") -> str:
-    message = error.server_message or error.response.reason_phrase or "no reason given"
-    return _tidy(message)
 
 
 def _short(error: BaseException) -> str:

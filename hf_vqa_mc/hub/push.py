@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 class Pushed:
     """The outcome of a push."""
 
-    shipment: Shipment
     url: str
     """of the repository"""
     commit: str
@@ -45,14 +45,9 @@ def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
     overwritten. Large files are sent first and kept by the Hub even if the push then fails, so that the next push
     resumes. The token is that of ``HF_TOKEN`` or ``hf auth login``.
 
-    Args:
-        shipment: what to send.
-        replace: whether configs that the repository has and the shipment lacks may be removed.
-
-    Raises:
-        InputError: no token or no write access; the repository is public and ``private`` is set; configs would be
-            removed; a concurrent commit; the Hub rejects the card.
-        ConnectionError: the Hub cannot be reached or fails; another push resumes.
+    Raises InputError without token or write access, if the repository is public and ``private`` is set, if configs
+    would be removed without ``replace``, if there is a concurrent commit, or if the Hub rejects the card;
+    ConnectionError if the Hub cannot be reached or fails.
     """
     from huggingface_hub import CommitOperationDelete, HfApi, get_token
 
@@ -61,7 +56,7 @@ def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
         raise InputError("no Hub token: run hf auth login, or set HF_TOKEN to a token with write access")
     api = HfApi(token=token, library_name="hf_vqa_mc", library_version=__version__)
     url = f"{api.endpoint}/{shipment.path}"
-    with in_plain_words(shipment, api), _hidden_retry_warnings(), _progress_bars_on_terminals():
+    with in_plain_words(shipment, api), _quiet_hub():
         head, private, created = _opened(api, shipment)
         if shipment.private and not private:
             raise InputError(
@@ -76,16 +71,17 @@ def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
             repo_type=shipment.kind,
             parent_commit=head,
         )
-    return Pushed(shipment, url, commit.oid, commit.oid != head, private, created, tuple(gone))
+    return Pushed(url, commit.oid, commit.oid != head, private, created, tuple(gone))
 
 
 def _opened(api: "HfApi", shipment: Shipment) -> tuple[str | None, bool, bool]:
     """The repository's newest commit, whether it is private, and whether it is new."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
-    created = False
+    found = partial(api.repo_info, shipment.name, repo_type=shipment.kind)
     try:
-        info = api.repo_info(shipment.name, repo_type=shipment.kind)
+        info = found()
+        return info.sha, bool(info.private), False
     except RepositoryNotFoundError:
         api.create_repo(
             shipment.name,
@@ -94,9 +90,8 @@ def _opened(api: "HfApi", shipment: Shipment) -> tuple[str | None, bool, bool]:
             exist_ok=True,
             space_sdk=shipment.space_sdk,
         )
-        created = True
-        info = api.repo_info(shipment.name, repo_type=shipment.kind)
-    return info.sha, bool(info.private), created
+        info = found()
+        return info.sha, bool(info.private), True
 
 
 def _gone(api: "HfApi", shipment: Shipment, head: str | None, replace: bool) -> list[str]:
@@ -123,26 +118,18 @@ def _additions(shipment: Shipment) -> "Iterator[CommitOperationAdd]":
 
 
 @contextmanager
-def _hidden_retry_warnings() -> Iterator[None]:
-    """Hide huggingface_hub's warnings of retries: they contain signed upload URLs."""
+def _quiet_hub() -> Iterator[None]:
+    """Hide huggingface_hub's warnings of retries, which contain signed URLs, and its bars except on terminals."""
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
     logger = logging.getLogger("huggingface_hub")
-    before = logger.level
+    before, hides_bars = logger.level, not (sys.stderr.isatty() or are_progress_bars_disabled())
     logger.setLevel(logging.ERROR)
+    if hides_bars:
+        disable_progress_bars()
     try:
         yield
     finally:
         logger.setLevel(before)
-
-
-@contextmanager
-def _progress_bars_on_terminals() -> Iterator[None]:
-    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    if sys.stderr.isatty() or are_progress_bars_disabled():
-        yield
-        return
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        enable_progress_bars()
+        if hides_bars:
+            enable_progress_bars()

@@ -22,10 +22,13 @@ class ShippedFile:
     path: str
     content: Path | bytes
     """local path, or the content of a generated file"""
-    size: int
-    """bytes"""
     sha256: str | None = None
     """if known already"""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.content.stat().st_size if isinstance(self.content, Path) else len(self.content)
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,7 @@ class Pushable:
 
 
 def check_name(name: str) -> str:
-    """Return the name of a repository if it is valid on the Hub.
-
-    Raises:
-        InputError: it is not NAMESPACE/NAME.
+    """Return the name of a repository; raises InputError unless it is a valid NAMESPACE/NAME.
 
     >>> check_name("benchmakers/vqa_mc")
     'benchmakers/vqa_mc'
@@ -110,11 +110,6 @@ def check_name(name: str) -> str:
 
 
 def other_files(folder: Path, sent: Collection[str]) -> tuple[str, ...]:
-    """The files below a folder that are not sent, except hidden ones.
-
-    Args:
-        folder: folder of the push.
-        sent: relative paths that are sent.
-    """
+    """The files below a folder whose relative paths are not sent, except hidden ones."""
     found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return tuple(sorted(p.as_posix() for p in found if p.as_posix() not in sent and not p.parts[0].startswith(".")))

@@ -24,9 +24,6 @@ class PushSettings:
     """Push a built dataset, a trained model or a metric to the Hub, in one commit.
 
     Uses the token of hf auth login or HF_TOKEN. Repeat an interrupted push to resume it.
-
-    Raises:
-        InputError: an option does not belong to what is pushed; names it.
     """
 
     what: str = option(f"What to push: {', '.join(PUSHABLES)}.", kw_only=False)
@@ -98,8 +95,7 @@ class PushResult(Result):
             "left_out": list(shipment.left_out),
         }
         if done is not None:
-            figures |= {"private": done.private, "url": done.url, "commit": done.commit, "changed": done.changed}
-            figures |= {"created": done.created, "removed": list(done.removed)}
+            figures |= vars(done) | {"removed": list(done.removed)}
         return figures
 
     def to_pandas(self) -> "pd.DataFrame":

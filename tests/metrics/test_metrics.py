@@ -14,6 +14,8 @@ import yaml
 
 import hf_vqa_mc
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.hub.metric_space import metric_shipment
+from hf_vqa_mc.hub.shipment import Request
 from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.scoring import SCHEMES
 from tests.hub.repositories import Hub, Repository
@@ -104,8 +106,9 @@ def test_the_folder_is_a_space(name):
     head = yaml.safe_load((folder / "README.md").read_text().split("---")[1])
     assert head["sdk"] == "gradio"
     assert {"evaluate", "metric"} <= set(head["tags"])
-    assert f'launch("{name}")' in (folder / head["app_file"]).read_text()
-    assert (folder / "requirements.txt").read_text().split() == ["hf_vqa_mc"]
+    contents = {file.path: file.content for file in metric_shipment(Request(f"ada/{name}")).files}
+    assert f'launch("{name}")' in contents[head["app_file"]].decode()
+    assert contents["requirements.txt"].split() == [b"hf_vqa_mc"]
 
 
 @pytest.mark.parametrize("name", SCHEMES)

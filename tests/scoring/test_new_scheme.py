@@ -56,10 +56,8 @@ def word_overlap(predictions, references, *, weights=None, question_ids=None, pe
 def scheme(tmp_path):
     folder = tmp_path / "word_overlap"
     folder.mkdir()
-    launch = 'from hf_vqa_mc.metrics.space import launch\n\nlaunch("word_overlap")\n'
-    for name, text in {"word_overlap.py": MODULE, "README.md": CARD, "app.py": launch}.items():
+    for name, text in {"word_overlap.py": MODULE, "README.md": CARD}.items():
         (folder / name).write_text(text)
-    (folder / "requirements.txt").write_text("hf_vqa_mc\n")
     weights = Input("weights", "Weights by question id.", lambda path, annotations: json.loads(path.read_text()))
     declared = Scheme(
         "word_overlap",

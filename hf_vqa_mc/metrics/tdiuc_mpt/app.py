@@ -1,5 +1,0 @@
-"""The page of this Space."""
-
-from hf_vqa_mc.metrics.space import launch
-
-launch("tdiuc_mpt")
