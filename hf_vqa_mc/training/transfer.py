@@ -63,38 +63,26 @@ logger = logging.getLogger(__name__)
 
 def transfer(
     recipe: TrainingSettings,
-    fine_tuning: TrainingSettings | None = None,
+    fine_tuning: TrainingSettings,
     *,
-    targets: Sequence[str] = TARGETS,
+    targets: Sequence[str],
     from_scratch: bool = False,
     image_data: Path | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Pretrain a model, test it on each target, fine-tune it on each and test again.
+    """Pretrain a model, test it on each target, fine-tune it on each and test again; return transfer.json's content.
 
-    The result of each step is saved: the same call resumes an interrupted transfer. Steps are logged.
+    The same call resumes an interrupted transfer. Errors are those of ``hf_vqa_mc.transfer``.
 
     Args:
         recipe: of the pretraining and of training from scratch. ``dataset`` has all configs, ``config`` is the
             pretraining's, ``output`` the folder of the transfer, ``features`` the folder in which `vqa-mc features`
             created one for each config; with ``init_from`` that checkpoint replaces the pretraining.
-        fine_tuning: recipe of the fine-tuning; by default the trainer's. Dataset, model, paths and mixed precision are
-            taken from ``recipe``.
+        fine_tuning: recipe of the fine-tuning. Dataset, model, paths and mixed precision are taken from ``recipe``.
         targets: configs to test on.
         from_scratch: also train the same model on each target alone.
         image_data: Visual Genome's ``image_data.json``, which maps its images to COCO ids.
         progress: called with (step, done, total).
-
-    Returns:
-        The content of transfer.json. ``pretrained`` (None for a given checkpoint) and in ``rows`` ``as_is``,
-        ``fine_tuned`` and ``from_scratch`` are results as in training.json; ``skipped`` counts questions without image
-        features, ``unlisted`` pretraining images that are not in the image data; ``overlap`` is that of
-        `image_overlap.overlap`, or None for the reason in ``overlap_unknown``.
-
-    Raises:
-        InputError: an input cannot be used, or does not match the content of the folder.
-        ConnectionError: the Hub cannot be reached.
-        OSError: the disk is full or read-only; finished steps are kept.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError(
@@ -112,7 +100,6 @@ def transfer(
     checkpoint = recipe.init_from or str(output / PRETRAINED / "best")
     alone = replace(recipe, init_from=None)
     shared = {name: getattr(recipe, name) for name in _OF_RECIPE}
-    fine_tuning = fine_tuning or TrainingSettings(recipe.dataset, recipe.config, output=output)
     fine_tuning = replace(fine_tuning, init_from=checkpoint, model_settings={}, centre=False, **shared)
     steps = _Steps(inputs, progress)
     with lock_folder(output, "transfer"):
@@ -122,11 +109,6 @@ def transfer(
         tuned = {name: steps.train(FINE_TUNED, name, "fine-tuning on {}", fine_tuning) for name in targets}
         alone_on = targets if from_scratch else ()
         scratch = {name: steps.train(FROM_SCRATCH, name, "training on {} alone", alone) for name in alone_on}
-        rows = [
-            _row(inputs, name, image_ids, as_is[name])
-            | {AS_IS: as_is[name], FINE_TUNED: tuned[name], FROM_SCRATCH: scratch.get(name)}
-            for name in targets
-        ]
         done = {
             "written_by": "hf_vqa_mc",
             "version": __version__,
@@ -134,7 +116,7 @@ def transfer(
             "pretrained_on": recipe.config,
             "pretrained": pretrained,
             "model": recipe.model,
-            "rows": rows,
+            "rows": [_row(inputs, name, image_ids, as_is, tuned, scratch) for name in targets],
             "unlisted": unlisted(inputs.trained, image_ids) if inputs.trained and image_ids is not None else 0,
         }
         write_json(output / SUMMARY, done, indent=1)
@@ -176,8 +158,8 @@ class _Steps:
         return result
 
 
-def _row(inputs: Inputs, target: str, image_data: ImageData | None, as_is: Result) -> dict[str, Any]:
-    """The fields of a target's row other than its results."""
+def _row(inputs: Inputs, target: str, image_data: ImageData | None, *results: Mapping[str, Result]) -> dict[str, Any]:
+    """A target's row: results as they are, fine-tuned and from scratch, the paper's, and the overlap of images."""
     trained, tested, recipe = inputs.trained, inputs.tested[target], inputs.recipe
     counts, reason = None, f"needs {recipe.config} in {recipe.dataset}, which has the images of its training split"
     if trained is not None:
@@ -186,10 +168,11 @@ def _row(inputs: Inputs, target: str, image_data: ImageData | None, as_is: Resul
     return {
         "config": target,
         "split": inputs.splits[target],
-        "skipped": len(tested.image_ids) - as_is["questions"],
+        "skipped": len(tested.image_ids) - results[0][target]["questions"],
         "paper": dict(zip(PAPER, TABLE_6[target], strict=True)) if has_paper else None,
         "overlap": counts,
         "overlap_unknown": reason,
+        **{step: of.get(target) for step, of in zip((AS_IS, FINE_TUNED, FROM_SCRATCH), results, strict=True)},
     }
 
 

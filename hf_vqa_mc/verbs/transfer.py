@@ -24,9 +24,6 @@ class TransferSettings:
     """Pretrain a model, test it on other datasets, fine-tune it on each, and test again (Chao et al. 2018, Table 6).
 
     The same call resumes an interrupted transfer. All configs, features and word vectors are checked first.
-
-    Raises:
-        InputError: an option is out of range; names it.
     """
 
     dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub, with all configs.", kw_only=False)
@@ -84,7 +81,12 @@ class TransferResult(Result):
 
     settings: TransferSettings
     record: dict[str, Any]
-    """the content of transfer.json"""
+    """The content of transfer.json.
+
+    ``pretrained`` (None for a given checkpoint) and in ``rows`` ``as_is``, ``fine_tuned`` and ``from_scratch`` are
+    results as in training.json; ``skipped`` counts questions without image features, ``unlisted`` pretraining images
+    that are not in the image data; ``overlap`` is that of `image_overlap.overlap`, None for ``overlap_unknown``.
+    """
 
     def report(self) -> "Iterator[RenderableType]":
         """The rows next to the paper's, the images both trained and tested on, and the files."""
