@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.scoring.gqa import gqa_score as gqa_score
     from hf_vqa_mc.scoring.multiple_choice import mc_accuracy as mc_accuracy
     from hf_vqa_mc.scoring.scheme import Scheme as Scheme
-    from hf_vqa_mc.scoring.tdiuc import asked_absurdly as asked_absurdly
+    from hf_vqa_mc.scoring.tdiuc import also_absurd as also_absurd
     from hf_vqa_mc.scoring.tdiuc import in_tail as in_tail
     from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt as tdiuc_mpt
     from hf_vqa_mc.scoring.wu_palmer_sets import wups as wups
@@ -32,7 +32,7 @@ SCHEMES: "Listing[Scheme]" = Listing(
 )
 """All schemes by name; each module declares a ``SCHEME``."""
 
-_HOMES = {**_MODULES, "Scheme": "scheme", "asked_absurdly": "tdiuc", "in_tail": "tdiuc"}
+_HOMES = {**_MODULES, "Scheme": "scheme", "also_absurd": "tdiuc", "in_tail": "tdiuc"}
 __all__ = ["SCHEMES", *sorted(_HOMES)]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

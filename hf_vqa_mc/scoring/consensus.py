@@ -111,15 +111,7 @@ def vqa_accuracy(
 
 
 def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
-    """Each question's consensus accuracy, float64 (questions,) in [0, 1].
-
-    Args:
-        columns: with the columns predictions and references.
-        protocol: a name of ``FORMS``.
-
-    Raises:
-        InputError: names the question and the field.
-    """
+    """Each question's consensus accuracy, float64 (questions,) in [0, 1], by a protocol of ``FORMS``."""
     if not isinstance(protocol, str) or protocol not in FORMS:
         raise InputError(f"protocol is {shown(protocol)}, expected {' or '.join(map(repr, FORMS))}")
     forms, numbers = FORMS[protocol], _numbers()
@@ -154,9 +146,6 @@ def _answer_texts(columns: Questions) -> list[str]:
     if set(map(type, answers)) != {str}:
         answers = [text for row in range(columns.count) for text in _texts_of_any_kind(columns, row)]
     return answers
-
-
-_answer_id = itemgetter("answer_id")
 
 
 def _texts_of_any_kind(columns: Questions, row: int) -> list[str]:
@@ -208,7 +197,7 @@ def _twins(
 def _have_distinct_ids(records: Sequence[dict[str, Any]]) -> bool:
     """Whether a question's records have distinct answer_ids, so that no two are equal."""
     try:
-        return len(set(map(_answer_id, records))) == len(records)
+        return len(set(map(itemgetter("answer_id"), records))) == len(records)
     except (KeyError, TypeError):
         return False
 

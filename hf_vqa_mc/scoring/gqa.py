@@ -70,12 +70,10 @@ def gqa_score(
 
     Args:
         predictions: records with `question_id` (or `questionId`) and `prediction`, or a mapping id -> text.
-        references: GQA's question records, a mapping id -> record as in its files, or a list in which each has
-            `question_id` (or `questionId`).
+        references: GQA's question records: a mapping id -> record as in its files, or a list of records with ids.
         choices: id -> record of the lists `valid` and `plausible`, as in GQA's choices files.
-        attentions: records with id and `attention`, or a mapping id -> map; square maps of numbers of any size,
-            ``map[i][j]``: i runs along x. Needs `scene_graphs`.
-        scene_graphs: image id -> scene graph, as in GQA's files. Needs `attentions`.
+        attentions: records with id and `attention`, or id -> map: square, of any size; ``map[i][j]``: i runs along x.
+        scene_graphs: image id -> scene graph, as in GQA's files; attentions and scene graphs need each other.
         consistency: True requires that every entailed question has record and prediction; False skips
             consistency; None requires both if an unbalanced question has a prediction, else computes it if possible.
         per_question: also give each balanced question's score.
@@ -83,46 +81,35 @@ def gqa_score(
     Raises:
         InputError: names the question and the field.
 
-    >>> question = {
-    ...     "isBalanced": True, "imageId": "1", "question": "Is it red?", "answer": "yes", "entailed": [],
-    ...     "types": {"structural": "verify", "semantic": "attr", "detailed": "verifyAttr"},
-    ...     "groups": {"global": "color", "local": "apple"},
-    ...     "semantic": [{"operation": "select", "argument": "apple (7)"}, {"operation": "exist", "argument": "?"}],
-    ... }
+    >>> question = {"isBalanced": True, "imageId": "1", "question": "Is it red?", "answer": "yes", "entailed": []}
+    >>> question["types"] = {"structural": "verify", "semantic": "attr", "detailed": "verifyAttr"}
+    >>> question |= {"groups": {"global": "color"}, "semantic": [{"operation": "select", "argument": "apple (7)"}]}
     >>> result = gqa_score([{"questionId": "201", "prediction": "yes"}], {"201": question})
     >>> result["accuracy"], result["per_steps"], result["per_length"], result["consistency"]
     (1.0, {1: 1.0}, {3: 1.0}, None)
     """
-    if not isinstance(consistency, bool | None):
-        raise InputError(f"consistency is {consistency!r}, expected True, False or None")
     records = by_question_id("references", references, once=True)
     answers = by_question_id("predictions", predictions, "prediction")
     columns = _balanced(records, answers)
-    for row in (row for row, answer in enumerate(columns["answer"]) if answer is None):
-        raise columns.wrong(row, "answer", "text; GQA's test, challenge and submission files have no answers")
     golds, predicted = columns.texts("answer"), columns.texts("predictions")
-    right = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)])
-    scores = right.astype(np.float64)
+    scores = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)], np.float64)
     types = {name: _part(columns, "types", name, (str,), "text") for name in TYPES}
-    groups = _part(columns, "groups", "global", (str, type(None)), "text or null")
-    is_open = np.array([name == "query" for name in types["structural"]])
+    halves = mean_by(scores, ["open" if name == "query" else "binary" for name in types["structural"]]) or {}
     validity, plausibility = _plausible(predicted, columns, types["detailed"], choices)
     return {
         "accuracy": float(scores.mean()),
         "stderr": standard_error(scores, columns.groups("imageId")),
-        "binary": _mean(scores[~is_open]),
-        "open": _mean(scores[is_open]),
+        "binary": halves.get("binary"),
+        "open": halves.get("open"),
         "per_structural_type": mean_by(scores, types["structural"]) or {},
         "per_semantic_type": mean_by(scores, types["semantic"]) or {},
         "per_detailed_type": mean_by(scores, types["detailed"]) or {},
         "per_steps": _mean_by_number(scores, _steps(columns)),
         "per_length": _mean_by_number(scores, [len(text.split()) for text in columns.texts("question")]),
-        "consistency": (
-            None if consistency is False else consistency_score(columns, right.tolist(), records, answers, consistency)
-        ),
+        "consistency": consistency_score(columns, scores.tolist(), records, answers, consistency),
         "validity": validity,
         "plausibility": plausibility,
-        "distribution": _chi_square(groups, golds, predicted) / 100,
+        "distribution": _chi_square(columns, golds, predicted) / 100,
         "grounding": _grounding(columns, attentions, scene_graphs),
         "per_question": dict(zip(columns["question_ids"], scores.tolist(), strict=True)) if per_question else None,
     }
@@ -149,10 +136,13 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
         raise InputError(
             f"question {lacking[0]!r} has no prediction; {len(lacking):,} of {len(ids):,} balanced questions have none"
         ) from None
-    columns = {field: [record.get(field) for record in rows] for field in FIELDS}
-    if all(image is None for image in columns["imageId"]):
-        del columns["imageId"]
-    return Questions({"predictions": predicted}, ids, **columns)
+    fields = {field: [record.get(field) for record in rows] for field in FIELDS}
+    if all(image is None for image in fields["imageId"]):
+        del fields["imageId"]
+    columns = Questions({"predictions": predicted}, ids, **fields)
+    for row in (row for row, answer in enumerate(columns["answer"]) if answer is None):
+        raise columns.wrong(row, "answer", "text; GQA's test, challenge and submission files have no answers")
+    return columns
 
 
 def _part(columns: Questions, field: str, name: str, kinds: tuple[type, ...], expected: str) -> list[Any]:
@@ -216,8 +206,9 @@ def _are_texts(listed: object) -> bool:
         return False
 
 
-def _chi_square(groups: Sequence[str | None], golds: Sequence[str], predicted: Sequence[str]) -> float:
+def _chi_square(columns: Questions, golds: Sequence[str], predicted: Sequence[str]) -> float:
     """Mean over the groups, weighted by their questions, of the chi-square over their *gold* answers."""
+    groups = _part(columns, "groups", "global", (str, type(None)), "text or null")
     cells = Counter(zip(groups, golds, strict=True))
     expected = {cell: count for cell, count in cells.items() if cell[0] is not None}
     if not expected:
@@ -240,11 +231,6 @@ def _grounding(
         given, missing = ("scene_graphs", "attentions") if attentions is None else ("attentions", "scene_graphs")
         raise InputError(f"{given} without {missing}: grounding needs both")
     return float(grounding_scores(columns, attentions, scene_graphs).mean()) * 100
-
-
-def _mean(scores: NDArray[np.float64]) -> float | None:
-    """The mean; None without scores, where the official program prints 0."""
-    return float(scores.mean()) if len(scores) else None
 
 
 def _mean_by_number(scores: NDArray[np.float64], numbers: Sequence[int]) -> dict[int, float]:

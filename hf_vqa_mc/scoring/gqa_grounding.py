@@ -29,13 +29,8 @@ def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping
     points nowhere scores 0. The official program means to add the whole image to questions about the scene, but
     looks for "scene" among the names of an operation's fields, where it never is.
 
-    Args:
-        columns: with `annotations` and `imageId`.
-        attentions: square maps of numbers, float (n, n), of any n; ``map[i][j]``: i runs along x.
-        scene_graphs: by image id.
-
-    Raises:
-        InputError: names the question, and the image or the object.
+    The columns include `annotations` and `imageId`; attentions are square maps of numbers, float (n, n), of any n;
+    ``map[i][j]``: i runs along x; scene graphs are by image id.
     """
     maps = by_question_id("attentions", attentions, "attention")
     regions = _regions(columns, scene_graphs)

@@ -18,14 +18,8 @@ RECORD = (dict, Mapping)
 def by_question_id(name: str, given: ById, field: str | None = None, once: bool = False) -> dict[str, Any]:
     """Values by question id as text: 201 and "201" are the same question.
 
-    Args:
-        name: what messages call it.
-        given: where a question comes twice, the last counts, as in the official program.
-        field: of the value in a record of a list; None for the record as a whole.
-        once: whether a question that comes twice is an error.
-
-    Raises:
-        InputError: names the row or the question, and the field.
+    Messages use ``name``; in a list, the value is a field of a record, or all of it. Of a question that comes twice,
+    the last counts, as in the official program; with ``once`` it is an error.
 
     >>> by_question_id("predictions", [{"questionId": 201, "prediction": "yes"}], "prediction")
     {'201': 'yes'}
@@ -78,10 +72,10 @@ def _id(where: str, value: object) -> str:
 
 def consistency_score(
     columns: Questions,
-    right: Sequence[bool],
+    right: Sequence[float],
     records: Mapping[str, Any],
     answers: Mapping[str, Any],
-    demanded: bool | None = None,
+    demanded: bool | None,
 ) -> float | None:
     """Mean, over the correctly answered questions that entail others, of the accuracy on those others.
 
@@ -93,11 +87,15 @@ def consistency_score(
         records: all questions, by id.
         answers: all predictions, by id.
         demanded: whether a missing record or prediction of an entailed question is an error; None: it is where a
-            question that is not balanced has a prediction.
+            question that is not balanced has a prediction; False: skip consistency.
 
     Returns:
-        A fraction; None where something is missing and not demanded, or no question counts.
+        A fraction; None where it is skipped, something is missing and not demanded, or no question counts.
     """
+    if not isinstance(demanded, bool | None):
+        raise InputError(f"consistency is {demanded!r}, expected True, False or None")
+    if demanded is False:
+        return None
     known = dict(zip(columns["question_ids"], right, strict=True))
     unbalanced = [question_id for question_id in records if question_id not in known and question_id in answers]
     known |= {question_id: _is_right(question_id, records, answers) for question_id in unbalanced}

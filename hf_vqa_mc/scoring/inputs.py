@@ -50,11 +50,7 @@ class QuestionTexts(NamedTuple):
 
 
 def read_questions(path: Path, annotations: "Annotations") -> QuestionTexts:
-    """Read a VQA or TDIUC questions file; questions without annotation are left out.
-
-    Raises:
-        InputError: a question is missing; names it.
-    """
+    """Read a VQA or TDIUC questions file without questions that have no annotation; InputError if one is missing."""
     names, wanted = annotations.names, set(annotations.names)
     texts: dict[str, str] = {}
     choices: dict[str, list[str]] = {}
@@ -78,11 +74,7 @@ def read_questions(path: Path, annotations: "Annotations") -> QuestionTexts:
 
 
 def read_pairs(path: Path, annotations: "Annotations | None" = None) -> list[list[int | str]]:
-    """Read the balanced pairs of VQA2's ``complementary_pairs`` files: a list of two question ids each.
-
-    Raises:
-        InputError: names the pair.
-    """
+    """Read the balanced pairs of VQA2's ``complementary_pairs`` files: a list of two question ids each."""
     pairs: list[list[int | str]] = []
     for records in read_records(path):
         for row, pair in enumerate(records.rows):
@@ -93,11 +85,7 @@ def read_pairs(path: Path, annotations: "Annotations | None" = None) -> list[lis
 
 
 def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> list[str]:
-    """Read a model's answers: csv of ``answer,index`` as TDIUC's answer key, or a json list of text.
-
-    Raises:
-        InputError: names the line.
-    """
+    """Read a model's answers: csv of ``answer,index`` as TDIUC's answer key, or a json list of text."""
     if first_character(path) == "[":
         answers: list[Any] = [answer for records in read_records(path) for answer in records.rows]
         for number, answer in enumerate(answers):

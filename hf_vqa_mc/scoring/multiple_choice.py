@@ -152,13 +152,7 @@ def _kinds(
 
 
 def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
-    """Accuracy and chosen kinds as a table.
-
-    Args:
-        result: of `mc_accuracy`, or of training.json.
-        questions: their number.
-        types: of the questions, to count them.
-    """
+    """The result of `mc_accuracy`, or of training.json, as a table; ``types`` are of the questions, to count them."""
     overall = line("accuracy", result["accuracy"], result["stderr"], other=result["chance"], questions=questions)
     offered = result["offered_kinds"] or {}
     picked = [line(kind, share, other=offered[kind]) for kind, share in (result["chosen_kinds"] or {}).items()]

@@ -56,11 +56,7 @@ class Questions:
         return InputError(f"{self.where(row)}: {field} is {shown(self._columns[field][row])}, expected {expected}")
 
     def texts(self, name: str) -> list[str]:
-        """A column of text.
-
-        Raises:
-            InputError: a value is not text; names question and column.
-        """
+        """A column of text; raises InputError if a value is not text."""
         column = self._columns[name]
         if not set(map(type, column)) <= {str}:
             for row in (row for row, value in enumerate(column) if not isinstance(value, str)):
@@ -68,10 +64,9 @@ class Questions:
         return column
 
     def groups(self, name: str) -> list[str] | None:
-        """A column of names or numbers by which to group (types, images), as text; None if it was not given.
+        """A column of names or whole numbers by which to group (types, images), as text; None if it was not given.
 
-        Raises:
-            InputError: a value is neither text nor a whole number; names question and column.
+        Raises InputError if a value is neither.
         """
         if name not in self:
             return None
@@ -99,8 +94,7 @@ def is_whole(value: object) -> bool:
 def as_list(name: str, column: object) -> list[Any]:
     """The values of a list, or of an array of numpy, torch, pandas, pyarrow or datasets; arrays among them as lists.
 
-    Raises:
-        InputError: it is neither; names the column.
+    Raises InputError, with the column's name, if it is neither.
 
     >>> as_list("predictions", np.array([1, 0]))
     [1, 0]

@@ -80,11 +80,7 @@ class Annotations:
 
     @cached_property
     def names(self) -> list[str]:
-        """The ids as text.
-
-        Raises:
-            InputError: an id occurs twice.
-        """
+        """The ids as text; raises InputError if one occurs twice."""
         names = list(map(str, self.ids))
         if len(set(names)) < len(names):
             (twice, times), *_ = Counter(names).most_common(1)
@@ -141,8 +137,7 @@ class Matched:
     def texts(self) -> list[str | None]:
         """The answers as text; an index becomes the choice. None only where ``answers`` are.
 
-        Raises:
-            InputError: an index where the questions have no choices, or out of range.
+        Raises InputError for an index out of range, or where the questions have no choices.
         """
         return [self._text(row, answer) for row, answer in enumerate(self.answers)]
 
@@ -229,11 +224,7 @@ class Scheme:
         return self.function(predictions, matched.column(self.references) or [], **given, **more)
 
     def score(self, matched: Matched) -> dict[str, Any]:
-        """Score a predictions file.
-
-        Raises:
-            InputError: names the question and the field.
-        """
+        """Score a predictions file; raises InputError with the question and the field."""
         return dict((self.run or self.call)(matched))
 
     def table(self, result: Result, matched: Matched) -> Table:
@@ -264,11 +255,7 @@ def _all_scores(result: Result, matched: Matched) -> Table:
 
 
 def warn_of_letter_case(pairs: Iterable[tuple[str | None, str]]) -> None:
-    """Warn of predictions that are wrong only because of their letter case.
-
-    Args:
-        pairs: prediction and right answer.
-    """
+    """Warn of predictions that differ from the right answers, in pairs, in letter case only."""
     cases = ((answer, gold) for answer, gold in pairs if answer is not None and answer != gold)
     count = sum(answer.lower() == gold.lower() for answer, gold in cases)
     if count:

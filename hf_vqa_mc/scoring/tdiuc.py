@@ -44,7 +44,7 @@ class TdiucMpt(TypedDict):
     per_type_normalized: dict[str, float]
     """mean over the type's different right answers of the accuracy on the questions with that answer"""
     n_per_type: dict[str, int]
-    accuracy_absurd_elsewhere: float | None
+    accuracy_also_absurd: float | None
     per_question: list[float] | None
 
 
@@ -73,8 +73,8 @@ def tdiuc_mpt(
             prediction outside it is an error, as in the authors' program.
         unknown_gold: "merge" to count all of a type's right answers outside the vocabulary as one answer, as the
             authors' program does; "keep" to count each for itself. Matters for the normalised means only.
-        absurd_questions: for ``accuracy_absurd_elsewhere``: whether the same text is an absurd question for another
-            image, as computed by ``asked_absurdly``.
+        absurd_questions: for ``accuracy_also_absurd``: whether the same text is an absurd question for another
+            image, as computed by ``also_absurd``.
         image_ids: clusters for the standard error.
         question_ids: names of the questions in errors.
         per_question: also give each question's score.
@@ -83,30 +83,18 @@ def tdiuc_mpt(
         InputError: names the question and the field.
 
     >>> result = tdiuc_mpt(["two", "two", "red"], ["two", "one", "red"], ["counting", "counting", "color"])
-    >>> result["per_type"]
-    {'color': 1.0, 'counting': 0.5}
-    >>> round(result["arithmetic_mpt"], 3), round(result["harmonic_mpt"], 3)
-    (0.75, 0.667)
+    >>> result["per_type"], round(result["arithmetic_mpt"], 3), round(result["harmonic_mpt"], 3)
+    ({'color': 1.0, 'counting': 0.5}, 0.75, 0.667)
     """
-    if not isinstance(unknown_gold, str) or unknown_gold not in UNKNOWN_GOLD:
-        raise unknown_name("unknown_gold", str(unknown_gold), UNKNOWN_GOLD)
-    columns = Questions(
-        {"predictions": predictions, "references": references, "question_types": question_types},
-        question_ids,
-        absurd_questions=absurd_questions,
-        image_ids=image_ids,
-    )
-    answers = columns.texts("predictions")
-    golds: Sequence[Gold] = columns.texts("references")
-    if answer_vocabulary is not None:
-        golds = _within(columns, answer_vocabulary, unknown_gold)
+    needed = {"predictions": predictions, "references": references, "question_types": question_types}
+    columns = Questions(needed, question_ids, absurd_questions=absurd_questions, image_ids=image_ids)
+    answers, golds = columns.texts("predictions"), _golds(columns, answer_vocabulary, unknown_gold)
     scores = np.array([answer == gold for answer, gold in zip(answers, golds, strict=True)], np.float64)
     names, types = numbered(columns.groups("question_types") or [])
     counts = np.bincount(types)
     per_type = np.bincount(types, scores) / counts
     normalized = _normalized(scores, types, golds)
-    arithmetic_mpt, harmonic_mpt = _means(per_type)
-    arithmetic_nmpt, harmonic_nmpt = _means(normalized)
+    (arithmetic_mpt, harmonic_mpt), (arithmetic_nmpt, harmonic_nmpt) = map(_means, (per_type, normalized))
     return {
         "accuracy": float(scores.mean()),
         "stderr": standard_error(scores, columns.groups("image_ids")),
@@ -117,18 +105,18 @@ def tdiuc_mpt(
         "per_type": dict(zip(names, per_type.tolist(), strict=True)),
         "per_type_normalized": dict(zip(names, normalized.tolist(), strict=True)),
         "n_per_type": dict(zip(names, counts.tolist(), strict=True)),
-        "accuracy_absurd_elsewhere": _absurd_elsewhere(columns, scores),
+        "accuracy_also_absurd": _also_absurd_accuracy(columns, scores),
         "per_question": scores.tolist() if per_question else None,
     }
 
 
-def asked_absurdly(questions: Column, question_types: Column) -> list[bool]:
+def also_absurd(questions: Column, question_types: Column) -> list[bool]:
     """Whether each real question has the text of an absurd question of another image, for ``absurd_questions``.
 
     Raises:
         InputError: names the question and the field.
 
-    >>> asked_absurdly(["What color is the cat?"] * 2 + ["Is it day?"], ["color", "absurd", "scene_recognition"])
+    >>> also_absurd(["What color is the cat?"] * 2 + ["Is it day?"], ["color", "absurd", "scene_recognition"])
     [True, False, False]
     """
     columns = Questions({"questions": questions, "question_types": question_types})
@@ -153,8 +141,13 @@ def in_tail(references: Column, fewer_than: int = TAIL_BELOW) -> list[bool]:
     return [seen[gold] < fewer_than for gold in golds]
 
 
-def _within(columns: Questions, answer_vocabulary: Collection[str], unknown_gold: UnknownGold) -> list[Gold]:
+def _golds(columns: Questions, answer_vocabulary: Collection[str] | None, unknown_gold: UnknownGold) -> Sequence[Gold]:
     """The gold answers, with those outside the vocabulary replaced by one or by distinct placeholders."""
+    if not isinstance(unknown_gold, str) or unknown_gold not in UNKNOWN_GOLD:
+        raise unknown_name("unknown_gold", str(unknown_gold), UNKNOWN_GOLD)
+    golds = columns.texts("references")
+    if answer_vocabulary is None:
+        return golds
     unordered = isinstance(answer_vocabulary, Set | Mapping)
     listed = list(answer_vocabulary) if unordered else as_list("answer_vocabulary", answer_vocabulary)
     for answer in listed:
@@ -163,7 +156,7 @@ def _within(columns: Questions, answer_vocabulary: Collection[str], unknown_gold
     known = frozenset(listed)
     for row in (row for row, answer in enumerate(columns["predictions"]) if answer not in known):
         raise columns.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
-    return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in columns["references"]]
+    return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in golds]
 
 
 def _normalized(scores: NDArray[np.float64], types: NDArray[np.int64], golds: Sequence[Gold]) -> NDArray[np.float64]:
@@ -183,7 +176,7 @@ def _means(accuracies: NDArray[np.float64]) -> tuple[float, float]:
     return float(percentages.mean()) / 100, float(len(percentages) / (1 / percentages).sum()) / 100
 
 
-def _absurd_elsewhere(columns: Questions, scores: NDArray[np.float64]) -> float | None:
+def _also_absurd_accuracy(columns: Questions, scores: NDArray[np.float64]) -> float | None:
     """Accuracy on the real questions that are absurd for other images; None if there are none."""
     if "absurd_questions" not in columns:
         return None
@@ -201,7 +194,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
     annotations = matched.annotations
     warn_of_letter_case(zip(matched.texts, annotations.gold or [], strict=True))
     texts, types = matched.questions, annotations.question_types or []
-    return SCHEME.call(matched, absurd_questions=None if texts is None else asked_absurdly(texts, types))
+    return SCHEME.call(matched, absurd_questions=None if texts is None else also_absurd(texts, types))
 
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
@@ -210,9 +203,9 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         line("accuracy", result["accuracy"], result["stderr"], questions=len(matched.annotations)),
         *(line(name, result[f"{mean}_mpt"], other=result[f"{mean}_nmpt"]) for name, mean in means),
     ]
-    elsewhere, missing = result["accuracy_absurd_elsewhere"], {}
-    if elsewhere is not None:
-        overall.append(line("questions absurd for other images", elsewhere))
+    also_absurd, missing = result["accuracy_also_absurd"], {}
+    if also_absurd is not None:
+        overall.append(line("questions absurd for other images", also_absurd))
     if matched.questions is None:
         missing["accuracy of questions absurd for other images"] = QUESTIONS.flag
     normalized, counts = result["per_type_normalized"], result["n_per_type"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.tdiuc import asked_absurdly, in_tail, tdiuc_mpt
+from hf_vqa_mc.scoring.tdiuc import also_absurd, in_tail, tdiuc_mpt
 from tests.scoring.literal_tdiuc import literal_tdiuc
 
 TEXT = st.sampled_from(["yes", "Yes", "no", "two", "a\0", "a", "", "None"]) | st.text(max_size=2)
@@ -92,19 +92,19 @@ def test_types_come_in_the_order_of_their_names():
     assert list(result["per_type"]) == list(result["n_per_type"]) == ["absurd", "color", "utility_affordance"]
 
 
-def test_real_questions_asked_absurdly_elsewhere_have_an_accuracy_of_their_own():
+def test_real_questions_also_absurd_elsewhere_have_an_accuracy_of_their_own():
     questions = ["What color is the cat?", "What color is the cat?", "what color is the cat?", "Is it day?"]
     types = ["color", "absurd", "color", "scene_recognition"]
-    flags = asked_absurdly(questions, types)
+    flags = also_absurd(questions, types)
     assert flags == [True, False, False, False]
     result = tdiuc_mpt(["red", "no", "red", "yes"], ["red", "none", "blue", "no"], types, absurd_questions=flags)
-    assert result["accuracy_absurd_elsewhere"] == 1.0
+    assert result["accuracy_also_absurd"] == 1.0
 
 
-def test_without_questions_asked_absurdly_elsewhere_there_is_no_accuracy_on_them():
-    assert tdiuc_mpt(["a"], ["b"], ["x"])["accuracy_absurd_elsewhere"] is None
-    assert tdiuc_mpt(["a"], ["b"], ["x"], absurd_questions=[False])["accuracy_absurd_elsewhere"] is None
-    assert tdiuc_mpt(["a"], ["b"], ["x"], absurd_questions=np.array([True]))["accuracy_absurd_elsewhere"] == 0.0
+def test_without_questions_also_absurd_elsewhere_there_is_no_accuracy_on_them():
+    assert tdiuc_mpt(["a"], ["b"], ["x"])["accuracy_also_absurd"] is None
+    assert tdiuc_mpt(["a"], ["b"], ["x"], absurd_questions=[False])["accuracy_also_absurd"] is None
+    assert tdiuc_mpt(["a"], ["b"], ["x"], absurd_questions=np.array([True]))["accuracy_also_absurd"] == 0.0
 
 
 def test_the_tail_is_made_of_answers_seen_fewer_than_a_thousand_times():
@@ -158,4 +158,4 @@ def test_errors_name_question_and_field(arguments, options, message):
 )
 def test_the_finder_of_absurd_questions_errors_name_question_and_field(questions, types, message):
     with pytest.raises(InputError, match=message):
-        asked_absurdly(questions, types)
+        also_absurd(questions, types)

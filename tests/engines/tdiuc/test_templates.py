@@ -79,7 +79,7 @@ def test_words_name_objects(text: str, names: set[str]) -> None:
         "What is the dog looking at?",
     ],
 )
-def test_what_annotation_cannot_prove_absent_is_never_asked_absurdly(question: str) -> None:
+def test_what_annotation_cannot_prove_absent_is_never_also_absurd(question: str) -> None:
     assert objects_asked_of(question) is None
     assert not len(AbsurdQuestions([Question(1, question, "white", "color", "vqa_imported")]))
 
