@@ -10,11 +10,7 @@ if TYPE_CHECKING:
 
 
 def metric_folder(name: str) -> Path:
-    """The folder of a metric's module and card.
-
-    Raises:
-        InputError: there is no such metric.
-    """
+    """The folder of a metric's module and card; raises InputError if there is no such metric."""
     return SCHEMES.find(name).folder or Path(__file__).parent / name
 
 

@@ -38,11 +38,7 @@ def read_annotations(
     *,
     grounding: bool = False,
 ) -> Annotations:
-    """Read the questions of a dataset with their right answers; ``grounding`` keeps what GQA's grounding needs.
-
-    Raises:
-        InputError: the dataset is not in an accepted format.
-    """
+    """Read the questions of a dataset with their right answers; ``grounding`` keeps what GQA's grounding needs."""
     if not isinstance(dataset, str | Path):
         from hf_vqa_mc.metrics.dataset_rows import read_rows
 

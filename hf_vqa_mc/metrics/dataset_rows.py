@@ -37,12 +37,7 @@ def read_rows(
     *,
     grounding: bool = False,
 ) -> Annotations:
-    """Read the rows of one split: by default test, else validation, else the only one.
-
-    Raises:
-        InputError: there is no such dataset, config, split or column.
-        ConnectionError: the Hub cannot be reached.
-    """
+    """Read the rows of one split: by default test, else validation, else the only one."""
     if isinstance(dataset, str):
         config, splits = load_splits(dataset, config, ACCEPTED)
         location, about = f"{dataset}, {config}", {"dataset": dataset, "config": config}

@@ -77,14 +77,9 @@ class _Columns:
 def read_predictions(source: Any, id_column: str | None = None, answer_column: str | None = None) -> Predictions:  # noqa: ANN401  a path, rows, a table or a mapping
     """Read a model's answers.
 
-    Args:
-        source: path of a json (a list of records, or an object id -> answer), jsonl, csv or parquet file, plain, .gz,
-            .xz or .zip; or a mapping id -> answer, a list of records, a data frame, a ``Dataset``.
-        id_column: column of the ids; by default one of ``ID_COLUMNS``.
-        answer_column: column of the answers; by default one of ``ANSWER_COLUMNS``.
-
-    Raises:
-        InputError: names file, record, field and what was expected.
+    The source is the path of a json (a list of records, or an object id -> answer), jsonl, csv or parquet file, plain,
+    .gz, .xz or .zip; or a mapping id -> answer, a list of records, a data frame, a ``Dataset``. Columns are by default
+    one of `ID_COLUMNS` and one of `ANSWER_COLUMNS`.
     """
     path = Path(source).expanduser() if isinstance(source, str | Path) else None
     form, batches = _rows_of_objects(source) if path is None else _rows_of_file(path)
@@ -101,7 +96,12 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
             if name in answers:
                 repeated[name] = None
             answers[name] = answer
-        _check_others(records, columns)
+        for name in sorted(columns.others):
+            for row in (row for row, record in enumerate(records.rows) if name in record):
+                raise InputError(
+                    f"{records.location(row)}: column {name!r} is not in the first record; choose "
+                    "the columns with --id-column and --answer-column"
+                )
     found = Predictions(path, answers, tuple(repeated), form == "csv")
     if not answers:
         raise InputError(f"{found.location}: found no predictions")
@@ -263,16 +263,6 @@ def _check_mapped(records: Records) -> None:
         if isinstance(value, dict):
             raise InputError(f"{expected}; give only the answer")
         raise InputError(f"{expected}; if that is the list of predictions, make it the whole file")
-
-
-def _check_others(records: Records, columns: _Columns) -> None:
-    """Raise InputError if a row has another column that may hold answers or ids."""
-    for name in sorted(columns.others):
-        for row in (row for row, record in enumerate(records.rows) if name in record):
-            raise InputError(
-                f"{records.location(row)}: column {name!r} is not in the first record; choose "
-                "the columns with --id-column and --answer-column"
-            )
 
 
 def _columns(records: Records, id_column: str | None, answer_column: str | None) -> _Columns:

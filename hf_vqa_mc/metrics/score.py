@@ -28,11 +28,7 @@ def match(
 ) -> Matched:
     """Match predictions with annotations by question id, and check them for the schemes that will score them.
 
-    Raises:
-        InputError: a question has no prediction, or a prediction no question or an invalid answer; gives the number.
-
-    Warns:
-        PredictionsIgnored: gives the number.
+    Raises InputError if a question has no prediction, or a prediction no question or an invalid answer.
     """
     answers = _in_order(annotations, predictions, any(scheme.one_prediction for scheme in schemes))
     name = name or bare_name(predictions.location)
@@ -49,11 +45,7 @@ def match(
 
 
 def official_scheme(annotations: Annotations) -> Scheme:
-    """The scheme whose official program reads predictions for these questions.
-
-    Raises:
-        InputError: there is none.
-    """
+    """The scheme whose official program reads predictions for these questions; raises InputError if there is none."""
     for scheme in SCHEMES.values():
         if scheme.official and annotations.kind in scheme.kinds and not scheme.misfit(annotations):
             return scheme
@@ -65,8 +57,7 @@ def choose_schemes(
 ) -> list[Scheme]:
     """The named schemes, or else those of the dataset.
 
-    Raises:
-        InputError: a scheme does not fit the dataset, or no chosen scheme uses an input or option.
+    Raises InputError if a scheme does not fit the dataset, or no chosen scheme uses an input or option.
     """
     kind, fitting = annotations.kind, [one for one in SCHEMES.values() if annotations.kind in one.kinds]
     for name in metrics:
