@@ -108,10 +108,8 @@ def inner_type(one: "Field[Any]") -> Any:  # noqa: ANN401  a type
 def check_options(settings: Any) -> None:  # noqa: ANN401  any settings dataclass
     """Convert and validate every field; a ``__post_init__`` of a settings class has to call it.
 
-    Text is converted to `Path` or tuple, lists to tuples, integers to floats, according to the field's type.
-
-    Raises:
-        InputError: a value has the wrong type, is not one of the allowed ones, or is out of range; names the option.
+    Text is converted to `Path` or tuple, lists to tuples, integers to floats, according to the field's type. Raises
+    InputError, with the option's name, if a value has the wrong type, is not allowed, or is out of range.
     """
     for one in fields(settings):
         value = getattr(settings, one.name)
@@ -178,15 +176,9 @@ def check_former_names(settings: type, given: Iterable[str]) -> None:
 
 
 def read_settings_file(file: Path, settings: type, flag: str = "--settings") -> dict[str, Any]:
-    """The settings in a YAML file, by name.
+    """The settings in a YAML file, by name; messages name it by ``flag``.
 
-    Args:
-        file: the file.
-        settings: dataclass.
-        flag: the option that names the file, for messages.
-
-    Raises:
-        InputError: it does not exist, is not YAML, or names an unknown setting.
+    Raises InputError if it does not exist, is not YAML, or names an unknown setting.
     """
     import yaml
 

@@ -48,10 +48,6 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
     """The images of all splits of a dataset: from files in a folder, searched recursively, or its own.
 
     The dataset's own images are in the column ``image``, or in the config ``<source>_images``.
-
-    Raises:
-        InputError: there is no such dataset or config, it has no images, or an image has several files.
-        ConnectionError: the Hub cannot be reached.
     """
     if directory is not None and not directory.is_dir():
         raise InputError(f"--images {directory}: no such folder")

@@ -41,9 +41,7 @@ def decoded(content: bytes) -> Image.Image:
 def open_image(image: RawImage) -> Image.Image:
     """The image in RGB as stored, as `decoded`.
 
-    Raises:
-        InputError: there is no such file, or it is not an image.
-        ConnectionError: its server cannot be reached.
+    Raises InputError if there is no such file or it is not an image, ConnectionError if its server cannot be reached.
     """
     if isinstance(image, Image.Image):
         return image.convert("RGB")

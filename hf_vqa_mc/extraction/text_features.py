@@ -199,7 +199,8 @@ class TextFeatures:
             if not isinstance(about, dict):
                 raise TypeError(f"about is {shown(about)}")
             name, sha256, dim = str(about["name"]), str(about["sha256"]), int(about["dim"])
-            words, without = (_unpacked(tensors[part]) for part in ("words", "without"))
+            texts = (tensors[part].tobytes().decode() for part in ("words", "without"))
+            words, without = (text.split("\n") if text else [] for text in texts)
             vectors, mean = tensors["vectors"], tensors.get("mean")
             if any(array is not None and array.dtype != np.float32 for array in (vectors, mean)):
                 raise TypeError("vectors that are not float32")
@@ -214,7 +215,3 @@ class TextFeatures:
 
 def _packed(words: Sequence[str]) -> NDArray[np.uint8]:
     return np.frombuffer("\n".join(words).encode(), np.uint8)  # words contain no line breaks
-
-
-def _unpacked(packed: NDArray[np.uint8]) -> list[str]:
-    return packed.tobytes().decode().split("\n") if packed.size else []

@@ -26,9 +26,7 @@ def load_checkpoint(
 ) -> tuple[PreTrainedModel, VqaMcProcessor]:
     """The model, in evaluation mode and on the CPU, and its processor, with options of `VqaMcProcessor.with_options`.
 
-    Raises:
-        InputError: there is no such checkpoint, it is damaged or pickled, or its files do not match.
-        ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
+    Raises InputError if there is no such checkpoint, it is damaged or pickled, or its files do not match.
     """
     folder = checkpoint_folder(name)
     processor = VqaMcProcessor.from_pretrained(folder, **options)
@@ -45,9 +43,7 @@ def load_model(
 ) -> PreTrainedModel:
     """The model of a checkpoint, in evaluation mode and on the CPU; ``of_hub`` as in `checkpoint_folder`.
 
-    Raises:
-        InputError: config.json or weights are missing, damaged, or do not match.
-        ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
+    Raises InputError if config.json or weights are missing, damaged, or do not match.
     """
     folder = checkpoint_folder(name, **of_hub)
     config = _config(folder)

@@ -72,8 +72,7 @@ class Model:
     def config(self, settings: Mapping[str, Any], **sizes: int) -> PreTrainedConfig:
         """The configuration of a new model from the user's settings and the `SIZES` of its inputs.
 
-        Raises:
-            InputError: a setting is unknown, or its value is not valid.
+        Raises InputError if a setting is unknown, or its value is not valid.
         """
         for name in settings:
             if name not in self.defaults():

@@ -221,9 +221,7 @@ class VqaMcProcessor(ProcessorMixin):
 def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401  as snapshot_download has them
     """The folder with a checkpoint's files, a folder or a name on the Hub; options of ``snapshot_download``.
 
-    Raises:
-        InputError: there is no such checkpoint.
-        ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
+    Raises InputError if there is no such checkpoint, ConnectionError if the Hub cannot be reached.
     """
     folder = Path(name).expanduser()
     if folder.is_file():

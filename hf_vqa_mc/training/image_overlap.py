@@ -81,11 +81,7 @@ def unlisted(trained: QuestionImages, image_data: ImageData) -> int:
 
 
 def read_image_data(path: Path) -> dict[str, str | None]:
-    """Read Visual Genome's ``image_data.json``, plain or compressed, or the published zip file.
-
-    Raises:
-        InputError: there is no such file, or its content is not valid.
-    """
+    """Read Visual Genome's ``image_data.json``, plain or compressed, or the published zip file."""
     if not path.is_file():
         raise InputError(f"--image-data {path}: no such file; {IMAGE_DATA} is in {IMAGE_DATA_URL}")
     member = None

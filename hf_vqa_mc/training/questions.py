@@ -85,12 +85,7 @@ class Splits:
 
 
 def read_splits(dataset: str, config: str) -> Splits:
-    """Read the questions of a dataset, which has the columns of `schema.QUESTIONS`, ``question_id`` and ``image_id``.
-
-    Raises:
-        InputError: there is no such dataset or config, or its rows are not multiple-choice questions.
-        ConnectionError: the Hub cannot be reached.
-    """
+    """Read the questions of a dataset with the columns of `schema.QUESTIONS`, ``question_id`` and ``image_id``."""
     _, loaded = load_splits(dataset, config)
     for rows in loaded.values():
         check_has_choices(rows.column_names, dataset, config)

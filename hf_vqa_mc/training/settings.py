@@ -36,9 +36,6 @@ class TrainingSettings:
     (supplement, A.4), except for learning rate and epochs, which the paper does not report; ours were tuned on
     held-out training images of COCO-QA. With several processes (torchrun, accelerate launch) each computes its share
     of a batch, and batch normalisation sees that share.
-
-    Raises:
-        InputError: a setting is out of range; names the option.
     """
 
     dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)

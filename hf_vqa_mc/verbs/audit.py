@@ -40,9 +40,6 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
 
     Heuristics (longest choice, first choice, most frequent answer ...) and trained probes are compared with random
     guessing. Probes are fitted on the training split, or by cross-validation if there is none.
-
-    Raises:
-        InputError: an option is out of range; names it.
     """
 
     output: Path | None = option(

@@ -33,9 +33,6 @@ class ExportSettings(BenchmarkOptions, HarnessOption):
     lm-eval tests language models without the image; the others test with and without it, VLMEvalKit also with rotated
     choices. A column hint, context or passage precedes the question; other columns are omitted and listed. Kinds of
     choices and human answers are never written.
-
-    Raises:
-        InputError: the harness is unknown.
     """
 
     output: Path = option("Folder to write: --include_path of lm-eval and lmms-eval, LMUData of VLMEvalKit.")

@@ -20,9 +20,6 @@ class FeaturesSettings:
     Runs on the GPU (in bfloat16) if there is one. Interrupted at any moment, the same call computes only what is
     missing. Features are stored by the model's revision and each image's content, so another config with the same
     images takes no time.
-
-    Raises:
-        InputError: an option is out of range; names it.
     """
 
     dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)

@@ -28,9 +28,6 @@ class GenerateComplementarySettings:
     One record per question: candidate images, sorted by the probability of a different answer; their distances; that
     probability; and the premise, which is what the question presupposes: holds, fails, unknown, or none, as for "is
     there a dog?". Candidates whose premise fails are last.
-
-    Raises:
-        InputError: an option is out of range, or two name the same file.
     """
 
     dataset: str = option("Folder of vqa-mc build, or dataset on the Hub.", kw_only=False)

@@ -21,9 +21,6 @@ class GenerateGqaSettings(GqaSettings):
     """Generate questions from scene graphs: with programs, references, entailment and balanced answers.
 
     Then `vqa-mc build gqa --data-dir OUTPUT --word-vectors corpus` gives each question decoys.
-
-    Raises:
-        InputError: an option is out of range or names an unknown split or type.
     """
 
     scene_graphs: tuple[Path, ...] = option(

@@ -22,9 +22,6 @@ class GenerateTdiucSettings(TdiucSettings, TdiucInputs):
 
     What COCO's files do not annotate is taken as absent: they must be complete for the images they list. Questions on
     sentiment and object utility come from people only (`--annotated`, and sentiment from imported questions).
-
-    Raises:
-        InputError: an option is out of range, or no annotations are given.
     """
 
     output: Path = option("Folder to write, in TDIUC's layout.")

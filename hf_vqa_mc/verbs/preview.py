@@ -28,9 +28,6 @@ class PreviewSettings(BenchmarkOptions):
     """Show sample questions: image, question, choices by kind, and a model's choices.
 
     The page is one self-contained HTML file. DATASET is not changed unless --card is given.
-
-    Raises:
-        InputError: an option is out of range, or two name the same file.
     """
 
     predictions: Path | None = option(

@@ -41,9 +41,6 @@ class RemedySettings(BenchmarkOptions):
     IoU decoys are answers to other questions on the same image, QoU decoys answers to similar questions. Questions,
     targets, images and all other columns are unchanged; choice_kinds and choice_origins name the source of each
     choice.
-
-    Raises:
-        InputError: an option is out of range, or excludes another; names it.
     """
 
     output: Path | None = option(
