@@ -44,8 +44,8 @@ def read_annotations(
 
         return read_rows(dataset, config, split, grounding=grounding)
     path = Path(dataset).expanduser()
-    inside = _datasets_in(path)
-    if inside:
+    entries = sorted(path.iterdir()) if path.is_dir() and not _is_dataset(path) else []
+    if inside := [entry for entry in entries if entry.is_dir() and _is_dataset(entry)]:
         raise InputError(f"{dataset} is not a dataset folder; did you mean {' or '.join(map(str, inside))}?")
     try:
         return _read(path, str(dataset), config, split, grounding)
@@ -78,13 +78,6 @@ def _is_parts(folder: Path) -> bool:
         entry.is_dir() or entry.name == "README.md" or entry.suffix in (".parquet", ".py")
         for entry in folder.iterdir()
     )
-
-
-def _datasets_in(folder: Path) -> list[Path]:
-    """The dataset folders inside a folder that is not one itself."""
-    if not folder.is_dir() or _is_dataset(folder):
-        return []
-    return [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and _is_dataset(entry)]
 
 
 def _is_dataset(folder: Path) -> bool:

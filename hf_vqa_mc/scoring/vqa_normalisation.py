@@ -33,15 +33,13 @@ _STEMS = {
 """Stems of each ending in the official table of contractions."""
 
 
-def _contractions() -> dict[str, str]:
-    whole = (stem + ending for ending, stems in _STEMS.items() for stem in stems.split())
-    lacking = {
-        form[:index] + form[index + 1 :]: form for form in whole for index, mark in enumerate(form) if mark == "'"
-    }
-    return {**lacking, "somebody'd": "somebodyd"}  # reversed in the official table
-
-
-CONTRACTIONS = _contractions()
+CONTRACTIONS = {
+    form[:index] + form[index + 1 :]: form
+    for ending, stems in _STEMS.items()
+    for form in (stem + ending for stem in stems.split())
+    for index, mark in enumerate(form)
+    if mark == "'"
+} | {"somebody'd": "somebodyd"}  # reversed in the official table
 """Contraction without one apostrophe -> full form; the official entries with capitals never match."""
 
 _PLAIN = {**CONTRACTIONS, **NUMBERS}

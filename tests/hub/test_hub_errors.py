@@ -4,7 +4,7 @@ import pytest
 from huggingface_hub import HfApi
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub.plain_words import in_plain_words
+from hf_vqa_mc.hub.push import hub_errors
 from hf_vqa_mc.hub.shipment import Shipment, check_name
 
 SHIPMENT = Shipment("dataset", "ada/vqa_mc", (), "a message")
@@ -12,7 +12,7 @@ SIGNED = "PUT https://storage.example/object?X-Signature=5ec7e7&more=1 broke off
 
 
 def said_of(error):
-    with pytest.raises(Exception) as told, in_plain_words(SHIPMENT, HfApi(endpoint="https://hub.example")):
+    with pytest.raises(Exception) as told, hub_errors(SHIPMENT, HfApi(endpoint="https://hub.example")):
         raise error
     assert told.value.__cause__ is None
     return told.value
@@ -33,7 +33,7 @@ def test_a_nested_timeout_is_a_connection_error():
     wrapped = RuntimeError("Error while uploading 'x' to the Hub.")
     wrapped.__cause__ = TimeoutError("timed out")
     told = "https://hub.example cannot be reached (timed out); push again to resume"
-    with pytest.raises(ConnectionError) as found, in_plain_words(SHIPMENT, HfApi(endpoint="https://hub.example")):
+    with pytest.raises(ConnectionError) as found, hub_errors(SHIPMENT, HfApi(endpoint="https://hub.example")):
         raise wrapped
     assert str(found.value) == told
 
