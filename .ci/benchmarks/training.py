@@ -61,7 +61,7 @@ def rows() -> list[Row]:
         dataset, vectors, images = _made(folder)
         features = extract_features(
             str(dataset), "made", images=images, backbone=MadeUp(), output=folder / "features", batch_size=256
-        ).model_folder
+        ).folder
         validations = Validations()
         logging.getLogger("hf_vqa_mc.training").addHandler(validations)
         logging.getLogger("hf_vqa_mc.training").setLevel(logging.INFO)

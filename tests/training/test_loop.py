@@ -358,7 +358,7 @@ def test_questions_without_features_are_refused_or_counted(settings, toy, tmp_pa
         (pictures / lost).unlink()
     features = extract_features(
         str(toy), CONFIG, images=pictures, backbone="pixels", output=tmp_path / "features", skip_missing=True
-    ).model_folder
+    ).folder
     told = settings(model="mlp-ia", features=features, epochs=1)
     with pytest.raises(InputError, match="2 of 400 questions are on images without features"):
         train(told)
@@ -377,7 +377,7 @@ def test_the_datasets_own_validation_split_is_used(settings, tmp_path):
 def test_a_dataset_without_a_test_split_is_trained_on(settings, tmp_path):
     dataset = toy_dataset.make(tmp_path / "one", splits=("train",))
     done = train(settings(dataset=str(dataset), epochs=1))
-    assert not (done.output / "predictions.json").exists()
+    assert not (done.settings.output / "predictions.json").exists()
     assert list(done.record["results"]) == ["held_out"]
 
 
