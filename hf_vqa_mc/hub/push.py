@@ -60,7 +60,8 @@ def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
     if token is None:
         raise InputError("no Hub token: run hf auth login, or set HF_TOKEN to a token with write access")
     api = HfApi(token=token, library_name="hf_vqa_mc", library_version=__version__)
-    url = f"{api.endpoint}/{shipment.path}"
+    folder = "" if shipment.kind == "model" else f"{shipment.kind}s/"
+    url = f"{api.endpoint}/{folder}{shipment.name}"
     with hub_errors(shipment, api), _quiet_hub():
         head, private, created = _opened(api, shipment)
         if shipment.private and not private:

@@ -50,16 +50,6 @@ class Shipment:
     inventory: Inventory | None = None
     """of a dataset; names the files of an earlier push that it replaces"""
 
-    @property
-    def size(self) -> int:
-        """Bytes in all."""
-        return sum(file.size for file in self.files)
-
-    @property
-    def path(self) -> str:
-        """Of the repository's page, below the Hub's address."""
-        return self.name if self.kind == "model" else f"{self.kind}s/{self.name}"
-
 
 @dataclass(frozen=True)
 class Request:

@@ -79,18 +79,12 @@ def consistency_score(
 ) -> float | None:
     """Mean, over the correctly answered questions that entail others, of the accuracy on those others.
 
-    Entailed questions need not be balanced, and one that is listed twice counts twice.
+    Entailed questions need not be balanced, and one that is listed twice counts twice. ``right`` is 1 for correct
+    answers to the balanced questions; ``records`` and ``answers`` are of all questions, by id. A missing record or
+    prediction of an entailed question is an error if ``demanded``, or if that is None and a question that is not
+    balanced has a prediction.
 
-    Args:
-        columns: the balanced questions, with `entailed`.
-        right: whether each is answered correctly.
-        records: all questions, by id.
-        answers: all predictions, by id.
-        demanded: whether a missing record or prediction of an entailed question is an error; None: it is where a
-            question that is not balanced has a prediction; False: skip consistency.
-
-    Returns:
-        A fraction; None where it is skipped, something is missing and not demanded, or no question counts.
+    Returns a fraction; None if ``demanded`` is False, something is missing without error, or no question counts.
     """
     if not isinstance(demanded, bool | None):
         raise InputError(f"consistency is {demanded!r}, expected True, False or None")

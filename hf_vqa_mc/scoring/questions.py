@@ -14,15 +14,9 @@ Column = Sequence[Any] | NDArray[Any]
 
 
 class Questions:
-    """The columns of a scheme's input, as lists of the same length.
+    """The columns of a scheme's input by name, as lists of the same length; ``question_ids`` are for messages.
 
-    Args:
-        needed: name to values of the required columns.
-        question_ids: names of the questions in messages; by default their rows.
-        optional: name to values; None where a column was not given.
-
-    Raises:
-        InputError: a column is not a list, columns differ in length, there are no questions, or an id occurs twice.
+    Raises InputError if a column is not a list, lengths differ, there are no questions, or an id occurs twice.
     """
 
     def __init__(

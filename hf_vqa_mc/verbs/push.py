@@ -153,7 +153,7 @@ def push(settings: PushSettings, progress: Progress) -> PushResult:
 
 
 def _files(shipment: "Shipment") -> str:
-    return f"{len(shipment.files)} files, {_size(shipment.size)}"
+    return f"{len(shipment.files)} files, {_size(sum(file.size for file in shipment.files))}"
 
 
 def _size(size: float) -> str:
