@@ -5,10 +5,10 @@ import sys
 import warnings
 from collections import UserDict
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -117,42 +117,31 @@ def main() -> None:
 
 
 def with_exit_code(run: Callable[..., int]) -> Callable[..., None]:
-    """A command whose errors are one line on stderr and an exit code, never a traceback."""
+    """A command whose warnings and errors are a line on stderr each, errors with an exit code, never a traceback."""
 
     @wraps(run)
     def wrapped(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  whatever the verb takes
-        with warnings.catch_warnings():
-            warnings.showwarning = _one_line
-            code = _exit_code(partial(run, *arguments, **options))
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_, **__: _print_line(f"warning: {message}")
+                code = run(*arguments, **options)
+        except (InputError, MissingExtra) as error:
+            code = _print_error(str(error), INPUT)
+        except OSError as error:
+            path = f" ({error.filename})" if error.filename else ""
+            code = _print_error((error.strerror or str(error) or type(error).__name__) + path, ENVIRONMENT)
+        except KeyboardInterrupt:
+            code = _print_error("interrupted", INTERRUPTED)
         if code != OK:
             raise typer.Exit(code)
 
     return wrapped
 
 
-def _exit_code(run: Callable[[], int]) -> int:
-    try:
-        return run()
-    except (InputError, MissingExtra) as error:
-        return _print_error(str(error), INPUT)
-    except OSError as error:
-        path = f" ({error.filename})" if error.filename else ""
-        return _print_error((error.strerror or str(error) or type(error).__name__) + path, ENVIRONMENT)
-    except KeyboardInterrupt:
-        return _print_error("interrupted", INTERRUPTED)
-
-
 def _print_error(message: str, code: int) -> int:
-    print(f"vqa-mc: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201  this is the command line
+    _print_line(" ".join(message.split()))
     return code
 
 
-def _one_line(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    print(f"vqa-mc: warning: {message}", file=sys.stderr)  # noqa: T201
+def _print_line(text: str) -> None:
+    print(f"vqa-mc: {text}", file=sys.stderr)  # noqa: T201  this is the command line

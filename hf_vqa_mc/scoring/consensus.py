@@ -114,7 +114,8 @@ def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
     """Each question's consensus accuracy, float64 (questions,) in [0, 1], by a protocol of ``FORMS``."""
     if not isinstance(protocol, str) or protocol not in FORMS:
         raise InputError(f"protocol is {shown(protocol)}, expected {' or '.join(map(repr, FORMS))}")
-    forms, numbers = FORMS[protocol], _numbers()
+    forms = FORMS[protocol]
+    numbers: dict[str, int] = defaultdict(count().__next__)  # 0, 1, ... in the order of first lookups
     agreed_answers, free_answers = _numbered(_answer_texts(columns), forms.agreed_answer, forms.answer, numbers)
     agreed_predictions, free_predictions = _numbered(
         columns.texts("predictions"), forms.agreed_prediction, forms.prediction, numbers
@@ -158,16 +159,11 @@ def _texts_of_any_kind(columns: Questions, row: int) -> list[str]:
     return list(answers)
 
 
-def _numbers() -> dict[str, int]:
-    """A dictionary that assigns 0, 1, ... to its keys at their first lookup."""
-    return defaultdict(count().__next__)
-
-
 def _numbered(
     texts: list[str], agreed: Callable[[str], str], free: Callable[[str], str], numbers: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Ids of both normal forms of each text, int64 (texts,) each; equal text has equal ids."""
-    indices = _numbers()
+    indices: dict[str, int] = defaultdict(count().__next__)
     index = np.fromiter(map(indices.__getitem__, texts), np.int64, len(texts))
     of_agreed = np.array([numbers[agreed(text)] for text in indices])
     of_free = np.array([numbers[free(text)] for text in indices])
