@@ -31,7 +31,9 @@ def test_a_pushed_metric_loads_from_the_hub_and_then_offline(hub, vqa_mc, proces
     folder = {
         path: content for path, content in tree_bytes(metric_folder("mc_accuracy")).items() if "cache" not in path
     }
-    assert {path: content for path, content in space.files.items() if path[0] != "."} == folder
+    sent = {path: content for path, content in space.files.items() if path[0] != "."}
+    assert b'launch("mc_accuracy")' in sent.pop("app.py") and sent.pop("requirements.txt") == b"hf_vqa_mc\n"
+    assert sent == folder
     assert told(process("-c", LOAD, "benchmakers/mc_accuracy", token=None)) == 0.5
     asked = len(hub.requests)
     offline = {"HF_EVALUATE_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
