@@ -28,7 +28,6 @@ _ENOUGH = 3
 """An answer of this many annotators scores 1 (Antol et al. 2015, Sect. 3)."""
 
 Pool = Literal["dataset", "split"]
-HumanAnswers = Literal["keep", "avoid"]
 
 
 def vqa_candidates(
@@ -36,7 +35,6 @@ def vqa_candidates(
     *,
     plausible: Mapping[str, Sequence[str]] | None = None,
     pool: Pool = "dataset",
-    human_answers: HumanAnswers = "keep",
     seed: int = 0,
     progress: Progress = silent,
 ) -> tuple[pa.Table, dict[str, Any]]:
@@ -47,7 +45,8 @@ def vqa_candidates(
     by similarity, ties in the dataset's order. Then the 10 most popular correct answers of the training split (of all
     splits, if there is none), then correct answers of random questions until there are 18 distinct candidates. Texts
     with the same `text.normalisation.comparable`, such as "2" and "two", count once; a dataset with fewer than 18
-    distinct answers has fewer candidates.
+    distinct answers has fewer candidates. As in the paper, wrong candidates differ from the annotators' modal answer
+    only; another annotator's answer may be among them.
 
     If all correct answers are in lower case, as in VQA, given plausible answers are lowercased too, since a capital
     letter would give them away. Otherwise they are unchanged.
@@ -56,9 +55,6 @@ def vqa_candidates(
         triplets: a table ``schema.TRIPLETS``; what it has in ``orig_decoys`` is replaced.
         plausible: question_id to answers given without the image, see `read_plausible`; questions may be missing.
         pool: source of similar and random questions: the whole dataset or the question's own split.
-        human_answers: the paper's wrong candidates differ from the annotators' modal answer only, so another
-            annotator's answer may be among them ("keep"); "avoid" rejects such plausible and random answers. Popular
-            answers are always kept, so that they are the same for every question.
         seed: random seed.
         progress: called with (step, done, total).
 
@@ -71,9 +67,8 @@ def vqa_candidates(
 
     Source: Antol et al. 2015, Sect. 3, "For multiple-choice task, 18 candidate answers".
     """
-    for name, value, choices in (("pool", pool, Pool), ("human_answers", human_answers, HumanAnswers)):
-        if value not in get_args(choices):
-            raise unknown_name(name, str(value), get_args(choices))
+    if pool not in get_args(Pool):
+        raise unknown_name("pool", str(pool), get_args(Pool))
     table = check_triplets(triplets, "triplets").combine_chunks()
     given, unknown_ids = _given(table["question_id"].to_pylist(), plausible or {})
     given_answers = pc.list_flatten(given)
@@ -81,26 +76,24 @@ def vqa_candidates(
         given_answers = pc.utf8_lower(given_answers)
     columns = [table["target"].combine_chunks(), pc.list_flatten(table["answers"].combine_chunks()), given_answers]
     answers, (targets, humans, given_texts) = NumberedTexts.number(columns)
-    asked = filling.Asked(
-        keys=answers.keys,
-        targets=targets,
-        hashes=text_hashes(table["question_id"].to_pylist()),
-        humans=humans,
-        human_starts=starts(pc.list_value_length(table["answers"]).to_numpy()),
-        avoid_humans=human_answers == "avoid",
-    )
+    questions = filling.Questions(answers.keys, targets, text_hashes(table["question_id"].to_pylist()))
     training = pc.equal(table["split"], "train").to_numpy()
     popular = answers.most_frequent(targets[training] if training.any() else targets)[:N_POPULAR]
-    picks = filling.no_picks(len(targets), N_CANDIDATES - 1)
-    not_taken = filling.take_given(
-        given_texts, starts(pc.list_value_length(given).to_numpy()), N_PLAUSIBLE, asked, picks
+    shape = len(targets), N_CANDIDATES - 1
+    picks = filling.Picks(
+        np.full(shape, MISSING, np.int32), np.full(shape, MISSING, np.int8), np.zeros(len(targets), np.int64)
     )
+    given_starts = starts(pc.list_value_length(given).to_numpy())
+    not_taken = filling.take_given(given_texts, given_starts, N_PLAUSIBLE, questions, picks)
     n_given = int(picks.found.sum())
     for rows in _pools(table, pool):
-        _fill(rows, table["question"].take(rows).to_pylist(), popular, asked, picks, seed, progress)
-    orig_decoys = _as_lists(picks, answers)
+        _fill(rows, table["question"].take(rows).to_pylist(), popular, questions, picks, seed, progress)
+    texts = pa.array(answers.texts, pa.string()).take(pa.array(picks.texts[picks.texts != MISSING]))
+    orig_decoys = pa.ListArray.from_arrays(pa.array(starts(picks.found), pa.int32()), texts)
     column = table.schema.get_field_index("orig_decoys")
-    found = _statistics(answers, asked, picks, popular, n_given, not_taken, unknown_ids)
+    human_starts = starts(pc.list_value_length(table["answers"]).to_numpy())
+    times = filling.count_humans(humans, human_starts, questions, picks)
+    found = _statistics(answers, questions, picks, popular, times, n_given, not_taken, unknown_ids)
     return table.set_column(column, table.schema.field(column), orig_decoys), found
 
 
@@ -128,71 +121,52 @@ def _fill(
     rows: NDArray[np.int64],
     questions: list[str],
     popular: NDArray[np.int32],
-    asked: filling.Asked,
+    everything: filling.Questions,
     picks: filling.Picks,
     seed: int,
     progress: Progress,
 ) -> None:
     """Complete the candidates of a pool's questions."""
-    mine, own = _part_of(asked, rows), filling.Picks(picks.texts[rows], picks.kinds[rows], picks.found[rows])
+    mine = filling.Questions(everything.keys, everything.targets[rows], everything.hashes[rows])
+    own = filling.Picks(picks.texts[rows], picks.kinds[rows], picks.found[rows])
     bags = WordBags.group(questions)
-    of_bags = answers_of_bags(bags, asked.keys[mine.targets])
+    of_bags = answers_of_bags(bags, mine.keys[mine.targets])
     rng = purpose_hash(seed, "plausible")
     context = (bags.of_question, bags.members, bags.member_starts, of_bags.starts)
     filling.take_same_bag(*context, N_PLAUSIBLE, rng, mine, own)
     short = np.unique(bags.of_question[own.found < N_PLAUSIBLE])
     queries = short[short != NO_BAG]
-    # this many distinct answers contain three that are neither the question's own, nor taken, nor to be avoided
-    humans = int(np.diff(mine.human_starts).max(initial=0)) if mine.avoid_humans else 0
-    most = N_PLAUSIBLE + 1 + humans
     progress("plausible answers", 0, len(queries))
+    most = N_PLAUSIBLE + 1  # distinct answers, of which one may be the question's own
     donors = nearest_answers(
         bags, of_bags, queries, most, lambda done: progress("plausible answers", done, len(queries))
     )
     row_of_bag = np.full(bags.size, MISSING, np.int64)
     row_of_bag[queries] = np.arange(len(queries))
     filling.take_neighbours(bags.of_question, row_of_bag, donors, N_PLAUSIBLE, mine, own)
-    distinct = np.unique(asked.keys[mine.targets], return_index=True)[1]
+    distinct = np.unique(mine.keys[mine.targets], return_index=True)[1]
     rng = purpose_hash(seed, "random candidates")
     filling.take_popular_and_random(popular, mine.targets[distinct], rng, mine, own)
     picks.texts[rows], picks.kinds[rows], picks.found[rows] = own
 
 
-def _part_of(asked: filling.Asked, rows: NDArray[np.int64]) -> filling.Asked:
-    """The questions of some rows."""
-    lengths = np.diff(asked.human_starts)[rows]
-    ends = np.cumsum(lengths)
-    kept = np.arange(lengths.sum()) + np.repeat(asked.human_starts[rows] - (ends - lengths), lengths)
-    return asked._replace(
-        targets=asked.targets[rows],
-        hashes=asked.hashes[rows],
-        humans=asked.humans[kept],
-        human_starts=starts(lengths),
-    )
-
-
-def _as_lists(picks: filling.Picks, answers: NumberedTexts) -> pa.ListArray:
-    texts = pa.array(answers.texts, pa.string()).take(pa.array(picks.texts[picks.texts != MISSING]))
-    return pa.ListArray.from_arrays(pa.array(starts(picks.found), pa.int32()), texts)
-
-
 def _statistics(
     answers: NumberedTexts,
-    asked: filling.Asked,
+    questions: filling.Questions,
     picks: filling.Picks,
     popular: NDArray[np.int32],
+    times: NDArray[np.int32],
     n_given: int,
     not_taken: NDArray[np.int64],
     unknown_ids: int,
 ) -> dict[str, Any]:
     """Statistics for JSON; a decoy of two kinds counts as the first of plausible, popular and random."""
     of_kind = {name: (picks.kinds == kind).sum(axis=1) for kind, name in enumerate(filling.KINDS)}
-    popular_keys = asked.keys[popular]
-    is_popular = np.isin(asked.keys[picks.texts], popular_keys) & (picks.texts != MISSING)
-    times = filling.count_humans(asked, picks)
+    popular_keys = questions.keys[popular]
+    is_popular = np.isin(questions.keys[picks.texts], popular_keys) & (picks.texts != MISSING)
     plausible = int(of_kind["plausible"].sum())
     return {
-        "questions": len(asked.targets),
+        "questions": len(questions.targets),
         "candidates": _tally(picks.found + 1),
         "decoys": {name: int(counts.sum()) for name, counts in of_kind.items()},
         "plausible": {
@@ -204,7 +178,7 @@ def _statistics(
             "given_for_unknown_questions": unknown_ids,
         },
         "popular": [answers.texts[text] for text in popular.tolist()],
-        "correct_is_popular": int(np.isin(asked.keys[asked.targets], popular_keys).sum()),
+        "correct_is_popular": int(np.isin(questions.keys[questions.targets], popular_keys).sum()),
         "also_human_answers": {name: _human(times, picks.kinds == kind) for kind, name in enumerate(filling.KINDS)}
         | {"any": _human(times, picks.kinds != MISSING)},
     }

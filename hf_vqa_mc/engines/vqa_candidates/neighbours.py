@@ -72,7 +72,7 @@ def nearest_answers(
     answers: BagAnswers,
     queries: NDArray[np.int32],
     most: int,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None],
 ) -> NDArray[np.int32]:
     """The first distinct answers of the other bags, most similar bag first; ties in the order of the questions.
 
@@ -105,8 +105,7 @@ def nearest_answers(
         part = found[start : start + len(some)]
         arguments = (some, bags.words, bags.word_starts, trie, answers, part, np.zeros(1, width))
         over_ranges(_search, -(-len(some) // LANES), _BATCHES // 4, *arguments)
-        if progress:
-            progress(start + len(some))
+        progress(start + len(some))
     return found
 
 

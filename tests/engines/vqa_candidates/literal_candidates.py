@@ -18,7 +18,7 @@ DRAWS = 200
 comparable = cache(uncached_comparable)
 
 
-def literal_candidates(triplets, plausible=None, pool="dataset", human_answers="keep", seed=0, places=None):
+def literal_candidates(triplets, plausible=None, pool="dataset", seed=0, places=None):
     """The wrong candidates of each question (or of some), in the order plausible, popular, random."""
     rows = triplets.to_pylist()
     if all(row["target"] == row["target"].lower() for row in rows):
@@ -26,7 +26,7 @@ def literal_candidates(triplets, plausible=None, pool="dataset", human_answers="
     training = [row for row in rows if row["split"] == "train"] or rows
     popular = most_popular([row["target"] for row in training])
     return [
-        candidates_of(place, rows, popular, (plausible or {}).get(row["question_id"], []), pool, human_answers, seed)
+        candidates_of(place, rows, popular, (plausible or {}).get(row["question_id"], []), pool, seed)
         for place, row in enumerate(rows)
         if places is None or place in places
     ]
@@ -40,26 +40,25 @@ def most_popular(targets):
     return [best[key] for key in sorted(of_key, key=lambda key: (-of_key[key], key))][:POPULAR]
 
 
-def candidates_of(place, rows, popular, given, pool, human_answers, seed):
+def candidates_of(place, rows, popular, given, pool, seed):
     row = rows[place]
     others = [number for number, other in enumerate(rows) if pool == "dataset" or other["split"] == row["split"]]
-    avoided = {comparable(text) for text in row["answers"]} if human_answers == "avoid" else set()
     taken = []
 
-    def offer(texts, most, rejected=frozenset()):
+    def offer(texts, most):
         for text in texts:
             if len(taken) >= most:
                 break
-            if comparable(text) not in {comparable(row["target"]), *map(comparable, taken)} | rejected:
+            if comparable(text) not in {comparable(row["target"]), *map(comparable, taken)}:
                 taken.append(text)
 
-    offer(given, PLAUSIBLE, avoided)
-    offer((rows[number]["target"] for number in most_similar(place, others, rows, seed)), PLAUSIBLE, avoided)
+    offer(given, PLAUSIBLE)
+    offer((rows[number]["target"] for number in most_similar(place, others, rows, seed)), PLAUSIBLE)
     offer(popular, ALL)
     hashed, chance = text_hashes([row["question_id"]])[0], purpose_hash(seed, "random candidates")
     drawn = [others[random_below(chance, hashed, number, len(others))] for number in range(DRAWS)]
-    offer((rows[number]["target"] for number in drawn), ALL, avoided)
-    offer(sorted({rows[number]["target"] for number in others}), ALL, avoided)  # their order is not promised
+    offer((rows[number]["target"] for number in drawn), ALL)
+    offer(sorted({rows[number]["target"] for number in others}), ALL)  # their order is not promised
     return taken
 
 

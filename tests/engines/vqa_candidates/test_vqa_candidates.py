@@ -47,14 +47,13 @@ def test_candidates_are_those_of_the_method_taken_literally(n_examples):
     @given(
         st.lists(records, min_size=1, max_size=40),
         st.sampled_from(["dataset", "split"]),
-        st.sampled_from(["keep", "avoid"]),
         st.dictionaries(st.integers(0, 39).map("q{}".format), st.lists(targets, max_size=5)),
         st.integers(0, 3),
     )
-    def every(world, pool, human_answers, plausible, seed):
+    def every(world, pool, plausible, seed):
         triplets = made_triplets(world)
         known = {name: texts for name, texts in plausible.items() if int(name[1:]) < len(world)}
-        options = {"plausible": known, "pool": pool, "human_answers": human_answers, "seed": seed}
+        options = {"plausible": known, "pool": pool, "seed": seed}
         found, literal = decoys_of(triplets, **options), literal_candidates(triplets, **options)
         for mine, expected in zip(found, literal, strict=True):
             # where draws do not find all there is, the rest comes in an order of its own
@@ -148,15 +147,12 @@ def test_a_question_without_words_has_no_plausible_answers():
     assert told["plausible"]["per_question"] == {"0": 3}
 
 
-def test_other_annotators_answers_are_kept_and_counted_or_avoided():
+def test_other_annotators_answers_are_kept_and_counted():
     world = [("what", "cat", "train", ["cat"] * 5 + ["dog"] * 3 + ["cow"]), ("what", "dog"), ("what", "cow")]
     world += [(f"who {place}", f"n{place}") for place in range(30)]
     table, told = vqa_candidates(made_triplets(world))
     assert {"dog", "cow"} <= set(table["orig_decoys"].to_pylist()[0][:3])
     assert told["also_human_answers"]["plausible"] == {"questions": 1, "questions_with_3_annotators": 1}
-    _, told = vqa_candidates(made_triplets(world), human_answers="avoid")
-    assert told["also_human_answers"]["plausible"] == {"questions": 0, "questions_with_3_annotators": 0}
-    assert told["also_human_answers"]["random"] == {"questions": 0, "questions_with_3_annotators": 0}
 
 
 def test_the_pool_of_a_split_gives_nothing_of_another_but_popular_answers():
@@ -195,10 +191,9 @@ def test_progress_ends_at_its_total():
     assert told[-1][1] == told[-1][2]
 
 
-@pytest.mark.parametrize("option", ["pool", "human_answers"])
-def test_an_unknown_option_is_named(option):
-    with pytest.raises(InputError, match=f"unknown {option} 'none'"):
-        vqa_candidates(varied(), **{option: "none"})
+def test_an_unknown_pool_is_named():
+    with pytest.raises(InputError, match="unknown pool 'none'"):
+        vqa_candidates(varied(), pool="none")
 
 
 def test_plausible_answers_are_in_lower_case_where_all_correct_answers_are():
