@@ -83,22 +83,18 @@ def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         if kind in QUERY_TYPES and _can_be_asked(asking, key, kind)
     ]
     for key, kind, value in _with_positions(asking, pairs, (HORIZONTAL,), rng):
-        if kind in DOING and sum(kind in DOING for kind, _ in asking.value_kinds(key)) != 1:
-            continue
-        if kind in DOING and not asking.ontology.attributes[value].verb:
+        several_doings = sum(kind in DOING for kind, _ in asking.value_kinds(key)) != 1
+        if kind in DOING and (several_doings or not asking.ontology.attributes[value].verb):
             continue
         reference = _refer(asking, key, rng, kind)
         if reference is not None:
-            yield Draft(
+            detailed, patterns = (
                 QUERY_TYPES.get(kind, "positionQuery"),
-                then(reference.program, "query", kind),
-                value,
                 QUERIES["side" if kind == HORIZONTAL else kind],
-                slots_of(reference),
-                _states(asking, key, kind, value),
-                f"10q-{asking.name(key)}_{kind}",
-                _group(kind),
             )
+            program, slots = then(reference.program, "query", kind), slots_of(reference)
+            full, local = _states(asking, key, kind, value), f"10q-{asking.name(key)}_{kind}"
+            yield Draft(detailed, program, value, patterns, slots, full, local, _group(kind))
 
 
 def verify(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
@@ -115,15 +111,9 @@ def verify(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         slots = slots_of(reference) | {"value": text, "noun": spelled(asked), "look": look, "a": with_article(text)}
         if form == "this" and attribute is not None:
             slots["a"] = with_article(f"{attribute.adjective or asked} {reference.said.text}")
-        yield yes_no(
-            detailed,
-            then(reference.program, "verify", kind, asked),
-            asked == value,
-            VERIFY[form],
-            slots,
-            _states(asking, key, kind, value),
-            f"06-{asking.name(key)}_{asked}",
-        )
+        program = then(reference.program, "verify", kind, asked)
+        full, local = _states(asking, key, kind, value), f"06-{asking.name(key)}_{asked}"
+        yield yes_no(detailed, program, asked == value, VERIFY[form], slots, full, local)
 
 
 def _verify_wordings(asking: Asking, kind: str, value: str, reference: Reference, rng: SeededRng) -> tuple[str, str]:
@@ -149,25 +139,19 @@ def logical(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         if chosen is None:
             continue
         reference = _refer(asking, key, rng, *(kind for kind, _ in chosen))
-        if reference is None:
-            continue
         answers = [asking.executor.has_value(key, *pair) for pair in chosen]
-        if None in answers:
+        if reference is None or None in answers:
             continue
-        one_text, other_text = (asking.predicate(*pair) for pair in sorted(chosen, key=_is_material))
         last = len(reference.program) - 1
         both = (Step("verify", pair, (last,)) for pair in chosen)
         program = (*reference.program, *both, Step("and", (), (last + 1, last + 2)))
         clause = any(asking.ontology.attributes[value].verb or kind == MATERIAL for kind, value in chosen)
-        yield yes_no(
-            "verifyAttrAnd" if clause else "verifyAttrs",
-            program,
-            answers == [YES, YES],
-            BOTH[:1] + BOTH[2:] if clause else BOTH,
-            slots_of(reference) | {"one": one_text, "other": other_text},
-            _what_it_is(asking, key, chosen, answers),
-            "05-" + "_".join(sorted(value for _, value in chosen)),
-        )
+        detailed, patterns = ("verifyAttrAnd", BOTH[:1] + BOTH[2:]) if clause else ("verifyAttrs", BOTH)
+        one_text, other_text = (asking.predicate(*pair) for pair in sorted(chosen, key=_is_material))
+        slots = slots_of(reference) | {"one": one_text, "other": other_text}
+        local = "05-" + "_".join(sorted(value for _, value in chosen))
+        full = _what_it_is(asking, key, chosen, answers)
+        yield yes_no(detailed, program, answers == [YES, YES], patterns, slots, full, local)
 
 
 def _is_material(pair: tuple[str, str]) -> bool:
@@ -226,17 +210,11 @@ def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         if kind == "color" and len(reference.words) > 1:
             patterns = patterns[:-1]  # is the color of the cup on the table in the kitchen red or blue
         plain = kind in (*SIDES, MATERIAL)
-        texts = [spelled(option) if plain else asking.predicate(kind, option) for option in options]
-        yield Draft(
-            CHOOSE_TYPES.get(form, "chooseAttr"),
-            then(reference.program, "choose", kind, *options),
-            value,
-            patterns,
-            slots_of(reference) | {"one": texts[0], "other": texts[1]},
-            _states(asking, key, kind, value),
-            f"10c-{asking.name(key)}_{kind}",
-            _group(kind),
-        )
+        one_text, other_text = (spelled(option) if plain else asking.predicate(kind, option) for option in options)
+        slots = slots_of(reference) | {"one": one_text, "other": other_text}
+        program, detailed = then(reference.program, "choose", kind, *options), CHOOSE_TYPES.get(form, "chooseAttr")
+        full, local = _states(asking, key, kind, value), f"10c-{asking.name(key)}_{kind}"
+        yield Draft(detailed, program, value, patterns, slots, full, local, _group(kind))
 
 
 def _values_and_positions(asking: Asking, rng: SeededRng) -> list[tuple[str, str, str]]:

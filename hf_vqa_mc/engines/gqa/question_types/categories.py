@@ -28,16 +28,9 @@ def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
                 if reference.said.plural:
                     continue
                 detailed, form, local = "activityWho", "who", value
-        yield Draft(
-            detailed,
-            then(reference.program, "query", "name"),
-            name,
-            QUERY[form],
-            _slots(asking, category, reference),
-            _full(asking, reference, detailed),
-            local,
-            asking.category(name),
-        )
+        slots, full = _slots(asking, category, reference), _full(asking, reference, detailed)
+        program = then(reference.program, "query", "name")
+        yield Draft(detailed, program, name, QUERY[form], slots, full, local, asking.category(name))
 
 
 def _references(asking: Asking, rng: SeededRng) -> list[tuple[str, Reference]]:
@@ -95,18 +88,12 @@ def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         filtered = len(reference.program) > 1
         if filtered and not asking.can_be_said(*reference.program[1].argument[:2]):
             continue
+        if category == PEOPLE and reference.said.plural:
+            continue
         detailed, form = ("categoryThatChoose", "that") if filtered else ("categoryThisChoose", "this")
         if category == PEOPLE:
-            if reference.said.plural:
-                continue
             form = "who"
-        yield Draft(
-            detailed,
-            then(reference.program, "choose", "name", *options),
-            name,
-            CHOOSE[form],
-            _slots(asking, category, reference) | {"one": one, "other": other},
-            _full(asking, reference, detailed),
-            f"{'12c' if filtered else '11c'}-{category}",
-            asking.category(name),
-        )
+        program = then(reference.program, "choose", "name", *options)
+        slots = _slots(asking, category, reference) | {"one": one, "other": other}
+        full, local = _full(asking, reference, detailed), f"{'12c' if filtered else '11c'}-{category}"
+        yield Draft(detailed, program, name, CHOOSE[form], slots, full, local, asking.category(name))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES
 from hf_vqa_mc.engines.gqa.program import Part, joined, then
@@ -75,17 +75,13 @@ def compare(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             both = _refer_to_both(asking, first, second, (kind,), rng)
             if both is None or any(reference.said.plural for reference in both):
                 continue
-            which = "Who" if asking.is_any(asking.name(winner), PEOPLE) else "Which"
-            yield Draft(
-                "comparativeChoose",
-                joined(both[0].program, both[1].program, "compare", more),
-                asking.name(winner),
-                WHICH,
-                {"which": which, "more": more, "one": both[0].the, "other": both[1].the},
-                [*asking.the(winner), (f"is {more} than", ""), *asking.the(loser)],
-                f"09{more}-{_names(asking, winner, loser)}",
-                asking.category(asking.name(winner)),
-            )
+            name = asking.name(winner)
+            which = "Who" if asking.is_any(name, PEOPLE) else "Which"
+            program = joined(both[0].program, both[1].program, "compare", more)
+            slots = {"which": which, "more": more, "one": both[0].the, "other": both[1].the}
+            full = [*asking.the(winner), (f"is {more} than", ""), *asking.the(loser)]
+            local, category = f"09{more}-{_names(asking, winner, loser)}", asking.category(name)
+            yield Draft("comparativeChoose", program, name, WHICH, slots, full, local, category)
 
 
 def _can_be_compared(asking: Asking, kind: str, more: str, less: str) -> bool:
@@ -119,17 +115,10 @@ def common(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         kind = asking.executor.run(program).answer
         if kind not in COMMON or not all(asking.references.can_have(asking.name(key), kind) for key in (one, other)):
             continue
-        value = spelled(asking.thing(one).values[kind][0])
-        yield Draft(
-            "twoCommon",
-            program,
-            kind,
-            IN_COMMON,
-            {"one": both[0].the, "other": both[1].the},
-            [("Both", ""), *asking.the(one), ("and", ""), *asking.the(other), (f"have the same {kind}, {value}", "")],
-            f"09common-{_names(asking, one, other)}",
-            "common",
-        )
+        end = (f"have the same {kind}, {spelled(asking.thing(one).values[kind][0])}", "")
+        full = [("Both", ""), *asking.the(one), ("and", ""), *asking.the(other), end]
+        slots, local = {"one": both[0].the, "other": both[1].the}, f"09common-{_names(asking, one, other)}"
+        yield Draft("twoCommon", program, kind, IN_COMMON, slots, full, local, "common")
 
 
 def _two(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
@@ -150,15 +139,12 @@ def _two(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         if both is None:
             continue
         is_same = asking.thing(one).values[kind] == asking.thing(other).values[kind]
-        yield yes_no(
-            f"two{operation.title()}{'Material' if kind == MATERIAL else ''}",
-            joined(both[0].program, both[1].program, operation, kind),
-            is_same == (operation == "same"),
-            TWO[operation][kind],
-            {"one": both[0].the, "other": both[1].the, "is": both[0].said.be, "do": both[0].said.do},
-            _both_values(asking, one, other, kind),
-            f"09{SHORT_NAME[operation]}-{_names(asking, one, other)}",
-        )
+        detailed = f"two{operation.title()}{'Material' if kind == MATERIAL else ''}"
+        program = joined(both[0].program, both[1].program, operation, kind)
+        slots = {"one": both[0].the, "other": both[1].the, "is": both[0].said.be, "do": both[0].said.do}
+        full, local = _both_values(asking, one, other, kind), f"09{SHORT_NAME[operation]}-{_names(asking, one, other)}"
+        right = is_same == (operation == "same")
+        yield yes_no(detailed, program, right, TWO[operation][kind], slots, full, local)
 
 
 same, different = partial(_two, "same"), partial(_two, "different")
@@ -191,15 +177,12 @@ def _all(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             continue
         two = len(found.certain) == 2 and not any(asking.said(key).plural for key in found.certain)
         compared = said.text.title().replace(" ", "") if kind == NAME else kind.title()
-        yield yes_no(
-            f"{SHORT_NAME[operation]}{compared}",
-            then(selected(name), operation, kind),
-            (answer == YES) == (operation == "same"),
-            (BOTH_SAME if two and operation == "same" else ALL[operation])[kind],
-            {"all": f"the {said.text}", "plain": said.text},
-            _all_values(asking, found.certain, kind, said.text, two),
-            f"07{SHORT_NAME[operation]}-all{said.text}",
-        )
+        program, right = then(selected(name), operation, kind), (answer == YES) == (operation == "same")
+        patterns = (BOTH_SAME if two and operation == "same" else ALL[operation])[kind]
+        slots = {"all": f"the {said.text}", "plain": said.text}
+        full = _all_values(asking, found.certain, kind, said.text, two)
+        short = SHORT_NAME[operation]
+        yield yes_no(f"{short}{compared}", program, right, patterns, slots, full, f"07{short}-all{said.text}")
 
 
 all_same, all_different = partial(_all, "same"), partial(_all, "different")
@@ -208,7 +191,8 @@ all_same, all_different = partial(_all, "same"), partial(_all, "different")
 def _all_values(asking: Asking, keys: Sequence[str], kind: str, text: str, two: bool) -> list[Part]:
     everything = f"both {text}" if two else f"all the {text}"
     if kind == NAME:
-        pair = _apart(asking, keys)
+        apart = (pair for pair in combinations(keys, 2) if not asking.ontology.mixed_up(*map(asking.name, pair)))
+        pair = min(apart, key=lambda pair: keys.index(pair[1]), default=None)  # that with the earliest second
         if pair is None:
             return [(f"{everything} are {several(asking.ontology, asking.name(keys[0])).text}", "")]
         if two:
@@ -221,11 +205,3 @@ def _all_values(asking: Asking, keys: Sequence[str], kind: str, text: str, two: 
     if two:
         return [(f"one is {values[0]} and the other is {values[1]}", "")]
     return [(f"some of the {text} are {values[0]} and some are {values[1]}", "")]
-
-
-def _apart(asking: Asking, keys: Sequence[str]) -> tuple[str, str] | None:
-    for index, one in enumerate(keys):
-        for other in keys[:index]:
-            if not asking.ontology.mixed_up(asking.name(one), asking.name(other)):
-                return other, one
-    return None

@@ -105,15 +105,11 @@ def _there_with(asking: Asking, key: str, negated: bool, rng: SeededRng) -> Iter
     form = ObjectForm(asking, name, rng, "" if behind else before or "")
     more = stands_behind(asking.ontology, kind, asked, form.number, negated, rng) if behind else ""
     detailed = "existMaterial" if kind == MATERIAL else "existThat" if behind else "existAttr"
-    yield yes_no(
-        f"{detailed}{'Not' if negated else ''}",
-        then(then(selected(name), "filter", kind, asked, "not" if negated else ""), "exist"),
-        bool(there),
-        EXIST[form.variant],
-        {**form.slots, "more": more},
-        _with(asking, there[0], kind, asked) if there else _without(asking, name, kind, asked, negated),
-        f"04-{name}_{'n#' if negated else ''}{asked}",
-    )
+    detailed, mark = (f"{detailed}Not", "n#") if negated else (detailed, "")
+    program = then(then(selected(name), "filter", kind, asked, "not" if negated else ""), "exist")
+    full = _with(asking, there[0], kind, asked) if there else _without(asking, name, kind, asked, negated)
+    slots, local = {**form.slots, "more": more}, f"04-{name}_{mark}{asked}"
+    yield yes_no(detailed, program, bool(there), EXIST[form.variant], slots, full, local)
 
 
 def _with(asking: Asking, key: str, kind: str, value: str) -> Phrase:
@@ -138,15 +134,12 @@ def _without(asking: Asking, name: str, kind: str, value: str, negated: bool) ->
 def either(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Do you see either an apple or a banana there?"""
     for key in rng.shuffled(asking.objects):
-        here, absent = asking.name(key), asking.decoys.absent(asking.graph, key, rng)
+        absent = asking.decoys.absent(asking.graph, key, rng)
         if absent is None:
             continue
-        if rng.happens(0.5):
-            here_too = asking.decoys.absent(asking.graph, key, rng)
-            if here_too is None or here_too == absent:
-                continue
-            here = here_too
-        yield from _two(asking, (here, absent), "or", key, rng)
+        first = asking.decoys.absent(asking.graph, key, rng) if rng.happens(0.5) else asking.name(key)
+        if first is not None and first != absent:
+            yield from _two(asking, (first, absent), "or", key, rng)
 
 
 def both(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
@@ -163,11 +156,12 @@ def _two(asking: Asking, names: tuple[str, str], word: str, key: str, rng: Seede
     """Ask about two names, sometimes with a value of the object ``key`` for the second or for both."""
     first, second = names
     nouns = [asking.ontology.nouns[name] for name in names]
-    if None in map(asking.is_there, names) or nouns[0].kind == nouns[1].kind:
-        return
-    if any(noun.vague or cannot_be_missing(asking, noun.name) for noun in nouns):
-        return
-    if asking.ontology.isa(first, second) or asking.ontology.isa(second, first):
+    if (
+        None in map(asking.is_there, names)
+        or any(noun.vague or cannot_be_missing(asking, noun.name) for noun in nouns)
+        or asking.ontology.isa(first, second)  # also if they are of one kind
+        or asking.ontology.isa(second, first)
+    ):
         return
     places = any(asking.is_any(name, *PLACES) for name in names)
     singles = [one(asking.ontology, name) for name in names]
@@ -177,34 +171,25 @@ def _two(asking: Asking, names: tuple[str, str], word: str, key: str, rng: Seede
     # the same number for both: "either an apple or a banana", "either apples or bananas"
     as_one = (places or rng.happens(0.5)) and None not in singles
     programs: list[Program] = []
-    forms: list[str] = []
-    for name, single, pair in zip(names, singles, filters, strict=True):
+    slots = {"there": "Is there" if as_one or several(asking.ontology, first).mass else "Are there"}
+    for slot, name, single, pair in zip(("one", "other"), names, singles, filters, strict=True):
         program, before = selected(name), ""
         if pair is not None:
             program, before = then(program, "filter", *pair, ""), stands_before(asking.ontology, *pair) or ""
         programs.append(then(program, "exist"))
         many = f"{before} {several(asking.ontology, name).text}".strip()
-        forms.append(with_article(f"{before} {single.text}".strip()) if as_one and single else many)
+        slots[slot] = with_article(f"{before} {single.text}".strip()) if as_one and single else many
     present = [asking.executor.run(program).answer for program in programs]
     if None in present:
         asking.left_out["not settled by the graph"] += 1
         return
     is_there = [answer == YES for answer in present]
-    with_value = filters[1]
-    local = f"04-{second}_{with_value[1]}" if with_value else None
-    yield yes_no(
-        f"exist{'Attr' if with_value else ''}{word.title()}",
-        joined(programs[0], programs[1], word),
-        any(is_there) if word == "or" else all(is_there),
-        TWO[word],
-        {
-            "there": "Is there" if as_one or several(asking.ontology, first).mass else "Are there",
-            "one": forms[0],
-            "other": forms[1],
-        },
-        _which(asking, names, filters, is_there, word),
-        local or f"09exist{word.title()}-{'_'.join(sorted(noun.kind for noun in nouns))}",
-    )
+    local = f"09exist{word.title()}-{'_'.join(sorted(noun.kind for noun in nouns))}"
+    if value := filters[1]:
+        local = f"04-{second}_{value[1]}"
+    detailed, program = f"exist{'Attr' if value else ''}{word.title()}", joined(programs[0], programs[1], word)
+    full = _which(asking, names, filters, is_there, word)
+    yield yes_no(detailed, program, (any if word == "or" else all)(is_there), TWO[word], slots, full, local)
 
 
 def _filters(asking: Asking, key: str, names: tuple[str, str], word: str, rng: SeededRng) -> Filters:
@@ -219,10 +204,9 @@ def _filters(asking: Asking, key: str, names: tuple[str, str], word: str, rng: S
     if not all(asking.references.can_have(name, kind) for name in names):  # a black office
         return None, None
     if rng.happens(0.5):
-        decoy = asking.decoys.attribute(asking.graph, key, kind, rng)
-        if decoy is None or stands_before(asking.ontology, kind, decoy) is None:
+        value = asking.decoys.attribute(asking.graph, key, kind, rng) or ""
+        if stands_before(asking.ontology, kind, value) is None:
             return None, None
-        value = decoy
     return ((kind, value) if word == "or" else None), (kind, value)
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.distractors import UNANNOTATED
-from hf_vqa_mc.engines.gqa.executor import NO, SHORT, YES
+from hf_vqa_mc.engines.gqa.executor import SHORT
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING
 from hf_vqa_mc.engines.gqa.program import Part, then
-from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, kind_of, selected, slots_of
+from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, kind_of, selected, slots_of, yes_no
 from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
 from hf_vqa_mc.engines.gqa.references import Fact, Reference, side_by_side
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
@@ -23,19 +23,18 @@ _SCENERY = MENTIONS.background | MENTIONS.scenery
 def exist(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is there an apple on the black table?"""
     for subject, relation, target in _triples(asking, rng):
-        way = rng.below(4)
+        way, detailed = rng.below(4), "existRelS"
         name: str | None = asking.name(subject)
         asked: str | None = relation
         if way < 2:
-            detailed = "existRelS"
             if rng.happens(0.2) and (wider := asking.kinds_asked(asking.name(subject))):
                 name = rng.pick(wider)
                 if as_category(asking.ontology, name, False) is None and name != asking.name(subject):
                     continue
         elif way == 2 or relation in WORN:
-            name, detailed = _absent_at(asking, target, relation, "s", rng), "existRelSC"
+            name = _absent_at(asking, target, relation, "s", rng)
         else:
-            asked, detailed = _other_relation(asking, subject, relation, target, rng), "existRelSRC"
+            asked, detailed = _other_relation(asking, subject, relation, target, rng), "existRelSR"
             others = asking.all_of(asking.name(subject))
             if asked is not None and any(asking.graph.related(key, asked, target) for key in others):
                 continue
@@ -48,22 +47,14 @@ def exist(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         if noun.kind == asking.kind(target):
             continue  # not "a bike near the bike"
         form = ObjectForm(asking, name, rng)
-        yield Draft(
-            detailed,
-            then(then(reference.program, "relate", name, asked, "s"), "exist"),
-            YES if way < 2 else NO,
-            EXIST[form.variant],
-            {**form.slots, "relation": asked, "the": reference.the},
-            _near(asking, subject, relation, target, detailed),
-            f"13-{asking.name(target)}_{name}",
-        )
-
-
-def _near(asking: Asking, subject: str, relation: str, target: str, detailed: str) -> list[Part]:
-    if detailed == "existRelSRC":
-        return [("No ,", ""), *_states(asking, subject, relation, target)]
-    start = f"{'Yes' if detailed == 'existRelS' else 'No'} , there {asking.said(subject).be}"
-    return [(start, ""), *asking.a(subject), (relation, ""), *asking.the(target)]
+        program = then(then(reference.program, "relate", name, asked, "s"), "exist")
+        slots = {**form.slots, "relation": asked, "the": reference.the}
+        full = _states(asking, subject, relation, target)
+        if detailed == "existRelS":
+            there_is = (f"there {asking.said(subject).be}", "")
+            full = [there_is, *asking.a(subject), (relation, ""), *asking.the(target)]
+        local = f"13-{asking.name(target)}_{name}"
+        yield yes_no(detailed, program, way < 2, EXIST[form.variant], slots, full, local)
 
 
 def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
@@ -88,16 +79,11 @@ def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             if side == "s":
                 slots["is"] = cat.be
         form = "who" if category == PEOPLE else "kind" if is_kind else "what"
-        yield Draft(
-            f"{'categoryRel' if is_kind else 'rel'}{side.upper()}",
-            then(then(reference.program, "relate", category, relation, side), "query", "name"),
-            name,
-            QUERY[f"{form} {ENDS[side]}"],
-            slots,
-            _states(asking, subject, relation, target),
-            f"{15 if is_kind else 14}-{asking.name(given)}_{relation},{side}",
-            asking.category(name),
-        )
+        detailed = f"{'categoryRel' if is_kind else 'rel'}{side.upper()}"
+        program = then(then(reference.program, "relate", category, relation, side), "query", "name")
+        patterns, full = QUERY[f"{form} {ENDS[side]}"], _states(asking, subject, relation, target)
+        local = f"{15 if is_kind else 14}-{asking.name(given)}_{relation},{side}"
+        yield Draft(detailed, program, name, patterns, slots, full, local, asking.category(name))
 
 
 def _asked_as(asking: Asking, key: str, rng: SeededRng) -> str | None:
@@ -156,15 +142,11 @@ def verify(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         if _repeats(reference, relation, asked) or asking.ontology.nouns[name].kind == asking.kind(subject):
             continue  # not "a bike near any bikes"
         reference = reference.with_that
-        yield Draft(
-            ("relVerify", "relVerify", "relVerifyCo", "relVerifyCr")[way],
-            then(reference.program, "verify rel", name, asked, "o"),
-            YES if way < 2 else NO,
-            VERIFY,
-            slots_of(reference) | {"relation": asked, "a": _some(asking, name, asked)},
-            [("Yes ," if way < 2 else "No ,", ""), *_states(asking, subject, relation, target)],
-            f"13-{asking.name(subject)}_{name}",
-        )
+        program = then(reference.program, "verify rel", name, asked, "o")
+        slots = slots_of(reference) | {"relation": asked, "a": _some(asking, name, asked)}
+        full, local = _states(asking, subject, relation, target), f"13-{asking.name(subject)}_{name}"
+        draft = yes_no("relVerify", program, way < 2, VERIFY, slots, full, local)
+        yield draft._replace(detailed=draft.detailed + ("", "", "o", "r")[way])
 
 
 def _some(asking: Asking, name: str, relation: str) -> str:
@@ -198,16 +180,11 @@ def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             slots["that"] = asking.the(direct)
         sides = {LEFT, RIGHT} == {relation, other}
         of_picture = asking.kind(target) in MENTIONS.pictures  # on which side of the picture
-        texts = [SHORT.get(option, option) for option in options] if sides else options
-        yield Draft(
-            "relChooser",
-            then(reference.program, "choose rel", asking.name(direct), *options, side),
-            SHORT.get(relation, relation),
-            CHOOSE["side"][:1] if sides and of_picture else CHOOSE["side" if sides else "any"],
-            slots | {"one": texts[0], "other": texts[1]},
-            _states(asking, subject, relation, target),
-            f"13-{asking.name(given)}_{asking.name(direct)}",
-        )
+        slots["one"], slots["other"] = (SHORT.get(option, option) if sides else option for option in options)
+        program = then(reference.program, "choose rel", asking.name(direct), *options, side)
+        patterns = CHOOSE["side"][:1] if sides and of_picture else CHOOSE["side" if sides else "any"]
+        full, local = _states(asking, subject, relation, target), f"13-{asking.name(given)}_{asking.name(direct)}"
+        yield Draft("relChooser", program, SHORT.get(relation, relation), patterns, slots, full, local)
 
 
 def choose_object(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
@@ -215,8 +192,7 @@ def choose_object(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     for subject, relation, target in _triples(asking, rng):
         side = rng.pick(("s", "o"))
         given, wanted = (target, subject) if side == "s" else (subject, target)
-        reference = _refer(asking, given, wanted, rng)
-        category = _asked_as(asking, wanted, rng)
+        reference, category = _refer(asking, given, wanted, rng), _asked_as(asking, wanted, rng)
         if reference is None or category is None or _repeats(reference, relation):
             continue
         odd = _is_odd(asking, reference, relation, side, wanted, category)
@@ -236,21 +212,17 @@ def choose_object(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         if decoy is None or (wh and asking.said(wanted).plural):
             continue
         options = rng.shuffled((name, decoy))
-        one, other = (called(asking.ontology, option).some for option in options)
         if asking.is_any(name, PEOPLE) != asking.is_any(decoy, PEOPLE):
             continue
         if asking.is_any(name, PEOPLE):
             wh = "Who"
-        yield Draft(
-            f"{'categoryRel' if is_kind else 'rel'}{side.upper()}Choose",
-            then(program, "choose", "name", *options),
-            name,
-            CHOOSE_OBJECT[ENDS[side]],
-            slots_of(reference) | {"wh": wh or "What", "relation": relation, "one": one, "other": other},
-            _states(asking, subject, relation, target),
-            f"15c-{asking.name(given)}_{relation},{side}",
-            asking.category(name),
-        )
+        detailed = f"{'categoryRel' if is_kind else 'rel'}{side.upper()}Choose"
+        program = then(program, "choose", "name", *options)
+        one, other = (called(asking.ontology, option).some for option in options)
+        slots = slots_of(reference) | {"wh": wh or "What", "relation": relation, "one": one, "other": other}
+        full, local = _states(asking, subject, relation, target), f"15c-{asking.name(given)}_{relation},{side}"
+        patterns, category = CHOOSE_OBJECT[ENDS[side]], asking.category(name)
+        yield Draft(detailed, program, name, patterns, slots, full, local, category)
 
 
 def _absent_at(asking: Asking, object_id: str, relation: str, side: str, rng: SeededRng) -> str | None:

@@ -43,15 +43,9 @@ def verify(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         if asked is None or kind not in VERIFY:
             continue
         text, with_article = said_of(asking, kind, asked)
-        yield yes_no(
-            f"{kind}Verify",
-            then(selected(SCENE), "verify", kind, asked),
-            asked == value,
-            VERIFY[kind],
-            {"value": text, "a": with_article},
-            _full(asking, kind, value),
-            f"01-{kind}_{asked}",
-        )
+        program, slots = then(selected(SCENE), "verify", kind, asked), {"value": text, "a": with_article}
+        full, local = _full(asking, kind, value), f"01-{kind}_{asked}"
+        yield yes_no(f"{kind}Verify", program, asked == value, VERIFY[kind], slots, full, local)
 
 
 def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
