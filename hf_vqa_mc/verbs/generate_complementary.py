@@ -231,23 +231,21 @@ def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
 
 
 def _content(found: "pa.Table", suffix: str) -> bytes:
-    if suffix == ".jsonl":
-        rows = (row for batch in found.to_batches(1024) for row in batch.to_pylist())
-        return "".join(json.dumps(_plain(row), allow_nan=False) + "\n" for row in rows).encode()
+    """A file's content; in JSON missing evidence (NaN) is null, and numbers are rounded to six digits."""
     import io
 
     from pyarrow import parquet
 
-    stream = io.BytesIO()
-    parquet.write_table(found, stream)
-    return stream.getvalue()
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as JSON: missing evidence (NaN) is null; numbers are rounded to six digits."""
-    rounded = {name: [round(number, 6) for number in row[name]] for name in ("distances", "differs")}
-    evidence = [None if number != number else round(number, 6) for number in row["evidence"]]
-    return {**row, **rounded, "evidence": evidence}
+    if suffix == ".parquet":
+        stream = io.BytesIO()
+        parquet.write_table(found, stream)
+        return stream.getvalue()
+    lines = []
+    for row in (row for batch in found.to_batches(1024) for row in batch.to_pylist()):
+        for name in ("distances", "differs", "evidence"):
+            row[name] = [None if number != number else round(number, 6) for number in row[name]]
+        lines.append(json.dumps(row, allow_nan=False) + "\n")
+    return "".join(lines).encode()
 
 
 def _write_page(page: Path, found: "pa.Table", settings: GenerateComplementarySettings) -> None:

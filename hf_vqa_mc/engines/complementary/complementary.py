@@ -87,7 +87,7 @@ def complementary(
     candidates = near.images[images]
     differs, evidence = answer_differs(questions, answers, images, candidates, near)
     n_given = _take_given(given or {}, table, image_ids, candidates, differs, evidence)
-    premises = Premises(image_ids, questions, answers, images.tolist(), known or Known())
+    premises = Premises(image_ids, zip(questions, answers, images.tolist(), strict=True), known or Known())
     judged = np.zeros(candidates.shape, np.int8)
     for row, (question, row_images) in enumerate(zip(questions, candidates.tolist(), strict=True)):
         judged[row] = premises.judge(question, row_images)

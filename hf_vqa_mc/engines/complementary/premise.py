@@ -71,26 +71,12 @@ class Known:
 
 
 class Premises:
-    """Decides whether the premises of questions hold on images.
+    """Decides whether the premises of questions hold on images."""
 
-    Args:
-        image_ids: all images.
-        questions: all questions.
-        answers: of the questions.
-        images: the index of each question's image in ``image_ids``.
-        known: what else is known of the images.
-    """
-
-    def __init__(
-        self,
-        image_ids: Sequence[str],
-        questions: Sequence[str],
-        answers: Sequence[str],
-        images: Iterable[int],
-        known: Known,
-    ) -> None:
+    def __init__(self, image_ids: Sequence[str], questions: Iterable[tuple[str, str, int]], known: Known) -> None:
+        """``questions``: text, answer and the index of the image in ``image_ids``; ``known``: of the images."""
         self._present: list[set[str]] = [set() for _ in image_ids]
-        for question, answer, image in zip(questions, answers, images, strict=True):
+        for question, answer, image in questions:
             self._present[image] |= _with_kinds(_asserted(question, answer))
         self._absent: list[frozenset[str]] = []
         for present, image_id in zip(self._present, image_ids, strict=True):
@@ -102,25 +88,20 @@ class Premises:
             self._absent.append(frozenset(map(_category, absent)))
 
     def judge(self, question: str, images: Iterable[int]) -> list[int]:
-        """Whether the objects that a question takes for granted are known to be on images.
+        """Whether the objects that a question takes for granted are known to be on images, given by index.
 
-        Args:
-            question: the question.
-            images: indices of images.
-
-        Returns:
-            For each image HOLDS if all objects are known to be there, FAILS if one is known to be absent, UNKNOWN; or
-            NONE where nothing is taken for granted.
+        For each image HOLDS if all are known to be there, FAILS if one is known to be absent, UNKNOWN; NONE if the
+        question takes nothing for granted.
         """
         objects = taken_for_granted(question)
-        return [NONE if objects is None else self._judge_objects(objects, image) for image in images]
-
-    def _judge_objects(self, objects: Sequence[str], image: int) -> int:
-        missing = [noun for noun in objects if noun not in self._present[image]]
-        if objects and not missing:
-            return HOLDS
-        absent = self._absent[image]
-        return FAILS if absent and any(absent & kinds_of(noun) for noun in missing) else UNKNOWN
+        if objects is None:
+            return [NONE for _ in images]
+        judged = []
+        for image in images:
+            missing = [noun for noun in objects if noun not in self._present[image]]
+            fails = any(self._absent[image] & kinds_of(noun) for noun in missing)
+            judged.append(HOLDS if objects and not missing else FAILS if fails else UNKNOWN)
+        return judged
 
 
 @lru_cache(maxsize=1 << 16)
@@ -139,9 +120,10 @@ def taken_for_granted(question: str) -> tuple[str, ...] | None:
     """
     spoken = words(question)
     named = _named_in(spoken)
-    if not spoken or spoken[0].removesuffix("n't").removesuffix("n’t") not in WORDS.yes_or_no:
+    first = spoken[0].removesuffix("n't").removesuffix("n’t") if spoken else ""
+    if first not in WORDS.yes_or_no:
         return tuple(dict.fromkeys(one.noun for one in named))
-    spoken[0] = spoken[0].removesuffix("n't").removesuffix("n’t")
+    spoken[0] = first
     asked = next((one for one in named[:1] if _is_asked_about(one, spoken)), None)
     known: list[_Named] = []
     for position, one in enumerate(named):

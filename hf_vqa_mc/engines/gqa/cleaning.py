@@ -154,7 +154,7 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
         and not any(map(is_participle, words[:-1]))
         and words[-1] not in _WORDS.no_heads
         and not set(words[:-1]) & _WORDS.not_themselves
-        and not _is_a_word(words)
+        and not any(_is_another(joint.join(words[-2:]), words[-1]) for joint in ("_", ""))
     ):
         return Cleaned(last, (), "read as its last word")
     return Cleaned(None, (), "unknown")
@@ -196,13 +196,9 @@ def _values(words: list[str], ontology: Ontology) -> tuple[str, ...] | None:
     return tuple(values)
 
 
-def _is_a_word(words: list[str]) -> bool:
-    """Whether WordNet has the last two words as a noun that is no hyponym of the last: home plate, key board."""
-    return any(_is_another(form, words[-1]) for form in ("_".join(words[-2:]), "".join(words[-2:])))
-
-
 @lru_cache(maxsize=1 << 14)
 def _is_another(form: str, last: str) -> bool:
+    """Whether WordNet has a noun that is no hyponym of its last word: home plate, key board."""
     wordnet = load_wordnet()
     senses = wordnet.nouns.senses(form)
     if not senses:

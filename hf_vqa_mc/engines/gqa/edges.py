@@ -71,7 +71,7 @@ def clean_relations(
     problems["relation: of an object that is not there"] += raw.lost
     for key, thing in raw.objects.items():
         for text, target in thing.relations:
-            edge = _edge(key, text, target, raw, things, same, ontology)
+            edge = _edge((key, text, target), raw, things, same, ontology)
             if isinstance(edge, str):
                 problems[f"relation: {edge}"] += 1
             else:
@@ -94,15 +94,10 @@ def clean_relations(
 
 
 def _edge(
-    subject: str,
-    text: str,
-    target: str,
-    raw: RawGraph,
-    things: Mapping[str, RawObject],
-    same: Mapping[str, str],
-    ontology: Ontology,
+    edge: Edge, raw: RawGraph, things: Mapping[str, RawObject], same: Mapping[str, str], ontology: Ontology
 ) -> Edge | str:
     """A relation in the ontology's words, or the reason why it is left out."""
+    subject, text, target = edge
     if target not in raw.objects:
         return "to an object that is not there"
     one, other = same.get(subject, subject), same.get(target, target)
@@ -138,30 +133,24 @@ def _is_unnatural(subject: Noun, relation: str, target: Noun) -> bool:
 
 def _contradictions(edges: set[Edge], things: Mapping[str, RawObject], ontology: Ontology) -> set[Edge]:
     """All relations that contradict another one or the boxes, as either may be wrong."""
-    pairs: dict[tuple[str, str], set[str]] = {}
+    pairs: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for key, name, other in edges:
-        pairs.setdefault((key, other), set()).add(name)
+        pairs[key, other].add(name)
     wrong: set[Edge] = set()
-    for (key, other), names in pairs.items():
-        back = pairs.get((other, key), set())
+    for (key, other), names in list(pairs.items()):
+        middle, other_middle = (2 * box[0] + box[2] for box in (things[key].box, things[other].box))
+        impossible = {LEFT} if middle > other_middle else {RIGHT} if middle < other_middle else set()
         for name in names:
             words = ontology.relations[name]
-            reverse = words.inverse != name and (name in back or (bool(words.inverse) and words.inverse in names))
+            reverse = words.inverse != name and (name in pairs[other, key] or words.inverse in names)
             against = any(rival in words.excludes or name in ontology.relations[rival].excludes for rival in names)
             against = against or any(
                 name in ones and names & others for ones, others in (RULES.not_both, RULES.not_both[::-1])
             )
-            if (reverse and name not in RULES.mutual) or against or _against_boxes(things[key], name, things[other]):
+            if (reverse and name not in RULES.mutual) or against or name in impossible:
                 wrong.add((key, name, other))
-    for subject, name, target in list(wrong):
-        if back_name := ontology.relations[name].inverse:
-            wrong.add((target, back_name, subject))
+    wrong |= {(target, ontology.relations[name].inverse, subject) for subject, name, target in wrong}
     return wrong & edges
-
-
-def _against_boxes(one: RawObject, name: str, other: RawObject) -> bool:
-    middle, other_middle = (2 * thing.box[0] + thing.box[2] for thing in (one, other))
-    return (name == LEFT and middle > other_middle) or (name == RIGHT and middle < other_middle)
 
 
 def _put_sides(

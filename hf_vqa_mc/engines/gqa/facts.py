@@ -4,6 +4,7 @@ Hudson and Manning 2019, Sect. 3.4. Within a question an object id stands for wh
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -90,10 +91,12 @@ def read_question(question: Question, graph: SceneGraph, ontology: Ontology) -> 
     one that refers to an object in two ways, neither of which implies the other: it states nothing.
     """
     statement = _Reader(question, graph, ontology).statement
-    if all(_is_one(statement, object_id, ontology) for _, object_id in statement.references):
-        return statement
     same: Fact = ("program", question.program, question.answer)
-    return Statement(facts=[same], settled_by=[(same,)])
+    if not all(_is_one(statement, object_id, ontology) for _, object_id in statement.references):
+        return Statement(facts=[same], settled_by=[(same,)])
+    if not statement.facts:
+        statement.facts, statement.settled_by = [same], [(same,)]
+    return statement
 
 
 def _is_one(statement: Statement, object_id: str, ontology: Ontology) -> bool:
@@ -114,13 +117,10 @@ class _Reader:
         self.question, self.graph, self.ontology = question, graph, ontology
         self.statement = Statement()
         self.values: list[Described | str | None] = []
-        try:
+        with suppress(_Unknown):  # then it states nothing but its references
             for index in range(len(question.program)):
                 self.values.append(self._selection(index))
             self.statement.facts, self.statement.settled_by = self._claim(len(question.program) - 1, question.answer)
-        except _Unknown:
-            same: Fact = ("program", question.program, question.answer)
-            self.statement.facts, self.statement.settled_by = [same], [(same,)]
 
     def _selection(self, index: int) -> Described | str | None:
         step = self.question.program[index]
@@ -160,7 +160,7 @@ class _Reader:
             case "query", (kind,):
                 return self._queried(step, kind)
             case "choose", (kind, *options):
-                return self._named(step, options) if kind == NAME else self._chosen(step, kind, options)
+                return self._chosen(step, kind, options)
             case "choose rel", _:
                 return self._chosen_relation(step, index)
             case "common", _:
@@ -217,18 +217,16 @@ class _Reader:
     def _chosen(self, step: Step, kind: str, options: Sequence[str]) -> Claim:
         if self.values[step.inputs[0]] == SCENE:
             actual = self.graph.scene[kind]
-            settled: list[Fact] = [("scene", kind, value, YES if value == actual else NO) for value in options]
-            return [("scene exact", kind, actual)], [(fact,) for fact in settled]
+            facts: list[Fact] = [("scene", kind, value, YES if value == actual else NO) for value in options]
+            return [("scene exact", kind, actual)], [(fact,) for fact in facts]
         key = self._only(step.inputs[0])
-        values = self.graph.objects[key].values.get(kind, ())
-        facts: list[Fact] = [("value", key, kind, value, YES if value in values else NO) for value in options]
-        return facts, [(fact,) for fact in facts]
-
-    def _named(self, step: Step, options: Sequence[str]) -> Claim:
-        key = self._only(step.inputs[0])
-        name = self.graph.objects[key].name
-        signs = {option: YES if self.ontology.isa(name, option) else NO for option in options}
-        facts: list[Fact] = [("kind", key, kind_of(self.ontology, option), sign) for option, sign in signs.items()]
+        thing, ontology = self.graph.objects[key], self.ontology
+        if kind == NAME:
+            is_one = [YES if ontology.isa(thing.name, name) else NO for name in options]
+            facts = [("kind", key, kind_of(ontology, name), sign) for name, sign in zip(options, is_one, strict=True)]
+        else:
+            values = thing.values.get(kind, ())
+            facts = [("value", key, kind, value, YES if value in values else NO) for value in options]
         return facts, [(fact,) for fact in facts]
 
     def _chosen_relation(self, step: Step, index: int) -> Claim:

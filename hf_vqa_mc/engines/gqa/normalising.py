@@ -64,16 +64,20 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
         things[key].attributes += things.pop(duplicate).attributes
     size = raw.width, raw.height
     relations = clean_relations(raw, things, same, ontology, problems)
-    made = {
-        key: SceneObject(
-            key, thing.name, thing.box, _values(thing, size, ontology, problems), frozenset(relations[key])
-        )
-        for key, thing in things.items()
-    }
+    made = {}
+    for key, thing in things.items():
+        values = _values(thing, size, ontology, problems)
+        made[key] = SceneObject(key, thing.name, thing.box, values, frozenset(relations[key]))
     if not made:
         problems["image: no objects"] += 1
         return None
-    given = _given_scene(raw, ontology, problems)
+    given = {}
+    for kind, text in raw.scene.items():
+        value = clean_value(text, ontology)
+        if value is None or kind not in ontology.attributes[value].types:
+            problems[f"image: unknown {kind}"] += 1
+        else:
+            given[kind] = value
     scene = scene_of(list(made.values()), given, image_values, size, ontology)
     return SceneGraph(raw.image_id, *size, made, scene, unclear, bool(unknown))
 
@@ -151,17 +155,6 @@ def _values(
     return by_type
 
 
-def _given_scene(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> dict[str, str]:
-    given = {}
-    for kind, text in raw.scene.items():
-        value = clean_value(text, ontology)
-        if value is None or kind not in ontology.attributes[value].types:
-            problems[f"image: unknown {kind}"] += 1
-        else:
-            given[kind] = value
-    return given
-
-
 @dataclass(frozen=True)
 class ValueTypes:
     """The schema of ``value_types.yaml``, which describes its keys."""
@@ -198,9 +191,9 @@ def values_by_type(
             problems["value: contradicted by another"] += len(found.pop(kind))
     for opposed in _TYPES.opposed:
         if all(value in found.get(kind, ()) for kind, value in opposed.items()):
+            problems["value: contradicted by another"] += len(opposed)
             for kind, value in opposed.items():
                 found[kind].remove(value)
-                problems["value: contradicted by another"] += 1
                 if not found[kind]:
                     del found[kind]
     if "color" in found and _TYPES.patterned & {value for those in found.values() for value in those}:
@@ -225,9 +218,5 @@ def _type_for(value: str, noun: Noun, ontology: Ontology) -> str | None:
         return "tone"
     if possible:
         return possible[0]
-    mistaken = (
-        types
-        and set(types) <= _TYPES.mistakes_elsewhere
-        and not ("vehicle" in above and value in ("driving", "waiting"))
-    )
-    return None if mistaken else ""
+    is_traffic = "vehicle" in above and value in ("driving", "waiting")
+    return None if types and set(types) <= _TYPES.mistakes_elsewhere and not is_traffic else ""

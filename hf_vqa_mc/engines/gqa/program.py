@@ -4,33 +4,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-OPERATIONS = {
-    "select": ("name",),  # "scene" for the image as a whole
-    "filter": ("type", "value", "not"),  # not: "" or "not"
-    "relate": ("name", "relation", "side"),  # side "s": the subjects of the input; "o": its objects
-    "query": ("type",),  # "name", an attribute type, or weather, location, place of the scene
-    "verify": ("type", "value"),
-    "choose": ("type", "value", "value"),
-    "verify rel": ("name", "relation", "side"),
-    "choose rel": ("name", "relation", "relation", "side"),
-    "exist": (),
-    "and": (),
-    "or": (),
-    "same": ("type",),  # one input: all that it selects; two inputs: the two. "name" compares kinds
-    "different": ("type",),
-    "common": (),
-    "compare": ("comparative",),  # older: which of two
-}
-"""Each operation with its arguments (Table 3)."""
-
 _NAMING = {"select", "relate", "verify rel", "choose rel"}  # Their published argument ends with the objects found.
 _TYPED = {"filter", "verify", "choose", "same", "different"}  # Their published name ends with the type.
 
 
 class Step(NamedTuple):
-    """One operation on the results of earlier steps."""
+    """One operation on the results of earlier steps (Table 3).
 
-    operation: str  # a key of OPERATIONS
+    - select: name; "scene" for the image as a whole
+    - filter: type, value, "not" or ""
+    - relate, verify rel: name, relation, side; "s": the subjects of the input, "o": its objects
+    - choose rel: name, relation, other relation, side
+    - query: type; "name", an attribute type, or weather, location, place of the scene
+    - verify: type, value; choose: type, value, other value
+    - same, different: type; of all that one input selects, or of two inputs; "name" compares kinds
+    - compare: comparative; older: which of two
+    - exist, and, or, common: no argument
+    """
+
+    operation: str
     argument: tuple[str, ...] = ()
     inputs: tuple[int, ...] = ()  # indices of earlier steps in the program
 

@@ -79,15 +79,12 @@ def _parts(name: str) -> tuple[str, str] | None:
 
 def _preposition(name: str) -> RelationName:
     meant = RELATIONS.prepositions[name]
-    against = set[str]().union(*map(_against, RELATIONS.sure.get(name, ())))
+    sure = RELATIONS.sure.get(name, frozenset())
+    against = {other for one, others in RELATIONS.opposites.items() if one in sure for other in others}
+    against |= {one for one, others in RELATIONS.opposites.items() if sure & others}
     excludes = {other for other, meanings in RELATIONS.sure.items() if against & meanings}
     related = {other for other, meanings in RELATIONS.prepositions.items() if meant & meanings} - {name}
     return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), many=True, related=frozenset(related))
-
-
-def _against(meaning: str) -> set[str]:
-    listed = RELATIONS.opposites
-    return set(listed.get(meaning, ())) | {one for one, others in listed.items() if meaning in others}
 
 
 def _action(name: str) -> RelationName:

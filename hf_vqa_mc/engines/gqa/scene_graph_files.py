@@ -53,14 +53,13 @@ def _pixels(records: Records, name: str) -> list[int]:
     return [int(value + 0.5) if value >= 0 else -int(0.5 - value) for value in records.column(name)]
 
 
-def _sizes(records: Records) -> list[tuple[int, int]]:
-    """The columns width and height of images."""
-    sizes = {name: _pixels(records, name) for name in ("width", "height")}
-    for name, column in sizes.items():
-        for position, value in enumerate(column):
-            if value < 1:
-                raise records.unexpected(position, name, f"the image's {name} in pixels", value)
-    return list(zip(*sizes.values(), strict=True))
+def _size(image: Records) -> tuple[int, int]:
+    """Width and height of the one image."""
+    (width,), (height,) = (_pixels(image, name) for name in ("width", "height"))
+    for name, value in (("width", width), ("height", height)):
+        if value < 1:
+            raise image.unexpected(0, name, f"the image's {name} in pixels", value)
+    return width, height
 
 
 def _boxes(records: Records) -> list[Box]:
@@ -103,7 +102,7 @@ def _gqa_graph(image_id: str, value: Any, place: str) -> RawGraph:  # noqa: ANN4
     rows = zip(keys, things.texts("name"), _boxes(things), attributes, of_each, strict=True)
     return RawGraph(
         image_id,
-        *_sizes(graph)[0],
+        *_size(graph),
         {key: RawObject(key, name, box, values, list(islice(relations, n))) for key, name, box, values, n in rows},
         {name: graph.texts(name)[0] for name in ("weather", "location") if name in value},
     )
@@ -120,7 +119,7 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
         InputError: a file is missing or not as Visual Genome describes it; an image has no size; the three files are
             not about the same images.
     """
-    sizes = {image_id: _sizes(record)[0] for image_id, record in _images(files.find("image_data.json"))}
+    sizes = {image_id: _size(record) for image_id, record in _images(files.find("image_data.json"))}
     whole = files.has("scene_graphs.json")
     others = [] if whole else [_Aux(files.find(f"{name}.json")) for name in ("attributes", "relationships")]
     seen: set[str] = set()
@@ -204,7 +203,12 @@ class _Aux:
 def _put_objects(graph: RawGraph, given: Records) -> list[str]:
     """Add objects to a graph, or what is new of them; returns their ids."""
     keys = given.ids("object_id")
-    full = Records([_with_defaults(row) for row in given.rows], given.location)
+    rows = []
+    for row in given.rows:
+        own = {"names": [row["name"]]} if "name" in row else {}
+        attributes = [] if row.get("attributes") is None else row["attributes"]
+        rows.append({**own, "also": row.get("merged_object_ids", []), **row, "attributes": attributes})
+    full = Records(rows, given.location)
     names, attributes, merged = (_text_lists(full, "names"), _text_lists(full, "attributes"), full.lists("also"))
     for key, name, box, values, also in zip(keys, names, _boxes(full), attributes, merged, strict=True):
         known = graph.objects.setdefault(key, RawObject(key, "", box))
@@ -212,12 +216,6 @@ def _put_objects(graph: RawGraph, given: Records) -> list[str]:
         _extend(known.attributes, values)
         _extend(known.also, map(str, also))
     return keys
-
-
-def _with_defaults(row: dict[str, Any]) -> dict[str, Any]:
-    own = {"names": [row["name"]]} if "name" in row else {}
-    attributes = [] if row.get("attributes") is None else row["attributes"]
-    return {**own, "also": row.get("merged_object_ids", []), **row, "attributes": attributes}
 
 
 def _extend(known: list[str], new: Iterator[str] | Sequence[str]) -> None:

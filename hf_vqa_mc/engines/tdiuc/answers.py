@@ -26,9 +26,8 @@ class Answers:
 
 
 ANSWERS = vocabulary("tdiuc/answers", Answers)
-COLORS = {
-    color: color for color in ANSWERS.colors
-} | ANSWERS.color_spellings  # spelling to the color's name in answers
+COLORS = {color: color for color in ANSWERS.colors} | ANSWERS.color_spellings
+"""Spelling to the color's name in answers."""
 COUNTABLE = ANSWERS.numbers[1:17]  # answers of counting, one to sixteen: "Importing Questions"
 
 _DIGITS = re.compile(r"(?<![\w.,:/$%-])[0-9]{1,6}(?![\w%/$-]|[.,:][0-9])")

@@ -4,9 +4,10 @@ import math
 import re
 import zipfile
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,11 +53,7 @@ class CocoAnnotations:
     """The annotations of all files in columns: each of 860,000 objects takes about fifty bytes."""
 
     def __init__(self, images: Images) -> None:
-        self.left_out: dict[str, int] = {
-            "images listed in another file too": 0,
-            "objects listed in another file too": 0,
-            "images without any annotated object": 0,
-        }
+        self.left_out = Counter[str]()
         self._images = images
         self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
         self._photographs: dict[int, tuple[str, str]] = {}
@@ -80,16 +77,14 @@ class CocoAnnotations:
             known = self._sizes.get(image_id)
             other_name, other_file = self._photographs.setdefault(image_id, (name, file.location))
             self.left_out["images listed in another file too"] += known is not None
+            here = f"{file.location}: image {image_id} is"
+            one_photograph = f"in {other_file}; an id must be of one photograph in all files"
             if known is not None and known[:2] != (width, height):
-                raise InputError(
-                    f"{file.location}: image {image_id} is {width} x {height} pixels here and {known[0]} x {known[1]} "
-                    f"in {other_file}; an id must be of one photograph in all files: give files of the same images"
-                )
+                size = f"{width} x {height} pixels here and {known[0]} x {known[1]}"
+                raise InputError(f"{here} {size} {one_photograph}: give files of the same images")
             if _photograph(name) != _photograph(other_name):
-                raise InputError(
-                    f"{file.location}: image {image_id} is {shown(name)} here and {shown(other_name)} in "
-                    f"{other_file}; an id must be of one photograph in all files: renumber the images of one of them"
-                )
+                names = f"{shown(name)} here and {shown(other_name)}"
+                raise InputError(f"{here} {names} {one_photograph}: renumber the images of one of them")
             self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
             self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
         part.check_complete()
@@ -103,10 +98,16 @@ class CocoAnnotations:
         numbers = np.frombuffer(self._numbers, np.int64).reshape(-1, 4)
         boxes = np.frombuffer(self._boxes, np.float64).reshape(-1, 5)
         order = np.lexsort((numbers[:, 0], numbers[:, 1]))
-        again = np.zeros(len(order), np.bool_)
-        again[1:] = numbers[order[1:], 0] == numbers[order[:-1], 0]
-        self._check_same(numbers, boxes, order, again)
-        self.left_out["objects listed in another file too"] = int(again.sum())
+        again = np.append(False, numbers[order[1:], 0] == numbers[order[:-1], 0])[: len(order)]
+        ones, others = order[again], order[np.flatnonzero(again) - 1]
+        differ = (numbers[ones] != numbers[others]).any(axis=1) | (boxes[ones] != boxes[others]).any(axis=1)
+        if differ.any():
+            found = numbers[ones[np.argmax(differ)]]
+            raise InputError(
+                f"COCO annotation {found[0]} of image {found[1]} differs between two files or occurs twice in one; "
+                "give files of the same release"
+            )
+        self.left_out["objects listed in another file too"] = len(ones)
         order = order[~again]
         ids = np.array(sorted(self._sizes), np.int64)
         starts = np.searchsorted(numbers[order, 1], ids)
@@ -118,17 +119,6 @@ class CocoAnnotations:
                 pairs = zip(numbers[rows, 2:].tolist(), boxes[rows].tolist(), strict=True)
                 instances = [Instance._make((NAMES[name], *box, bool(crowd))) for (name, crowd), box in pairs]
                 yield CocoImage(image_id, *self._sizes[image_id], instances)
-
-    def _check_same(self, numbers: Any, boxes: Any, order: Any, again: Any) -> None:  # noqa: ANN401  arrays
-        second = np.flatnonzero(again)
-        ones, others = order[second], order[second - 1]
-        differ = (numbers[ones] != numbers[others]).any(axis=1) | (boxes[ones] != boxes[others]).any(axis=1)
-        if differ.any():
-            found = numbers[ones[np.argmax(differ)]]
-            raise InputError(
-                f"COCO annotation {found[0]} of image {found[1]} differs between two files or occurs twice in one; "
-                "give files of the same release"
-            )
 
 
 class _FilePart:

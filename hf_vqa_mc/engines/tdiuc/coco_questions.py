@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.answers import COUNTABLE
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage, Instance
-from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, OBJECTS, CocoObject, related
+from hf_vqa_mc.engines.tdiuc.objects import COCO_OBJECTS, OBJECTS, CocoObject, related, with_article
 from hf_vqa_mc.engines.tdiuc.question import NO, YES, Made
 from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
 from hf_vqa_mc.engines.vocabulary import vocabulary
@@ -75,14 +75,7 @@ _INDOOR_SIGNS = SCENES.indoor_signs | {
 
 
 def ask_coco(image: CocoImage, mentioned: frozenset[str], settings: TdiucSettings, made: Made) -> None:
-    """Ask all that COCO's annotation of an image allows.
-
-    Args:
-        image: the image.
-        mentioned: objects that other annotation of the image mentions, which are not asked about as absent.
-        settings: thresholds.
-        made: takes the questions.
-    """
+    """Ask all that COCO's annotation of an image allows; objects that are ``mentioned`` elsewhere are not absent."""
     ask_presence(image, mentioned, settings, made)
     ask_counting(image, settings, made)
     ask_kinds(image, settings, made)
@@ -123,14 +116,16 @@ def _negatives(large: list[str], present: frozenset[str], absent: list[str], rng
     return sorted(chosen)
 
 
-def _is_there(asked: CocoObject, rng: SeededRng) -> str:
-    where = rng.pick(TEMPLATES.presence_places)
-    if asked.asked in OBJECTS.plural_only:
-        start = f"Are there any {asked.asked}"
-    elif asked.asked in OBJECTS.mass:
-        start = f"Is there any {asked.asked}"
+def _is_there(thing: CocoObject, rng: SeededRng) -> str:
+    where, name = rng.pick(TEMPLATES.presence_places), thing.asked
+    if name in OBJECTS.plural_only:
+        start = f"Are there any {name}"
+    elif name in OBJECTS.mass:
+        start = f"Is there any {name}"
+    elif rng.happens(0.5):
+        start = f"Are there any {thing.plural}"
     else:
-        start = f"Are there any {asked.plural}" if rng.happens(0.5) else f"Is there {asked.one}"
+        start = f"Is there {with_article(name)}"
     return f"{start} {where}".rstrip() + "?"
 
 

@@ -1,7 +1,7 @@
 """TDIUC's engine: questions of twelve types from annotations, by the procedure of Kafle and Kanan 2017."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
@@ -141,14 +141,13 @@ def _with_absurd(
 ) -> list[Question]:
     if not settings.absurd or not absent:
         return questions
-    pool = AbsurdQuestions(questions)
-    asked: dict[int, set[str]] = {}
+    pool, asked = AbsurdQuestions(questions), defaultdict[int, set[str]](set)
     for one in questions:
-        asked.setdefault(one.image_id, set()).add(one.question.lower())
+        asked[one.image_id].add(one.question.lower())
     absurd = []
     for number, (image_id, lacking) in enumerate(absent.items(), 1):
         rng = SeededRng(settings.seed, "tdiuc", ABSURD, str(image_id))
-        chosen = pool.for_image(lacking, asked.get(image_id, set()), settings.absurd, rng)
+        chosen = pool.for_image(lacking, asked[image_id], settings.absurd, rng)
         absurd += [Question(image_id, text, DOES_NOT_APPLY, ABSURD, "coco_generated") for text in chosen]
         left_out[f"{ABSURD}: no other question is provably absurd"] += settings.absurd - len(chosen)
         if number % 1000 == 0 or number == len(absent):
@@ -221,14 +220,13 @@ def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
 
 
 def _type_statistics(questions: list[Question], images: Images) -> dict[str, Any]:
-    origins = Counter(one.origin for one in questions)
     splits = Counter(SPLITS[images.subset(one.image_id)] for one in questions)
     answers = Counter(one.answer for one in questions)
     top: dict[str, int] = dict(most_frequent(answers, TOP_ANSWERS))
     return {
         "questions": len(questions),
         "images": len({one.image_id for one in questions}),
-        "origins": {origin: origins[origin] for origin in ORIGINS},
+        "origins": {**dict.fromkeys(ORIGINS, 0), **Counter(one.origin for one in questions)},
         "splits": {split: splits[split] for split in SPLITS.values()},
         "unique_answers": len(answers),
         "entropy_bits": round(entropy(answers.values()), 4),

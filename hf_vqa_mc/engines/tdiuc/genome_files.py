@@ -1,7 +1,7 @@
 """Visual Genome's objects, attributes and relationships, image by image."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -59,29 +59,28 @@ def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> di
         left_out["no image_data.json: images that are COCO's are not known as such"] = 1
         return ids
     file = folder.find(IMAGES)
-    for records in read_records(file, None):
-        for at, (image_id, coco_id) in enumerate(
-            zip(records.whole_numbers("image_id"), records.column("coco_id"), strict=True)
-        ):
+    for records in read_records(file):
+        rows = zip(records.whole_numbers("image_id"), records.column("coco_id"), records.rows, strict=True)
+        for at, (image_id, coco_id, row) in enumerate(rows):
             if image_id in ids:
                 raise records.unexpected(at, "image_id", "an image that is not listed before", image_id)
-            if coco_id is not None and (type(coco_id) is not int or not 0 < coco_id < GENOME_OFFSET):
+            if coco_id is None:
+                ids[image_id] = GENOME_OFFSET + image_id
+                images.add(ids[image_id], "genome", None, file.location)
+                continue
+            if type(coco_id) is not int or not 0 < coco_id < GENOME_OFFSET:
                 raise records.unexpected(at, "coco_id", "COCO's id or null", coco_id)
-            if coco_id is not None:
-                row = records.rows[at]
-                photograph = row.get("flickr_id") or (row.get("width"), row.get("height"))
-                other, before = photographs.setdefault(coco_id, (image_id, photograph))
-                if photograph != before:
-                    raise InputError(
-                        f"{records.location(at)}, field 'coco_id': image {image_id} has {coco_id}, and so has image "
-                        f"{other}, which is another photograph (by flickr_id, or width and height); give the "
-                        "published file, or null for images that are not COCO's"
-                    )
-                left_out["images that are the same photograph of COCO as another, asked about as one"] += (
-                    other != image_id
+            photograph = row.get("flickr_id") or (row.get("width"), row.get("height"))
+            other, before = photographs.setdefault(coco_id, (image_id, photograph))
+            if photograph != before:
+                raise InputError(
+                    f"{records.location(at)}, field 'coco_id': image {image_id} has {coco_id}, and so has image "
+                    f"{other}, which is another photograph (by flickr_id, or width and height); give the published "
+                    "file, or null for images that are not COCO's"
                 )
-            ids[image_id] = coco_id if coco_id is not None else GENOME_OFFSET + image_id
-            images.add(ids[image_id], "coco" if coco_id is not None else "genome", None, file.location)
+            left_out["images that are the same photograph of COCO as another, asked about as one"] += other != image_id
+            ids[image_id] = coco_id
+            images.add(coco_id, "coco", None, file.location)
     return ids
 
 
@@ -97,23 +96,22 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
     present = [name for name in _LISTS if folder.has(name)]
     waiting: dict[int, tuple[GenomeImage, set[str]]] = {}
     done: set[int] = set()
-    streams = {name: read_records(folder.find(name), None) for name in present}
+    streams = {name: read_records(folder.find(name)) for name in present}
     while streams:
         for name in list(streams):
             records = next(streams[name], None)
             if records is None:
                 del streams[name]
                 continue
-            for at, (image_id, rows) in enumerate(
-                zip(records.whole_numbers("image_id"), records.lists(_LISTS[name]), strict=True)
-            ):
+            columns = zip(records.whole_numbers("image_id"), records.lists(_LISTS[name]), strict=True)
+            for at, (image_id, rows) in enumerate(columns):
                 written = written_id(image_id, ids, images, records.location(at))
                 image, seen = waiting.setdefault(image_id, (GenomeImage(written), set()))
                 if name in seen or image_id in done:
                     raise records.unexpected(at, "image_id", "an image that is not listed before", image_id)
                 seen.add(name)
-                inner = Records(rows, partial(_item, records.location, at, image_id, _LISTS[name]))
-                _add(image, name, inner, left_out)
+                inner = partial("{} (image {}), {}[{}]".format, records.location(at), image_id, _LISTS[name])
+                _add(image, name, Records(rows, inner), left_out)
                 if len(seen) == len(present):
                     done.add(image_id)
                     yield waiting.pop(image_id)[0]
@@ -166,7 +164,11 @@ def _add_object(image: GenomeImage, row: Any, location: str, left_out: Counter[s
         return None
     name = _plain(names[0])
     synset = next(iter(_items(one, "synsets", str, "texts", left_out)), "")
-    left, top, width, height = (_side(one, side, least) for side, least in _BOX.items())
+    for side, least in _BOX.items():
+        value = one.column(side)[0]
+        if type(value) not in (int, float) or not least <= value <= FARTHEST:
+            raise one.unexpected(0, side, f"pixels from {least:,} to {FARTHEST:,}", value)
+    left, top, width, height = (float(row[side]) for side in _BOX)
     attributes = map(_plain, _items(one, "attributes", str, "texts", left_out))
     known = image.objects.setdefault(object_id, GenomeObject(name, synset, left, top, width, height))
     if name not in (known.name, *known.other_names):
@@ -175,30 +177,16 @@ def _add_object(image: GenomeImage, row: Any, location: str, left_out: Counter[s
     return object_id
 
 
-def _side(one: Records, field: str, least: int) -> float:
-    value = one.column(field)[0]
-    if type(value) not in (int, float) or not least <= value <= FARTHEST:
-        raise one.unexpected(0, field, f"pixels from {least:,} to {FARTHEST:,}", value)
-    return float(value)
-
-
 def _items(one: Records, field: str, kind: type[_Item], what: str, left_out: Counter[str]) -> list[_Item]:
     value = one.rows[0].get(field)
     if value is None:
         return []
-    if type(value) is not list:
+    if type(value) is not list or not set(map(type, value)) <= {kind, type(None)}:
         raise one.unexpected(0, field, f"a list of {what}", value)
     items = [item for item in value if item is not None]
-    if not set(map(type, items)) <= {kind}:
-        raise one.unexpected(0, field, f"a list of {what}", value)
-    if len(items) < len(value):
-        left_out[f"nulls in {field}"] += len(value) - len(items)
+    left_out[f"nulls in {field}"] += len(value) - len(items)
     return items
 
 
 def _plain(text: str) -> str:
     return " ".join(text.lower().split())
-
-
-def _item(location: Callable[[int], str], at: int, image_id: int, field: str, row: int) -> str:
-    return f"{location(at)} (image {image_id}), {field}[{row}]"

@@ -1,6 +1,7 @@
 """Colors and positions from Visual Genome: Kafle and Kanan 2017, appendix "Questions using Visual Genome"."""
 
 import re
+from collections import defaultdict
 
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.answers import ANSWERS, COLORS, colors_in, single_color
@@ -32,10 +33,9 @@ def ask_genome(image: GenomeImage, settings: TdiucSettings, made: Made) -> None:
 def _ask_colors(image: GenomeImage, objects: list[GenomeObject], settings: TdiucSettings, made: Made) -> None:
     rng = SeededRng(settings.seed, "tdiuc", COLOR, str(image.image_id))
     for one in objects:
-        if not any(colors_in(attribute) for attribute in one.attributes):
+        if not any(map(colors_in, one.attributes)):
             continue
-        template = rng.pick(TEMPLATES.color)
-        color = single_color(one.attributes)
+        template, color = rng.pick(TEMPLATES.color), single_color(one.attributes)
         if color is None:
             made.leave_out(COLOR, "several colors or a shade")
         elif not _is_colored(one):
@@ -55,12 +55,11 @@ def _ask_colors(image: GenomeImage, objects: list[GenomeObject], settings: Tdiuc
 
 
 def _ask_positions(image: GenomeImage, objects: list[GenomeObject], settings: TdiucSettings, made: Made) -> None:
-    answers: dict[tuple[int, str], set[int]] = {}
+    answers = defaultdict[tuple[int, str], set[int]](set)
     for subject, predicate, thing in image.relations:
         phrase = next((phrase for phrase, pattern in _POSITIONS.items() if pattern.fullmatch(predicate)), None)
         if phrase is not None:
-            key = (image.aliases.get(thing, thing), phrase)
-            answers.setdefault(key, set()).add(image.aliases.get(subject, subject))
+            answers[image.aliases.get(thing, thing), phrase].add(image.aliases.get(subject, subject))
     for (thing, phrase), subjects in sorted(answers.items()):
         if thing not in image.objects or not subjects <= image.objects.keys():
             made.leave_out(POSITION, "a relationship of an object that was merged away")
@@ -68,8 +67,7 @@ def _ask_positions(image: GenomeImage, objects: list[GenomeObject], settings: Td
             made.leave_out(POSITION, "several objects there")
         else:
             one, other = image.objects[thing], image.objects[min(subjects)]
-            doubt = _doubt(other, phrase, one, objects, settings)
-            if doubt:
+            if doubt := _doubt(other, phrase, one, objects, settings):
                 made.leave_out(POSITION, doubt)
             else:
                 question = f"What is {phrase} the {_specified(one)}?"
@@ -130,14 +128,8 @@ def _specified(one: GenomeObject) -> str:
 def _boxes_agree(other: GenomeObject, phrase: str, one: GenomeObject) -> bool:
     across = other.left + other.width / 2 - one.left - one.width / 2
     down = other.top + other.height / 2 - one.top - one.height / 2
-    holds = {
-        "to the left of": across < 0,
-        "to the right of": across > 0,
-        "above": down < 0,
-        "on top of": down < 0,
-        "below": down > 0,
-        "under": down > 0,
-    }
+    holds = {"to the left of": across < 0, "to the right of": across > 0}
+    holds |= dict.fromkeys(("above", "on top of"), down < 0) | dict.fromkeys(("below", "under"), down > 0)
     return holds.get(phrase, True)
 
 

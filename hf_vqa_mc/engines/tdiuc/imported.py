@@ -109,7 +109,7 @@ def import_vqa(folder: Folder, images: Images, settings: TdiucSettings, made: Ma
 
 def import_genome(folder: Folder, ids: dict[int, int], images: Images, made: Made) -> None:
     """Import Visual Genome's questions; raises InputError if the file is malformed."""
-    for records in read_records(folder.find(QUESTIONS), None):
+    for records in read_records(folder.find(QUESTIONS)):
         nested = records.nested("qas")
         pairs = zip(nested.texts("question"), nested.texts("answer"), strict=True)
         for at, (image_id, rows) in enumerate(zip(records.whole_numbers("id"), records.lists("qas"), strict=True)):
@@ -128,13 +128,8 @@ def _import_vqa_subset(
 ) -> None:
     asked: dict[str, tuple[int, str]] = {}
     for records in read_records(questions, "questions"):
-        rows = zip(
-            records.ids("question_id"),
-            records.whole_numbers("image_id"),
-            records.filled_texts("question"),
-            strict=True,
-        )
-        for at, (question_id, image_id, question) in enumerate(rows):
+        columns = records.ids("question_id"), records.whole_numbers("image_id"), records.filled_texts("question")
+        for at, (question_id, image_id, question) in enumerate(zip(*columns, strict=True)):
             if question_id in asked:
                 raise records.unexpected(at, "question_id", "one that is not listed before", question_id)
             asked[question_id] = (image_id, question)
@@ -235,13 +230,12 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
     for records in read_records(file, "annotations"):
         answers = [one[0] if one else {} for one in records.lists("answers")]
         first = Records(answers, partial(_first_answer, records)).filled_texts("answer")
-        rows = zip(
+        columns = (
             records.ids("question_id"),
             records.whole_numbers("image_id"),
             records.named("question_type", meanings),
-            first,
-            strict=True,
         )
+        rows = zip(*columns, first, strict=True)
         for at, (question_id, image_id, kind, answer) in enumerate(rows):
             if kind in HAND_ANNOTATED:
                 wanted[question_id] = (image_id, kind, tidy_answer(answer), records.location(at))

@@ -45,11 +45,6 @@ class CocoObject(NamedTuple):
     plural: str
     counted: str  # what follows "How many"
 
-    @property
-    def one(self) -> str:
-        """With "Is there" or "Are there" before it, such as "a dog", "any skis", "any broccoli"."""
-        return f"any {self.asked}" if self.asked in OBJECTS.plural_only | OBJECTS.mass else with_article(self.asked)
-
 
 def with_article(phrase: str) -> str:
     """The phrase with "a" or "an", by its first letter; no name of an object is an exception."""

@@ -8,7 +8,7 @@ with a synonym, hypernym or hyponym of something on the image.
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Set
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.objects import objects_asked_of, related
@@ -129,11 +129,7 @@ class AbsurdQuestions:
     def for_image(self, provable: frozenset[str], asked: Set[str], how_many: int, rng: SeededRng) -> list[str]:
         """Questions that are absurd for an image, drawn uniformly from all that are; fewer only if there are no more.
 
-        Args:
-            provable: objects that the image's annotation proves absent.
-            asked: the image's own questions in lower case.
-            how_many: number of questions.
-            rng: random generator.
+        ``provable``: objects that the annotation proves absent; ``asked``: the image's own questions in lower case.
         """
         chosen: list[str] = []
         for _ in range(_TRIES if len(self) else 0):
@@ -145,12 +141,8 @@ class AbsurdQuestions:
             if self._objects[group] <= provable and text not in chosen and text.lower() not in asked:
                 chosen.append(text)
         if len(chosen) < how_many:
-            fitting = (
-                text
-                for objects, texts in zip(self._objects, self._texts, strict=True)
-                if objects <= provable
-                for text in texts
-                if text not in chosen and text.lower() not in asked
-            )
+            groups = zip(self._objects, self._texts, strict=True)
+            texts = chain.from_iterable(texts for objects, texts in groups if objects <= provable)
+            fitting = (text for text in texts if text not in chosen and text.lower() not in asked)
             chosen += rng.shuffled(fitting)[: how_many - len(chosen)]
         return chosen

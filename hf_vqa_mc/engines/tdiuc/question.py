@@ -1,6 +1,7 @@
 """A question of TDIUC with its origin, the collection of generated questions, and the images with their splits."""
 
 from collections import Counter
+from sys import intern
 from typing import Literal, NamedTuple, get_args
 
 from hf_vqa_mc.engines.rng import SeededRng
@@ -35,13 +36,10 @@ class Made:
     def __init__(self) -> None:
         self.questions: list[Question] = []
         self.left_out: Counter[str] = Counter()
-        self._texts: dict[str, str] = {}
 
     def ask(self, image_id: int, question: str, answer: str, question_type: str, origin: Origin) -> None:
         """Add a question; equal texts are stored once."""
-        question = self._texts.setdefault(question, question)
-        answer = self._texts.setdefault(answer, answer)
-        self.questions.append(Question(image_id, question, answer, question_type, origin))
+        self.questions.append(Question(image_id, intern(question), intern(answer), question_type, origin))
 
     def leave_out(self, question_type: str, reason: str, count: int = 1) -> None:
         """Count questions that were not made."""

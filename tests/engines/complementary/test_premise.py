@@ -36,8 +36,7 @@ def test_objects_are_found_and_words_that_only_look_like_nouns_are_not(question,
 
 def judged(question, others=(), **known):
     """Whether a question's premise holds on an image with other questions (question, answer)."""
-    questions, answers = [one for one, _ in others], [answer for _, answer in others]
-    return Premises(["i"], questions, answers, [0] * len(others), Known(**known)).judge(question, [0])[0]
+    return Premises(["i"], [(*other, 0) for other in others], Known(**known)).judge(question, [0])[0]
 
 
 def test_another_question_shows_what_is_on_the_image():

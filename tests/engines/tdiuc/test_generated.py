@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.tdiuc import coco_questions, genome_questions, objects, post_processing
+from hf_vqa_mc.engines.tdiuc import coco_questions, genome_questions, post_processing
 from hf_vqa_mc.engines.tdiuc import generate as engine
 from hf_vqa_mc.engines.tdiuc.coco_files import CocoImage
 from hf_vqa_mc.engines.tdiuc.coco_questions import SCENES
@@ -115,7 +115,10 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         ),
         "object_recognition",
     ),
-    "says 'a apple'": (lambda patch: patch.setattr(objects, "with_article", lambda phrase: f"a {phrase}"), "a or an"),
+    "says 'a apple'": (
+        lambda patch: patch.setattr(coco_questions, "with_article", lambda phrase: f"a {phrase}"),
+        "a or an",
+    ),
     "says 'how many dog'": (
         lambda patch: patch.setattr(
             coco_questions,

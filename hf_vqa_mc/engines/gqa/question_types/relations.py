@@ -49,10 +49,9 @@ def exist(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         form = ObjectForm(asking, name, rng)
         program = then(then(reference.program, "relate", name, asked, "s"), "exist")
         slots = {**form.slots, "relation": asked, "the": reference.the}
-        full = _states(asking, subject, relation, target)
-        if detailed == "existRelS":
-            there_is = (f"there {asking.said(subject).be}", "")
-            full = [there_is, *asking.a(subject), (relation, ""), *asking.the(target)]
+        begin = (f"there {asking.said(subject).be}", "")
+        there_is = [begin, *asking.a(subject), (relation, ""), *asking.the(target)]
+        full = there_is if detailed == "existRelS" else _states(asking, subject, relation, target)
         local = f"13-{asking.name(target)}_{name}"
         yield yes_no(detailed, program, way < 2, EXIST[form.variant], slots, full, local)
 
