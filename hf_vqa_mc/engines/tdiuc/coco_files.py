@@ -83,8 +83,8 @@ class CocoAnnotations:
                 size = f"{width} x {height} pixels here and {known[0]} x {known[1]}"
                 raise InputError(f"{here} {size} {one_photograph}: give files of the same images")
             if _photograph(name) != _photograph(other_name):
-                names = f"{shown(name)} here and {shown(other_name)}"
-                raise InputError(f"{here} {names} {one_photograph}: renumber the images of one of them")
+                both = f"{shown(name)} here and {shown(other_name)}"
+                raise InputError(f"{here} {both} {one_photograph}: renumber the images of one of them")
             self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
             self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
         part.check_complete()

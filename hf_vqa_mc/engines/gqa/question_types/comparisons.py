@@ -8,7 +8,7 @@ from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES
 from hf_vqa_mc.engines.gqa.program import Part, joined, then
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
-from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, several, spelled, wordings
+from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, Phrase, several, spelled, wordings
 from hf_vqa_mc.engines.rng import SeededRng
 
 WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
@@ -78,7 +78,7 @@ def compare(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             name = asking.name(winner)
             which = "Who" if asking.is_any(name, PEOPLE) else "Which"
             program = joined(both[0].program, both[1].program, "compare", more)
-            slots = {"which": which, "more": more, "one": both[0].the, "other": both[1].the}
+            slots: dict[str, str | Phrase] = {"which": which, "more": more, "one": both[0].the, "other": both[1].the}
             full = [*asking.the(winner), (f"is {more} than", ""), *asking.the(loser)]
             local, category = f"09{more}-{_names(asking, winner, loser)}", asking.category(name)
             yield Draft("comparativeChoose", program, name, WHICH, slots, full, local, category)
@@ -141,7 +141,12 @@ def _two(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         is_same = asking.thing(one).values[kind] == asking.thing(other).values[kind]
         detailed = f"two{operation.title()}{'Material' if kind == MATERIAL else ''}"
         program = joined(both[0].program, both[1].program, operation, kind)
-        slots = {"one": both[0].the, "other": both[1].the, "is": both[0].said.be, "do": both[0].said.do}
+        slots: dict[str, str | Phrase] = {
+            "one": both[0].the,
+            "other": both[1].the,
+            "is": both[0].said.be,
+            "do": both[0].said.do,
+        }
         full, local = _both_values(asking, one, other, kind), f"09{SHORT_NAME[operation]}-{_names(asking, one, other)}"
         right = is_same == (operation == "same")
         yield yes_no(detailed, program, right, TWO[operation][kind], slots, full, local)
