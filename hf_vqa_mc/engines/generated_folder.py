@@ -59,7 +59,5 @@ def _keep_others(old: Path | None, tree: Path) -> None:
 
 
 def _kind(engine: str) -> FolderKind:
-    def is_ours(folder: Path) -> bool:
-        return (generated_by(folder) or {}).get("engine") == engine
-
-    return FolderKind(f"vqa-mc generate {engine}", STATISTICS, is_ours)
+    name = f"vqa-mc generate {engine}"
+    return FolderKind(name, STATISTICS, lambda folder: (generated_by(folder) or {}).get("engine") == engine)

@@ -4,11 +4,4 @@ from hf_vqa_mc.engines.complementary.complementary import COMPLEMENTARY, complem
 from hf_vqa_mc.engines.complementary.given_files import read_answer_probabilities, read_captions, read_instances
 from hf_vqa_mc.engines.complementary.premise import Known
 
-__all__ = [
-    "COMPLEMENTARY",
-    "Known",
-    "complementary",
-    "read_answer_probabilities",
-    "read_captions",
-    "read_instances",
-]
+__all__ = ["COMPLEMENTARY", "Known", "complementary", "read_answer_probabilities", "read_captions", "read_instances"]

@@ -98,11 +98,7 @@ def _priors(questions: Sequence[str], bags: WordBags, answers: NDArray[np.int32]
 
 @njit(cache=True)
 def _cosine(
-    one: int,
-    other: int,
-    words_of: NDArray[np.int32],
-    word_starts: NDArray[np.int64],
-    squares: NDArray[np.int64],
+    one: int, other: int, words_of: NDArray[np.int32], word_starts: NDArray[np.int64], squares: NDArray[np.int64]
 ) -> float:
     """Cosine of the word counts of two bags, whose words are sorted."""
     if one < 0 or other < 0:

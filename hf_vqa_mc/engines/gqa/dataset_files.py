@@ -4,10 +4,11 @@ import json
 import tempfile
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import chain, product, repeat
 from pathlib import Path
-from typing import Any, TextIO, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,14 +84,10 @@ def graph_record(graph: SceneGraph) -> Record:
     """A normalised scene graph as a record of GQA's files, without positions in the image."""
     objects = {}
     for key, thing in graph.objects.items():
-        x, y, width, height = thing.box
         values = (value for kind, some in thing.values.items() if kind not in (HORIZONTAL, VERTICAL) for value in some)
         objects[key] = {
             "name": thing.name,
-            "x": x,
-            "y": y,
-            "w": width,
-            "h": height,
+            **dict(zip("xywh", thing.box, strict=True)),
             "attributes": list(dict.fromkeys(values)),
             "relations": [{"name": name, "object": other} for name, other in sorted(thing.relations)],
         }
@@ -134,9 +131,7 @@ class Spilled(AbstractContextManager["Spilled"]):
             row = (
                 self._code("image", image),
                 number,
-                self._code("structural", record["types"]["structural"]),
-                self._code("semantic", record["types"]["semantic"]),
-                self._code("detailed", question.detailed),
+                *(self._code(name, record["types"][name]) for name in ("structural", "semantic", "detailed")),
                 self._code("global_group", question.global_group),
                 self._code("local_group", question.local_group),
                 self._code("answer", question.answer),
@@ -167,18 +162,17 @@ class Spilled(AbstractContextManager["Spilled"]):
             yield image, graph, [json.loads(self._file.readline()) for _ in range(size)]
 
 
-class _Entries:
-    def __init__(self, path: Path) -> None:
-        self._file: TextIO = path.open("w", encoding="utf-8")
-        self._first = True
+@contextmanager
+def _json_object(path: Path) -> Iterator[Callable[[str, str], None]]:
+    """Write an object of keys and values, one per line."""
+    with path.open("w", encoding="utf-8") as file:
+        separators = chain("{", repeat(","))
 
-    def add(self, key: str, value: str) -> None:
-        self._file.write(f"{'{' if self._first else ','}\n{json.dumps(key)}: {value}")
-        self._first = False
+        def add(key: str, value: str) -> None:
+            file.write(f"{next(separators)}\n{json.dumps(key)}: {value}")
 
-    def close(self) -> None:
-        self._file.write("{}\n" if self._first else "\n}\n")
-        self._file.close()
+        yield add
+        file.write("{}\n" if next(separators) == "{" else "\n}\n")
 
 
 def write_dataset(
@@ -200,20 +194,19 @@ def write_dataset(
     balanced = kept.tolist()
     index = 0
     with ExitStack() as stack:
-        files: dict[tuple[str, str], _Entries] = {}
-        for split in dict.fromkeys(splits):
-            for name in (ALL, BALANCED, GRAPHS, CHOICES):
-                files[split, name] = _Entries(folder / f"{split}_{name}.json")
-                stack.callback(files[split, name].close)
+        add = {
+            (split, name): stack.enter_context(_json_object(folder / f"{split}_{name}.json"))
+            for split, name in product(dict.fromkeys(splits), (ALL, BALANCED, GRAPHS, CHOICES))
+        }
         for number, (split, (image, graph, questions)) in enumerate(zip(splits, spilled.images(), strict=True)):
-            files[split, GRAPHS].add(image, json.dumps(graph))
+            add[split, GRAPHS](image, json.dumps(graph))
             for question, record in questions:
                 record["isBalanced"] = balanced[index]
                 text = json.dumps(record)
-                files[split, ALL].add(question, text)
+                add[split, ALL](question, text)
                 if balanced[index]:
-                    files[split, BALANCED].add(question, text)
-                    files[split, CHOICES].add(question, choices.line(index, record, graph))
+                    add[split, BALANCED](question, text)
+                    add[split, CHOICES](question, choices.line(index, record, graph))
                 index += 1
             if number % 64 == 0:
                 progress("writing", number, len(splits))

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, islice, product
 from typing import Any
 
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
@@ -66,7 +66,6 @@ class Distractors:
     def __init__(self, graphs: Iterable[SceneGraph], ontology: Ontology) -> None:
         """Count in one pass; memory grows with the vocabulary, not with the graphs."""
         self.ontology = ontology
-        self.images = 0
         self._kinds: Counter[str] = Counter()  # kind to images that show it
         self._together = _counters()  # kind to the kinds in the same image
         self._names = _counters()  # kind to its names, in objects
@@ -82,7 +81,6 @@ class Distractors:
         self._likely_near = cache(lambda kind: _sorted(self._together.get(kind, {})))
 
     def _count(self, graph: SceneGraph) -> None:
-        self.images += 1
         kinds = sorted({self._kind(thing) for thing in graph.objects.values()})
         self._kinds.update(kinds)
         for kind in kinds:
@@ -103,9 +101,8 @@ class Distractors:
     def _count_relation(self, own: tuple[str, ...], relation: str, others: tuple[str, ...]) -> None:
         for name in (*own, ANYTHING):
             self._objects_of[name, relation][others[0]] += 1
-        for name in own:
-            for other in others:
-                self._relations[name, other][relation] += 1
+        for pair in product(own, others):
+            self._relations[pair][relation] += 1
         for other in (*others, ANYTHING):
             self._subjects_of[other, relation][own[0]] += 1
 
@@ -149,7 +146,7 @@ class Distractors:
         image, kind = self._image(graph), self._kind(graph.objects[near])
         if kind not in image.near:
             counts, total = self._together.get(kind, Counter()), self._kinds[kind] + _SMOOTHING
-            weights = ((other, counts[other] / total) for other in self._likely_near(kind))
+            weights = ((self._usual_name[other], counts[other] / total) for other in self._likely_near(kind))
             image.near[kind] = self._absent_from(graph, weights)
         return _drawn(image.near[kind], rng)
 
@@ -163,20 +160,14 @@ class Distractors:
         for name in (*self._above(graph.objects[object_id].name), ANYTHING):
             seen = counts.get((name, relation), Counter())
             weights = {kind: count * (0.005 + context.get(kind, 0.0)) for kind, count in seen.items()}
-            wanted = self._absent_from(graph, ((kind, weights[kind]) for kind in _sorted(weights)))
-            if wanted:
+            names = ((self._usual_name[kind], weights[kind]) for kind in _sorted(weights))
+            if wanted := self._absent_from(graph, names):
                 return _drawn(wanted, rng)
         return None
 
     def sibling(self, name: str, category: str, rng: SeededRng, graph: SceneGraph) -> str | None:
         """Another kind of a category, in the same number, not in the graph and not confusable with the name."""
-        weights: dict[str, float] = {}
-        for other, weight in self._siblings(name, category).items():
-            if self.certainly_absent(graph, other):
-                weights[other] = weight
-                if len(weights) == LIKELIEST:
-                    break
-        return _drawn(weights, rng)
+        return _drawn(self._absent_from(graph, self._siblings(name, category).items()), rng)
 
     def _all_siblings(self, name: str, category: str) -> dict[str, float]:
         nouns, noun = self.ontology.nouns, self.ontology.nouns[name]
@@ -206,22 +197,16 @@ class Distractors:
         barred = {relation, *self.ontology.relations[relation].related, *annotated}
         excluded = [name for name in self._excluded(relation) if name not in barred]
         ones, others = self._above(graph.objects[subject].name), self._above(graph.objects[target].name)
-        for one in ones:
-            for other in others:
-                seen = self._relations.get((one, other), Counter())
-                weights = {name: float(seen[name]) for name in excluded if seen[name]}
-                if weights:
-                    return _drawn(weights, rng)
-        usual = {
-            name: 1.0
-            for name in excluded
-            if name in _PLAIN
-            or (
-                any((one, name) in self._objects_of for one in ones)
-                and any((other, name) in self._subjects_of for other in others)
-            )
-        }
-        return _drawn(usual, rng)
+        for pair in product(ones, others):
+            seen = self._relations.get(pair, Counter())
+            if weights := {name: float(seen[name]) for name in excluded if seen[name]}:
+                return _drawn(weights, rng)
+
+        def is_usual(name: str) -> bool:
+            has_objects = any((one, name) in self._objects_of for one in ones)
+            return has_objects and any((other, name) in self._subjects_of for other in others)
+
+        return _drawn({name: 1.0 for name in excluded if name in _PLAIN or is_usual(name)}, rng)
 
     def _all_excluded(self, relation: str) -> list[str]:
         relations = self.ontology.relations
@@ -229,15 +214,9 @@ class Distractors:
         return [name for name in relations if name in own or relation in relations[name].excludes]
 
     def _absent_from(self, graph: SceneGraph, weighted: Iterable[tuple[str, float]]) -> dict[str, float]:
-        """The first of the kinds that certainly are not in the image."""
-        wanted: dict[str, float] = {}
-        for kind, weight in weighted:
-            name = self._usual_name[kind]
-            if self.certainly_absent(graph, name):
-                wanted[name] = weight
-                if len(wanted) == LIKELIEST:
-                    break
-        return wanted
+        """The first of the names of which certainly nothing is in the image."""
+        absent = ((name, weight) for name, weight in weighted if self.certainly_absent(graph, name))
+        return dict(islice(absent, LIKELIEST))
 
     def certainly_absent(self, graph: SceneGraph, name: str) -> bool:
         """Whether nothing in the image might have this name, and nothing in it suggests such an object."""

@@ -57,11 +57,7 @@ _PREPOSITIONS = sorted(_WAYS, key=len, reverse=True)
 
 
 def clean_relations(
-    raw: RawGraph,
-    things: Mapping[str, RawObject],
-    same: Mapping[str, str],
-    ontology: Ontology,
-    problems: Counter[str],
+    raw: RawGraph, things: Mapping[str, RawObject], same: Mapping[str, str], ontology: Ontology, problems: Counter[str]
 ) -> dict[str, set[tuple[str, str]]]:
     """(Relation, object) by subject: those of the file and implied ones, without inconsistent ones.
 

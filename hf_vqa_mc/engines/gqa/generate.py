@@ -12,7 +12,7 @@ from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.entailment import entailments
 from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
+from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, read_gqa_graphs, read_visual_genome
@@ -59,10 +59,9 @@ def generate(
         OSError: the output cannot be written (disk full, no permission); an older folder is unchanged.
     """
     check_generated_folder(output, ENGINE)
-    words = ontology or read_ontology(None, None)
+    words = ontology or own_ontology()
     paths = ", ".join(map(os.fspath, scene_graphs))
-    problems: Counter[str] = Counter()
-    images: dict[str, str] = {}
+    problems, rejected, images = Counter[str](), Counter[str](), dict[str, str]()
     progress("reading scene graphs", 0, 1)
     distractors = Distractors(_counted(scene_graphs, words, problems, images, settings), words)
     progress("reading scene graphs", 1, 1)
@@ -71,26 +70,20 @@ def generate(
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in most) or "no image at all"
         raise InputError(f"no image of {paths} has an object to ask about ({reasons})")
     with generated_folder(output, ENGINE) as folder, Spilled(folder) as spilled:
-        rejected: Counter[str] = Counter()
         for done, (_, graph) in enumerate(_graphs(scene_graphs, words, Counter())):
-            progress("generating questions", done, distractors.images)
+            progress("generating questions", done, len(images))
             questions = list(questions_about(graph, words, distractors, settings, rejected))
             spilled.add(graph, questions, entailments(questions, graph, words))
         problems.update({f"question: {reason}": count for reason, count in rejected.items()})
-        progress("generating questions", distractors.images, distractors.images)
+        progress("generating questions", len(images), len(images))
         table = spilled.table()
         if not table.count:
             raise InputError(f"the scene graphs of {paths} settle no question; does the ontology know their words?")
         selected = select_balanced(table, settings, progress)
         splits = list(images.values())
         write_dataset(folder, spilled, table, selected.kept, splits, progress)
-        statistics = {
-            "engine": ENGINE,
-            "version": __version__,
-            "ontology": words.name,
-            "seed": settings.seed,
-            **dataset_statistics(table, selected, splits, problems),
-        }
+        source = {"engine": ENGINE, "version": __version__, "ontology": words.name, "seed": settings.seed}
+        statistics = {**source, **dataset_statistics(table, selected, splits, problems)}
         write_json(folder / STATISTICS, statistics, indent=1)
     return statistics
 

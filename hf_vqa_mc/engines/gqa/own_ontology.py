@@ -7,14 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hf_vqa_mc.engines.gqa.ontology import (
-    KINDS,
-    Attribute,
-    Noun,
-    Ontology,
-    both_ways,
-    similar_kinds,
-)
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, both_ways, similar_kinds
 from hf_vqa_mc.engines.gqa.plurals import PLURALS, plural_of
 from hf_vqa_mc.engines.gqa.relation_names import RelationTable
 from hf_vqa_mc.engines.vocabulary import vocabulary
@@ -201,10 +194,7 @@ def _listed() -> tuple[dict[str, Noun], dict[str, frozenset[str]]]:
 
 def _noun(name: str, category: Category, parents: tuple[str, ...]) -> Noun:
     mass, plural = name in category.mass, name in category.plural
-    if plural:
-        plural_form = "" if name in PLURALS.pairs else name
-    else:
-        plural_form = "" if mass or name in category.unique else plural_of(name)
+    no_plural = name in PLURALS.pairs if plural else mass or name in category.unique
     return Noun(
         name=name,
         kind=name,
@@ -212,7 +202,7 @@ def _noun(name: str, category: Category, parents: tuple[str, ...]) -> Noun:
         mass=mass,
         parents=parents,
         singular="" if mass or plural else name,
-        plural_form=plural_form,
+        plural_form="" if no_plural else name if plural else plural_of(name),
         vague=name in KINDS.vague,
     )
 
@@ -221,13 +211,8 @@ def _from_wordnet(wordnet: WordNet, listed: Mapping[str, Noun]) -> dict[str, Nou
     """Nouns of one or two words all of whose senses are of one category."""
     anchors = {name: wordnet.nouns.senses(one.lemma)[one.sense] for name, one in NOUNS.wordnet_categories.items()}
     codes = _category_codes(wordnet, anchors)
-    taken = (
-        listed.keys()
-        | NOUNS.spellings.keys()
-        | {plural_of(name) for name in listed}
-        | NOUNS.not_from_wordnet
-        | KINDS.vague
-    )
+    taken = listed.keys() | NOUNS.spellings.keys() | NOUNS.not_from_wordnet | KINDS.vague
+    taken |= {plural_of(name) for name in listed}
     found = {}
     starts = wordnet.nouns.starts
     for lemma, index in wordnet.nouns.lemmas.items():
@@ -239,11 +224,10 @@ def _from_wordnet(wordnet: WordNet, listed: Mapping[str, Noun]) -> dict[str, Nou
         parents = tuple(parent for parent in _ABOVE[max(above)] if parent != name) if len(wholes) == 1 else ()
         if parents:
             mass = parents[0] == "drink"
-            many = "" if mass else plural_of(name)
-            found[name] = Noun(
-                name=name, kind=name, parents=parents, mass=mass, singular="" if mass else name, plural_form=many
-            )
-    return {name: noun for name, noun in found.items() if name not in {n.plural_form for n in listed.values()}}
+            one, many = ("", "") if mass else (name, plural_of(name))
+            found[name] = Noun(name=name, kind=name, parents=parents, mass=mass, singular=one, plural_form=many)
+    plurals = {noun.plural_form for noun in listed.values()}
+    return {name: noun for name, noun in found.items() if name not in plurals}
 
 
 _CHAINS: Mapping[str, tuple[str, ...]] = {

@@ -24,6 +24,7 @@ class Plurals:
 
 PLURALS = vocabulary("gqa/plurals", Plurals)
 _SINGULARS = {plural: singular for singular, plural in PLURALS.irregular.items()}
+_NO_SINGULAR = PLURALS.pairs | PLURALS.collective | PLURALS.singular_in_s | PLURALS.same | PLURALS.irregular.keys()
 
 
 def plural_of(name: str) -> str:
@@ -79,13 +80,7 @@ def _compound_end(word: str, ends: Iterable[str]) -> str:
 
 
 def _singular(word: str) -> str:
-    if (
-        word in PLURALS.pairs
-        or word in PLURALS.collective
-        or word in PLURALS.singular_in_s
-        or word in PLURALS.same
-        or word in PLURALS.irregular
-    ):
+    if word in _NO_SINGULAR:
         return ""
     if word in _SINGULARS:
         return _SINGULARS[word]

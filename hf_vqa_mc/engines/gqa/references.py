@@ -218,7 +218,8 @@ class References:
             and self.has_sides(*(self.graph.objects[key].name for key in (object_id, end[2])))
             and side_by_side(self.graph, object_id, end[2])
         ]
-        sides.sort(key=lambda end: abs(_center(self.graph, object_id) - _center(self.graph, end[2])))
+        center = {key: thing.box[0] + thing.box[2] / 2 for key, thing in self.graph.objects.items()}
+        sides.sort(key=lambda end: abs(center[object_id] - center[end[2]]))
         return [end for end in ends if end[0] not in (LEFT, RIGHT)] + sides[:NEAREST]
 
     def askable(self, object_id: str) -> bool:
@@ -293,8 +294,3 @@ def side_by_side(graph: SceneGraph, one: str, other: str) -> bool:
         return False
     shared = min(x + width, x2 + width2) - max(x, x2)
     return shared <= 0.5 * min(width, width2)
-
-
-def _center(graph: SceneGraph, key: str) -> float:
-    x, _, width, _ = graph.objects[key].box
-    return x + width / 2

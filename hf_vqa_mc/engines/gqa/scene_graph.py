@@ -67,12 +67,11 @@ def is_left_of(one: Box, other: Box, image_width: int) -> bool:
     """
     x, y, width, height = one
     other_x, other_y, other_width, other_height = other
-    begins, ends = x < other_x, x + width < other_x + other_width
     gap = other_x - (x + width)
     level = min(y + height, other_y + other_height) - max(y, other_y)
     return (
-        begins
-        and ends
+        x < other_x  # it begins and ends before the other
+        and -gap < other_width
         and gap <= MAX_GAP * image_width
         and level >= MIN_LEVEL * min(height, other_height)
         and -gap <= MAX_COMMON * min(width, other_width)

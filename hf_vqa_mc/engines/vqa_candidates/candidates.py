@@ -1,6 +1,7 @@
 """VQA's 18 candidates: plausible, popular and random answers next to the correct one."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -70,11 +71,8 @@ def vqa_candidates(
     if pool not in get_args(Pool):
         raise unknown_name("pool", str(pool), get_args(Pool))
     table = check_triplets(triplets, "triplets").combine_chunks()
-    given, unknown_ids = _given(table["question_id"].to_pylist(), plausible or {})
-    given_answers = pc.list_flatten(given)
-    if pc.all(pc.equal(table["target"], pc.utf8_lower(table["target"]))).as_py():
-        given_answers = pc.utf8_lower(given_answers)
-    columns = [table["target"].combine_chunks(), pc.list_flatten(table["answers"].combine_chunks()), given_answers]
+    given, given_starts, unknown_ids = _given(table, plausible or {})
+    columns = [table["target"].combine_chunks(), pc.list_flatten(table["answers"].combine_chunks()), given]
     answers, (targets, humans, given_texts) = NumberedTexts.number(columns)
     questions = filling.Questions(answers.keys, targets, text_hashes(table["question_id"].to_pylist()))
     training = pc.equal(table["split"], "train").to_numpy()
@@ -83,7 +81,6 @@ def vqa_candidates(
     picks = filling.Picks(
         np.full(shape, MISSING, np.int32), np.full(shape, MISSING, np.int8), np.zeros(len(targets), np.int64)
     )
-    given_starts = starts(pc.list_value_length(given).to_numpy())
     not_taken = filling.take_given(given_texts, given_starts, N_PLAUSIBLE, questions, picks)
     n_given = int(picks.found.sum())
     for rows in _pools(table, pool):
@@ -91,14 +88,14 @@ def vqa_candidates(
     texts = pa.array(answers.texts, pa.string()).take(pa.array(picks.texts[picks.texts != MISSING]))
     orig_decoys = pa.ListArray.from_arrays(pa.array(starts(picks.found), pa.int32()), texts)
     column = table.schema.get_field_index("orig_decoys")
-    human_starts = starts(pc.list_value_length(table["answers"]).to_numpy())
-    times = filling.count_humans(humans, human_starts, questions, picks)
+    times = filling.count_humans(humans, starts(pc.list_value_length(table["answers"]).to_numpy()), questions, picks)
     found = _statistics(answers, questions, picks, popular, times, n_given, not_taken, unknown_ids)
     return table.set_column(column, table.schema.field(column), orig_decoys), found
 
 
-def _given(question_ids: list[str], plausible: Mapping[str, Sequence[str]]) -> tuple[pa.ListArray, int]:
-    """The plausible answers of each question, and the number of the file's questions that are not in the dataset."""
+def _given(table: pa.Table, plausible: Mapping[str, Sequence[str]]) -> tuple[pa.StringArray, NDArray[np.int64], int]:
+    """The plausible answers of all questions, where each one's start, and how many questions are none of the table."""
+    question_ids = table["question_id"].to_pylist()
     known = sum(question_id in plausible for question_id in question_ids)
     if plausible and not known:
         example, mine = next(iter(plausible)), question_ids[0]
@@ -106,8 +103,11 @@ def _given(question_ids: list[str], plausible: Mapping[str, Sequence[str]]) -> t
             f"plausible answers: none of their {len(plausible):,} question ids, such as {example!r}, is one of the "
             f"dataset, such as {mine!r}; is the file another dataset's?"
         )
-    lists = pa.array([list(plausible.get(question_id, ())) for question_id in question_ids], pa.list_(pa.string()))
-    return lists, len(plausible) - known
+    lists = [plausible.get(question_id, ()) for question_id in question_ids]
+    texts = pa.array(list(chain.from_iterable(lists)), pa.string())
+    if pc.all(pc.equal(table["target"], pc.utf8_lower(table["target"]))).as_py():
+        texts = pc.utf8_lower(texts)
+    return texts, starts([len(one) for one in lists]), len(plausible) - known
 
 
 def _pools(table: pa.Table, pool: Pool) -> list[NDArray[np.int64]]:

@@ -68,11 +68,7 @@ def answers_of_bags(bags: WordBags, keys: NDArray[np.int32]) -> BagAnswers:
 
 
 def nearest_answers(
-    bags: WordBags,
-    answers: BagAnswers,
-    queries: NDArray[np.int32],
-    most: int,
-    progress: Callable[[int], None],
+    bags: WordBags, answers: BagAnswers, queries: NDArray[np.int32], most: int, progress: Callable[[int], None]
 ) -> NDArray[np.int32]:
     """The first distinct answers of the other bags, most similar bag first; ties in the order of the questions.
 

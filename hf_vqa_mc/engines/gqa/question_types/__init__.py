@@ -8,14 +8,7 @@ from typing import NamedTuple
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Program, Question
-from hf_vqa_mc.engines.gqa.question_types import (
-    attributes,
-    categories,
-    comparisons,
-    objects,
-    relations,
-    scene,
-)
+from hf_vqa_mc.engines.gqa.question_types import attributes, categories, comparisons, objects, relations, scene
 from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
@@ -86,16 +79,14 @@ def questions_about(
     texts: set[str] = set()
     for kind in QUESTION_TYPES.values():
         most = kind.most if settings.most is None else settings.most.get(kind.name, 0)
-        if most:
-            yield from islice(_asked(kind, asking, texts), most)
+        yield from islice(_asked(kind, asking, texts), most)
 
 
 def _asked(kind: QuestionType, asking: Asking, texts: set[str]) -> Iterator[Question]:
     rng = SeededRng(asking.seed, asking.graph.image_id, kind.name)
     programs: set[Program] = set()
     for draft in kind.ask(asking, rng):
-        question = asking.question(kind.name, draft, rng)
-        if question is None:
+        if (question := asking.question(kind.name, draft, rng)) is None:
             continue
         if question.question.text in texts or question.program in programs:
             asking.left_out["asked before"] += 1

@@ -74,7 +74,9 @@ class Asking:
         self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, settings.seed
         self.executor = Executor(graph, ontology)
         self.left_out: Counter[str] = Counter() if left_out is None else left_out
-        self.all_of, self.kinds_asked = cache(self._all_of), cache(self._kinds_asked)
+        self.all_of = cache(lambda name: tuple(key for key in graph.objects if ontology.isa(self.name(key), name)))
+        """the objects that certainly are of a name or category"""
+        self.kinds_asked = cache(self._kinds_asked)
         self.references = References(self.executor, settings)
         self.objects = [key for key in graph.objects if self.references.askable(key)]
         kinds = {self.kind(key) for key in graph.objects} | graph.unclear
@@ -115,10 +117,6 @@ class Asking:
     def is_any(self, name: str, *categories: str) -> bool:
         """Whether a name is of one of the categories."""
         return any(self.ontology.isa(name, category) for category in categories)
-
-    def _all_of(self, name: str) -> tuple[str, ...]:
-        """The objects that certainly are of a name or category."""
-        return tuple(key for key in self.graph.objects if self.ontology.isa(self.name(key), name))
 
     def category(self, name: str) -> str:
         """The category of a name in GQA's global groups: animal, bird, person; its kind if it has none."""
@@ -203,7 +201,7 @@ def kind_of(ontology: Ontology, category: str, plural: bool) -> tuple[str, str]:
 def slots_of(reference: Reference) -> dict[str, str | Phrase]:
     """The slots of patterns that a reference fills: {the}, {is}, {do}, {have}."""
     said = reference.said
-    return {"the": reference.the, "is": said.be, "do": said.do, "have": said.have}
+    return {"the": reference.the, "is": said.be, "do": said.do, "have": "have" if said.plural else "has"}
 
 
 def selected(name: str) -> Program:
