@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, similar_kinds
 from hf_vqa_mc.engines.gqa.own_ontology import (
@@ -83,14 +84,13 @@ def _read(objects: Path, attributes: Path) -> Ontology:
     )
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
     name: str
-    category: str = ""
-    number: str = ""
-    near: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    other_categories: tuple[str, ...] = ()
+    category: str
+    number: str
+    near: tuple[str, ...]
+    aliases: tuple[str, ...]
+    other_categories: tuple[str, ...]
 
 
 def _rows(path: Path, separator: str, layout: str, is_valid: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
@@ -123,14 +123,10 @@ def _marks(fields: Iterable[str], separator: str) -> tuple[dict[str, list[str]],
 def _object_line(name: str, fields: list[str]) -> _Line:
     lists, plain = _marks(fields, ".")
     category = next((field for field in plain if field and not _MARKS.match(field)), "")
-    return _Line(
-        name=name,
-        category=PUBLISHED.categories.get(name, category),
-        number=next((mark for mark in "PMSC" if mark in plain), ""),
-        near=tuple(lists["K"]),
-        aliases=tuple(alias for alias in dict.fromkeys(lists["E"]) if alias != name),
-        other_categories=tuple(lists["J"]),
-    )
+    number = next((mark for mark in "PMSC" if mark in plain), "")
+    aliases = tuple(alias for alias in dict.fromkeys(lists["E"]) if alias != name)
+    category = PUBLISHED.categories.get(name, category)
+    return _Line(name, category, number, tuple(lists["K"]), aliases, tuple(lists["J"]))
 
 
 def _nouns(lines: Iterable[_Line]) -> dict[str, Noun]:
@@ -180,14 +176,14 @@ def _singular(name: str, by_name: Mapping[str, _Line]) -> str:
 def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
     """Hypernyms: those among the similar names, then the categories."""
     own = own_ontology().nouns
-    found: list[str] = []
     if line.name in KINDS.ambiguous:
         return ()
+    above = own[line.name].parents if line.name in own else ()
+    found: list[str] = []
     for near in line.near:
-        above = own[line.name].parents if line.name in own else ()
-        headed = line.name.endswith(f" {near}")
         same = near in by_name and by_name[near].category in (line.category, "")
-        if near != line.name and (near in above or (headed and same)) and near not in PUBLISHED.no_categories:
+        is_above = near in above or (line.name.endswith(f" {near}") and same)
+        if near != line.name and is_above and near not in PUBLISHED.no_categories:
             found.append(near)
     vessel = line.category == "drink" and line.name.split()[-1] in ("bottle", "can", "cup")
     category = "" if vessel else line.category  # of its content; K still lists that as similar

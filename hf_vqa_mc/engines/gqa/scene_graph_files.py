@@ -55,11 +55,11 @@ def _pixels(records: Records, name: str) -> list[int]:
 
 def _size(image: Records) -> tuple[int, int]:
     """Width and height of the one image."""
-    (width,), (height,) = (_pixels(image, name) for name in ("width", "height"))
-    for name, value in (("width", width), ("height", height)):
+    sizes = {name: _pixels(image, name)[0] for name in ("width", "height")}
+    for name, value in sizes.items():
         if value < 1:
             raise image.unexpected(0, name, f"the image's {name} in pixels", value)
-    return width, height
+    return sizes["width"], sizes["height"]
 
 
 def _boxes(records: Records) -> list[Box]:
@@ -82,20 +82,20 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
     seen: set[str] = set()
     for batch in object_items(file):
         for image_id, graph in batch:
-            place = f"{file.location}, image {image_id!r}"
+            location = f"{file.location}, image {image_id!r}"
             if image_id in seen:
-                raise InputError(f"{place}: occurs twice")
+                raise InputError(f"{location}: occurs twice")
             seen.add(image_id)
-            yield _gqa_graph(image_id, graph, place)
+            yield _gqa_graph(image_id, graph, location)
     if not seen:
         raise InputError(f"{file.location}: expected scene graphs (image id: objects), found none")
 
 
-def _gqa_graph(image_id: str, value: Any, place: str) -> RawGraph:  # noqa: ANN401  any JSON value
-    graph = _one(value, place)
+def _gqa_graph(image_id: str, value: Any, location: str) -> RawGraph:  # noqa: ANN401  any JSON value
+    graph = _one(value, location)
     objects = graph.inner("objects").rows[0]
     keys = list(objects)
-    things = Records(list(objects.values()), lambda position: f"{place}, object {keys[position]!r}")
+    things = Records(list(objects.values()), lambda position: f"{location}, object {keys[position]!r}")
     links = things.nested("relations")
     relations = zip(links.texts("name"), links.ids("object"), strict=True)
     attributes, of_each = _text_lists(things, "attributes"), map(len, things.column("relations"))
@@ -124,12 +124,12 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
     others = [] if whole else [_Aux(files.find(f"{name}.json")) for name in ("attributes", "relationships")]
     seen: set[str] = set()
     for image_id, record in _images(files.find("scene_graphs.json" if whole else "objects.json")):
-        place = record.location(0)
+        location = record.location(0)
         if image_id in seen:
-            raise InputError(f"{place}: occurs twice")
+            raise InputError(f"{location}: occurs twice")
         seen.add(image_id)
         if image_id not in sizes:
-            raise InputError(f"{place}: image_data.json has no size of it; take both files from the same release")
+            raise InputError(f"{location}: image_data.json has no size of it; take both files from the same release")
         graph = RawGraph(image_id, *sizes[image_id], {})
         _put_objects(graph, record.nested("objects"))
         if whole:
@@ -167,8 +167,8 @@ def _images(file: PublishedFile) -> Iterator[tuple[str, Records]]:
             yield image_id, _one(row, f"{file.location}, image {image_id!r}")
 
 
-def _one(value: Any, place: str) -> Records:  # noqa: ANN401  any JSON value
-    return Records([value], lambda _: place)
+def _one(value: Any, location: str) -> Records:  # noqa: ANN401  any JSON value
+    return Records([value], lambda _: location)
 
 
 class _Aux:

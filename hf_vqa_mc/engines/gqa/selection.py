@@ -105,9 +105,8 @@ def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
     1 means as many questions as the most frequent other answer.
     """
     excess = np.zeros(count)
-    sizes = np.diff(local.starts)
-    others = np.repeat(local.counts[local.starts[:-1]], sizes)  # the most frequent answer's
-    first = local.starts[:-1]
+    first, sizes = local.starts[:-1], np.diff(local.starts)
+    others = np.repeat(local.counts[first], sizes)  # the most frequent answer's
     others[first] = 1  # if there is no other answer
     several = first[sizes > 1]
     others[several] = local.counts[several + 1]

@@ -45,14 +45,10 @@ def exist(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
     """Is there an apple in the picture? Is there one that is (not) red?"""
     for key in rng.shuffled([*asking.objects, *asking.objects, *asking.objects]):
         way = rng.below(4)
-        if way == 0:
-            yield from _there(asking, asking.name(key), rng)
-        elif way == 1:
-            absent = asking.decoys.absent(asking.graph, key, rng)
-            if absent is not None:
-                yield from _there(asking, absent, rng)
-        else:
+        if way > 1:
             yield from _there_with(asking, key, way == 3 and rng.happens(0.4), rng)
+        elif name := asking.decoys.absent(asking.graph, key, rng) if way else asking.name(key):
+            yield from _there(asking, name, rng)
 
 
 def _there(asking: Asking, name: str, rng: SeededRng) -> Iterator[Draft]:
@@ -121,11 +117,10 @@ def _with(asking: Asking, key: str, kind: str, value: str) -> Phrase:
 
 def _without(asking: Asking, name: str, kind: str, value: str, negated: bool) -> Phrase:
     key, *others = asking.all_of(name)
-    if others:
-        many = several(asking.ontology, asking.name(key))
-        if many.plural:
-            none = f"but they are {'all' if negated else 'not'} {asking.predicate(kind, value)}"
-            return [("there are", ""), (many.text, key), (none, "")]
+    many = several(asking.ontology, asking.name(key))
+    if others and many.plural:
+        none = f"but they are {'all' if negated else 'not'} {asking.predicate(kind, value)}"
+        return [("there are", ""), (many.text, key), (none, "")]
     said, own = asking.said(key), asking.thing(key).values.get(kind, (value,))[0]
     it = "they are" if said.plural else f"the {said.text} is" if asking.is_any(asking.name(key), PEOPLE) else "it is"
     return [(f"there {said.be}", ""), *asking.a(key), (f"but {it} {asking.predicate(kind, own)}", "")]
