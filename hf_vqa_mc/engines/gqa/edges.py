@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, combinations
 from typing import TypeAlias
 
 import numpy as np
@@ -157,16 +157,14 @@ def _put_sides(
     together: Set[frozenset[str]],
 ) -> None:
     """Add left and right by boxes, unless an annotation contradicts it or the objects touch."""
-    keys = sorted(kept, key=lambda key: things[key].box[0])
-    for index, key in enumerate(keys):
-        for other in keys[index + 1 :]:
-            if (
-                is_left_of(things[key].box, things[other].box, width)
-                and (key, RIGHT, other) not in edges
-                and frozenset((key, other)) not in together
-            ):
-                kept[key].add((LEFT, other))
-                kept[other].add((RIGHT, key))
+    for key, other in combinations(sorted(kept, key=lambda key: things[key].box[0]), 2):
+        if (
+            is_left_of(things[key].box, things[other].box, width)
+            and (key, RIGHT, other) not in edges
+            and frozenset((key, other)) not in together
+        ):
+            kept[key].add((LEFT, other))
+            kept[other].add((RIGHT, key))
 
 
 def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
@@ -204,9 +202,8 @@ def touching(edges: Set[Edge]) -> set[frozenset[str]]:
         if name in RULES.carries:
             carried[one].add(other)
     for owner, things in carried.items():
-        together = {owner, *things}
-        near = {key for pair in pairs if owner in pair for key in pair} - {owner}
-        pairs |= {frozenset((thing, other)) for thing in things for other in together | near if thing != other}
+        near = {owner}.union(things, *(pair for pair in pairs if owner in pair))
+        pairs |= {frozenset((thing, other)) for thing in things for other in near if thing != other}
     return pairs
 
 

@@ -18,6 +18,7 @@ What cannot be used is left out and counted:
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 from hf_vqa_mc.engines.gqa.cleaning import (
     besides,
@@ -87,13 +88,9 @@ def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[d
     things: dict[str, RawObject] = {}
     image_values: list[str] = []
     for key, thing in raw.objects.items():
-        values = []
-        for text in thing.attributes:
-            value = clean_value(text, ontology)
-            if value is None:
-                problems["value: unknown"] += 1
-            else:
-                values.append(value)
+        found = [clean_value(text, ontology) for text in thing.attributes]
+        values = [value for value in found if value is not None]
+        problems["value: unknown"] += len(found) - len(values)
         if plain(thing.name) in SIGNS.pictures and any(
             {"weather", "location"} & {*ontology.attributes[value].types} for value in values
         ):
@@ -130,17 +127,15 @@ def _duplicates(things: Mapping[str, RawObject], ontology: Ontology) -> dict[str
     same: dict[str, str] = {}
     nouns = {key: ontology.nouns[thing.name] for key, thing in things.items()}
     keys = sorted(things, key=lambda key: -len(nouns[key].parents))  # the most specific first
-    for index, key in enumerate(keys):
-        if key in same:
-            continue
-        for other in keys[index + 1 :]:
-            if (
-                other not in same
-                and overlap(things[key].box, things[other].box) >= SAME_BOX
-                and nouns[key].plural == nouns[other].plural
-                and nouns[other].kind in (nouns[key].kind, *nouns[key].parents)
-            ):
-                same[other] = key
+    for key, other in combinations(keys, 2):
+        if (
+            key not in same
+            and other not in same
+            and overlap(things[key].box, things[other].box) >= SAME_BOX
+            and nouns[key].plural == nouns[other].plural
+            and nouns[other].kind in (nouns[key].kind, *nouns[key].parents)
+        ):
+            same[other] = key
     return same
 
 

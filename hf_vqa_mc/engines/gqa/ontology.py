@@ -98,12 +98,8 @@ class Ontology:
         if self.isa(name, category):
             return True
         noun, other = self.nouns[name], self.nouns.get(category)
-        kind = other.kind if other else category
-        return (
-            (other is not None and noun.kind in other.parents)
-            or noun.vague
-            or kind in self.similar_kinds.get(noun.kind, ())
-        )
+        kind, parents = (other.kind, other.parents) if other else (category, ())
+        return noun.kind in parents or noun.vague or kind in self.similar_kinds.get(noun.kind, ())
 
     def mixed_up(self, name: str, other: str) -> bool:
         """Whether two names could be used for the same object."""
@@ -186,9 +182,8 @@ def _two_people(one: str, other: str) -> bool:
     if pair & KINDS.groups_of_people:
         return False
     sports = [{index for index, names in enumerate(KINDS.sports) if name in names} for name in (one, other)]
-    return (
-        bool(pair & KINDS.male and pair & KINDS.female)
-        or bool(pair & KINDS.babies and pair & KINDS.adults)
-        or bool(pair & KINDS.babies and any(sports))
-        or bool(all(sports) and sports[0] != sports[1])
+    return bool(
+        (pair & KINDS.male and pair & KINDS.female)
+        or (pair & KINDS.babies and (pair & KINDS.adults or any(sports)))
+        or (all(sports) and sports[0] != sports[1])
     )

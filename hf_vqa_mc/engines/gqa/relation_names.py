@@ -68,9 +68,8 @@ class RelationTable(Mapping[str, RelationName]):
 
 def _parts(name: str) -> tuple[str, str] | None:
     verb, _, rest = name.partition(" ")
-    if verb not in RELATIONS.participles and not (
-        verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in RELATIONS.no_participles
-    ):
+    regular = verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in RELATIONS.no_participles
+    if not regular and verb not in RELATIONS.participles:
         return None
     if not rest:
         return (verb, "") if verb not in RELATIONS.participles and verb not in RELATIONS.postures else None
@@ -107,15 +106,11 @@ def _compound(verb: str, preposition: str) -> RelationName:
     if not preposition:  # nothing else is known of the verb
         return RelationName(verb, many=True)
     plain = _preposition(preposition)
-    related = set(plain.related) | {preposition}
-    excludes = set(plain.excludes)
-    if preposition in ("on", "on top of") and verb not in RELATIONS.postures:
-        excludes.clear()  # a lamp hanging on the ceiling is under it
+    name, related, excludes = f"{verb} {preposition}", {*plain.related, preposition}, set(plain.excludes)
     if verb in RELATIONS.postures:
         for other in RELATIONS.postures:
             same = other == verb or tuple(sorted((verb, other))) in RELATIONS.postures_alike
             (related if same else excludes).add(f"{other} {preposition}")
-    related.discard(f"{verb} {preposition}")
-    return RelationName(
-        f"{verb} {preposition}", "", frozenset(excludes), many=True, related=frozenset(related - excludes)
-    )
+    elif preposition in ("on", "on top of"):
+        excludes.clear()  # a lamp hanging on the ceiling is under it
+    return RelationName(name, excludes=frozenset(excludes), many=True, related=frozenset(related - excludes - {name}))

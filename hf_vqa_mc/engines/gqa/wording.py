@@ -92,6 +92,11 @@ class Said(NamedTuple):
         return "do" if self.plural else "does"
 
     @property
+    def have(self) -> str:
+        """Has or have."""
+        return "have" if self.plural else "has"
+
+    @property
     def some(self) -> str:
         """With an indefinite article if it takes one: an apple, apples, water."""
         if self.unique:

@@ -81,7 +81,5 @@ def colors_in(text: str) -> set[str]:
 def single_color(attributes: tuple[str, ...]) -> str | None:
     """The one common color of an object, if it has one and no other, nor a shade or mixture."""
     named = [one for one in attributes if colors_in(one) or set(one.split()) & ANSWERS.shades]
-    if not named or any(one not in COLORS for one in named):
-        return None
-    answers = {COLORS[one] for one in named}
+    answers = {COLORS.get(one) for one in named}
     return answers.pop() if len(answers) == 1 else None

@@ -201,7 +201,7 @@ def kind_of(ontology: Ontology, category: str, plural: bool) -> tuple[str, str]:
 def slots_of(reference: Reference) -> dict[str, str | Phrase]:
     """The slots of patterns that a reference fills: {the}, {is}, {do}, {have}."""
     said = reference.said
-    return {"the": reference.the, "is": said.be, "do": said.do, "have": "have" if said.plural else "has"}
+    return {"the": reference.the, "is": said.be, "do": said.do, "have": said.have}
 
 
 def selected(name: str) -> Program:
