@@ -57,12 +57,9 @@ class _Best(NamedTuple):
 def answers_of_bags(bags: WordBags, keys: NDArray[np.int32]) -> BagAnswers:
     """The distinct answers of each bag; keys: int32 (questions,), of their answers."""
     bag = np.repeat(np.arange(bags.size), np.diff(bags.member_starts))
-    given = keys[bags.members]
-    order = np.lexsort((bags.members, given, bag))
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (bag[order][1:] != bag[order][:-1]) | (given[order][1:] != given[order][:-1])
-    firsts = order[new]
-    firsts = firsts[np.lexsort((bags.members[firsts], bag[firsts]))]
+    given = keys[bags.members]  # in each bag in the order of the questions
+    pairs = bag * (int(given.max(initial=0)) + 1) + given
+    firsts = np.sort(np.unique(pairs, return_index=True)[1])
     counts = np.bincount(bag[firsts], minlength=bags.size)
     return BagAnswers(starts(counts), given[firsts], bags.members[firsts].astype(np.int32))
 

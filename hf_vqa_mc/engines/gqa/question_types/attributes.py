@@ -83,15 +83,13 @@ def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         if kind in QUERY_TYPES and _can_be_asked(asking, key, kind)
     ]
     for key, kind, value in _with_positions(asking, pairs, (HORIZONTAL,), rng):
-        several_doings = sum(kind in DOING for kind, _ in asking.value_kinds(key)) != 1
-        if kind in DOING and (several_doings or not asking.ontology.attributes[value].verb):
+        doings = sum(kind in DOING for kind, _ in asking.value_kinds(key))
+        if kind in DOING and (doings != 1 or not asking.ontology.attributes[value].verb):
             continue
         reference = _refer(asking, key, rng, kind)
         if reference is not None:
-            detailed, patterns = (
-                QUERY_TYPES.get(kind, "positionQuery"),
-                QUERIES["side" if kind == HORIZONTAL else kind],
-            )
+            detailed = QUERY_TYPES.get(kind, "positionQuery")
+            patterns = QUERIES["side" if kind == HORIZONTAL else kind]
             program, slots = then(reference.program, "query", kind), slots_of(reference)
             full, local = _states(asking, key, kind, value), f"10q-{asking.name(key)}_{kind}"
             yield Draft(detailed, program, value, patterns, slots, full, local, _group(kind))

@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES
 from hf_vqa_mc.engines.gqa.program import Part, joined, then
-from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, yes_no
+from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, slots_of, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, Phrase, several, spelled, wordings
 from hf_vqa_mc.engines.rng import SeededRng
@@ -141,12 +141,7 @@ def _two(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
         is_same = asking.thing(one).values[kind] == asking.thing(other).values[kind]
         detailed = f"two{operation.title()}{'Material' if kind == MATERIAL else ''}"
         program = joined(both[0].program, both[1].program, operation, kind)
-        slots: dict[str, str | Phrase] = {
-            "one": both[0].the,
-            "other": both[1].the,
-            "is": both[0].said.be,
-            "do": both[0].said.do,
-        }
+        slots = slots_of(both[0]) | {"one": both[0].the, "other": both[1].the}
         full, local = _both_values(asking, one, other, kind), f"09{SHORT_NAME[operation]}-{_names(asking, one, other)}"
         right = is_same == (operation == "same")
         yield yes_no(detailed, program, right, TWO[operation][kind], slots, full, local)

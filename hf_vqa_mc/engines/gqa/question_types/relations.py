@@ -10,16 +10,7 @@ from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, kind_of, 
 from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
 from hf_vqa_mc.engines.gqa.references import Fact, Reference, side_by_side
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.wording import (
-    LIVING,
-    MENTIONS,
-    PEOPLE,
-    Phrase,
-    as_category,
-    called,
-    relation_form,
-    wordings,
-)
+from hf_vqa_mc.engines.gqa.wording import LIVING, MENTIONS, PEOPLE, as_category, called, relation_form, wordings
 from hf_vqa_mc.engines.rng import SeededRng
 
 WORN = {"wearing", "worn by", "dressed in"}
@@ -57,7 +48,7 @@ def exist(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
             continue  # not "a bike near the bike"
         form = ObjectForm(asking, name, rng)
         program = then(then(reference.program, "relate", name, asked, "s"), "exist")
-        slots: dict[str, str | Phrase] = {**form.slots, "relation": asked, "the": reference.the}
+        slots = slots_of(reference) | form.slots | {"relation": asked}
         begin = (f"there {asking.said(subject).be}", "")
         there_is = [begin, *asking.a(subject), (relation, ""), *asking.the(target)]
         full = there_is if detailed == "existRelS" else _states(asking, subject, relation, target)
