@@ -57,20 +57,22 @@ def possibly_correct(
     Returns:
         Reason (of REASONS) to mask (rows, choices); False for targets and padding.
     """
-    has_target, found = rows.keys[:, 0] != MISSING, {}
-    found[SAME], found[NAMED] = _official(rows, answers)
+    decoys = rows.valid & (np.arange(rows.valid.shape[1]) > 0)
+    pairs = np.broadcast_to(rows.keys[:, :1], decoys.shape)[decoys], rows.keys[decoys]
     tokens, token_starts, words = _words_of_keys(rows.vocabulary)
-    found[WUP] = np.zeros(rows.keys.shape, np.bool_)
-    _fill_similar(rows.keys, tokens, token_starts, _scores(words), found[WUP])
-    found[GENERAL] = _general(rows)
+    similar = np.zeros(len(pairs[0]), np.bool_)
+    _fill_similar(*pairs, tokens, token_starts, _scores(words), similar)
+    found = {WUP: similar, GENERAL: _general(rows.vocabulary, *pairs)}
     if vectors is not None:
         worded = rows.vocabulary.worded
         number, table = _known_vectors(worded.words, vectors)
-        found[VECTORS] = _near(rows.keys, number[worded.tokens], worded.starts, table)
-    for flags in found.values():
-        flags[:, 0] = False
-        flags &= rows.valid & has_target[:, None]
-    return found
+        found[VECTORS] = _near(*pairs, number[worded.tokens], worded.starts, table)
+    same, named = _official(rows, answers)
+    masks = {SAME: same & decoys, NAMED: named & decoys}
+    for reason, flags in found.items():
+        masks[reason] = np.zeros(decoys.shape, np.bool_)
+        masks[reason][decoys] = flags
+    return masks
 
 
 def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -152,29 +154,27 @@ def _scores(words: list[str]) -> WordScores:
 
 @reading
 def _fill_similar(
-    keys: NDArray[np.int32],
+    targets: NDArray[np.int32],
+    others: NDArray[np.int32],
     tokens: NDArray[np.int32],
     token_starts: NDArray[np.int64],
     scores: WordScores,
     similar: NDArray[np.bool_],
 ) -> None:
-    for row in range(len(keys)):
-        start, end = token_starts[keys[row, 0]], token_starts[keys[row, 0] + 1]
-        end = min(end, start + MOST_WORDS)
-        for column in range(1, keys.shape[1]):
-            key = keys[row, column]
-            if key == keys[row, 0]:
-                similar[row, column] = True
-            elif key != MISSING and end > start and token_starts[key + 1] > token_starts[key]:
-                other, other_end = token_starts[key], min(token_starts[key + 1], token_starts[key] + MOST_WORDS)
-                score = phrase_score(tokens, start, end, other, other_end, scores)
-                similar[row, column] = score >= WUP_THRESHOLD
+    for pair in range(len(targets)):
+        start, end = token_starts[targets[pair]], token_starts[targets[pair] + 1]
+        other, other_end = token_starts[others[pair]], token_starts[others[pair] + 1]
+        if targets[pair] == others[pair]:
+            similar[pair] = True
+        elif end > start and other_end > other:
+            end, other_end = min(end, start + MOST_WORDS), min(other_end, other + MOST_WORDS)
+            similar[pair] = phrase_score(tokens, start, end, other, other_end, scores) >= WUP_THRESHOLD
 
 
-def _general(rows: Rows) -> NDArray[np.bool_]:
-    """Mask (rows, choices): whether target or choice is a WordNet hypernym of the other."""
+def _general(vocabulary: Vocabulary, targets: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """(pairs,): whether one of both texts is a WordNet hypernym of the other."""
     wordnet = load_wordnet()
-    keys = pa.array(rows.vocabulary.key_texts, pa.large_string())
+    keys = pa.array(vocabulary.key_texts, pa.large_string())
     forms = texts_of(pc.replace_substring(keys, " ", "_"))
     senses, counts = [], np.zeros(len(forms), np.int64)
     for key in np.flatnonzero(_may_be_in_wordnet(forms)).tolist():
@@ -182,13 +182,14 @@ def _general(rows: Rows) -> NDArray[np.bool_]:
         counts[key] = len(of_text)
         senses += of_text
     ancestors = wordnet.ancestor_starts, wordnet.ancestors, wordnet.distances, wordnet.min_depths
-    found: NDArray[np.bool_] = _above(rows.keys, np.array(senses, np.int32), starts(counts), *ancestors)
+    found: NDArray[np.bool_] = _above(targets, others, np.array(senses, np.int32), starts(counts), *ancestors)
     return found
 
 
 @njit(cache=True)
 def _above(
-    keys: NDArray[np.int32],
+    targets: NDArray[np.int32],
+    others: NDArray[np.int32],
     senses: NDArray[np.int32],
     sense_starts: NDArray[np.int64],
     ancestor_starts: NDArray[np.int32],
@@ -196,20 +197,17 @@ def _above(
     distances: NDArray[np.uint8],
     min_depths: NDArray[np.uint8],
 ) -> NDArray[np.bool_]:
-    above = np.zeros(keys.shape, np.bool_)
-    for row in range(len(keys)):
-        for column in range(1, keys.shape[1]):
-            if keys[row, column] == MISSING:
+    above = np.zeros(len(targets), np.bool_)
+    for pair in range(len(targets)):
+        for special, general in ((targets[pair], others[pair]), (others[pair], targets[pair])):
+            first, last = sense_starts[general], sense_starts[general + 1]
+            if first == last or sense_starts[special] == sense_starts[special + 1]:
                 continue
-            for special, general in ((keys[row, 0], keys[row, column]), (keys[row, column], keys[row, 0])):
-                first, last = sense_starts[general], sense_starts[general + 1]
-                if first == last or sense_starts[special] == sense_starts[special + 1]:
-                    continue
-                synset = senses[sense_starts[special]]
-                for a in range(ancestor_starts[synset], ancestor_starts[synset + 1]):
-                    if distances[a] > 0 and min_depths[ancestors[a]] >= LEAST_DEPTH:
-                        for i in range(first, last):
-                            above[row, column] |= senses[i] == ancestors[a]
+            synset = senses[sense_starts[special]]
+            for a in range(ancestor_starts[synset], ancestor_starts[synset + 1]):
+                if distances[a] > 0 and min_depths[ancestors[a]] >= LEAST_DEPTH:
+                    for i in range(first, last):
+                        above[pair] |= senses[i] == ancestors[a]
     return above
 
 
@@ -226,16 +224,20 @@ def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[NDArray[np.in
 
 @njit(cache=True)
 def _near(
-    keys: NDArray[np.int32], tokens: NDArray[np.int32], token_starts: NDArray[np.int64], vectors: NDArray[np.float32]
+    targets: NDArray[np.int32],
+    others: NDArray[np.int32],
+    tokens: NDArray[np.int32],
+    token_starts: NDArray[np.int64],
+    vectors: NDArray[np.float32],
 ) -> NDArray[np.bool_]:
-    near = np.zeros(keys.shape, np.bool_)
-    target, other = np.zeros(vectors.shape[1]), np.zeros(vectors.shape[1])
-    for row in range(len(keys)):
-        length = _add_up(keys[row, 0], tokens, token_starts, vectors, target)
-        for column in range(1, keys.shape[1]):
-            if keys[row, column] != MISSING and length > 0:
-                other_length = _add_up(keys[row, column], tokens, token_starts, vectors, other)
-                near[row, column] = other_length > 0 and (target * other).sum() >= NEAR * length * other_length
+    near = np.zeros(len(targets), np.bool_)
+    target, other, length = np.zeros(vectors.shape[1]), np.zeros(vectors.shape[1]), 0.0
+    for pair in range(len(targets)):
+        if pair == 0 or targets[pair] != targets[pair - 1]:
+            length = _add_up(targets[pair], tokens, token_starts, vectors, target)
+        if length > 0:
+            other_length = _add_up(others[pair], tokens, token_starts, vectors, other)
+            near[pair] = other_length > 0 and (target * other).sum() >= NEAR * length * other_length
     return near
 
 

@@ -61,22 +61,15 @@ class Sees(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Shortcut:
-    """A strategy and how often it picks the target of each row."""
+class Prediction:
+    """How often a probe picks the target of each row."""
 
-    name: str
-    """such as ``longest choice``; unique in an audit"""
-    sees: Sees
-    sentence: str
-    """continues "A strategy that ...": ``picks the longest choice``"""
     scores: NDArray[np.float64] = field(repr=False)
     """(rows,): probability in [0, 1] that the target is picked; ties are broken at random"""
-    folds: int = 0
-    """number of cross-validation folds of the audited rows; 0 if it was not fitted on audited rows"""
-    trained: bool = False
-    """whether it is a fitted model or a language model, not a count"""
     chances: NDArray[np.float64] | None = field(default=None, repr=False)
     """(rows, choices): P(target) of each choice, the target in column 0; None where unknown"""
+    folds: int = 0
+    """number of cross-validation folds of the audited rows; 0 if it was not fitted on audited rows"""
 
     @property
     def inflation(self) -> float:
@@ -86,6 +79,19 @@ class Shortcut:
         multiplied by 1 + K * (test rows / training rows) = 1 + K / (K - 1).
         """
         return float(np.sqrt(1 + self.folds / (self.folds - 1))) if self.folds > 1 else 1.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Shortcut(Prediction):
+    """The prediction of a named strategy."""
+
+    name: str
+    """such as ``longest choice``; unique in an audit"""
+    sees: Sees
+    sentence: str
+    """continues "A strategy that ...": ``picks the longest choice``"""
+    trained: bool = False
+    """whether it is a fitted model or a language model, not a count"""
 
 
 @dataclass(frozen=True)

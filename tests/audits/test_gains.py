@@ -76,7 +76,9 @@ ALONE = np.arange(ROWS)
 
 def shortcut(name, right, sees="choices", **more):
     """A rule that is right in so many of 1,000 rows."""
-    return Shortcut(name, Sees(sees), f"picks {name}", (np.arange(ROWS) < right).astype(float), **more)
+    return Shortcut(
+        (np.arange(ROWS) < right).astype(float), name=name, sees=Sees(sees), sentence=f"picks {name}", **more
+    )
 
 
 def found(*shortcuts):
@@ -148,6 +150,8 @@ def test_the_familywise_error_rate_is_as_stated():
     alarms = 0
     for _ in range(400):
         labels = draws.integers(0, 4, ROWS)
-        rules = [Shortcut(f"choice {n}", Sees.CHOICES, "", (labels == n).astype(float)) for n in range(4)]
+        rules = [
+            Shortcut((labels == n).astype(float), name=f"choice {n}", sees=Sees.CHOICES, sentence="") for n in range(4)
+        ]
         alarms += any(gain.alarm for gain in gains(rules, CHANCE, ALONE))
     assert alarms / 400 <= ALARM_LEVEL + 3 * np.sqrt(ALARM_LEVEL / 400)

@@ -70,7 +70,9 @@ def test_the_number_of_texts_is_limited():
 
 
 def shortcut(sees, chances):
-    return Shortcut(f"{sees} {chances}", sees, "sees", np.ones(len(chances)), chances=np.array(chances, float))
+    return Shortcut(
+        np.ones(len(chances)), np.array(chances, float), name=f"{sees} {chances}", sees=sees, sentence="sees"
+    )
 
 
 def test_bias_is_the_mean_of_the_probes_that_see_question_and_choices():

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from hf_vqa_mc.audits.folds import Part, folds_of, parts_of
 from hf_vqa_mc.audits.image_descriptors import image_vectors
 from hf_vqa_mc.audits.rows import Rows, ShuffledRows, number_rows, shuffle
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Sees, Shortcut, picked
+from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, Sees, Shortcut, picked
 from hf_vqa_mc.audits.similar_choices import Letters
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
@@ -25,17 +25,6 @@ LEAST_COUNTED = 20
 """Without a training split, minimum frequency of a text: see `CrossFittedCounts.least`."""
 
 Values = NDArray[np.float64]
-
-
-class Prediction(NamedTuple):
-    """The picks of a probe; fields as of `Shortcut`."""
-
-    scores: Values
-    """(rows,): probability in [0, 1] that the target is picked"""
-    chances: Values | None = None
-    """(rows, choices): P(target) of each choice, the target in column 0; None where unknown"""
-    folds: int = 0
-    """number of cross-validation folds of the audited rows"""
 
 
 class Skipped(Exception):
@@ -199,8 +188,7 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
             not_run.append(NotRun(name, str(reason)))
             continue
         if made is not None:
-            found.append(
-                Shortcut(name, probe.sees, probe.sentence, made.scores, made.folds, probe.trained, made.chances)
-            )
+            about = {"name": name, "sees": probe.sees, "sentence": probe.sentence, "trained": probe.trained}
+            found.append(Shortcut(**vars(made), **about))
     context.progress("probes", len(wanted), len(wanted))
     return found, not_run
