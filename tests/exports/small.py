@@ -8,7 +8,7 @@ from PIL import Image
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
 from hf_vqa_mc.benchmarks.layouts import ChoicesAndLabel
 from hf_vqa_mc.benchmarks.layouts.choice_forms import ListOfChoices
-from hf_vqa_mc.benchmarks.layouts.label_forms import ByIndex
+from hf_vqa_mc.benchmarks.layouts.label_forms import by_index
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.exports.questions import exported_questions
 from hf_vqa_mc.io.progress import silent
@@ -75,7 +75,7 @@ def benchmark(
     for name, column in (beside or {}).items():
         original = original.append_column(name, pa.array(column))
     split = Split("test", "small.parquet, test", table, original, source, placed)
-    layout = ChoicesAndLabel(ListOfChoices("choices"), "label", ByIndex(0))
+    layout = ChoicesAndLabel(ListOfChoices("choices"), "label", by_index(0))
     return Benchmark(dataset, config, "test", {"test": split}, layout, {})
 
 

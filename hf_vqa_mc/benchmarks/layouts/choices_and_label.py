@@ -19,7 +19,7 @@ from hf_vqa_mc.benchmarks.columns import (
     named,
 )
 from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceColumns, ChoiceForm
-from hf_vqa_mc.benchmarks.layouts.label_forms import ByIndex, LabelForm, with_labels
+from hf_vqa_mc.benchmarks.layouts.label_forms import LabelForm, with_labels
 from hf_vqa_mc.benchmarks.layouts.label_readings import Reading, check_agreement, checked_labels, decided, readings
 from hf_vqa_mc.benchmarks.layouts.layout import AmbiguousLabels, Layout, Tables, with_columns
 from hf_vqa_mc.benchmarks.layouts.text_forms import OptionsInText, form_of
@@ -82,7 +82,7 @@ class ChoicesAndLabel(Layout):
         found = decided(fitting, tables, cells, location)
         check_agreement(found, f"{location}: {names}", "choose one with --label")
         first, *more = found
-        if options.label_from is not None and not any(isinstance(one.form, ByIndex) for one in found):
+        if options.label_from is not None and all(one.form.first is None for one in found):
             raise InputError(
                 f"--label-from {options.label_from}: in {location}, {first.label} holds {first.form.short}, not "
                 "integers; leave it out"
@@ -116,7 +116,7 @@ class ChoicesAndLabel(Layout):
     @property
     def index_from(self) -> int | None:
         """Index of the first choice, if labels are integers."""
-        return self.label_form.first if isinstance(self.label_form, ByIndex) else None
+        return self.label_form.first
 
     def cells(self, table: pa.Table, location: str) -> ChoiceCells:
         """The choices of all rows."""

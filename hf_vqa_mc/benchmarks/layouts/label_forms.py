@@ -1,10 +1,8 @@
 """The forms of labels: index, letter, name or text of the correct choice."""
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,137 +16,116 @@ from hf_vqa_mc.errors import InputError
 NO_NUMBER = np.iinfo(np.int64).min
 _LETTER = re.compile(r"(\W*)([A-Za-z])(\W*)")
 _MARKED = re.compile(r"(\s*\(?)([A-Za-z])([.):]\s+)(.*?)\s*", re.DOTALL)
+_INTEGER = re.compile(r"\s*([+-]?\d{1,15})(?:\.0+)?\s*", re.ASCII)
 _HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")
 """Values of hidden labels."""
 
 
+Read = Callable[[pa.Array, ChoiceCells], NDArray[np.int64]]
+Write = Callable[[str, int, str, str | None], str]
+
+
 @dataclass(frozen=True)
-class LabelForm(ABC):
+class LabelForm:
     """A form of labels."""
 
-    description: ClassVar[str]
+    description: str
     """of one label, for messages"""
-    short: ClassVar[str]
+    short: str
     """of labels, in one or two words"""
-
-    @abstractmethod
-    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-        """(rows,): position of the correct choice among the row's cells, or UNKNOWN, from labels as text."""
-
-    @abstractmethod
-    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
-        """The new label of a row, as text.
-
-        Args:
-            old: the current label.
-            index: of the correct choice.
-            choice: its text.
-            name: its name in row or column, if defined.
-        """
+    read: Read
+    """(rows,): position of the correct choice among the row's cells, or UNKNOWN, from labels as text"""
+    write: Write
+    """the new label of a row, from the current one and the index, the text and the name (in row or column, None if
+    undefined) of the correct choice"""
+    first: int | None = None
+    """index of the first choice; None unless labels are integers"""
 
 
-@dataclass(frozen=True)
-class ByIndex(LabelForm):
+def by_index(first: int) -> LabelForm:
     """The choice's index, from 0 or 1."""
 
-    first: int
-
-    @property
-    def description(self) -> str:  # type: ignore[override]
-        """Of one label."""
-        return f"the index of a choice, from {self.first}"
-
-    @property
-    def short(self) -> str:  # type: ignore[override]
-        """Of labels."""
-        return f"numbers from {self.first}"
-
-    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-        """(rows,): position of the correct choice."""
+    def read(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
         numbers = integers(column)
-        return np.where(numbers == NO_NUMBER, UNKNOWN, numbers - self.first)
+        return np.where(numbers == NO_NUMBER, UNKNOWN, numbers - first)
 
-    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
-        """The index."""
-        return str(index + self.first)
-
-
-class ByLetter(LabelForm):
-    """A letter, possibly in brackets: A is the first choice."""
-
-    description = "a choice's letter"
-    short = "letters"
-
-    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-        """(rows,): position of the correct choice."""
-        return _of_texts(column, _letter_index, UNKNOWN)
-
-    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
-        """A letter with the brackets and case of the old one."""
-        found = _LETTER.fullmatch(old)
-        if index >= 26:  # letters
-            raise InputError(f"no letter is left for choice {index + 1}; use at most 26 choices per row")
-        letter = chr(ord("A" if found is None or found[2].isupper() else "a") + index)
-        return f"{found[1]}{letter}{found[3]}" if found else letter
+    return LabelForm(
+        f"the index of a choice, from {first}",
+        f"numbers from {first}",
+        read,
+        lambda old, index, choice, name: str(index + first),
+        first,
+    )
 
 
-class ByName(LabelForm):
-    """The choice's name in the row, or that of its column."""
+def _read_letters(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    def index(text: str) -> int | None:
+        found = _LETTER.fullmatch(text.strip())
+        return ord(found[2].upper()) - ord("A") if found else None
 
-    description = "the name of a choice"
-    short = "names of choices"
-
-    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-        """(rows,): position of the correct choice."""
-        if cells.names is None:
-            return np.full(len(column), UNKNOWN, np.int64)
-        named = pc.utf8_trim_whitespace(column).take(pa.array(cells.rows))
-        return cells.first(pc.equal(cells.names.cast(pa.string()), named))
-
-    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
-        """The name."""
-        return old if name is None else name
+    return _of_texts(column, index, UNKNOWN)
 
 
-class ByText(LabelForm):
-    """The choice's text; the first of equal ones."""
-
-    description = "the text of a choice"
-    short = "texts of choices"
-
-    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-        """(rows,): position of the correct choice."""
-        return cells.first(pc.equal(cells.texts, column.take(pa.array(cells.rows))))
-
-    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
-        """The text."""
-        return choice
+def _write_letter(old: str, index: int, choice: str, name: str | None) -> str:
+    """A letter with the brackets and case of the old one."""
+    found = _LETTER.fullmatch(old)
+    if index >= 26:  # letters
+        raise InputError(f"no letter is left for choice {index + 1}; use at most 26 choices per row")
+    letter = chr(ord("A" if found is None or found[2].isupper() else "a") + index)
+    return f"{found[1]}{letter}{found[3]}" if found else letter
 
 
-class ByLetterAndText(LabelForm):
-    """Letter and text, such as "B. blue" or "(B) blue"."""
+def _read_names(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    if cells.names is None:
+        return np.full(len(column), UNKNOWN, np.int64)
+    named = pc.utf8_trim_whitespace(column).take(pa.array(cells.rows))
+    return cells.first(pc.equal(cells.names.cast(pa.string()), named))
 
-    description = "a choice's letter and text"
-    short = "letters with texts"
 
-    def read(self, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-        """(rows,): position of the correct choice."""
-        found = [_MARKED.fullmatch(text or "") for text in column.to_pylist()]
-        positions = np.array([ord(one[2].upper()) - ord("A") if one else UNKNOWN for one in found], np.int64)
-        fits = (positions >= 0) & (positions < cells.lengths)
-        texts = cells.texts.take(pa.array(np.where(fits, cells.starts + positions, 0), mask=~fits))
-        return np.where(as_mask(pc.equal(texts, pa.array([one and one[4] for one in found]))), positions, UNKNOWN)
+def _read_marked(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    """Positions of letters that are followed by their choice's text."""
+    found = [_MARKED.fullmatch(text or "") for text in column.to_pylist()]
+    positions = np.array([ord(one[2].upper()) - ord("A") if one else UNKNOWN for one in found], np.int64)
+    fits = (positions >= 0) & (positions < cells.lengths)
+    texts = cells.texts.take(pa.array(np.where(fits, cells.starts + positions, 0), mask=~fits))
+    return np.where(as_mask(pc.equal(texts, pa.array([one and one[4] for one in found]))), positions, UNKNOWN)
 
-    def write(self, old: str, index: int, choice: str, name: str | None) -> str:
-        """A letter with the characters around the old one, and the text."""
-        found = _MARKED.fullmatch(old)
-        before, _, after, *_ = found.groups() if found else ("", "", ". ")
-        return f"{before}{ByLetter().write(found[2] if found else 'A', index, choice, name)}{after}{choice}"
+
+def _write_marked(old: str, index: int, choice: str, name: str | None) -> str:
+    """A letter with the characters around the old one, and the text."""
+    found = _MARKED.fullmatch(old)
+    before, letter, after, *_ = found.groups() if found else ("", "A", ". ")
+    return f"{before}{_write_letter(letter, index, choice, name)}{after}{choice}"
+
+
+BY_LETTER = LabelForm("a choice's letter", "letters", _read_letters, _write_letter)
+"""A letter, possibly in brackets: A is the first choice."""
+BY_NAME = LabelForm(
+    "the name of a choice",
+    "names of choices",
+    _read_names,
+    lambda old, index, choice, name: old if name is None else name,
+)
+"""The choice's name in the row, or that of its column."""
+BY_TEXT = LabelForm(
+    "the text of a choice",
+    "texts of choices",
+    lambda column, cells: cells.first(pc.equal(cells.texts, column.take(pa.array(cells.rows)))),
+    lambda old, index, choice, name: choice,
+)
+"""The choice's text; the first of equal ones."""
+BY_LETTER_AND_TEXT = LabelForm("a choice's letter and text", "letters with texts", _read_marked, _write_marked)
+"""Such as "B. blue" or "(B) blue"."""
 
 
 def integers(column: pa.Array) -> NDArray[np.int64]:
     """(rows,): texts as integers, 3.0 as 3; NO_NUMBER for other texts."""
-    return _of_texts(column, _integer, NO_NUMBER)
+
+    def number(text: str) -> int | None:
+        found = _INTEGER.fullmatch(text)
+        return int(found[1]) if found else None
+
+    return _of_texts(column, number, NO_NUMBER)
 
 
 def integers_only(column: pa.Array) -> bool:
@@ -180,13 +157,3 @@ def _of_texts(column: pa.Array, read: Callable[[str], int | None], default: int)
     numbers = np.array([default if value is None else value for value in values], np.int64)
     found: NDArray[np.int64] = numbers[pc.fill_null(encoded.indices, len(numbers) - 1).to_numpy()]
     return found
-
-
-def _letter_index(text: str) -> int | None:
-    found = _LETTER.fullmatch(text.strip())
-    return ord(found[2].upper()) - ord("A") if found else None
-
-
-def _integer(text: str) -> int | None:
-    found = re.fullmatch(r"\s*([+-]?\d{1,15})(?:\.0+)?\s*", text, re.ASCII)
-    return int(found[1]) if found else None

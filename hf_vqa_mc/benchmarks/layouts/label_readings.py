@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text
 from hf_vqa_mc.benchmarks.layouts.label_forms import (
-    ByIndex,
-    ByLetter,
-    ByLetterAndText,
-    ByName,
-    ByText,
+    BY_LETTER,
+    BY_LETTER_AND_TEXT,
+    BY_NAME,
+    BY_TEXT,
     LabelForm,
+    by_index,
     hidden,
     integers,
     integers_only,
@@ -100,16 +100,16 @@ def readings(
     first = (
         label_from if label_from is not None else first_index(name, known_labels(tables, name, cells), cells, tables)
     )
-    forms: list[LabelForm] = [ByIndex(number) for number in ((0, 1) if first is None else (first,))]
+    forms: list[LabelForm] = [by_index(number) for number in ((0, 1) if first is None else (first,))]
     if label_from is None or not integers_only(column):
-        forms += [ByLetter(), ByName(), ByText(), ByLetterAndText()]
+        forms += [BY_LETTER, BY_NAME, BY_TEXT, BY_LETTER_AND_TEXT]
     found = [Reading(name, form, choices.labels(form.read(column, choices))) for form in forms]
     fitting = [one for one in found if valid.any() and (one.labels[valid] != UNKNOWN).all()]
     if not fitting:
         best = max(found, key=lambda one: int((one.labels != UNKNOWN).sum()))
         checked_labels(best.form, name, table, choices, location)
         raise InputError(f"{location}: no row has choices; {OPTIONS}")
-    numbers = [one for one in fitting if isinstance(one.form, ByIndex)]
+    numbers = [one for one in fitting if one.form.first is not None]
     texts = fitting[len(numbers) :]
     if not texts:
         return numbers

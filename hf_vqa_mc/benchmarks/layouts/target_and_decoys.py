@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text, is_text
 from hf_vqa_mc.benchmarks.columns import CHOICES, DECOYS, LABEL, cell_columns, columns_in_words, decoy_columns, named
 from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceColumns, ChoiceForm
-from hf_vqa_mc.benchmarks.layouts.label_forms import ByLetter, ByText, hidden, integers_only
+from hf_vqa_mc.benchmarks.layouts.label_forms import BY_LETTER, BY_TEXT, hidden, integers_only
 from hf_vqa_mc.benchmarks.layouts.layout import HiddenLabels, Layout, Tables, with_columns
 from hf_vqa_mc.benchmarks.layouts.text_forms import form_of
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
@@ -113,8 +113,8 @@ def _are_disjoint(table: pa.Table, form: ChoiceForm, target: str) -> bool:
     column = as_text(table[target])
     if integers_only(column) and not (_decoys_by_name(form) or integers_only(cells.texts)):
         return False  # indices out of range of textual choices
-    among = ByText().read(column, cells) != UNKNOWN
-    letters = ByLetter().read(column, cells) != UNKNOWN
+    among = BY_TEXT.read(column, cells) != UNKNOWN
+    letters = BY_LETTER.read(column, cells) != UNKNOWN
     return bool(not among.any() and not letters.all() and not hidden(column).all())
 
 
