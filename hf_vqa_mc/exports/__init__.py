@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 HARNESSES: "Listing[Harness]" = Listing(
     "harness",
     homes={
-        "lm-eval": "hf_vqa_mc.exports.lm_eval:LM_EVAL",
-        "lmms-eval": "hf_vqa_mc.exports.lmms_eval:LMMS_EVAL",
+        "lm-eval": "hf_vqa_mc.exports.task_folders:LM_EVAL",
+        "lmms-eval": "hf_vqa_mc.exports.task_folders:LMMS_EVAL",
         "vlmevalkit": "hf_vqa_mc.exports.vlmevalkit:VLMEVALKIT",
     },
 )

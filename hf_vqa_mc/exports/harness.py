@@ -2,17 +2,13 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from hf_vqa_mc.exports.harness_files import harness_file
 from hf_vqa_mc.exports.questions import Questions
-from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words, write_json
+from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words
 from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
@@ -20,7 +16,6 @@ from hf_vqa_mc.version import __version__
 WRITTEN_BY = "hf_vqa_mc export"
 RECORD = "export.json"
 """Record in an exported folder: the program that wrote it, and its contents."""
-TABLE = "questions.parquet"
 
 
 @dataclass(frozen=True)
@@ -97,50 +92,3 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     with new_folder(folder, EXPORTED) as place:
         yield place.tree
         place.publish()
-
-
-def write_task_files(
-    tree: Path,
-    harness: str,
-    questions: Questions,
-    table: pa.Table,
-    tasks: Mapping[str, str],
-    program: tuple[str, str],
-    about: Mapping[str, str],
-    how: str,
-    submitted: str,
-) -> list[str]:
-    """Write all files of a task folder except images.
-
-    Args:
-        tree: the folder.
-        harness: its name.
-        questions: to export.
-        table: the questions as the tasks read them.
-        tasks: text of each YAML file by its stem.
-        program: name of the program that the tasks use, and its file in ``harness_files``.
-        about: description of each task by its name, for the README.
-        how: the command to run it.
-        submitted: the file of predictions if answers are hidden.
-
-    Returns:
-        The names of the main files.
-    """
-    pq.write_table(table, tree / TABLE)
-    for stem, text in tasks.items():
-        (tree / f"{stem}.yaml").write_text(text, "utf-8")
-    (tree / program[0]).write_text(harness_file(program[1]), "utf-8")
-    hidden = questions.labels is None
-    readme = harness_file("README.md").format(
-        name=questions.name,
-        questions=len(questions),
-        harness=harness,
-        answers="hidden" if hidden else "in the data",
-        tasks="\n".join(f"- `{task}`: {asks}" for task, asks in about.items()),
-        how=how,
-        scored=f"\n{submitted} what vqa-mc score reads.\n" if hidden else "",
-    )
-    (tree / "README.md").write_text(readme, "utf-8")
-    names = [*(f"{stem}.yaml" for stem in tasks), program[0], TABLE]
-    write_json(tree / RECORD, record(harness, len(questions), hidden, names), indent=1)
-    return names
