@@ -9,12 +9,18 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.benchmarks.benchmark import ROWS, Benchmark, Split
 from hf_vqa_mc.benchmarks.cells import as_text
-from hf_vqa_mc.benchmarks.columns import columns_in_words
+from hf_vqa_mc.benchmarks.columns import (
+    choice_kinds,
+    columns_in_words,
+    human_answers,
+    id_column,
+    question_column,
+    type_column,
+)
 from hf_vqa_mc.benchmarks.layouts import find_layout
 from hf_vqa_mc.benchmarks.layouts.layout import HiddenLabels, Layout
 from hf_vqa_mc.benchmarks.opening import Opened, check_text, open_tables
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.row_columns import choice_kinds, human_answers, id_column, question_column, type_column
 from hf_vqa_mc.benchmarks.row_images import Pictures, find_pictures
 from hf_vqa_mc.dataset.loading import chosen_split
 from hf_vqa_mc.errors import InputError

@@ -7,7 +7,7 @@ import pytest
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports import vlmevalkit
-from hf_vqa_mc.exports.pandas_cells import GUARD
+from hf_vqa_mc.exports.vlmevalkit import GUARD
 from tests.exports import small
 from tests.exports.vlmevalkit_rules import groups, is_circular, kind, lines
 

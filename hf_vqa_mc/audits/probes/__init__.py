@@ -1,10 +1,9 @@
 """The probes of an audit, one declaration each; a package of yours adds one with ``PROBES.add(Probe(...))``."""
 
-from hf_vqa_mc.audits.probes.heuristics import HEURISTICS
+from hf_vqa_mc.audits.probes.heuristics import HEURISTICS, PRIORS
 from hf_vqa_mc.audits.probes.language_model import LANGUAGE_MODELS
 from hf_vqa_mc.audits.probes.mlps import MLPS
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
-from hf_vqa_mc.audits.probes.priors import PRIORS
 from hf_vqa_mc.audits.probes.probe import Context, Prediction, Probe, Skipped, run_probes
 from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.listing import Listing

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text
+from hf_vqa_mc.benchmarks.columns import KINDS, choice_kinds
 from hf_vqa_mc.benchmarks.layouts.label_forms import (
     BY_LETTER,
     BY_LETTER_AND_TEXT,
@@ -22,7 +23,6 @@ from hf_vqa_mc.benchmarks.layouts.label_forms import (
 )
 from hf_vqa_mc.benchmarks.layouts.layout import AmbiguousLabels, HiddenLabels, Tables
 from hf_vqa_mc.benchmarks.options import OPTIONS
-from hf_vqa_mc.benchmarks.row_columns import KINDS, choice_kinds
 from hf_vqa_mc.errors import InputError, shown
 
 ENOUGH = 20
