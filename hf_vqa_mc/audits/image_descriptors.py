@@ -46,31 +46,28 @@ def image_vectors(
         InputError: the features cannot be used.
     """
     if features is not None:
-        return _stored_vectors(splits, features), []
+        from hf_vqa_mc.extraction.store import ImageFeatures
+
+        stored = ImageFeatures(features)
+        if stored.kind.grid is not None:
+            raise InputError(
+                f"--features {features}: expected one vector per image; run vqa-mc features without --grid"
+            )
+        return np.concatenate([stored.take(split.rows["image_id"].to_pylist()) for split in splits]), []
     vectors, missing = [], []
     for split in splits:
         found = image_descriptors(split, progress)
-        reason = split.images_missing or f"{split.location} has no images here"
-        if found is not None and not found.images:
-            reason = (
-                f"none of the {found.broken:,} images of {split.location} can be read; they are broken or too large"
-            )
         if found is None or not found.images:
+            reason = split.images_missing or f"{split.location} has no images here"
+            if found is not None:
+                what = f"none of the {found.broken:,} images of {split.location}"
+                reason = f"{what} can be read; they are broken or too large"
             return None, [NotRun("probes that see images", reason)]
         vectors.append(found.vectors)
         if found.broken + found.left_out:
             reason = f"{found.broken:,} could not be read, {found.left_out:,} were not sampled"
             missing.append(NotRun(f"some images of {split.name}", reason))
     return np.concatenate(vectors), missing
-
-
-def _stored_vectors(splits: Sequence[Split], folder: Path) -> Vectors:
-    from hf_vqa_mc.extraction.store import ImageFeatures
-
-    made = ImageFeatures(folder)
-    if made.kind.grid is not None:
-        raise InputError(f"--features {folder}: expected one vector per image; run vqa-mc features without --grid")
-    return np.concatenate([made.take(split.rows["image_id"].to_pylist()) for split in splits])
 
 
 class Described(NamedTuple):

@@ -58,14 +58,9 @@ class PictureCells:
             return "".join(found)
         return hashlib.sha256("\n".join(found).encode()).hexdigest()
 
-    def any_found(self) -> bool:
-        """Whether any of the first LOOKED_AT images is available."""
-        return any(itertools.islice(self._found(), LOOKED_AT))
-
     def missing(self) -> str:
         """Why none of the first images was found, and what to do; "" if no row has one."""
-        values = (value for row in range(len(self.columns[0])) for value in self._values(row))
-        names = [value for value in itertools.islice(values, LOOKED_AT) if isinstance(value, str)]
+        names = [value for value in itertools.islice(self._every(), LOOKED_AT) if isinstance(value, str)]
         if not names:
             return ""
         if "://" in names[0]:
@@ -73,20 +68,14 @@ class PictureCells:
         number = f"the first {LOOKED_AT}" if len(names) == LOOKED_AT else f"{len(set(names))}"
         return f"none of {number} image paths exists, e.g. {shortened(names[0])}; {NAME_FOLDER}"
 
-    def all_found(self) -> bool:
-        """Whether all images are available."""
-        return all(self._found())
-
-    def _found(self) -> Iterator[bool]:
+    def found(self) -> Iterator[bool]:
         """Whether each image of each row is available."""
-        for row in range(len(self.columns[0])):
-            for value in self._values(row):
-                yield (
-                    not isinstance(value, str)
-                    or self._is_stored(value)
-                    or not _is_name(value)
-                    or bool(self._file(value))
-                )
+        for value in self._every():
+            named = isinstance(value, str) and not self._is_stored(value) and _is_name(value)
+            yield not named or bool(self._file(str(value)))
+
+    def _every(self) -> Iterator[bytes | str]:
+        return (value for row in range(len(self.columns[0])) for value in self._values(row))
 
     def _is_stored(self, value: str) -> bool:
         """Whether a path is an address written by ``with_images``."""

@@ -1,5 +1,6 @@
 """The image of each row: its id, and its bytes in the rows, in files or in an images config."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -11,17 +12,10 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.benchmark import Images, SomeImages
 from hf_vqa_mc.benchmarks.cells import as_text, is_list, is_text
-from hf_vqa_mc.benchmarks.columns import (
-    IMAGE,
-    IMAGE_ID,
-    IMAGE_PATH,
-    QUESTION_ID,
-    named,
-    picture_columns,
-)
+from hf_vqa_mc.benchmarks.columns import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, named, picture_columns
 from hf_vqa_mc.benchmarks.opening import Opened
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
-from hf_vqa_mc.benchmarks.picture_cells import MOST_NAME, NAME_FOLDER, PictureCells, shortened
+from hf_vqa_mc.benchmarks.picture_cells import LOOKED_AT, MOST_NAME, NAME_FOLDER, PictureCells, shortened
 from hf_vqa_mc.dataset.stored_images import StoredImages, images_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.dataset_images import FolderImages, ImageSource
@@ -76,7 +70,7 @@ class NamedPictures:
 def find_pictures(
     opened: Opened,
     columns: BenchmarkOptions,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[int, int], None],
 ) -> dict[str, Pictures]:
     """The images of each split that has any.
 
@@ -96,11 +90,10 @@ def find_pictures(
         done += table.num_rows
         progress(done, total)
     found = _with_short_names(found)
-    if images is not None and not all(
-        isinstance(pictures.source, PictureCells) and pictures.source.all_found() for pictures in found.values()
-    ):
+    sources = [pictures.source for pictures in found.values()]
+    if images is not None and not all(isinstance(one, PictureCells) and all(one.found()) for one in sources):
         return _in_folder(found, images)
-    if found and not any(pictures.source for pictures in found.values()) and opened.rows is not None:
+    if found and not any(sources) and opened.rows is not None:
         return _in_images_config(found, opened)
     return found
 
@@ -123,7 +116,8 @@ def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, locati
     id_column = _id_column(table, columns)
     if id_column is None and not cells:
         return None
-    used, source = next(((some, one) for some, one in cells.items() if one.any_found()), (next(iter(cells), ()), None))
+    present = (pair for pair in cells.items() if any(itertools.islice(pair[1].found(), LOOKED_AT)))
+    used, source = next(present, (next(iter(cells), ()), None))
     texts = id_column or next(iter(paths), None)
     empty = pa.repeat("", table.num_rows).cast(pa.string())
     ids = empty if texts is None else pc.fill_null(as_text(table[texts]), "")
@@ -191,7 +185,7 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
 
 def _with_short_names(found: dict[str, Pictures]) -> dict[str, Pictures]:
     """Replace paths in ids by file names if these are unique."""
-    distinct = {image_id for pictures in found.values() for image_id in pc.unique(pictures.ids).to_pylist()}
+    distinct = set(_all_ids(found))
     paths = {image_id for image_id in distinct if "/" in image_id}
     if not paths:
         return found
@@ -206,31 +200,37 @@ def _with_short_names(found: dict[str, Pictures]) -> dict[str, Pictures]:
 
 def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
     """Images in a folder by id."""
-    ids = {name: pictures.ids.to_pylist() for name, pictures in found.items()}
-    wanted = [image_id for image_id in dict.fromkeys(one for some in ids.values() for one in some) if image_id]
+    wanted = _all_ids(found)
     folder = FolderImages(images, wanted)
     if not any(image_id in folder for image_id in wanted) and not any(pictures.source for pictures in found.values()):
         some = f"such as {wanted[0]!r}" if wanted else "and the rows name none"
         raise InputError(
             f"--images {images}: holds no image of the benchmark, {some}; name the folder with its images"
         )
-    return {
-        name: replace(pictures, source=NamedPictures(ids[name], folder, str(images), pictures.source), missing="")
-        for name, pictures in found.items()
-    }
+    return _stored_in(folder, str(images), found)
 
 
 def _in_images_config(found: dict[str, Pictures], opened: Opened) -> dict[str, Pictures]:
     """Images in the config ``<source>_images`` of the same folder, if there is one."""
-    ids = {name: pictures.ids.to_pylist() for name, pictures in found.items()}
     try:
         folder = images_folder(opened.rows, opened.location)
         stored = StoredImages(folder)
     except (InputError, FileNotFoundError):
         return found
-    if opened.location is None and not all(one in stored for some in ids.values() for one in some if one):
+    if opened.location is None and not all(one in stored for one in _all_ids(found)):
         return found  # the origin of rows in memory is not certain
+    return _stored_in(stored, folder, found)
+
+
+def _all_ids(found: dict[str, Pictures]) -> list[str]:
+    """The distinct ids of images."""
+    ids = dict.fromkeys(one for pictures in found.values() for one in pc.unique(pictures.ids).to_pylist())
+    return list(filter(None, ids))
+
+
+def _stored_in(source: ImageSource, location: str, found: dict[str, Pictures]) -> dict[str, Pictures]:
+    """The images of a source by id; those in the rows' own files remain available."""
     return {
-        name: replace(pictures, source=NamedPictures(ids[name], stored, folder), missing="")
-        for name, pictures in found.items()
+        name: replace(one, source=NamedPictures(one.ids.to_pylist(), source, location, one.source), missing="")
+        for name, one in found.items()
     }

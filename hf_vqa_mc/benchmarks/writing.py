@@ -86,13 +86,13 @@ def write_benchmark(
 
 
 def _write_file(source: Path, table: pa.Table, output: Path) -> Path:
-    form = file_form(source)
-    if form == "parquet":
-        content = _parquet(table)
-    elif form in ("csv", "tsv"):
-        content = _csv(table, "\t" if form == "tsv" else ",")
-    else:
-        content = _json_lines(table) if form == "jsonl" else _json(table, source)
+    content = {
+        "parquet": lambda: _parquet(table),
+        "csv": lambda: _csv(table, ","),
+        "tsv": lambda: _csv(table, "\t"),
+        "jsonl": lambda: b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in _records(table)),
+        "json": lambda: _json(table, source),
+    }[file_form(source) or ""]()
     if output.name.lower().endswith(".gz"):
         content = gzip.compress(content, mtime=0)
     elif output.name.lower().endswith(".xz"):
@@ -113,7 +113,8 @@ def _parquet(table: pa.Table) -> bytes:
     described = _description(table) if b"huggingface" in metadata else {}
     table = table.replace_schema_metadata({**metadata, **described, MARK: b"benchmark"})
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd", row_group_size=_rows_per_group(table))
+    rows = max(1, min(10_000, GROUP_BYTES * table.num_rows // max(table.nbytes, 1)))
+    pq.write_table(table, sink, compression="zstd", row_group_size=rows)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 
@@ -131,11 +132,6 @@ def features_of(table: pa.Table) -> "Features":
     return Features.from_arrow_schema(table.schema)
 
 
-def _rows_per_group(table: pa.Table) -> int:
-    rows: int = max(1, min(10_000, GROUP_BYTES * table.num_rows // max(table.nbytes, 1)))
-    return rows
-
-
 def _csv(table: pa.Table, delimiter: str) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
@@ -151,10 +147,6 @@ def _csv_cells(column: pa.Array) -> list[Any]:
     if not pa.types.is_nested(column.type):
         return values
     return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-
-
-def _json_lines(table: pa.Table) -> bytes:
-    return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in _records(table))
 
 
 def _json(table: pa.Table, source: Path) -> bytes:

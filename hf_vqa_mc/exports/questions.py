@@ -113,6 +113,10 @@ def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: boo
     Raises:
         InputError: the name is not valid, a choice is empty, or a row has fewer than two choices.
     """
+    if name is not None and not re.fullmatch(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{NAME_LENGTH - 1}}}", name):
+        raise InputError(
+            f"--name {shown(name)}: expected letters, digits, _ and -, at most {NAME_LENGTH}, a letter or digit first"
+        )
     split = benchmark.test
     rows = split.rows
     choices, labels = rows["choices"].to_pylist(), rows["label"].to_pylist()
@@ -130,7 +134,7 @@ def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: boo
             choices[row], labels[row] = [choices[row][index] for index in order], order.index(labels[row])
     images, image_rows = _distinct_images(split)
     return Questions(
-        name=_checked_name(name) if name is not None else default_name(benchmark),
+        name=default_name(benchmark) if name is None else name,
         location=split.location,
         question_ids=question_ids,
         questions=rows["question"].to_pylist(),
@@ -233,22 +237,10 @@ def _is_one_of(column: pa.ChunkedArray, exported: list[pa.Array]) -> bool:
     return any(cells.equals(one) for one in exported)
 
 
-def _checked_name(name: str) -> str:
-    if not re.fullmatch(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{NAME_LENGTH - 1}}}", name):
-        raise InputError(
-            f"--name {shown(name)}: expected letters, digits, _ and -, at most {NAME_LENGTH}, a letter or digit first"
-        )
-    return name
-
-
 def _distinct_images(split: Split) -> tuple[NDArray[np.int64], list[int]]:
     """(rows,): index of each row's image; and (images,): the first row of each."""
-    images = np.full(split.rows.num_rows, -1, np.int64)
-    first: dict[str, int] = {}
-    for row, image_id in enumerate(split.rows["image_id"].to_pylist()) if split.images else ():
-        if image_id:
-            first.setdefault(image_id, row)
-    indices = {image_id: index for index, image_id in enumerate(first)}
-    if first:
-        images[:] = [indices.get(image_id, -1) for image_id in split.rows["image_id"].to_pylist()]
-    return images, list(first.values())
+    ids = split.rows["image_id"].to_pylist() if split.images else [""] * split.rows.num_rows
+    first = {image_id: row for row, image_id in reversed([*enumerate(ids)]) if image_id}
+    rows = sorted(first.values())
+    indices = {ids[row]: index for index, row in enumerate(rows)}
+    return np.array([indices.get(image_id, -1) for image_id in ids], np.int64), rows

@@ -65,10 +65,10 @@ def write_vlmevalkit(questions: Questions, output: Path, progress: Progress) -> 
         names = [f"{questions.name}{kind}" for kind in kinds]
         files = [f"{name}.tsv" for name in names]
         about = record(HARNESS, len(rows), questions.labels is None, files)
-        all_files = {**about, "files": sorted({*files, *earlier})}
-        write_json(log, all_files, indent=1)  # in case of a kill before the end
+        write_json(log, {**about, "files": sorted({*files, *earlier})}, indent=1)  # in case of a kill before the end
         for kind, name in zip(kinds, names, strict=True):
-            lines = _turned(questions, rows) if kind == CIRCULAR else [(row, 0) for row in rows]
+            most = max(len(questions.choices[row]) for row in rows) if kind == CIRCULAR else 1
+            lines = [(row, turn) for turn in range(most) for row in rows if turn < len(questions.choices[row])]
             shown = None if kind == TEXT else images
             guards = _write(questions, lines, shown, output / f"{name}.tsv", progress)
     for file in set(earlier) - set(files):
@@ -79,7 +79,9 @@ def write_vlmevalkit(questions: Questions, output: Path, progress: Progress) -> 
             f"{guards:,} cells such as None or 1.0 end in a no-break space, so that pandas does not change them"
         )
     notes += questions.others.notes(as_hint=True)
-    notes += _cached(output, names)
+    kept = [output / "images" / name for name in names] + [output / f"{name}_local.tsv" for name in names]
+    if cached := ", ".join(str(path) for path in kept if path.exists()):
+        notes.append(f"VLMEvalKit cached an earlier export and would reuse it; remove {cached}")
     how = f"LMUData={shlex.quote(str(output))} python run.py --model MODEL --data {' '.join(names)}"
     if questions.labels is None:
         how += " --mode infer"
@@ -106,19 +108,6 @@ def _earlier_files(files: list[Path], log: Path) -> list[str]:
         if file.exists() and file.name not in ours:
             raise InputError(f"{file} exists and was not written by vqa-mc export; choose another --name or --output")
     return [file.name for file in files if file.exists()]
-
-
-def _cached(output: Path, names: list[str]) -> list[str]:
-    """A note on cached files of VLMEvalKit from earlier exports with these names."""
-    kept = [output / "images" / name for name in names] + [output / f"{name}_local.tsv" for name in names]
-    found = ", ".join(str(path) for path in kept if path.exists())
-    return [f"VLMEvalKit cached an earlier export and would reuse it; remove {found}"] if found else []
-
-
-def _turned(questions: Questions, rows: list[int]) -> list[Line]:
-    """Every row with its choices rotated by 0, 1, .., as often as it has choices; unrotated rows first."""
-    most = max(len(questions.choices[row]) for row in rows)
-    return [(row, turn) for turn in range(most) for row in rows if turn < len(questions.choices[row])]
 
 
 def _write(

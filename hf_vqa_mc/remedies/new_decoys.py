@@ -176,7 +176,11 @@ def new_split(
         made = arrangement.columns(rows)
     few = pc.list_value_length(made["choices"]).to_numpy() < 2
     kinds = pa.array(list(CHOICE_KINDS)).take(made["choice_kinds"].flatten())
-    described = _choice_origins(made, arrangement.donors(rows), origins)
+    donors = arrangement.donors(rows).flatten().to_numpy()
+    is_target = pc.equal(made["choice_kinds"].flatten(), kind_number(TARGET.name))
+    cases = pc.make_struct(is_target, made["choice_fallback"].flatten(), pa.array(donors == MISSING))
+    from_donor = origins.take(pa.array(np.maximum(donors, 0)))
+    described = pc.case_when(cases, "target", "fallback", "published", from_donor)
     columns = {
         "choices": made["choices"],
         "label": made["label"],
@@ -190,16 +194,6 @@ def new_split(
     for name in ("choices", "label", "choice_kinds"):
         table = table.set_column(table.schema.get_field_index(name), name, columns[name])
     return replace(split, rows=table, original=_written(benchmark, split, columns, most)), int(few.sum())
-
-
-def _choice_origins(made: Mapping[str, pa.Array], donors: pa.ListArray, origins: pa.Array) -> pa.Array:
-    """A description of each choice's origin."""
-    numbers = donors.flatten().to_numpy()
-    from_donor = origins.take(pa.array(np.maximum(numbers, 0)))
-    fallback = made["choice_fallback"].flatten()
-    is_target = pc.equal(made["choice_kinds"].flatten(), kind_number(TARGET.name))
-    cases = pc.make_struct(is_target, fallback, pa.array(numbers == MISSING))
-    return pc.case_when(cases, "target", "fallback", "published", from_donor)
 
 
 def _with_published(columns: dict[str, pa.Array], split: Split, which: NDArray[np.bool_]) -> dict[str, pa.Array]:

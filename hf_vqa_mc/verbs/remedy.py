@@ -219,12 +219,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         donors = read_donors(
             benchmark, settings.pool, settings.pool_config, settings.captions, settings.scene_graphs, progress
         )
-        method = Settings(
-            decoys_per_set=settings.decoys_per_set,
-            wup_threshold=settings.wup_threshold,
-            ties=settings.ties,
-            seed=settings.seed,
-        )
+        names = ("decoys_per_set", "wup_threshold", "ties", "seed")
+        method = Settings(**{name: getattr(settings, name) for name in names})
         made = give_new_decoys(benchmark, settings.variant, settings.word_vectors, method, donors, progress)
     written = [] if settings.output is None else made.write(benchmark, settings.output)
     audited = ProbeSettings(probe_rows=settings.probe_rows, time_limit=settings.time_limit, seed=settings.seed)

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.probes.probe import Context, Prediction, Probe
+from hf_vqa_mc.audits.probes.probe import Context, Probe
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import Prediction, Sees
 from hf_vqa_mc.audits.similar_choices import likeness, words_in_question
 from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
 from hf_vqa_mc.decoys.candidates import MISSING

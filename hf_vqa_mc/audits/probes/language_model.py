@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hf_vqa_mc.audits.probes.probe import Context, Prediction, Probe, Skipped
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped
+from hf_vqa_mc.audits.shortcut import Prediction, Sees
 from hf_vqa_mc.errors import InputError
 
 BATCH_SIZE = 32
@@ -45,7 +45,10 @@ def predict(
     row = rows.valid.nonzero()[0]
     pairs = np.stack([questions[row], rows.texts[rows.valid]], axis=1)
     distinct, number = np.unique(pairs, axis=0, return_inverse=True)
-    prompts = [_prompt(rows.vocabulary.questions[one] if one >= 0 else None) for one in distinct[:, 0]]
+    texts = (
+        f"Question: {rows.vocabulary.questions[one][:READ].strip()}\n" if one >= 0 else "" for one in distinct[:, 0]
+    )
+    prompts = [f"{question}Answer:" for question in texts]
     choices = [rows.vocabulary.choices[one] for one in distinct[:, 1]]
     encoded = [_tokens(tokenizer, model, prompt, choice) for prompt, choice in zip(prompts, choices, strict=True)]
     order = sorted(range(len(encoded)), key=lambda index: -len(encoded[index][0]))  # longest first: little padding
@@ -87,10 +90,6 @@ def _log_likelihoods(model: Any, encoded: Sequence[tuple[list[int], int]]) -> li
         before = log_chances[index, len(of_one) - count - 1 : len(of_one) - 1]
         sums.append(float(before.gather(1, own[:, None]).double().sum()) if count else -np.inf)  # 0: an empty choice
     return sums
-
-
-def _prompt(question: str | None) -> str:
-    return "Answer:" if question is None else f"Question: {question[:READ].strip()}\nAnswer:"
 
 
 def _load(name: str, device: str | None) -> tuple[Any, Any]:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import Part
-from hf_vqa_mc.audits.probes.probe import Context, Prediction, Probe
+from hf_vqa_mc.audits.probes.probe import Context, Probe
 from hf_vqa_mc.audits.rows import ShuffledRows
-from hf_vqa_mc.audits.shortcut import Sees
+from hf_vqa_mc.audits.shortcut import Prediction, Sees
 
 TREES, LEAF, SHARE = 200, 8, 0.7
 """Random forest: n_estimators, min_samples_leaf, and fraction of the choices that each tree is fitted on."""

@@ -188,7 +188,7 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
             not_run.append(NotRun(name, str(reason)))
             continue
         if made is not None:
-            about = {"name": name, "sees": probe.sees, "sentence": probe.sentence, "trained": probe.trained}
-            found.append(Shortcut(**vars(made), **about))
+            about: dict[str, Any] = {"sees": probe.sees, "sentence": probe.sentence, "trained": probe.trained}
+            found.append(Shortcut(**vars(made), name=name, **about))
     context.progress("probes", len(wanted), len(wanted))
     return found, not_run

@@ -129,7 +129,16 @@ def decided(fitting: Sequence[list[Reading]], tables: Tables, cells: Cells, loca
         return [_agreeing(found, certain)[0] for found in fitting]
     for found in fitting:
         name = found[0].label
-        _check_unambiguous(location, name, known_labels(tables, name, cells), cells)
+        labels = known_labels(tables, name, cells)
+        valid = {split: cells[split].counts > 0 for split in labels}
+        numbers = np.concatenate([integers(column)[valid[split]] for split, column in labels.items()])
+        counts = np.concatenate([cells[split].counts[valid[split]] for split in labels])
+        numbers, counts = numbers[numbers > 0], counts[numbers > 0]  # without hidden labels
+        if len(numbers) >= ENOUGH:
+            raise AmbiguousLabels(
+                f"{location}: {name}: labels are {_range(numbers)} of {_range(counts)} choices, which may start from "
+                "0 or 1; choose with --label-from 0 (or 1)"
+            )
     return [found[0] for found in fitting]
 
 
@@ -172,19 +181,6 @@ def first_index(name: str, labels: Mapping[str, pa.Array], cells: Cells, tables:
             indices = np.maximum(cells[split].labels(found - first), 0)
             targets[first] += len(choice_kinds(tables[split], cells[split], indices).flatten())
     return int(targets[1] > targets[0])
-
-
-def _check_unambiguous(location: str, name: str, labels: Mapping[str, pa.Array], cells: Cells) -> None:
-    """Raise AmbiguousLabels if there are ENOUGH rows."""
-    valid = {split: cells[split].counts > 0 for split in labels}
-    numbers = np.concatenate([integers(column)[valid[split]] for split, column in labels.items()])
-    counts = np.concatenate([cells[split].counts[valid[split]] for split in labels])
-    numbers, counts = numbers[numbers > 0], counts[numbers > 0]  # without hidden labels
-    if len(numbers) >= ENOUGH:
-        raise AmbiguousLabels(
-            f"{location}: {name}: labels are {_range(numbers)} of {_range(counts)} choices, which may start from 0 or "
-            "1; choose with --label-from 0 (or 1)"
-        )
 
 
 def _range(numbers: NDArray[np.int64]) -> str:

@@ -111,14 +111,9 @@ def _are_disjoint(table: pa.Table, form: ChoiceForm, target: str) -> bool:
     except InputError:
         return False
     column = as_text(table[target])
-    if integers_only(column) and not (_decoys_by_name(form) or integers_only(cells.texts)):
+    named_decoys = {*named(form.columns, DECOYS)} - {*named(form.columns, CHOICES)} or decoy_columns(form.columns)
+    if integers_only(column) and not (named_decoys or integers_only(cells.texts)):
         return False  # indices out of range of textual choices
     among = BY_TEXT.read(column, cells) != UNKNOWN
     letters = BY_LETTER.read(column, cells) != UNKNOWN
     return bool(not among.any() and not letters.all() and not hidden(column).all())
-
-
-def _decoys_by_name(form: ChoiceForm) -> bool:
-    """Whether the columns' names indicate decoys instead of all choices."""
-    known = {*named(form.columns, DECOYS)} - {*named(form.columns, CHOICES)}
-    return bool(known or decoy_columns(form.columns))
