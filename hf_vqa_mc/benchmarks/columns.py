@@ -238,9 +238,7 @@ def choice_kinds(table: pa.Table, cells: ChoiceCells, labels: NDArray[np.int64])
 
 def _lists_of(table: pa.Table, name: str) -> pa.Array | None:
     """A column of lists, or of texts with lists as in CSV files; None for other columns."""
-    if name not in table.column_names:
-        return None
-    kind = table.schema.field(name).type
+    kind = table.schema.field(name).type if name in table.column_names else pa.null()
     if is_text(kind):
         found = unpacked_lists(table[name].to_pylist())
         return None if any(one is None for one in found) else pa.array(found, TEXTS)

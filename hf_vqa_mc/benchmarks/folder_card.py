@@ -60,9 +60,10 @@ def folder_card(
     MetadataConfigs({config: loading, **others}).to_dataset_card_data(data)
     name = benchmark.path.name if benchmark.path else benchmark.dataset
     name, layout = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.description))
+    pruned = any(one.rows < benchmark.splits[split].rows.num_rows for split, one in splits.items())
+    what = "rows removed" if pruned else "choices replaced"
+    rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
     origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
-    return (
-        f"---\n{data}\n---\n\n# {name}, choices replaced\n\nWritten by hf_vqa_mc from {origin}: {layout}. "
-        "Everything but the choices and what tells the right one is as it was.\n"
-        + (f"\n{html.escape(' '.join(note.split()), quote=False)}\n" if note.strip() else "")
+    return f"---\n{data}\n---\n\n# {name}, {what}\n\nWritten by hf_vqa_mc from {origin}: {layout}. {rest}\n" + (
+        f"\n{html.escape(' '.join(note.split()), quote=False)}\n" if note.strip() else ""
     )

@@ -57,23 +57,21 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     evaluated, layout = _layout(opened, tables, options, left_out)
     pictures = find_pictures(opened, options, lambda done, total: progress("images", done, total))
     splits: dict[str, Split] = {}
-    read_as = ""
+    read_as: dict[str, str] = {}
     for done, (name, table) in enumerate(tables.items()):
         progress("reading", done, len(tables))
         if name in left_out:
             continue
+        location = opened.locations[name]
         try:
-            splits[name], columns = _split(
-                name, table, opened.locations[name], layout, options, pictures.get(name), left_out
-            )
+            splits[name], read_as[name] = _split(name, table, location, layout, options, pictures.get(name), left_out)
         except InputError as error:
             if name == evaluated:
                 raise
             left_out[name] = str(error)
-        else:
-            read_as = columns if name == evaluated else read_as
     progress("reading", len(tables), len(tables))
-    return Benchmark(opened.name, opened.config, evaluated, splits, layout, left_out, opened.path, read_as, unread)
+    about = opened.path, read_as[evaluated], unread
+    return Benchmark(opened.name, opened.config, evaluated, splits, layout, left_out, *about)
 
 
 def _limited(opened: Opened, limit: int | None) -> tuple[Opened, str]:
@@ -117,15 +115,16 @@ def _split(
     left_out: dict[str, str],
 ) -> tuple[Split, str]:
     """One split, and a description of its columns."""
-    missing = [column for column in layout.columns if column not in table.column_names]
-    if missing:
-        raise InputError(f"{location}: no column {missing[0]!r}, which the other splits have")
+    for column in layout.columns:
+        if column not in table.column_names:
+            raise InputError(f"{location}: no column {column!r}, which the other splits have")
+    pictures = pictures or Pictures(pa.repeat("", table.num_rows), None)
     try:
         cells = layout.cells(table, location)
-        rows = np.flatnonzero(cells.counts > (0 if layout.ordered else 1))
-        if 0 < len(rows) < table.num_rows:
-            left_out[f"{name} (rows without choices)"] = f"{table.num_rows - len(rows)} of {table.num_rows} rows"
-            table, pictures = table.take(pa.array(rows)), pictures and pictures.take(rows)
+        kept = np.flatnonzero(cells.counts > (0 if layout.ordered else 1))
+        if 0 < len(kept) < table.num_rows:
+            left_out[f"{name} (rows without choices)"] = f"{table.num_rows - len(kept)} of {table.num_rows} rows"
+            table, pictures = table.take(pa.array(kept)), pictures.take(kept)
             cells = layout.cells(table, location)
         labels = layout.labels(table, cells, location)
         for row in np.flatnonzero(cells.counts < 2)[:1]:
@@ -139,33 +138,22 @@ def _split(
             questions = as_text(table[question])
         question_id = id_column(table, options, location)
         question_type = type_column(table, options, layout.columns)
-        no_texts = pa.repeat("", table.num_rows).cast(pa.string())
+        types = as_text(table[question_type]) if question_type else pa.repeat("", table.num_rows)
         found = {
             "question_id": as_text(table[question_id] if question_id else pa.array(np.arange(table.num_rows))),
-            "image_id": pictures.ids if pictures else no_texts,
+            "image_id": pictures.ids,
             "question": questions,
             "choices": cells.choices,
             "label": pa.array(labels),
-            "question_type": pc.fill_null(as_text(table[question_type]), "") if question_type else no_texts,
+            "question_type": pc.fill_null(types, ""),
             "answers": human_answers(table),
             "choice_kinds": choice_kinds(table, cells, labels),
         }
-        split = Split(
-            name,
-            location,
-            pa.table(found, schema=ROWS),
-            table,
-            pictures.source if pictures else None,
-            layout.ordered,
-            pictures.missing if pictures else "",
-        )
+        rows = pa.table(found, schema=ROWS)
     except pa.ArrowInvalid as error:
         raise InputError(f"{location}: {str(error).strip()[:300]}") from error
-    columns = {
-        "image": pictures.columns if pictures else (),
-        "image_id": (pictures.id_column,) if pictures and pictures.id_column else (),
-        "question_id": (question_id,) if question_id else (),
-        "type": (question_type,) if question_type else (),
-    }
-    others = (f"{what}={columns_in_words(names)}" for what, names in columns.items() if names)
+    split = Split(name, location, rows, table, pictures.source, layout.ordered, pictures.missing)
+    columns = {"image": pictures.columns, "image_id": [pictures.id_column], "question_id": [question_id]}
+    named = {what: [*filter(None, names)] for what, names in {**columns, "type": [question_type]}.items()}
+    others = (f"{what}={columns_in_words(names)}" for what, names in named.items() if names)
     return split, ", ".join([f"question={columns_in_words([question])}", layout.read_as, *others])

@@ -119,8 +119,7 @@ def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, locati
     present = (pair for pair in cells.items() if any(itertools.islice(pair[1].found(), LOOKED_AT)))
     used, source = next(present, (next(iter(cells), ()), None))
     texts = id_column or next(iter(paths), None)
-    empty = pa.repeat("", table.num_rows).cast(pa.string())
-    ids = empty if texts is None else pc.fill_null(as_text(table[texts]), "")
+    ids = pa.repeat("", table.num_rows) if texts is None else pc.fill_null(as_text(table[texts]), "")
     if cells and pc.any(pc.equal(ids, "")).as_py():
         by = source or next(iter(cells.values()))
         own = [by.identity(row) if not one else one for row, one in enumerate(ids.to_pylist())]

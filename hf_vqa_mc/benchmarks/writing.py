@@ -180,7 +180,8 @@ def _write_folder(
         images = _keep_images(benchmark.path, config, new.tree)
         card = folder_card(benchmark, config, features_of(next(iter(tables.values()))), splits, hashes, images, note)
         (new.tree / "README.md").write_text(card, "utf-8")
-        about = {"dataset": benchmark.dataset, "config": benchmark.config, "files": hashes}
+        name = benchmark.path.name if benchmark.path else benchmark.dataset  # without folders of the user
+        about = {"dataset": name, "config": benchmark.config, "files": hashes}
         write_inventory(new.tree, {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "benchmark": about})
 
         new.publish(lambda old: _check_no_build(output))  # again, while the output is locked

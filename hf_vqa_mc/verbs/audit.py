@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import flag_of, option, settings, spec_of, subset, verb
 from hf_vqa_mc.result import Result
 
@@ -87,16 +87,10 @@ class AuditResult(Result):
         yield TABLE_NOTE
         if figures["read_as"]:
             yield f"columns: {figures['read_as']}"
-        lines = [
-            figures["verdict"],
-            figures["caveat"],
-            *(finding["sentence"] for finding in figures["findings"]),
-            ambiguity(figures),
-            *(f"Not run: {one['name']} ({one['reason']})." for one in figures["not_run"]),
-            *(f"Split {name} was skipped: {reason}" for name, reason in figures["skipped_splits"].items()),
-        ]
-        for line in filter(None, lines):
-            yield f"\n{line}"
+        lines = [figures["verdict"], figures["caveat"], *(finding["sentence"] for finding in figures["findings"])]
+        lines += [ambiguity(figures), *(f"Not run: {one['name']} ({one['reason']})." for one in figures["not_run"])]
+        lines += [f"Split {name} was skipped: {reason}" for name, reason in figures["skipped_splits"].items()]
+        yield from (f"\n{line}" for line in lines if line)
         yield from (f"\nwrote {path}" if path == self.written[0] else f"wrote {path}" for path in self.written)
         if self.exceeding:
             named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in self.exceeding)
@@ -128,12 +122,14 @@ class AuditResult(Result):
             f"<p>{escape(TABLE_NOTE)}</p>{''.join(f'<p>{escape(line)}</p>' for line in lines if line)}"
         )
 
-    def save(self, path: str | Path) -> list[Path]:
+    def save(self, path: str | Path, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
         from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
+        from hf_vqa_mc.report.plain_text import shown_name
 
         check_audit_folder(Path(path), "output", self.settings.paths)
-        return write_audit(Path(path), self.audit, remedy=_page_command(self.settings, self.audit))
+        command = remedy_command(self.settings, self.audit.benchmark, shown_name)  # without folders of absolute paths
+        return write_audit(Path(path), self.audit, progress=progress, remedy=command)
 
 
 @verb(
@@ -151,15 +147,12 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
     from hf_vqa_mc.audits.auditing import audit as audit_benchmark
-    from hf_vqa_mc.report.audit_folder import check_audit_folder, write_audit
+    from hf_vqa_mc.report.audit_folder import check_audit_folder
 
     if settings.output is not None:
         check_audit_folder(settings.output, "--output", settings.paths)
-    done = audit_benchmark(settings.read(progress), subset(settings, ProbeSettings), progress)
-    written = []
-    if settings.output is not None:
-        written = write_audit(settings.output, done, progress=progress, remedy=_page_command(settings, done))
-    return AuditResult(done, settings, tuple(written))
+    done = AuditResult(audit_benchmark(settings.read(progress), subset(settings, ProbeSettings), progress), settings)
+    return done if settings.output is None else replace(done, written=tuple(done.save(settings.output, progress)))
 
 
 def remedy_command(settings: BenchmarkOptions, benchmark: "Benchmark", name: Callable[[str], str] = str) -> str:
@@ -191,13 +184,6 @@ def remedy_command(settings: BenchmarkOptions, benchmark: "Benchmark", name: Cal
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
     output = f"{folder_name(str(dataset), settings.config, settings.split)}-remedied{ending}"
     return shlex.join([*parts, "--word-vectors", "corpus", "--output", output])
-
-
-def _page_command(settings: BenchmarkOptions, done: "Audit") -> str:
-    """The command for the report, without folders of absolute paths."""
-    from hf_vqa_mc.report.plain_text import shown_name
-
-    return remedy_command(settings, done.benchmark, shown_name)
 
 
 TABLE_NOTE = (

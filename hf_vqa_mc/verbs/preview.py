@@ -182,7 +182,7 @@ def _card_folder(benchmark: "Benchmark") -> Path:
     from hf_vqa_mc.dataset.inventory import configs_of, read_inventory
 
     folder = benchmark.path
-    inventory = read_inventory(folder) if folder is not None and folder.is_dir() else None
+    inventory = read_inventory(folder) if folder is not None else None
     if folder is None or inventory is None or benchmark.config not in configs_of(inventory):
         raise InputError(
             f"--card: {benchmark.dataset} is not a folder of vqa-mc build and has no dataset card to change; "

@@ -149,8 +149,7 @@ class RemedyResult(Result):
         for moment, audit in (("Before", self.before.as_json()), ("After", self.after.as_json())):
             yield f"\n{moment}: {audit['verdict']} {ambiguity(audit)}"
         yield ""
-        for name, why in self.benchmark.left_out.items():
-            yield f"{name} is not in the remedied benchmark: {why}"
+        yield from (f"{name} is not in the remedied benchmark: {why}" for name, why in self.benchmark.left_out.items())
         yield from (f"wrote {path}" for path in self.written)
         if self.remedied.config != self.benchmark.config:
             yield f"config: {self.remedied.config} (was {self.benchmark.config})"
