@@ -41,9 +41,9 @@ class Letters(NamedTuple):
             else np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
         )
         without = pc.replace_substring_regex(pa.array(short, pa.large_string()), "[ '’-]", "").dictionary_encode()
-        joined = without.indices.to_numpy()
-        joined = np.where(joined == pc.index(without.dictionary, "").as_py(), MISSING, joined)
-        return cls(codes, starts(np.fromiter(map(len, short), np.int64, len(short))), joined)
+        numbers = without.indices.to_numpy()
+        numbers = np.where(numbers == pc.index(without.dictionary, "").as_py(), MISSING, numbers)
+        return cls(codes, starts(np.fromiter(map(len, short), np.int64, len(short))), numbers)
 
 
 def likeness(rows: Rows, letters: Letters) -> NDArray[np.float64]:

@@ -221,7 +221,7 @@ def choice_kinds(table: pa.Table, cells: ChoiceCells, labels: NDArray[np.int64])
         return no_lists(rows)
     flat, lengths = as_lists(lists)
     if pa.types.is_integer(flat.type):
-        names = pa.array(_class_names(table.schema, KINDS))
+        names = pa.array(class_names(table.schema, KINDS) or list(CHOICE_KINDS))
         flat = names.take(pc.if_else(pc.and_(pc.greater_equal(flat, 0), pc.less(flat, len(names))), flat, None))
     elif not is_text(flat.type):
         return no_lists(rows)
@@ -245,11 +245,11 @@ def _lists_of(table: pa.Table, name: str) -> pa.Array | None:
     return as_array(table[name]) if is_list(kind) else None
 
 
-def _class_names(schema: pa.Schema, column: str) -> list[str]:
-    """The names of a list of ClassLabel in the metadata of ``datasets``; by default those of CHOICE_KINDS."""
+def class_names(schema: pa.Schema, column: str) -> list[str] | None:
+    """The names of a column of ClassLabel, or of lists of ClassLabel, in the metadata of ``datasets``; else None."""
     try:
         feature = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"][column]
-        inner = feature[0] if isinstance(feature, list) else feature["feature"]
-        return [str(name) for name in inner["names"]]
-    except (KeyError, ValueError, TypeError, IndexError):
-        return list(CHOICE_KINDS)
+        inner = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
+        return [str(name) for name in inner["names"]] if column in schema.names else None
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError):
+        return None

@@ -81,7 +81,12 @@ def from_captions(column: str, split: Split, answers: Iterable[str]) -> list[Don
             raise InputError(
                 f"{split.location}, row {row}: {column} is {shown(value)}; expected text or a list of text"
             )
-        phrases = dict.fromkeys(known.get(phrase) for caption in captions for phrase in _phrases(words(caption)))
+        phrases = dict.fromkeys(
+            known.get(" ".join(tokens[start:end]))
+            for tokens in map(words, captions)
+            for start in range(len(tokens))
+            for end in range(start + 1, min(start + LONGEST_ANSWER, len(tokens)) + 1)
+        )
         found += [Donor(image_id, "", answer, f"caption of image {image_id}") for answer in phrases if answer]
     return found
 
@@ -116,12 +121,6 @@ def _distinct_cells(column: str, split: Split) -> Iterator[tuple[str, Any]]:
         if value and pair not in seen:
             seen.add(pair)
             yield image_id, value
-
-
-def _phrases(caption: list[str]) -> Iterator[str]:
-    for start in range(len(caption)):
-        for end in range(start + 1, min(start + LONGEST_ANSWER, len(caption)) + 1):
-            yield " ".join(caption[start:end])
 
 
 def _names(value: Any, location: str) -> Iterator[str]:  # noqa: ANN401  any json value

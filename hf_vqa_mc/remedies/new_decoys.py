@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks import Benchmark, Split
+from hf_vqa_mc.benchmarks.columns import KINDS, class_names
 from hf_vqa_mc.dataset.build import sentences
 from hf_vqa_mc.dataset.decoy_sets import Arrangement, Choices, make_sets
 from hf_vqa_mc.dataset.variants import needs_word_vectors
@@ -174,7 +175,7 @@ def new_split(
     if benchmark.layout.index_from == 1 and not (made["label"].to_numpy() == sizes - 1).any():
         arrangement.put_target_last(int(rows[0]))  # so that the file shows that labels count from 1
         made = arrangement.columns(rows)
-    few = pc.list_value_length(made["choices"]).to_numpy() < 2
+    few = sizes < 2
     kinds = pa.array(list(CHOICE_KINDS)).take(made["choice_kinds"].flatten())
     donors = arrangement.donors(rows).flatten().to_numpy()
     is_target = pc.equal(made["choice_kinds"].flatten(), kind_number(TARGET.name))
@@ -227,23 +228,11 @@ def _written(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array]
     return table
 
 
-def _classes(schema: pa.Schema, column: str) -> list[str] | None:
-    """The names of a column of ClassLabel, or of lists of ClassLabel; None for any other."""
-    from datasets import ClassLabel, Features
-
-    if b"huggingface" not in (schema.metadata or {}) or column not in schema.names:
-        return None
-    feature = Features.from_arrow_schema(schema)[column]
-    inner = getattr(feature, "feature", feature)
-    return list(inner.names) if isinstance(inner, ClassLabel) else None
-
-
 def _kinds_are_numbers(schema: pa.Schema) -> bool:
     """Whether choice_kinds are integers, as in datasets built by this package."""
-    if "choice_kinds" not in schema.names or not pa.types.is_list(schema.field("choice_kinds").type):
-        return False
-    is_number = pa.types.is_integer(schema.field("choice_kinds").type.value_type)
-    return bool(is_number) and _classes(schema, "choice_kinds") in (None, list(CHOICE_KINDS))
+    kind = schema.field(KINDS).type if KINDS in schema.names else pa.null()
+    is_number = pa.types.is_list(kind) and pa.types.is_integer(kind.value_type)
+    return bool(is_number) and class_names(schema, KINDS) in (None, list(CHOICE_KINDS))
 
 
 def _without_narrow_classes(table: pa.Table, columns: Sequence[str], most: int) -> pa.Table:
@@ -254,9 +243,9 @@ def _without_narrow_classes(table: pa.Table, columns: Sequence[str], most: int) 
     narrow: dict[str, Any] = {
         name: Value("int64")
         for name in columns
-        if pa.types.is_integer(schema.field(name).type) and len(_classes(schema, name) or [""] * most) < most
+        if pa.types.is_integer(schema.field(name).type) and len(class_names(schema, name) or [""] * most) < most
     }
-    if _classes(schema, "choice_kinds") not in (None, list(CHOICE_KINDS)):
+    if class_names(schema, KINDS) not in (None, list(CHOICE_KINDS)):
         narrow["choice_kinds"] = List(Value("string"))
     if not narrow:
         return table

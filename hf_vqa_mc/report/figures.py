@@ -90,7 +90,12 @@ def per_type(sides: Sides) -> dict[str, Any] | None:
     """The gains of the strongest shortcuts by question type, largest types first."""
     types = matched(sides, "per_type", "type")
     rows = [row for of_type in types.values() for row in of_type.values() if row]
-    columns = _type_columns(sides, {name for row in rows for name in row["shortcuts"]})
+    given = {name for row in rows for name in row["shortcuts"]}
+    ranked = sorted(sides["before"].get("shortcuts") or (), key=lambda row: -row["gain"])
+    ranked = [row for row in ranked if row["name"] in given and row["inputs"] != Sees.EVERYTHING]
+    firsts = {row["inputs"]: row["name"] for row in reversed(ranked)}  # the strongest of each set of inputs
+    ranked.sort(key=lambda row: firsts[row["inputs"]] != row["name"])
+    columns = ([row["name"] for row in ranked] or sorted(given))[:TYPE_SHORTCUTS]
     if not columns or len(types) < 2:
         return None
     scale = scale_of(row["shortcuts"][name] for row in rows for name in columns if name in row["shortcuts"])
@@ -107,16 +112,6 @@ def per_type(sides: Sides) -> dict[str, Any] | None:
     ]
     lines.sort(key=lambda line: (-line["rows"][0]["rows"], line["type"]))
     return {"columns": columns, "zero": scale.at(0.0), **_collapsed(lines, SHOWN_TYPES)}
-
-
-def _type_columns(sides: Sides, given: set[str]) -> list[str]:
-    """The strongest shortcut of each set of inputs, then the others by gain."""
-    ranked = sorted(sides["before"].get("shortcuts") or (), key=lambda row: -row["gain"])
-    ranked = [row for row in ranked if row["name"] in given and row["inputs"] != Sees.EVERYTHING]
-    firsts = {row["inputs"]: row["name"] for row in reversed(ranked)}
-    chosen = [row["name"] for row in ranked if firsts[row["inputs"]] == row["name"]]
-    chosen += [row["name"] for row in ranked if row["name"] not in chosen]
-    return (chosen or sorted(given))[:TYPE_SHORTCUTS]
 
 
 def calibration(sides: Sides) -> list[dict[str, Any]]:

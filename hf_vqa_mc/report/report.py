@@ -44,9 +44,13 @@ def report_html(
         remedy: command that replaces the decoys, shown at the end if not empty.
     """
     sides = {"before": before} | ({} if after is None else {"after": after})
-    shown = _gallery(examples, after_examples)
-    values = {**report_values(sides), "has_examples": bool(shown["examples"]), "remedy": remedy}
-    return rendered("report.html.jinja", values, "report.js", shown)
+    later = {(example.question_id, example.question): example for example in after_examples}
+    pairs = [(example, later.pop((example.question_id, example.question), None)) for example in examples]
+    shown = [_card(one) | {"before": _choices(one), "after": other and _choices(other)} for one, other in pairs]
+    shown += [_card(one) | {"before": None, "after": _choices(one)} for one in later.values()]
+    values = {**report_values(sides), "has_examples": bool(shown), "remedy": remedy}
+    data = {"examples": shown, "sides": 2 if after_examples else 1, "kinds": kind_legends()}
+    return rendered("report.html.jinja", values, "report.js", data)
 
 
 def report_values(sides: Sides) -> dict[str, Any]:
@@ -141,15 +145,6 @@ def _not_run(sides: Sides) -> list[tuple[str, str]]:
         splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
         reasons |= {(name, plain(reason, 400)): None for name, reason in probes + splits}
     return list(reasons)
-
-
-def _gallery(examples: Sequence[Example], after: Sequence[Example]) -> dict[str, Any]:
-    """The questions for the report's script; a question of both sides (same id and text) is one entry."""
-    later = {(example.question_id, example.question): example for example in after}
-    pairs = [(example, later.pop((example.question_id, example.question), None)) for example in examples]
-    shown = [_card(one) | {"before": _choices(one), "after": other and _choices(other)} for one, other in pairs]
-    shown += [_card(one) | {"before": None, "after": _choices(one)} for one in later.values()]
-    return {"examples": shown, "sides": 2 if after else 1, "kinds": kind_legends()}
 
 
 def _card(example: Example) -> dict[str, Any]:

@@ -43,8 +43,7 @@ def own_columns(rows: ShuffledRows, placed: bool) -> Columns:
         "trigrams shared": _shared_with_others(_trigrams(texts), number, rows),
         "words shared": _shared_with_others(word_matrix(words(text[:READ]) for text in texts)[0], number, rows),
     }
-    columns["presented"] = np.log(presented[rows.keys[valid]]).astype(np.float32)
-    columns |= {name: values.astype(np.float32) for name, values in shared.items()}
+    columns |= {"presented": np.log(presented[rows.keys[valid]]).astype(np.float32), **shared}
     for name in ("characters", "words", "presented", *shared):
         columns |= compared(name, columns[name], rows)
     if placed:
@@ -151,27 +150,23 @@ def _stacked(found: Sequence[dict[str, float]]) -> Columns:
 
 
 def _of_positions(rows: ShuffledRows) -> Columns:
-    valid = rows.valid
     position = np.minimum(rows.positions, POSITIONS)
-    columns = {"position": position[valid].astype(np.float32)}
-    for index in range(min(valid.shape[1], POSITIONS)):
-        columns[f"position {index}"] = (position == index)[valid].astype(np.float32)
-    columns["last position"] = (rows.positions == rows.sizes[:, None] - 1)[valid].astype(np.float32)
-    return columns
+    each = {f"position {index}": position == index for index in range(min(position.shape[1], POSITIONS))}
+    columns = {"position": position, **each, "last position": rows.positions == rows.sizes[:, None] - 1}
+    return {name: values[rows.valid].astype(np.float32) for name, values in columns.items()}
 
 
 def _trigrams(texts: Sequence[str]) -> Any:  # noqa: ANN401  a sparse matrix
     """Binary matrix of hashed character trigrams: sparse float32 (texts, hashes)."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
-    short = [text[:READ] for text in texts]
     hashed = HashingVectorizer(
         analyzer="char_wb", ngram_range=(3, 3), binary=True, norm=None, alternate_sign=False, dtype=np.float32
     )
-    return hashed.transform(short)
+    return hashed.transform([text[:READ] for text in texts])
 
 
-def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRows) -> NDArray[np.float64]:  # noqa: ANN401
+def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRows) -> NDArray[np.float32]:  # noqa: ANN401
     """Fraction of a choice's features that another choice of the row has, averaged over the others: (choices,)."""
     from scipy import sparse
 
@@ -184,7 +179,7 @@ def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRo
         own = choices.sum(axis=1).A1
         total = choices.multiply((members @ choices)[of_row]).sum(axis=1).A1 - own
         shared[part] = total / np.maximum(own * (rows.sizes[row[part]] - 1), 1)
-    return shared
+    return shared.astype(np.float32)
 
 
 def _blocks(row: NDArray[np.int64]) -> list[slice]:

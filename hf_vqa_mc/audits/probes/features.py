@@ -54,13 +54,15 @@ class CrossFittedCounts:
         """
         decoys = max(float(np.median(self.train.sizes)) - 1, 1.0)
         likelihood = []
-        for (right, count), frequent in zip(self._overall, self._frequent, strict=True):
-            right, count = right * frequent, count * frequent
+        for right, count in self._overall:
             seen = right * decoys + (count - right)
             likelihood.append(np.where(count > 0, right * decoys / np.maximum(seen, 1), NEVER_SEEN))
         yield _log_odds(likelihood[0]), _log_odds(likelihood[1])
         for level in levels:
-            for side, ((right, count), frequent) in enumerate(zip(self._counts(*level), self._frequent, strict=True)):
+            for side, ((right, count), (_, all_count)) in enumerate(
+                zip(self._counts(*level), self._overall, strict=True)
+            ):
+                frequent = all_count > 0
                 right, count = right * frequent, count * frequent
                 likelihood[side] = (right + likelihood[side]) / (right + (count - right) / decoys + 1)
             yield _log_odds(likelihood[0]), _log_odds(likelihood[1])
@@ -68,18 +70,14 @@ class CrossFittedCounts:
     def evidence(self) -> Pair:
         """log(1 + frequency of each choice's text)."""
         (_, train), (_, test) = self._overall
-        return np.log1p(train * self._frequent[0]), np.log1p(test * self._frequent[1])
+        return np.log1p(train), np.log1p(test)
 
     @cached_property
     def _overall(self) -> tuple[Pair, Pair]:
-        """Counts without a context."""
-        return self._counts(np.zeros(len(self.train), np.int64), np.zeros(len(self.test), np.int64))
-
-    @cached_property
-    def _frequent(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Masks of the choices whose text is frequent enough."""
-        (_, train), (_, test) = self._overall
-        return train >= self.least, test >= self.least
+        """Counts without a context; 0 for texts below the minimum frequency."""
+        found = self._counts(np.zeros(len(self.train), np.int64), np.zeros(len(self.test), np.int64))
+        train, test = ((right * (count >= self.least), count * (count >= self.least)) for right, count in found)
+        return train, test
 
     def _counts(self, train: Contexts, test: Contexts) -> tuple[Pair, Pair]:
         """(correct, presented) counts in the context, for the choices of the training and of the test rows."""

@@ -170,11 +170,12 @@ class OptionsInText(TextForm):
         cells = super().read(table, location)
         found = self._parsed(table)
         if not any(one.question for _, one in found if one):
-            for row in (row for row, (text, one) in enumerate(found) if one is None and text.strip()):
-                raise InputError(
-                    f"{location}, row {row}: {self.column} is {shown(found[row][0])}; expected lettered options such "
-                    "as 'A. red\\nB. blue', as in other rows"
-                )
+            for row, (text, one) in enumerate(found):
+                if one is None and text.strip():
+                    raise InputError(
+                        f"{location}, row {row}: {self.column} is {shown(text)}; expected lettered options such as "
+                        "'A. red\\nB. blue', as in other rows"
+                    )
         names = [name for _, one in found if one for name in one.names(len(one.choices))]
         return replace(cells, names=pa.array(names, pa.string()))
 
@@ -185,8 +186,7 @@ class OptionsInText(TextForm):
         return pa.array([one.question if one else text for text, one in found], pa.string()) if asked else None
 
     def _parsed(self, table: pa.Table) -> list[tuple[str, OptionText | None]]:
-        texts = [text or "" for text in as_text(table[self.column]).to_pylist()]
-        return [(text, OptionText.parse(text)) for text in texts]
+        return [(text or "", OptionText.parse(text or "")) for text in as_text(table[self.column]).to_pylist()]
 
 
 class PackedChoices(TextForm):
