@@ -102,11 +102,7 @@ class Audit:
             "per_type": self._per_type(),
             "findings": [
                 {
-                    "name": one.name,
-                    "sentence": one.sentence,
-                    "count": one.count,
-                    "total": one.total,
-                    "unit": one.unit,
+                    **{name: getattr(one, name) for name in ("name", "sentence", "count", "total", "unit")},
                     "share": one.count / max(one.total, 1),
                     "question_ids": split.rows["question_id"].take(pa.array(one.rows[:MAX_QUESTION_IDS])).to_pylist(),
                 }
@@ -185,20 +181,15 @@ def calibration(chances: NDArray[np.float64]) -> list[dict[str, float]]:
     right = best[:, 0] / best.sum(axis=1)
     of_row = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
     rows, sums, rights = (np.bincount(of_row, weights, CALIBRATION_BINS) for weights in (None, confidence, right))
-    return [
-        {"confidence": float(total / count), "accuracy": float(hits / count), "rows": int(count)}
-        for count, total, hits in zip(rows, sums, rights, strict=True)
-        if count
-    ]
+    bins = zip(rows.tolist(), sums.tolist(), rights.tolist(), strict=True)
+    return [{"confidence": total / n, "accuracy": hits / n, "rows": n} for n, total, hits in bins if n]
 
 
 def _histogram(bias: NDArray[np.float64]) -> dict[str, Any]:
     counts, ends = np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0))
-    bins = [
-        {"from": float(low), "to": float(high), "rows": int(count)}
-        for low, high, count in zip(ends[:-1], ends[1:], counts, strict=True)
-    ]
-    return {"mean": float(bias.mean()), "histogram": bins}
+    bins = zip(ends[:-1].tolist(), ends[1:].tolist(), counts.tolist(), strict=True)
+    histogram = [{"from": low, "to": high, "rows": count} for low, high, count in bins]
+    return {"mean": float(bias.mean()), "histogram": histogram}
 
 
 def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress: Progress = silent) -> Audit:
@@ -230,15 +221,9 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     progress("counting", 3, 3)
     context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress)
     shortcuts, not_run = run_probes(context, PROBES.values())
-    return Audit(
-        benchmark=benchmark,
-        rows=rows,
-        gains=gains(shortcuts, rows.chance, split.clusters),
-        findings=found,
-        ambiguous=ambiguous,
-        predictive_texts=predictive_texts(rows, clusters=split.clusters),
-        not_run=not_run,
-    )
+    by_gain = gains(shortcuts, rows.chance, split.clusters)
+    predictive = predictive_texts(rows, clusters=split.clusters)
+    return Audit(benchmark, rows, by_gain, found, ambiguous, predictive, not_run)
 
 
 def _sentences(split: Split) -> Iterator[list[str]]:

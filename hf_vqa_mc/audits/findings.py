@@ -88,8 +88,7 @@ def _repeating(rows: Rows) -> Finding:
 
 def _containing(rows: Rows) -> Finding:
     where = np.flatnonzero(containing(rows, Letters.of(rows.vocabulary)))
-    sentence = "In SHARE of the rows one choice contains another."
-    return _of_rows("overlapping choices", sentence, where, rows)
+    return _of_rows("overlapping choices", "In SHARE of the rows one choice contains another.", where, rows)
 
 
 def _never_correct(audited: Rows, splits: Mapping[str, Rows]) -> Finding:
@@ -125,16 +124,11 @@ def _duplicates(split: Split, rows: Rows) -> list[Finding]:
     always = percent(int(one_target[texts[where]].sum()), len(where))
     same = f"; in {always} of these the target is the same for all images" if len(where) else ""
     later = np.delete(np.arange(len(both)), np.unique(both, return_index=True)[1])
+    repeated = "SHARE of the rows have image, question and choices of an earlier row."
+    sentence = f"In SHARE of the rows another image has the same question and choices{same}."
     return [
-        _of_rows(
-            "duplicate rows", "SHARE of the rows have image, question and choices of an earlier row.", later, rows
-        ),
-        _of_rows(
-            "same question on several images",
-            f"In SHARE of the rows another image has the same question and choices{same}.",
-            where,
-            rows,
-        ),
+        _of_rows("duplicate rows", repeated, later, rows),
+        _of_rows("same question on several images", sentence, where, rows),
     ]
 
 
@@ -148,15 +142,12 @@ def _leaks(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> list[F
         "image and question": has_image & np.isin(image_question, other_image_question[other_has]),
         "question and choices": np.isin(_questions_and_choices(rows), _questions_and_choices(other_rows)),
     }
-    return [
-        _of_rows(
-            f"{what} also in {other.name}",
-            f"In SHARE of the rows, the {what} also occur{'' if ' and ' in what else 's'} in the split {other.name}.",
-            np.flatnonzero(where),
-            rows,
-        )
-        for what, where in shared.items()
-    ]
+    found = []
+    for what, where in shared.items():
+        verb = "occur" if " and " in what else "occurs"
+        sentence = f"In SHARE of the rows, the {what} also {verb} in the split {other.name}."
+        found.append(_of_rows(f"{what} also in {other.name}", sentence, np.flatnonzero(where), rows))
+    return found
 
 
 def _images(*splits: Split) -> list[NDArray[np.int64]]:
@@ -164,7 +155,7 @@ def _images(*splits: Split) -> list[NDArray[np.int64]]:
     columns = [split.rows["image_id"].combine_chunks() for split in splits]
     names = pa.concat_arrays([column.cast(pa.large_string()) for column in columns]).dictionary_encode()
     numbers = names.indices.to_numpy().astype(np.int64)
-    numbers[numbers == pc.index(names.dictionary, pa.scalar("", pa.large_string())).as_py()] = MISSING
+    numbers[numbers == pc.index(names.dictionary, "").as_py()] = MISSING
     return np.split(numbers, np.cumsum([len(column) for column in columns])[:-1])
 
 

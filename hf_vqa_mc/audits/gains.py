@@ -164,8 +164,7 @@ def verdict(found: Sequence[Gain], chance: float) -> str:
         "benchmark without shortcuts, at most one of 40 audits would find any."
     ]
     for sees in Sees:
-        best = next((one for one in alarms if one.shortcut.sees is sees), None)
-        if best is not None:
+        for best in [one for one in alarms if one.shortcut.sees is sees][:1]:
             sentences.append(
                 f"{sees.without.capitalize()}, {100 * best.estimate.accuracy:.1f}% of the rows are answered correctly "
                 f"({best.shortcut.name}, {_signed(best.estimate.gain)} points)."

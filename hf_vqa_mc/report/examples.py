@@ -133,23 +133,18 @@ def examples_of(
         notes: row to the reason why it is shown.
     """
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
-    images = [_image(split, row) for row in rows]
+    names = ("question_id", "question", "question_type", "choices", "label")
     return [
         Example(
-            question_id=columns["question_id"],
-            question=columns["question"],
-            question_type=columns["question_type"],
-            choices=columns["choices"],
-            label=columns["label"],
+            **{name: columns[name] for name in names},
             kinds=columns["choice_kinds"],
             origins=_origins(split, row, len(columns["choices"])),
             picked=(picked or {}).get(row),
             bias=(bias or {}).get(row),
-            image=image,
             note=(notes or {}).get(row, ""),
-            unreadable=unreadable,
+            **_image(split, row),
         )
-        for row, columns, (image, unreadable) in zip(rows, found, images, strict=True)
+        for row, columns in zip(rows, found, strict=True)
     ]
 
 
@@ -198,11 +193,12 @@ def _cells(split: Split, column: str, row: int, n_choices: int) -> list[object]:
     return found if isinstance(found, list) and len(found) == n_choices else [None] * n_choices
 
 
-def _image(split: Split, row: int) -> tuple[bytes | None, str]:
+def _image(split: Split, row: int) -> dict[str, Any]:
     """The image of a row, and why it cannot be read."""
     if split.images is None:
-        return None, split.images_missing if split.rows["image_id"][row].as_py() else ""
+        named = split.rows["image_id"][row].as_py()
+        return {"image": None, "unreadable": split.images_missing if named else ""}
     try:
-        return split.images.read(row), ""
+        return {"image": split.images.read(row)}
     except InputError as error:
-        return UNREADABLE, str(error)
+        return {"image": UNREADABLE, "unreadable": str(error)}
