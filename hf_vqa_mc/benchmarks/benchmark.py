@@ -72,8 +72,7 @@ class Split:
     @cached_property
     def clusters(self) -> NDArray[np.int64]:
         """(rows,): number of each row's unit, from 0."""
-        numbers: dict[str, int] = {}
-        return np.fromiter((numbers.setdefault(name, len(numbers)) for name in self.units), np.int64, len(self.units))
+        return pa.array(self.units, pa.large_string()).dictionary_encode().indices.to_numpy().astype(np.int64)
 
     @cached_property
     def units(self) -> list[str]:

@@ -33,7 +33,7 @@ def exported_image(questions: Questions, image: int) -> tuple[bytes, str] | None
     """
     from PIL import Image
 
-    content = questions.read_image(image)
+    content = questions.source.read(questions.image_rows[image]) if questions.source else None
     if content is None:
         return None
     try:

@@ -87,14 +87,6 @@ class Questions:
     def __len__(self) -> int:
         return len(self.question_ids)
 
-    def read_image(self, image: int) -> bytes | None:
-        """The bytes of an image file by its index; None if it is missing.
-
-        Raises:
-            InputError: it cannot be read.
-        """
-        return self.source.read(self.image_rows[image]) if self.source else None
-
     def where(self, row: int) -> str:
         """A row in a message."""
         return f"{self.location}, question_id {shown(self.question_ids[row])}"

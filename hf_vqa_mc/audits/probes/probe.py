@@ -4,22 +4,20 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import Part, folds_of, parts_of
 from hf_vqa_mc.audits.image_descriptors import image_vectors
+from hf_vqa_mc.audits.probes.features import Features
 from hf_vqa_mc.audits.rows import Rows, ShuffledRows, number_rows, shuffle
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, Sees, Shortcut, picked
 from hf_vqa_mc.audits.similar_choices import Letters
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
-
-if TYPE_CHECKING:
-    from hf_vqa_mc.audits.probes.features import Features
 
 LEAST_COUNTED = 20
 """Without a training split, minimum frequency of a text: see `CrossFittedCounts.least`."""
@@ -118,10 +116,8 @@ class Context:
         return self._shuffled_and_parts[1]
 
     @cached_property
-    def features(self) -> "Features":
+    def features(self) -> Features:
         """Features for small models."""
-        from hf_vqa_mc.audits.probes.features import Features
-
         least = LEAST_COUNTED if self.train_rows is None else 0
         return Features(self.shuffled, self.split.ordered, lambda: self.images[0], self.settings.seed, least)
 

@@ -22,7 +22,7 @@ from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceColumns, ChoiceForm
 from hf_vqa_mc.benchmarks.layouts.label_forms import LabelForm, with_labels
 from hf_vqa_mc.benchmarks.layouts.label_readings import Reading, check_agreement, checked_labels, decided, readings
 from hf_vqa_mc.benchmarks.layouts.layout import AmbiguousLabels, Layout, Tables, with_columns
-from hf_vqa_mc.benchmarks.layouts.text_forms import OptionsInText, form_of
+from hf_vqa_mc.benchmarks.layouts.text_forms import OptionsInText, forms_of
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
 
@@ -143,18 +143,14 @@ class ChoicesAndLabel(Layout):
 
 def _choice_forms(table: pa.Table, options: BenchmarkOptions) -> list[ChoiceForm]:
     """Candidate forms of all choices, most likely first."""
-    if options.choices is not None and len(options.choices) > 1:
-        return [ChoiceColumns(options.choices)]
-    forms = [form for name in options.choices or named(table.column_names, CHOICES) if (form := form_of(table, name))]
+    forms = forms_of(table, options, CHOICES, choice_columns)
     if options.choices and not forms:
         (name,) = options.choices
         raise InputError(
             f"--choices {name}: holds {table.schema.field(name).type}, expected a list of texts, a text with "
             "such a list or with lettered options, or several columns"
         )
-    runs = [] if options.choices else choice_columns(cell_columns(table))
-    questions = (
-        [] if options.choices else [options.question] if options.question else named(table.column_names, QUESTION)
-    )
-    texts = [form for name in questions if (form := OptionsInText.of(table, name))]
-    return [*forms, *(ChoiceColumns(tuple(run)) for run in runs), *texts]
+    if not options.choices:
+        questions = [options.question] if options.question else named(table.column_names, QUESTION)
+        forms += filter(None, (OptionsInText.of(table, name) for name in questions))
+    return forms

@@ -121,7 +121,14 @@ class Layout(ABC):
                 )
             if old != (list(texts), label):
                 changed[row] = list(texts), int(label)
-        return _emptied(self.write(table, changed, location), list(changed))
+        written = self.write(table, changed, location)
+        for name in PER_CHOICE:
+            if changed and name in table.column_names:
+                values, kind = table[name].to_pylist(), table.schema.field(name).type
+                for row in changed:
+                    values[row] = "[]" if is_text(kind) else []  # text in CSV files
+                written = with_columns(written, {name: pa.array(values, kind)})
+        return written
 
 
 def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
@@ -135,15 +142,4 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
         else:
             last += 1
             table = table.add_column(last, name, values)
-    return table
-
-
-def _emptied(table: pa.Table, rows: Sequence[int]) -> pa.Table:
-    """The table without the entries of ``PER_CHOICE`` in these rows."""
-    for name in PER_CHOICE:
-        if rows and name in table.column_names:
-            values, kind = table[name].to_pylist(), table.schema.field(name).type
-            for row in rows:
-                values[row] = "[]" if is_text(kind) else []  # text in CSV files
-            table = with_columns(table, {name: pa.array(values, kind)})
     return table

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.benchmarks.cells import UNKNOWN, ChoiceCells, as_text, is_text
 from hf_vqa_mc.benchmarks.columns import CHOICES, DECOYS, LABEL, cell_columns, columns_in_words, decoy_columns, named
-from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceColumns, ChoiceForm
+from hf_vqa_mc.benchmarks.layouts.choice_forms import ChoiceForm
 from hf_vqa_mc.benchmarks.layouts.label_forms import BY_LETTER, BY_TEXT, hidden, integers_only
 from hf_vqa_mc.benchmarks.layouts.layout import HiddenLabels, Layout, Tables, with_columns
-from hf_vqa_mc.benchmarks.layouts.text_forms import form_of
+from hf_vqa_mc.benchmarks.layouts.text_forms import forms_of
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 
@@ -36,7 +36,7 @@ class TargetAndDecoys(Layout):
         cells = cell_columns(table)
         targets = [options.label] if options.label else named(table.column_names, LABEL)
         targets = [name for name in targets if name in cells and is_text(table.schema.field(name).type)]
-        for form in _decoy_forms(table, options):
+        for form in forms_of(table, options, DECOYS, decoy_columns):
             for target in targets:
                 if target not in form.columns and _are_disjoint(table, form, target):
                     if options.label_from is not None:
@@ -92,16 +92,6 @@ class TargetAndDecoys(Layout):
             decoys[row] = texts[:label] + texts[label + 1 :]
         table = with_columns(table, self.decoys.write(table, decoys))
         return with_columns(table, {self.target: pa.array(targets, kind)}) if rows else table
-
-
-def _decoy_forms(table: pa.Table, options: BenchmarkOptions) -> list[ChoiceForm]:
-    """Candidate forms of decoys, most likely first."""
-    if options.choices is not None and len(options.choices) > 1:
-        return [ChoiceColumns(options.choices)]
-    names = options.choices or named(table.column_names, DECOYS)
-    forms = [form for name in names if (form := form_of(table, name))]
-    runs = [] if options.choices else decoy_columns(cell_columns(table))
-    return [*forms, *(ChoiceColumns(tuple(run)) for run in runs)]
 
 
 def _are_disjoint(table: pa.Table, form: ChoiceForm, target: str) -> bool:

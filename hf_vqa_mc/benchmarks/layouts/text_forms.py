@@ -11,8 +11,9 @@ from typing import Self
 import pyarrow as pa
 
 from hf_vqa_mc.benchmarks.cells import ChoiceCells, as_lists, as_text, is_text, list_of_json, unpacked_lists
-from hf_vqa_mc.benchmarks.columns import next_name
+from hf_vqa_mc.benchmarks.columns import cell_columns, named, next_name
 from hf_vqa_mc.benchmarks.layouts.choice_forms import (
+    ChoiceColumns,
     ChoiceFields,
     ChoiceForm,
     LabelledChoices,
@@ -20,6 +21,7 @@ from hf_vqa_mc.benchmarks.layouts.choice_forms import (
     OneColumn,
     Texts,
 )
+from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, shown
 
 _HEADING = r"\b(?:options|choices)[ \t]*:\s*"
@@ -240,6 +242,20 @@ ONE_COLUMN_FORMS: tuple[Callable[[pa.Table, str], ChoiceForm | None], ...] = (
 def form_of(table: pa.Table, column: str) -> ChoiceForm | None:
     """The form of a column that holds all choices of a row; None if it does not."""
     return next((form for find in ONE_COLUMN_FORMS if (form := find(table, column))), None)
+
+
+def forms_of(
+    table: pa.Table,
+    options: BenchmarkOptions,
+    known: Sequence[str],
+    runs_of: Callable[[Sequence[str]], list[list[str]]],
+) -> list[ChoiceForm]:
+    """The forms of columns named by the user, else of columns with known names and of runs, most likely first."""
+    if options.choices is not None and len(options.choices) > 1:
+        return [ChoiceColumns(options.choices)]
+    names = options.choices or named(table.column_names, known)
+    runs = [] if options.choices else runs_of(cell_columns(table))
+    return [*filter(None, (form_of(table, name) for name in names)), *(ChoiceColumns(tuple(run)) for run in runs)]
 
 
 def _has_options(text: str) -> bool:
