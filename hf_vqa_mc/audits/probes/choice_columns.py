@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
@@ -168,8 +169,6 @@ def _trigrams(texts: Sequence[str]) -> Any:  # noqa: ANN401  a sparse matrix
 
 def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRows) -> NDArray[np.float32]:  # noqa: ANN401
     """Fraction of a choice's features that another choice of the row has, averaged over the others: (choices,)."""
-    from scipy import sparse
-
     row = rows.valid.nonzero()[0]
     shared = np.empty(len(row))
     for part in _blocks(row):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from hf_vqa_mc.audits.folds import Part
 from hf_vqa_mc.audits.probes.choice_columns import Columns, compared, own_columns, question_columns
@@ -156,8 +157,6 @@ class Features:
         return self._with_words(sees, both, part) if sparse else (both[0], both[1])
 
     def _with_words(self, sees: Sees, dense: list[NDArray[np.float32]], part: Part) -> tuple[Any, Any]:
-        from scipy import sparse
-
         of_rows = self._rows.take(part.train)
         row = of_rows.valid.nonzero()[0]
         means = np.column_stack([np.bincount(row, column) for column in dense[0].T]) / of_rows.sizes[:, None]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from hf_vqa_mc.audits.folds import Part
 from hf_vqa_mc.audits.probes.probe import Context, Probe
@@ -43,7 +44,6 @@ def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) ->
     Returns:
         Log odds of the test choices.
     """
-    from scipy import sparse
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 

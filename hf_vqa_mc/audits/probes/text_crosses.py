@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from hf_vqa_mc.audits.probes.choice_columns import POSITIONS, READ
 from hf_vqa_mc.audits.rows import ShuffledRows
@@ -89,8 +90,6 @@ class TextCrosses:
 
     def matrix(self, rows: NDArray[np.integer]) -> Any:  # noqa: ANN401  sparse
         """Features of the choices of these rows: sparse float32 (choices, COLUMNS)."""
-        from scipy import sparse
-
         some = self._rows.take(rows)
         row = some.valid.nonzero()[0]
         choice = _with_key(self._choices[np.searchsorted(self._texts, some.texts[some.valid])], some)
@@ -124,8 +123,6 @@ def _crosses(
     own: Tokens, purpose: int, others: Tokens | None = None, values: NDArray[np.float32] | None = None
 ) -> Any:  # noqa: ANN401  sparse
     """Cross the tokens of each choice with those of its row; ``purpose`` salts the hash, ``values`` default to 1."""
-    from scipy import sparse
-
     others = np.zeros((len(own), 1), np.int64) if others is None else others
     cells, columns, weights = [], [], []
     for of_choice in own.T:
