@@ -28,9 +28,7 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
 
 
-@verb(
-    BenchmarkOptions,
-)
+@verb(BenchmarkOptions)
 def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     """Read a benchmark.
 

@@ -68,9 +68,7 @@ class NamedPictures:
 
 
 def find_pictures(
-    opened: Opened,
-    columns: BenchmarkOptions,
-    progress: Callable[[int, int], None],
+    opened: Opened, columns: BenchmarkOptions, progress: Callable[[int, int], None]
 ) -> dict[str, Pictures]:
     """The images of each split that has any.
 

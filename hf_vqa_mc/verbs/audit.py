@@ -132,11 +132,7 @@ class AuditResult(Result):
         return write_audit(Path(path), self.audit, progress=progress, remedy=command)
 
 
-@verb(
-    AuditSettings,
-    "vqa-mc audit vqa_mc easyvqa_iou_qou",
-    "vqa-mc audit benchmark.tsv --fail-above 0.05",
-)
+@verb(AuditSettings, "vqa-mc audit vqa_mc easyvqa_iou_qou", "vqa-mc audit benchmark.tsv --fail-above 0.05")
 def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     """Audit a benchmark.
 

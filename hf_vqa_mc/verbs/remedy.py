@@ -46,11 +46,7 @@ class RemedySettings(BenchmarkOptions):
     output: Path | None = option(
         "File in the benchmark's format, or folder, to write.", default=None, cli_default=_no_output
     )
-    variant: str = option(
-        "iou_qou, iou, qou, or all (also the published decoys).",
-        default="iou_qou",
-        panel=DECOYS,
-    )
+    variant: str = option("iou_qou, iou, qou, or all (also the published decoys).", default="iou_qou", panel=DECOYS)
     decoys_per_set: int = option(
         "Number of IoU decoys, and of QoU decoys, per row.", default=3, check=AT_LEAST_ONE, panel=DECOYS
     )

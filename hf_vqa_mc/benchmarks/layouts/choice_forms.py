@@ -8,16 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.benchmarks.cells import (
-    ChoiceCells,
-    as_array,
-    as_lists,
-    as_text,
-    is_cell,
-    is_list,
-    is_number,
-    is_text,
-)
+from hf_vqa_mc.benchmarks.cells import ChoiceCells, as_array, as_lists, as_text, is_cell, is_list, is_number, is_text
 from hf_vqa_mc.benchmarks.columns import choice_columns, next_name
 from hf_vqa_mc.errors import InputError
 
