@@ -72,7 +72,8 @@ class Split:
     @cached_property
     def clusters(self) -> NDArray[np.int64]:
         """(rows,): number of each row's unit, from 0."""
-        return pa.array(self.units, pa.large_string()).dictionary_encode().indices.to_numpy().astype(np.int64)
+        units = pa.array(self.units, pa.large_string()).dictionary_encode()
+        return np.asarray(units.indices, np.int64)
 
     @cached_property
     def units(self) -> list[str]:
