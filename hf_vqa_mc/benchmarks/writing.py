@@ -2,6 +2,8 @@
 
 import csv
 import gzip
+import hashlib
+import html
 import io
 import json
 import lzma
@@ -16,10 +18,10 @@ import pyarrow.parquet as pq
 
 from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.benchmarks.files import JSON_TEXT, file_form, json_content
-from hf_vqa_mc.benchmarks.folder_card import folder_card
+from hf_vqa_mc.dataset.card import dataset_info
 from hf_vqa_mc.dataset.folder import BUILT
 from hf_vqa_mc.dataset.inventory import IMAGES, LAYOUT, WRITTEN_BY, configs_of, read_inventory, write_inventory
-from hf_vqa_mc.dataset.shards import GROUP_BYTES, readable_by_all, write_split
+from hf_vqa_mc.dataset.shards import GROUP_BYTES, WrittenSplit, readable_by_all, write_split
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io import atomic_folder
 from hf_vqa_mc.io.atomic_file import check_output_file, write_bytes
@@ -178,7 +180,7 @@ def _write_folder(
             splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, _slice_of(rows))
         hashes = {f"{config}/{name}": sha256 for split in splits.values() for name, sha256 in split.files.items()}
         images = _keep_images(benchmark.path, config, new.tree)
-        card = folder_card(benchmark, config, features_of(next(iter(tables.values()))), splits, hashes, images, note)
+        card = _folder_card(benchmark, config, features_of(next(iter(tables.values()))), splits, hashes, images, note)
         (new.tree / "README.md").write_text(card, "utf-8")
         name = benchmark.path.name if benchmark.path else benchmark.dataset  # without folders of the user
         about = {"dataset": name, "config": benchmark.config, "files": hashes}
@@ -229,3 +231,49 @@ def _with_files(table: pa.Table) -> pa.Table:
 
 def _slice_of(table: pa.Table) -> Callable[[int, int], pa.Table]:
     return lambda start, stop: table.slice(start, stop - start)
+
+
+def _folder_card(
+    benchmark: Benchmark,
+    config: str,
+    features: "Features",
+    splits: Mapping[str, WrittenSplit],
+    hashes: Mapping[str, str],
+    images: Mapping[str, Any],
+    note: str,
+) -> str:
+    """README.md: YAML metadata for ``load_dataset``, a short text, and the note on one line.
+
+    ``hashes`` are the sha256 by file, ``images`` inventory entries of images configs next to the config, by name.
+    """
+    from datasets import DatasetInfo, SplitInfo
+    from datasets.info import DatasetInfosDict
+    from datasets.splits import SplitDict
+    from datasets.utils.metadata import MetadataConfigs
+    from huggingface_hub import DatasetCardData
+
+    data = DatasetCardData()
+    info = DatasetInfo(
+        config_name=config,
+        features=features,
+        splits=SplitDict({split: SplitInfo(split, one.num_bytes, one.rows) for split, one in splits.items()}),
+        download_size=sum(one.file_bytes for one in splits.values()),
+        dataset_size=sum(one.num_bytes for one in splits.values()),
+    )
+    infos = {config: info, **{name: dataset_info(name, entry) for name, entry in images.items()}}
+    DatasetInfosDict(infos).to_dataset_card_data(data)
+    # load_dataset caches by a hash of this entry, which must therefore depend on the content of the files
+    content = hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
+    files = [{"split": split, "path": f"{config}/{split}-*"} for split in splits]
+    loading = {"data_files": files, "description": f"{config}, content {content}", "default": True}
+    others = {name: {"data_files": [{"split": IMAGES, "path": f"{name}/{IMAGES}-*"}]} for name in images}
+    MetadataConfigs({config: loading, **others}).to_dataset_card_data(data)
+    name = benchmark.path.name if benchmark.path else benchmark.dataset
+    name, layout = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.description))
+    pruned = any(one.rows < benchmark.splits[split].rows.num_rows for split, one in splits.items())
+    what = "rows removed" if pruned else "choices replaced"
+    rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
+    origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
+    return f"---\n{data}\n---\n\n# {name}, {what}\n\nWritten by hf_vqa_mc from {origin}: {layout}. {rest}\n" + (
+        f"\n{html.escape(' '.join(note.split()), quote=False)}\n" if note.strip() else ""
+    )

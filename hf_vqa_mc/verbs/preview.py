@@ -199,9 +199,7 @@ def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]"
     from hf_vqa_mc.report.preview_picture import preview_picture
 
     try:
-        drawn = preview_picture(
-            [replace(example, picked=None) for example in examples]
-        )  # the card is not about a model
+        drawn = preview_picture([replace(one, picked=None) for one in examples])  # the card is not about a model
         return f"on the dataset card: {put_picture(folder, benchmark.config or '', drawn)}"
     except (MissingExtra, OSError) as error:
         return f"no picture on the dataset card: {error}"

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.auditing import calibration, mean_chances
-from hf_vqa_mc.audits.predictive_texts import predictive_texts
+from hf_vqa_mc.audits.findings import predictive_texts
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut
 from tests.audits.planted import planted
