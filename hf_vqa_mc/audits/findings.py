@@ -266,10 +266,7 @@ def _variance_by_image(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """For each name, the variance of its sum with rows clustered by image, and its number of images.
 
-    Args:
-        beyond: (rows, names): target minus expected.
-        share: (rows, names), above 0 where a row has a name.
-        images: (rows,): image number of each row.
+    Of (rows, names), ``beyond`` is target minus expected, and ``share`` is above 0 where a row has a name.
     """
     of_image = sparse.csr_matrix((np.ones(len(images)), (images, np.arange(len(images)))))
     sums, rows = sparse.csr_matrix(of_image @ beyond), sparse.csr_matrix(of_image @ (share > 0).astype(np.float64))

@@ -80,11 +80,7 @@ def parts_of(
 ) -> list[Part]:
     """The fits of a probe: one with a training split, else one per fold. Training rows are numbered after the audited.
 
-    Args:
-        folds: (audited rows,).
-        train_folds: (training rows,); None without a training split.
-        most: maximum number of rows to fit a model on.
-        rng: for samples of rows.
+    ``folds`` are (audited rows,), ``train_folds`` (training rows,); a model is fitted on at most ``most`` rows.
     """
     every = np.arange(len(folds))
     if train_folds is not None:

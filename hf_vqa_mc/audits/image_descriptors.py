@@ -84,15 +84,9 @@ class Described(NamedTuple):
 
 
 def image_descriptors(split: Split, progress: Progress = silent, most: int = 20_000) -> Described | None:
-    """Describe the images of a split: each image once, in threads.
+    """Describe at most ``most`` images of a split, sampled by a hash of their ids: each once, in threads.
 
-    Args:
-        split: of a benchmark.
-        progress: called with (step, done, total).
-        most: maximum number of images, sampled by a hash of their ids.
-
-    Returns:
-        None if the split's images are not available.
+    None if the split's images are not available.
     """
     if split.images is None:
         return None

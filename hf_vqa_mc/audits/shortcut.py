@@ -103,11 +103,9 @@ class NotRun:
 
 
 def picked(values: NDArray[np.float64], rows: Rows) -> NDArray[np.float64]:
-    """The probability in [0, 1] that picking the highest value, ties broken at random, picks the target: (rows,).
+    """(rows,): probability in [0, 1] that picking the highest value, ties broken at random, picks the target.
 
-    Args:
-        values: (rows, choices), the target in column 0.
-        rows: the audited rows.
+    ``values`` are (rows, choices), the target in column 0.
     """
     valid = np.where(rows.valid, values, -np.inf)
     best = rows.valid & (valid >= valid.max(axis=1, keepdims=True) - TIED)

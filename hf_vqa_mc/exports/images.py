@@ -22,11 +22,7 @@ SUFFIXES = {"JPEG": "jpg", "PNG": "png", "GIF": "gif", "WEBP": "webp", "BMP": "b
 
 
 def exported_image(questions: Questions, image: int) -> tuple[bytes, str] | None:
-    """The bytes of an image file and its suffix; None if the row has no image.
-
-    Args:
-        questions: to export.
-        image: its index.
+    """The bytes of an image file, by its index, and its suffix; None if the row has no image.
 
     Raises:
         InputError: it cannot be read or is not an image.

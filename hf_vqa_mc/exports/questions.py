@@ -45,11 +45,7 @@ class OtherColumns:
     """columns that are not exported"""
 
     def notes(self, *, as_hint: bool) -> list[str]:
-        """Sentences on the columns that are exported or left out.
-
-        Args:
-            as_hint: whether VLMEvalKit's columns ``hint`` and ``l2-category`` are written.
-        """
+        """Sentences on the columns that are exported, with ``as_hint`` as VLMEvalKit's, or left out."""
         notes = []
         if self.context_column:
             where = "as the column hint" if as_hint else "as Context"

@@ -80,7 +80,7 @@ def give_new_decoys(
     splits, first, unchanged = {}, 0, 0
     for name, split in benchmark.splits.items():
         rows = np.arange(first, first := first + split.rows.num_rows)
-        splits[name], kept = new_split(benchmark, split, arrangement, rows, origins, choices.texts.shape[1])
+        splits[name], kept = _new_split(benchmark, split, arrangement, rows, origins, choices.texts.shape[1])
         unchanged += kept
         progress("arranging choices", first, material.size - len(donors))
     statistics = decoy_statistics(recipe, benchmark, choices, made, donors, unchanged)
@@ -154,21 +154,13 @@ def _triplets(benchmark: Benchmark, donors: Sequence[Donor]) -> pa.Table:
     return pa.concat_tables(parts).combine_chunks()
 
 
-def new_split(
+def _new_split(
     benchmark: Benchmark, split: Split, arrangement: Arrangement, rows: NDArray[np.int64], origins: pa.Array, most: int
 ) -> tuple[Split, int]:
-    """A split with new choices, and the number of its rows that keep their published choices.
+    """A split with at most ``most`` new choices per row, and the number of its rows that keep their published choices.
 
-    Args:
-        benchmark: as published.
-        split: of the benchmark.
-        arrangement: of all triplets.
-        rows: triplet indices of this split's rows.
-        origins: (triplets,): description of the origin of each triplet's target.
-        most: maximum number of choices.
-
-    Returns:
-        The split; ``original`` has the benchmark's layout, with kinds, fallbacks and origins of the choices.
+    ``rows`` are the triplet indices of the split's rows, ``origins`` (triplets,) describe each triplet's target. The
+    split's ``original`` has the benchmark's layout, with kinds, fallbacks and origins of the choices.
     """
     made = arrangement.columns(rows)
     sizes = pc.list_value_length(made["choices"]).to_numpy()

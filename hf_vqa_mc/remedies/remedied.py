@@ -57,15 +57,10 @@ def decoy_statistics(
     donors: Sequence[Donor],
     unchanged: int,
 ) -> dict[str, Any]:
-    """Statistics of the new decoys.
+    """Statistics of the new decoys of a published benchmark.
 
-    Args:
-        variant: of the decoys.
-        benchmark: as published.
-        choices: of all triplets, the benchmark's rows first.
-        made: decoy sets by name.
-        donors: additional candidates.
-        unchanged: number of rows that keep their published choices.
+    ``choices`` are those of all triplets, the benchmark's rows first; ``made`` has the decoy sets by name, and
+    ``unchanged`` is the number of rows that keep their published choices.
     """
     lengths = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
     n_rows = sum(map(len, lengths))

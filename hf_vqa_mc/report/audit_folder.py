@@ -43,12 +43,9 @@ def folder_name(dataset: str, config: str | None, split: str | None) -> str:
 
 
 def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) -> None:
-    """Raise InputError unless the folder is new, empty, or the output of an earlier audit.
+    """Raise InputError unless the folder is new, empty, or the output of an earlier audit; names its option.
 
-    Args:
-        folder: output folder.
-        option: its option, for the message.
-        data: other input and output paths; none may be inside the folder, nor the folder inside one of them.
+    No path of ``data``, the other inputs and outputs, may be inside the folder, nor the folder inside one of them.
     """
     target = Path(os.path.realpath(folder))
     if target.is_symlink() or len(os.fsencode(target.name)) > MOST_BYTES:

@@ -215,11 +215,9 @@ def scale_of(rows: Iterable[Mapping[str, Any]]) -> Scale:
 
 
 def bar(row: Mapping[str, Any] | None, scale: Scale) -> dict[str, Any] | None:
-    """A bar from 0 to a gain, with its interval; None without a row.
+    """A bar from 0 to a row's gain, with its interval from ``low`` to ``high``; None without a row.
 
-    Args:
-        row: with ``gain``, ``low`` and ``high``; shortcuts also have ``alarm`` and ``inputs``.
-        scale: of the plot.
+    Rows of shortcuts also have ``alarm`` and ``inputs``.
     """
     if row is None:
         return None

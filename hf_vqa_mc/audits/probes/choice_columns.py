@@ -29,11 +29,9 @@ Columns = dict[str, NDArray[np.float32]]
 
 
 def own_columns(rows: ShuffledRows, placed: bool) -> Columns:
-    """Features of the choices alone and of their positions.
+    """Features of the choices alone, of their frequencies in all rows, and of their positions.
 
-    Args:
-        rows: all rows of an audit, in which the frequency of each text is counted.
-        placed: whether the order of choices is the benchmark's own; otherwise there are no features of positions.
+    There are no positions unless ``placed``: the order of choices is the benchmark's own.
     """
     valid = rows.valid
     used, number = np.unique(rows.texts[valid], return_inverse=True)

@@ -45,7 +45,7 @@ class CrossFittedCounts:
         """P(correct | choice) by eq. 2, then smoothed estimates within narrower and narrower contexts.
 
         Each level has the estimate of the level above as a prior with the weight of one row, as in
-        `priors.question_answer_prior`.
+        `heuristics.question_answer_prior`.
 
         Args:
             levels: contexts of the training and of the test rows, from the widest to the narrowest.

@@ -94,14 +94,9 @@ class Layout(ABC):
     def written(
         self, table: pa.Table, rows: pa.Table, choices: Choices, labels: Sequence[int], location: str
     ) -> pa.Table:
-        """The table with new choices; unchanged rows keep their cells, others have empty ``PER_CHOICE`` columns.
+        """The table with new choices and label indices, (rows,) each; ``rows`` is the same split as ``ROWS``.
 
-        Args:
-            table: the split's columns.
-            rows: the same split as ``benchmark.ROWS``.
-            choices: (rows,) new choices.
-            labels: (rows,) index of the correct choice.
-            location: for messages.
+        Unchanged rows keep their cells, others have empty ``PER_CHOICE`` columns.
 
         Raises:
             InputError: a wrong number of rows, an empty choice, a label out of range, or unsupported by the layout.
