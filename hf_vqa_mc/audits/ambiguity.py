@@ -182,8 +182,7 @@ def _general(vocabulary: Vocabulary, targets: NDArray[np.int32], others: NDArray
         counts[key] = len(of_text)
         senses += of_text
     ancestors = wordnet.ancestor_starts, wordnet.ancestors, wordnet.distances, wordnet.min_depths
-    found: NDArray[np.bool_] = _above(targets, others, np.array(senses, np.int32), starts(counts), *ancestors)
-    return found
+    return _above(targets, others, np.array(senses, np.int32), starts(counts), *ancestors)
 
 
 @njit(cache=True)

@@ -183,8 +183,7 @@ def _inverse(values: NDArray[np.integer]) -> NDArray[np.int64]:
 def _questions_and_choices(rows: Rows) -> NDArray[np.uint64]:
     """A 64-bit hash of each row's question and choices in any order; 1e-7 collisions expected in a million rows."""
     draws = np.random.default_rng(1).integers(2**63, size=len(rows.vocabulary.questions), dtype=np.uint64)
-    hashes: NDArray[np.uint64] = rows.choice_sets + draws[rows.questions]
-    return hashes
+    return rows.choice_sets + draws[rows.questions]
 
 
 def predictive_texts(

@@ -35,8 +35,7 @@ def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
         group = _connected(image, np.unique(rows.choice_sets, return_inverse=True)[1], len(hashes))
     first = np.full(int(group.max()) + 1, np.iinfo(np.uint64).max, np.uint64)
     np.minimum.at(first, group, hashes)
-    found: NDArray[np.int8] = (first[group][image] % np.uint64(FOLDS)).astype(np.int8)
-    return found
+    return (first[group][image] % np.uint64(FOLDS)).astype(np.int8)
 
 
 def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: int) -> NDArray[np.int64]:

@@ -113,8 +113,7 @@ class Rows:
     @cached_property
     def chance(self) -> NDArray[np.float64]:
         """(rows,): accuracy of random guessing."""
-        chance: NDArray[np.float64] = 1.0 / self.sizes
-        return chance
+        return 1.0 / self.sizes
 
     @cached_property
     def choice_sets(self) -> NDArray[np.uint64]:

@@ -52,16 +52,14 @@ def likeness(rows: Rows, letters: Letters) -> NDArray[np.float64]:
     Returns:
         float64 (rows, choices): the sum over the other choices, integers in units of 1 / LIKE.
     """
-    sums: NDArray[np.float64] = _likeness(rows.keys, letters)
-    return sums
+    return _likeness(rows.keys, letters)
 
 
 def words_in_question(rows: Rows) -> NDArray[np.float64]:
     """Fraction of each choice's words that occur in the question, float64 (rows, choices); 0 without words."""
     worded = rows.vocabulary.worded
     questions = rows.questions.astype(np.int64) + len(rows.vocabulary.key_texts)
-    shares: NDArray[np.float64] = _shares(rows.keys, questions, worded.tokens, worded.starts)
-    return shares
+    return _shares(rows.keys, questions, worded.tokens, worded.starts)
 
 
 def containing(rows: Rows, letters: Letters) -> NDArray[np.bool_]:
@@ -70,8 +68,7 @@ def containing(rows: Rows, letters: Letters) -> NDArray[np.bool_]:
     Either as whole words ("red", "red and white"), or as the same text except spaces, hyphens and apostrophes ("pony
     tail", "ponytail"). Choices with the same comparable text do not count.
     """
-    found: NDArray[np.bool_] = _containing(rows.keys, letters)
-    return found
+    return _containing(rows.keys, letters)
 
 
 @njit(cache=True)

@@ -31,8 +31,7 @@ class ChoiceCells:
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """(rows,): index of each row's first cell."""
-        starts: NDArray[np.int64] = np.cumsum(self.lengths) - self.lengths
-        return starts
+        return np.cumsum(self.lengths) - self.lengths
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:

@@ -107,8 +107,7 @@ def _codes(rows: ShuffledRows, contexts: Contexts) -> NDArray[np.int64]:
 def _log_odds(likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log odds of probabilities clipped to [0.02, 0.98]."""
     bounded = np.clip(likelihood, 0.02, 0.98)
-    odds: NDArray[np.float64] = np.log(bounded / (1 - bounded))
-    return odds
+    return np.log(bounded / (1 - bounded))
 
 
 FIRST_WORDS = 8

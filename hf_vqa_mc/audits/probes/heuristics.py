@@ -51,8 +51,7 @@ def _lengths(context: Context) -> Values:
 def _frequencies(context: Context) -> Values:
     """Frequency of each choice in the split."""
     keys = context.rows.keys
-    frequencies: Values = np.bincount(keys[context.rows.valid])[keys].astype(np.float64)
-    return frequencies
+    return np.bincount(keys[context.rows.valid])[keys].astype(np.float64)
 
 
 def _likeness(context: Context) -> Values:

@@ -87,8 +87,7 @@ def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:
 
     blocks = [mean(test[first : first + AT_ONCE]) for first in range(0, len(test), AT_ONCE)]
     chance = np.clip(np.concatenate(blocks), 0.001, 0.999)
-    odds: Odds = np.log(chance / (1 - chance))
-    return odds
+    return np.log(chance / (1 - chance))
 
 
 Model = Callable[[Any, ShuffledRows, Any, int], Odds]

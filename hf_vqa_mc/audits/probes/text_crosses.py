@@ -165,5 +165,4 @@ def _column(own: Tokens, other: Tokens, purpose: int) -> Tokens:
     mixed ^= (other.astype(np.uint64) + np.uint64(purpose << 48)) * np.uint64(0xC2B2AE3D27D4EB4F)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    column: Tokens = (mixed >> np.uint64(64 - 18)).astype(np.int64)
-    return column
+    return (mixed >> np.uint64(64 - 18)).astype(np.int64)
