@@ -89,6 +89,6 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
         InputError: the folder exists and is not an export.
         OSError: the disk is full or read-only; an earlier export is unchanged.
     """
-    with new_folder(folder, EXPORTED) as place:
-        yield place.tree
-        place.publish()
+    with new_folder(folder, EXPORTED) as new:
+        yield new.tree
+        new.publish()

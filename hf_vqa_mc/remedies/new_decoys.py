@@ -69,8 +69,8 @@ def give_new_decoys(
     material = Material.of(triplets, settings, vectors, skip_same_question=True)
     made = make_sets([recipe], material, progress)
     choices = Choices(recipe, made, material)
-    placed = all(split.ordered for split in benchmark.splits.values())
-    arrangement = Arrangement(recipe, choices, material, target_first=not placed)
+    ordered = all(split.ordered for split in benchmark.splits.values())
+    arrangement = Arrangement(recipe, choices, material, target_first=not ordered)
     own = [
         f"question {question_id}, {name}"
         for name, split in benchmark.splits.items()

@@ -76,6 +76,6 @@ def _strongest(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimat
     gains = [estimate(one.scores, chance, clusters, one.inflation) for one in found]
     chances = mean_chances(found, Sees.QUESTION)
     if chances is None:
-        place = context.split.location
-        raise InputError(f"{place}: no probe can be fitted, since all rows are connected by images or choices")
+        location = context.split.location
+        raise InputError(f"{location}: no probe can be fitted, since all rows are connected by images or choices")
     return max(gains, key=lambda one: one.gain), chances[:, 0]

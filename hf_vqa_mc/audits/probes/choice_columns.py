@@ -28,10 +28,10 @@ Columns = dict[str, NDArray[np.float32]]
 """Feature name to values (choices,), in the order of ``ShuffledRows.valid.nonzero()``."""
 
 
-def own_columns(rows: ShuffledRows, placed: bool) -> Columns:
+def own_columns(rows: ShuffledRows, ordered: bool) -> Columns:
     """Features of the choices alone, of their frequencies in all rows, and of their positions.
 
-    There are no positions unless ``placed``: the order of choices is the benchmark's own.
+    There are no positions unless ``ordered``: the order of choices is the benchmark's own.
     """
     valid = rows.valid
     used, number = np.unique(rows.texts[valid], return_inverse=True)
@@ -45,7 +45,7 @@ def own_columns(rows: ShuffledRows, placed: bool) -> Columns:
     columns |= {"presented": np.log(presented[rows.keys[valid]]).astype(np.float32), **shared}
     for name in ("characters", "words", "presented", *shared):
         columns |= compared(name, columns[name], rows)
-    if placed:
+    if ordered:
         columns |= _of_positions(rows)
     return columns
 

@@ -121,7 +121,7 @@ class Features:
 
     Args:
         rows: audited and training rows.
-        placed: whether the order of the choices is the benchmark's own.
+        ordered: whether the order of the choices is the benchmark's own.
         vectors: returns image vectors float32 (rows, dimensions); called if a probe sees images.
         seed: for the clusters of images.
         least: see `CrossFittedCounts.least`.
@@ -130,12 +130,12 @@ class Features:
     def __init__(
         self,
         rows: ShuffledRows,
-        placed: bool,
+        ordered: bool,
         vectors: Callable[[], NDArray[np.float32] | None] = lambda: None,
         seed: int = 0,
         least: int = 0,
     ) -> None:
-        self._rows, self._placed, self._vectors, self._seed, self._least = rows, placed, vectors, seed, least
+        self._rows, self._ordered, self._vectors, self._seed, self._least = rows, ordered, vectors, seed, least
         self._crosses: dict[Sees, TextCrosses] = {}
         self._row = rows.valid.nonzero()[0]
 
@@ -163,7 +163,7 @@ class Features:
         kept = spread > 1e-6  # features shared by all choices of a row cancel out in the linear model
         if sees not in self._crosses:
             image = self._image if sees.image else None
-            self._crosses[sees] = TextCrosses(self._rows, sees.question, self._placed, image)
+            self._crosses[sees] = TextCrosses(self._rows, sees.question, self._ordered, image)
         found = [self._crosses[sees].matrix(rows) for rows in (part.train, part.test)]
         often = np.flatnonzero(np.bincount(found[0].indices, minlength=found[0].shape[1]) >= SEEN_IN)
         train, test = (
@@ -174,7 +174,7 @@ class Features:
 
     @cached_property
     def _own(self) -> Columns:
-        return own_columns(self._rows, self._placed)
+        return own_columns(self._rows, self._ordered)
 
     @cached_property
     def _with_question(self) -> Columns:

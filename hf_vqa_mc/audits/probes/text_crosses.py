@@ -73,14 +73,14 @@ class TextCrosses:
     Args:
         rows: all rows of an audit.
         with_question: cross words with those of the question.
-        placed: also cross question and image with the position of the choice.
+        ordered: also cross question and image with the position of the choice.
         image: cross words with the image.
     """
 
-    def __init__(self, rows: ShuffledRows, with_question: bool, placed: bool, image: ImageGroups | None) -> None:
+    def __init__(self, rows: ShuffledRows, with_question: bool, ordered: bool, image: ImageGroups | None) -> None:
         numbers: dict[str, int] = {}
         valid = rows.valid
-        self._rows, self._placed, self._image = rows, placed, image
+        self._rows, self._ordered, self._image = rows, ordered, image
         self._texts, self._choices = _tokens(rows.vocabulary.choices, rows.texts[valid], CHOICE_WORDS, numbers)
         self._question_texts, self._questions = (
             _tokens(rows.vocabulary.questions, rows.questions, QUESTION_WORDS, numbers)
@@ -113,7 +113,7 @@ class TextCrosses:
         self, tokens: Tokens, some: ShuffledRows, purpose: int, values: NDArray[np.float32] | None = None
     ) -> list[Any]:
         """Crosses with the position of the choice, independent of its text."""
-        if not self._placed:
+        if not self._ordered:
             return []
         position = np.minimum(some.positions[some.valid], POSITIONS)[:, None].astype(np.int64)
         return [_crosses(position, purpose, tokens, values)]

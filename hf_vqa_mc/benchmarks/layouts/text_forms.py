@@ -184,8 +184,9 @@ class OptionsInText(TextForm):
     def questions(self, table: pa.Table, location: str) -> pa.Array | None:
         """(rows,): the texts before the options, and open questions; None if no options follow a question."""
         found = self._parsed(table)
-        asked = any(one.question for _, one in found if one)
-        return pa.array([one.question if one else text for text, one in found], pa.string()) if asked else None
+        if not any(one.question for _, one in found if one):
+            return None
+        return pa.array([one.question if one else text for text, one in found], pa.string())
 
     def _parsed(self, table: pa.Table) -> list[tuple[str, OptionText | None]]:
         return [(text or "", OptionText.parse(text or "")) for text in as_text(table[self.column]).to_pylist()]
