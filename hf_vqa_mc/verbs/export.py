@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.exports import HARNESSES
-from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, settings, verb
 from hf_vqa_mc.result import Result
 
@@ -81,13 +82,9 @@ class ExportResult(Result):
 
     def save(self, path: str | Path) -> list[Path]:
         """Write the tasks to another folder."""
-        from hf_vqa_mc.io.progress import silent
-
         return HARNESSES[self.settings.harness].write(self.questions, Path(path), silent).files
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         return f"<pre>{escape(repr(self))}</pre>"
 
 

@@ -1,7 +1,7 @@
 """``hf_vqa_mc.preview`` and ``vqa-mc preview``: sample questions of a benchmark as a page and as a picture."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -152,8 +152,6 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     Raises:
         InputError: the benchmark or the predictions cannot be used, or the dataset has no card for ``card``.
     """
-    from dataclasses import replace
-
     from hf_vqa_mc.io.atomic_file import check_output_file
     from hf_vqa_mc.report.examples import drawn_rows, examples_of, picks_of
     from hf_vqa_mc.report.plain_text import shown_name
@@ -193,8 +191,6 @@ def _card_folder(benchmark: "Benchmark") -> Path:
 
 def _add_to_card(folder: Path, benchmark: "Benchmark", examples: "list[Example]") -> str:
     """Put the picture on the card; returns a message."""
-    from dataclasses import replace
-
     from hf_vqa_mc.dataset.card import put_picture
     from hf_vqa_mc.report.preview_picture import preview_picture
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import AT_LEAST_ONE, FRACTION, POSITIVE, SEED, check_options, option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, default_folder, shortcut_table
@@ -194,7 +194,6 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.benchmarks import check_output
     from hf_vqa_mc.decoys.settings import Settings
-    from hf_vqa_mc.io.progress import prefixed
     from hf_vqa_mc.remedies.donors import read_donors
     from hf_vqa_mc.remedies.new_decoys import check_remedy, give_new_decoys
     from hf_vqa_mc.remedies.prune import prune
