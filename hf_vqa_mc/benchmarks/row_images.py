@@ -122,17 +122,10 @@ def _pictures(table: pa.Table, opened: Opened, columns: BenchmarkOptions, locati
         by = source or next(iter(cells.values()))
         own = [by.identity(row) if not one else one for row, one in enumerate(ids.to_pylist())]
         ids = pa.array(own, pa.string())
-    missing = "" if source else _missing(list(cells.values()), ids)
+    missing = "" if source else next(filter(None, (one.missing() for one in cells.values())), "")
+    if source is None and not missing and (known := next(filter(None, pc.unique(ids).to_pylist()), None)):
+        missing = f"the rows only name their images, e.g. {shortened(known)}; {NAME_FOLDER}"
     return Pictures(ids, source, missing, used, id_column)
-
-
-def _missing(cells: list[PictureCells], ids: pa.Array) -> str:
-    """Why no image of a split was found, and what to do; "" if its rows name none."""
-    for one in cells:
-        if one.missing():
-            return one.missing()
-    known = next((image_id for image_id in pc.unique(ids).to_pylist() if image_id), None)
-    return "" if known is None else f"the rows only name their images, e.g. {shortened(known)}; {NAME_FOLDER}"
 
 
 def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
