@@ -180,7 +180,7 @@ def _write_folder(
             splits[split] = write_split(new.tree / config, split, features_of(rows), *sizes, _slice_of(rows))
         hashes = {f"{config}/{name}": sha256 for split in splits.values() for name, sha256 in split.files.items()}
         images = _keep_images(benchmark.path, config, new.tree)
-        card = _folder_card(benchmark, config, features_of(next(iter(tables.values()))), splits, hashes, images, note)
+        card = _folder_card(benchmark, config, tables, splits, hashes, images, note)
         (new.tree / "README.md").write_text(card, "utf-8")
         name = benchmark.path.name if benchmark.path else benchmark.dataset  # without folders of the user
         about = {"dataset": name, "config": benchmark.config, "files": hashes}
@@ -236,7 +236,7 @@ def _slice_of(table: pa.Table) -> Callable[[int, int], pa.Table]:
 def _folder_card(
     benchmark: Benchmark,
     config: str,
-    features: "Features",
+    tables: Mapping[str, pa.Table],
     splits: Mapping[str, WrittenSplit],
     hashes: Mapping[str, str],
     images: Mapping[str, Any],
@@ -255,7 +255,7 @@ def _folder_card(
     data = DatasetCardData()
     info = DatasetInfo(
         config_name=config,
-        features=features,
+        features=features_of(next(iter(tables.values()))),
         splits=SplitDict({split: SplitInfo(split, one.num_bytes, one.rows) for split, one in splits.items()}),
         download_size=sum(one.file_bytes for one in splits.values()),
         dataset_size=sum(one.num_bytes for one in splits.values()),
@@ -270,8 +270,11 @@ def _folder_card(
     MetadataConfigs({config: loading, **others}).to_dataset_card_data(data)
     name = benchmark.path.name if benchmark.path else benchmark.dataset
     name, layout = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.description))
-    pruned = any(one.rows < benchmark.splits[split].rows.num_rows for split, one in splits.items())
-    what = "rows removed" if pruned else "choices replaced"
+    originals = {split: benchmark.splits[split].original for split in tables}
+    pruned = all(
+        table.num_rows < originals[split].num_rows or table.equals(originals[split]) for split, table in tables.items()
+    )
+    what = "pruned" if pruned else "choices replaced"
     rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
     origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
     return f"---\n{data}\n---\n\n# {name}, {what}\n\nWritten by hf_vqa_mc from {origin}: {layout}. {rest}\n" + (
