@@ -203,7 +203,7 @@ def test_a_killed_write_keeps_the_old_folder(hub_like, tmp_path):
     write_benchmark(benchmark, rewritten(benchmark), output)
     before = {path: path.read_bytes() for path in output.rglob("*.*")}
     with pytest.raises(RuntimeError), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "folder_card", lambda *args: (_ for _ in ()).throw(RuntimeError("killed")))
+        patch.setattr(writing, "_folder_card", lambda *args: (_ for _ in ()).throw(RuntimeError("killed")))
         write_benchmark(benchmark, {"train": benchmark.train.original}, output)
     assert {path: path.read_bytes() for path in output.rglob("*.*")} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mended", "theirs"]
