@@ -73,8 +73,8 @@ def test_the_version_is_that_of_the_installed_package():
     from importlib.metadata import version
 
     assert hf_vqa_mc.__version__ == version("hf_vqa_mc")
-    told = subprocess.run([sys.executable, "-m", "hf_vqa_mc", "--version"], check=True, capture_output=True, text=True)
-    assert told.stdout == f"vqa-mc {hf_vqa_mc.__version__}\n"
+    done = subprocess.run([sys.executable, "-m", "hf_vqa_mc", "--version"], check=True, capture_output=True, text=True)
+    assert done.stdout == f"vqa-mc {hf_vqa_mc.__version__}\n"
 
 
 def test_completion_loads_nothing_heavy():

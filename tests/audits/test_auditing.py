@@ -15,27 +15,27 @@ from tests.audits.planted import planted, split_of
 QUICK = ProbeSettings(probes=False)
 
 
-def benchmark(asked, train=None, **more):
-    splits = {"test": split_of(asked, **more)} | ({"train": split_of(train, "train")} if train is not None else {})
+def benchmark(test, train=None, **more):
+    splits = {"test": split_of(test, **more)} | ({"train": split_of(train, "train")} if train is not None else {})
     return Benchmark("planted", None, "test", splits, None, {})
 
 
 def test_figures_are_json_that_every_program_reads():
     done = audit(benchmark(planted("question cue", 0.5, 500, 0)[0]), ProbeSettings(probe_rows=300))
-    told = json.loads(json.dumps(done.as_json(), allow_nan=False))
-    assert told["rows"] == 500
-    assert told["chance"] == pytest.approx(0.25)
-    assert [one["gain"] for one in told["shortcuts"]] == sorted(
-        (one["gain"] for one in told["shortcuts"]), reverse=True
+    written = json.loads(json.dumps(done.as_json(), allow_nan=False))
+    assert written["rows"] == 500
+    assert written["chance"] == pytest.approx(0.25)
+    assert [one["gain"] for one in written["shortcuts"]] == sorted(
+        (one["gain"] for one in written["shortcuts"]), reverse=True
     )
-    assert {one["inputs"] for one in told["shortcuts"]} == {"choices", "question"}
-    assert told["ambiguous_decoys"]["decoys"] == 1500
-    assert sum(one["rows"] for one in told["calibration"]) == 500
+    assert {one["inputs"] for one in written["shortcuts"]} == {"choices", "question"}
+    assert written["ambiguous_decoys"]["decoys"] == 1500
+    assert sum(one["rows"] for one in written["calibration"]) == 500
 
 
 def test_counts_are_of_the_training_split_if_there_is_one():
-    (asked, *_), (train, *_) = (planted("frequency", 0.8, 300, seed) for seed in (0, 1))
-    alone, taught = audit(benchmark(asked), QUICK), audit(benchmark(asked, train), QUICK)
+    (test, *_), (train, *_) = (planted("frequency", 0.8, 300, seed) for seed in (0, 1))
+    alone, taught = audit(benchmark(test), QUICK), audit(benchmark(test, train), QUICK)
     assert alone.as_json()["train_source"] == "5 folds of test"
     assert taught.as_json()["train_source"] == "train"
     folds = {gain.shortcut.name: gain.shortcut.folds for gain in taught.gains}

@@ -32,22 +32,22 @@ def found(**splits):
 
 
 def test_targets_in_the_question_are_compared_with_decoys():
-    asked = table(("i", "Is the red cat big?", ["cat", "dog", "big"]), ("j", "Why?", ["x", "y"]))
-    finding = found(test=asked)["target in the question"]
+    test = table(("i", "Is the red cat big?", ["cat", "dog", "big"]), ("j", "Why?", ["x", "y"]))
+    finding = found(test=test)["target in the question"]
     assert (finding.count, finding.total, finding.rows.tolist()) == (1, 2, [0])
     assert "50.0% of the rows" in finding.sentence
     assert "33.3% of the decoys" in finding.sentence
 
 
 def test_duplicate_and_overlapping_choices_are_distinct_findings():
-    asked = table(
+    test = table(
         ("a", "?", ["red", "Red.", "blue"]),
         ("b", "?", ["red", "red and white", "blue"]),
         ("c", "?", ["ponytail", "pony-tail", "hat"]),
         ("d", "?", ["no", "snow", "x"]),
         ("e", "?", ["", "!", "世界"]),
     )
-    named = found(test=asked)
+    named = found(test=test)
     assert named["duplicate choices"].rows.tolist() == [0]
     assert "one of them is the target" in named["duplicate choices"].sentence
     assert named["overlapping choices"].rows.tolist() == [1, 2]
@@ -64,24 +64,24 @@ def test_decoys_that_are_the_target_of_no_row_of_any_split_are_counted():
 
 
 def test_duplicate_rows_may_have_choices_in_any_order():
-    asked = table(("a", "q", ["x", "y"]), ("a", "q", ["y", "x"]), ("b", "q", ["x", "y"]), ("a", "r", ["x", "y"]))
-    named = found(test=asked)
+    test = table(("a", "q", ["x", "y"]), ("a", "q", ["y", "x"]), ("b", "q", ["x", "y"]), ("a", "r", ["x", "y"]))
+    named = found(test=test)
     assert named["duplicate rows"].rows.tolist() == [1]
     assert named["same question on several images"].rows.tolist() == [0, 1, 2]
     assert "in none of these the target is the same" in named["same question on several images"].sentence
 
 
 def test_duplicate_rows_without_images_have_the_same_question_and_choices():
-    asked = table(("", "q", ["x", "y"]), ("", "q", ["x", "y"]), ("", "q", ["x", "z"]))
-    named = found(test=asked)
+    test = table(("", "q", ["x", "y"]), ("", "q", ["x", "y"]), ("", "q", ["x", "z"]))
+    named = found(test=test)
     assert named["duplicate rows"].rows.tolist() == [1]
     assert "same question on several images" not in named
 
 
 def test_leaks_are_reported_for_each_other_split():
-    asked = table(("a", "q", ["x", "y"]), ("b", "q", ["z", "y"]), ("", "r", ["x", "y"]), ("c", "s", ["x", "y"]))
+    test = table(("a", "q", ["x", "y"]), ("b", "q", ["z", "y"]), ("", "r", ["x", "y"]), ("c", "s", ["x", "y"]))
     train = table(("a", "q", ["v", "w"]), ("b", "t", ["x", "y"]), ("", "r", ["y", "x"]))
-    named = found(test=asked, train=train)
+    named = found(test=test, train=train)
     assert named["image also in train"].rows.tolist() == [0, 1]
     assert named["image and question also in train"].rows.tolist() == [0]
     assert named["question and choices also in train"].rows.tolist() == [2]
@@ -93,8 +93,8 @@ def test_clean_data_has_no_findings():
 
 
 def flagged(rows, answers=None, vectors=None):
-    asked = number_rows({"test": table(*(("i", "?", choices) for choices in rows))})["test"]
-    reasons = possibly_correct(asked, answers or [[] for _ in rows], vectors)
+    test = number_rows({"test": table(*(("i", "?", choices) for choices in rows))})["test"]
+    reasons = possibly_correct(test, answers or [[] for _ in rows], vectors)
     return {reason: {(int(row), int(place)) for row, place in np.argwhere(flags)} for reason, flags in reasons.items()}
 
 
@@ -156,10 +156,10 @@ def test_very_long_texts_are_truncated():
     endless, other = "dog cat " * 300_000, "cat dog " * 300_000
     named = table(("i", endless, [endless, "fish " * 300_000, "é" * 1_000_000]))
     assert found(test=named)["target in the question"].rows.tolist() == [0]
-    asked = table(
+    test = table(
         ("i", endless, [endless, other, "dog", "é" * 1_000_000]), ("j", "Why?", ["a" * 3_000_000, "a" * 2_999_999])
     )
-    rows = number_rows({"test": asked})["test"]
+    rows = number_rows({"test": test})["test"]
     assert rows.vocabulary.beginnings.shape[1] < 100
     assert possibly_correct(rows, [[], []], None)[WUP].tolist() == [[False, True, True, False], [False] * 4]
-    assert ran(context_of(asked, folds=np.array([0, 1], np.int8)), HEURISTICS)[0]
+    assert ran(context_of(test, folds=np.array([0, 1], np.int8)), HEURISTICS)[0]

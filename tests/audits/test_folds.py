@@ -104,9 +104,9 @@ def test_leaks_between_rows_of_a_set_raise_no_alarm(made):
 
 
 def test_repeated_questions_without_image_share_a_cluster():
-    asked = [("", f"what {n}", [f"a{n}", f"b{n}", f"c{n}"], 0) for n in range(40)]
-    rotated = [("", question, [*choices[1:], choices[0]], 2) for _, question, choices, _ in asked]
-    split = split_of(table(asked + rotated))
+    original = [("", f"what {n}", [f"a{n}", f"b{n}", f"c{n}"], 0) for n in range(40)]
+    rotated = [("", question, [*choices[1:], choices[0]], 2) for _, question, choices, _ in original]
+    split = split_of(table(original + rotated))
     assert split.clusters.tolist() == [*range(40), *range(40)]
     found = folds_of(split)
     assert found[:40].tolist() == found[40:].tolist()

@@ -94,8 +94,8 @@ def test_heuristics_do_not_depend_on_the_order_of_choices(rows, chance):
 @settings(deadline=None)
 @given(some_rows)
 def test_with_any_label_the_scores_of_a_row_sum_to_one(rows):
-    asked = [(question, choices, label) for question, choices, _ in rows[:1] for label in range(len(choices))]
-    for name, scores in picked(*asked).items():
+    permuted = [(question, choices, label) for question, choices, _ in rows[:1] for label in range(len(choices))]
+    for name, scores in picked(*permuted).items():
         if "prior" not in name and name != "last choice":
             assert sum(scores) == pytest.approx(1.0)
 

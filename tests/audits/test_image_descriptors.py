@@ -74,14 +74,14 @@ def test_each_image_is_read_once_and_images_that_look_alike_are_near():
 def test_broken_huge_and_missing_images_are_counted_and_get_the_mean():
     of_row = [picture("red"), picture("blue", mode="RGBA"), b"no image", picture("red")[:60], bomb(), None, b""]
     of_row.append(InputError("cannot be read"))
-    told = []
+    steps = []
     found = image_descriptors(
-        split_with(Kept(of_row), [str(row) for row in range(len(of_row))]), lambda *step: told.append(step)
+        split_with(Kept(of_row), [str(row) for row in range(len(of_row))]), lambda *step: steps.append(step)
     )
     assert (found.images, found.broken) == (2, 6)
     for row in range(2, len(of_row)):
         np.testing.assert_allclose(found.vectors[row], found.vectors[:2].mean(axis=0), atol=1e-6)
-    assert told[-1] == ("images", 8, 8)
+    assert steps[-1] == ("images", 8, 8)
 
 
 def test_splits_without_images_have_no_descriptors():

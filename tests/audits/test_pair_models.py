@@ -39,19 +39,19 @@ def audited(bias, strength, n_rows, seed):
 def test_what_is_planted_is_found_by_both_models_that_may_know_it(bias):
     _, estimates, truth = audited(bias, 0.6, 900, 3)
     for model in ("logistic regression", "random forest"):
-        told = estimates[f"{model}: {SEES[bias]}"]
-        assert 0.5 * truth < told.gain
-        assert told.low <= truth
-        assert told.p < 0.001
+        gain = estimates[f"{model}: {SEES[bias]}"]
+        assert 0.5 * truth < gain.gain
+        assert gain.low <= truth
+        assert gain.p < 0.001
 
 
 @pytest.mark.slow
 def test_where_nothing_is_planted_nothing_is_found():
     _, estimates, _ = audited("none", 0.0, 900, 1)
     assert len(estimates) == 4
-    for told in estimates.values():
-        assert told.low <= 0.0
-        assert told.p > 0.01
+    for gain in estimates.values():
+        assert gain.low <= 0.0
+        assert gain.p > 0.01
 
 
 def test_the_order_of_choices_is_no_shortcut_where_the_benchmark_tells_none():
@@ -65,8 +65,8 @@ def test_labels_of_the_rows_asked_change_no_answer():
     split = split_of(table)
     folds = folds_of(split)
     labels = table["label"].to_numpy().copy()
-    asked = np.flatnonzero(folds == folds[0])
-    labels[asked] = np.random.default_rng(5).integers(4, size=len(asked))
+    evaluated = np.flatnonzero(folds == folds[0])
+    labels[evaluated] = np.random.default_rng(5).integers(4, size=len(evaluated))
     other = table.set_column(table.column_names.index("label"), "label", pa.array(labels))
     answers = []
     for one in (table, other):
@@ -77,7 +77,7 @@ def test_labels_of_the_rows_asked_change_no_answer():
         for name, shortcut in ran(context, MODELS)[0].items():
             in_place = np.zeros(shortcut.chances.shape)
             np.put_along_axis(in_place, rows.positions, shortcut.chances, axis=1)
-            found[name] = in_place[asked]
+            found[name] = in_place[evaluated]
         answers.append(found)
     assert len(answers[0]) == 8
     for name, chances in answers[0].items():

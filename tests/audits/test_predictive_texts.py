@@ -28,13 +28,13 @@ def with_words(n_rows):
 
 
 def test_words_that_predict_the_target_or_a_decoy_are_found():
-    told = {one["text"]: one for one in predictive_texts(with_words(80))["words"]}
-    assert {text: one["predicts"] for text, one in told.items()} == {
+    words = {one["text"]: one for one in predictive_texts(with_words(80))["words"]}
+    assert {text: one["predicts"] for text, one in words.items()} == {
         "certainly": "target",
         "never": "decoy",
         "perhaps": "decoy",
     }
-    right = told["certainly"]
+    right = words["certainly"]
     assert (right["target"], right["presented"], right["expected"]) == (60, 80, 20.0)
     assert right["z"] == pytest.approx(40 / np.sqrt(80 * 0.25 * 0.75), rel=0.01)
 
@@ -55,12 +55,12 @@ def test_texts_with_few_rows_or_few_images_are_ignored():
 
 
 def test_unbiased_data_has_hardly_any_predictive_texts():
-    told = 0
+    words = 0
     for seed in range(20):
         table, _, _ = planted("none", 0.0, 600, seed)
         found = predictive_texts(number_rows({"test": table})["test"])
-        told += bool(found["words"] or found["choices"])
-    assert told <= 2
+        words += bool(found["words"] or found["choices"])
+    assert words <= 2
 
 
 def test_the_number_of_texts_is_limited():

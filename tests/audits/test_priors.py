@@ -26,7 +26,7 @@ def rows_of(**splits):
     )
 
 
-def literal(train, asked, longest):
+def literal(train, test, longest):
     """How often each asked row's target is picked, straight from the definition."""
     as_target, as_decoy = Counter(), Counter()
     for question, choices, label in train:
@@ -46,7 +46,7 @@ def literal(train, asked, longest):
         return score
 
     picked = []
-    for question, choices, label in asked:
+    for question, choices, label in test:
         scores = [likelihood(question, choice) for choice in choices]
         picked.append((scores[label] == max(scores)) / scores.count(max(scores)))
     return picked
@@ -58,27 +58,27 @@ rows = st.tuples(questions, choices, st.integers(0, 4)).map(lambda row: (*row[:2
 
 
 @settings(deadline=None)  # the first call loads what was compiled
-@given(train=st.lists(rows, min_size=1, max_size=30), asked=st.lists(rows, min_size=1, max_size=10))
-def test_they_are_what_the_definition_says(train, asked):
-    found = rows_of(train=train, test=asked)
-    assert counted_in(found["train"], found["test"], answer_prior).tolist() == literal(train, asked, 0)
-    assert counted_in(found["train"], found["test"], question_answer_prior).tolist() == literal(train, asked, 99)
+@given(train=st.lists(rows, min_size=1, max_size=30), test=st.lists(rows, min_size=1, max_size=10))
+def test_they_are_what_the_definition_says(train, test):
+    found = rows_of(train=train, test=test)
+    assert counted_in(found["train"], found["test"], answer_prior).tolist() == literal(train, test, 0)
+    assert counted_in(found["train"], found["test"], question_answer_prior).tolist() == literal(train, test, 99)
 
 
 @settings(deadline=None)  # the first call loads what was compiled
 @given(st.lists(st.tuples(rows, st.integers(0, 4)), min_size=2, max_size=30))
-def test_without_a_train_split_each_part_is_asked_by_what_the_others_say(asked):
-    found, folds = rows_of(test=[row for row, _ in asked])["test"], np.array([fold for _, fold in asked], np.int8)
+def test_without_a_train_split_each_part_is_asked_by_what_the_others_say(test):
+    found, folds = rows_of(test=[row for row, _ in test])["test"], np.array([fold for _, fold in test], np.int8)
     for rule, longest in ((answer_prior, 0), (question_answer_prior, 99)):
         picked = rule(found, folds)
         for fold in set(folds.tolist()):
-            others = [row for row, of in asked if of != fold]
-            here = [row for row, of in asked if of == fold]
+            others = [row for row, of in test if of != fold]
+            here = [row for row, of in test if of == fold]
             expected = literal(others, here, longest) if others else found.chance.tolist()
             assert picked[folds == fold].tolist() == expected
 
 
-def asked_about(kind, others, n, seed):
+def rows_about(kind, others, n, seed):
     """Questions about things of one kind, with decoys from others; no answer is more frequent than another."""
     chance = np.random.default_rng(seed)
     made = []
@@ -90,23 +90,23 @@ def asked_about(kind, others, n, seed):
 
 
 def test_decoys_that_do_not_fit_the_question_give_the_target_away():
-    train = asked_about(COLOURS, SHAPES, 200, 0) + asked_about(SHAPES, COLOURS, 200, 1)
-    asked = asked_about(COLOURS, SHAPES, 50, 2)
-    found = rows_of(train=train, test=asked)
+    train = rows_about(COLOURS, SHAPES, 200, 0) + rows_about(SHAPES, COLOURS, 200, 1)
+    test = rows_about(COLOURS, SHAPES, 50, 2)
+    found = rows_of(train=train, test=test)
     assert counted_in(found["train"], found["test"], answer_prior).mean() < 0.5
     assert counted_in(found["train"], found["test"], question_answer_prior).mean() == 1.0
 
 
 def test_decoys_that_fit_the_question_leave_chance():
-    train = asked_about(COLOURS, COLOURS, 400, 0) + asked_about(SHAPES, SHAPES, 400, 1)
-    found = rows_of(train=train, test=asked_about(COLOURS, COLOURS, 400, 2))
+    train = rows_about(COLOURS, COLOURS, 400, 0) + rows_about(SHAPES, SHAPES, 400, 1)
+    found = rows_of(train=train, test=rows_about(COLOURS, COLOURS, 400, 2))
     assert counted_in(found["train"], found["test"], question_answer_prior).mean() == pytest.approx(0.25, abs=0.05)
 
 
 def test_a_question_like_none_in_training_is_answered_as_if_it_were_not_read():
-    train = asked_about(COLOURS, SHAPES, 50, 0)
-    asked = [(f"who {question}", *rest) for question, *rest in asked_about(COLOURS, [*SHAPES, *COLOURS], 50, 1)]
-    found = rows_of(train=train, test=asked)
+    train = rows_about(COLOURS, SHAPES, 50, 0)
+    test = [(f"who {question}", *rest) for question, *rest in rows_about(COLOURS, [*SHAPES, *COLOURS], 50, 1)]
+    found = rows_of(train=train, test=test)
     blind = counted_in(found["train"], found["test"], answer_prior)
     assert 0.0 < blind.mean() < 1.0
     assert counted_in(found["train"], found["test"], question_answer_prior).tolist() == blind.tolist()
@@ -128,6 +128,6 @@ def test_on_real_coco_qa_counting_comes_near_the_trained_blind_model(real_cocoqa
     for variant in build_variants(triplets, list(MLP_QA), vectors, Settings(decoys_from="split")):
         found = number_rows(variant.splits)
         reached[variant.name] = float(counted_in(found["train"], found["test"], question_answer_prior).mean())
-        told = variant.statistics["prior_rule"]["test"]["accuracy"]
-        assert float(counted_in(found["train"], found["test"], answer_prior).mean()) == told
+        accuracy = variant.statistics["prior_rule"]["test"]["accuracy"]
+        assert float(counted_in(found["train"], found["test"], answer_prior).mean()) == accuracy
     assert reached == pytest.approx(MLP_QA, abs=0.03)

@@ -35,8 +35,8 @@ def test_texts_that_count_as_the_same_share_a_number_across_splits():
 
 
 def test_questions_share_the_numbers_of_the_words_that_they_begin_with():
-    asked = table(("what color is it", ["a"], 0), ("What color?", ["a"], 0), ("is it", ["a"], 0), ("?", ["a"], 0))
-    rows = number_rows({"test": asked})["test"]
+    benchmark = table(("what color is it", ["a"], 0), ("What color?", ["a"], 0), ("is it", ["a"], 0), ("?", ["a"], 0))
+    rows = number_rows({"test": benchmark})["test"]
     one, two, three = (rows.beginning(length).tolist() for length in (1, 2, 3))
     assert one[0] == one[1] != one[2]
     assert two[0] == two[1] != two[2]

@@ -133,16 +133,16 @@ def test_how_the_columns_were_read_is_told(tmp_path):
     alts = tuple(f"alt{n}" for n in range(1, 5))
     columns = {"question": "frage", "choices": alts, "label": "richtig", "image": "bild", "question_type": "thema"}
     columns["label_from"] = 1
-    told = "question=frage, choices=alt1 to alt4, label=richtig (numbers from 1), image=bild"
-    assert read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as == f"{told}, type=thema"
+    read_as = "question=frage, choices=alt1 to alt4, label=richtig (numbers from 1), image=bild"
+    assert read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as == f"{read_as}, type=thema"
     columns |= {"image_id": "foto", "question_id": "nr"}
     assert (
         read_benchmark(str(tmp_path / "a.parquet"), **columns).read_as
-        == f"{told}, image_id=foto, question_id=nr, type=thema"
+        == f"{read_as}, image_id=foto, question_id=nr, type=thema"
     )
     pq.write_table(
         pa.table({"question": ["a"], "distractor1": ["up"], "distractor2": ["on"], "answer": ["in"]}),
         tmp_path / "b.parquet",
     )
-    told = "question=question, right choice=answer, decoys=distractor1 and distractor2"
-    assert read_benchmark(str(tmp_path / "b.parquet")).read_as == told
+    read_as = "question=question, right choice=answer, decoys=distractor1 and distractor2"
+    assert read_benchmark(str(tmp_path / "b.parquet")).read_as == read_as

@@ -169,10 +169,10 @@ def test_ids_that_are_no_ids_are_passed_over(tmp_path):
 
 def test_progress_is_reported_to_the_end(tmp_path):
     (tmp_path / "a.csv").write_bytes(CSV)
-    told = []
-    BenchmarkOptions(tmp_path / "a.csv").read(lambda *step: told.append(step))
-    assert told[0] == ("opening", 0, 1)
-    assert {step for step, done, total in told if done == total} == {"opening", "images", "reading"}
+    steps = []
+    BenchmarkOptions(tmp_path / "a.csv").read(lambda *step: steps.append(step))
+    assert steps[0] == ("opening", 0, 1)
+    assert {step for step, done, total in steps if done == total} == {"opening", "images", "reading"}
 
 
 @pytest.mark.parametrize(("name", "options"), [("rows.jsonl", {}), ("rows.jsonl", {"split": "val"}), ("test.tsv", {})])

@@ -22,8 +22,8 @@ def spelled(style, first, choices):
 
 
 @given(plain, options, options, styles, st.sampled_from("Aa1"), st.sampled_from(["", "\nOptions:"]), st.booleans())
-def test_options_on_lines_can_be_replaced_and_restored(question, old, new, style, first, heading, asked):
-    end = "\nAnswer with one letter." if asked else ""
+def test_options_on_lines_can_be_replaced_and_restored(question, old, new, style, first, heading, instructed):
+    end = "\nAnswer with one letter." if instructed else ""
     text = "\n".join([question + heading, *spelled(style, first, old)]) + end
     found = OptionText.parse(text)
     assert (found.question, list(found.choices), found.after) == (question, old, end)

@@ -26,7 +26,7 @@ def make(folder: Path) -> Path:
 def questions(image: int, chance: Random) -> list[list[str | int]]:
     """Six questions about an image of one shape: [question, answer, image_id]."""
     colour, shape, other = chance.choice(COLOURS), chance.choice(SHAPES), chance.choice(SHAPES)
-    asked = [
+    pairs = [
         ("what color is the shape?", colour),
         (f"what is the color of the {shape}?", colour),
         ("what shape is in the image?", shape),
@@ -34,4 +34,4 @@ def questions(image: int, chance: Random) -> list[list[str | int]]:
         (f"is no {other} present?", "no" if other == shape else "yes"),
         (f"does the image contain a {colour} shape?", "yes"),
     ]
-    return [[question, answer, image] for question, answer in asked]
+    return [[question, answer, image] for question, answer in pairs]

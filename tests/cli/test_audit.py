@@ -106,9 +106,9 @@ def test_an_audit_never_replaces_what_it_reads(run, tmp_path):
 def test_probes_are_held_to_their_time_and_what_was_not_run_is_reported(run, tmp_path):
     result = run("audit", lines(tmp_path / "b.jsonl"), "--time-limit", "1e-9", "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert not any(one["trained"] for one in told["shortcuts"])
-    why = {one["name"]: one["reason"] for one in told["not_run"]}
+    printed = json.loads(result.stdout)
+    assert not any(one["trained"] for one in printed["shortcuts"])
+    why = {one["name"]: one["reason"] for one in printed["not_run"]}
     assert "name the folder that holds them with --images" in why["probes that see images"]
     assert "the time limit was reached" in why["logistic regression: choices alone"]
 
@@ -119,10 +119,10 @@ def test_probes_find_what_no_heuristic_finds(run, tmp_path):
     shortcuts = found(result)
     assert shortcuts["logistic regression: question and choices"]["alarm"]
     assert not shortcuts["longest choice"]["alarm"]
-    told = json.loads(result.stdout)
-    assert told["train_source"] == "5 folds of test"
-    assert 0 < told["bias"]["mean"] < 1
-    assert sum(one["rows"] for one in told["bias"]["histogram"]) == 400
+    printed = json.loads(result.stdout)
+    assert printed["train_source"] == "5 folds of test"
+    assert 0 < printed["bias"]["mean"] < 1
+    assert sum(one["rows"] for one in printed["bias"]["histogram"]) == 400
 
 
 @pytest.mark.parametrize(

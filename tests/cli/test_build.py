@@ -104,10 +104,10 @@ def test_what_it_says_to_type_next_works(build, tmp_path):
 def test_json_is_all_that_goes_to_stdout(build):
     code, out, err = build("--variants", "iou", "--json", "--seed", "3")
     assert code == 0, err
-    told = json.loads(out)
-    assert told["default"] == "cocoqa_iou"
-    assert set(told["configs"]) == {"cocoqa_iou"}
-    assert told["configs"]["cocoqa_iou"]["splits"]["test"]["rows"] > 0
+    printed = json.loads(out)
+    assert printed["default"] == "cocoqa_iou"
+    assert set(printed["configs"]) == {"cocoqa_iou"}
+    assert printed["configs"]["cocoqa_iou"]["splits"]["test"]["rows"] > 0
 
 
 def test_configs_that_are_gone_are_reported(build):
@@ -127,10 +127,10 @@ def test_open_ended_configs_alone_are_told_without_choices(vqa_mc, tmp_path):
     assert "writing gqa_all (144)" in err
     code, out, err = vqa_mc("build", "gqa", "--data-dir", "gqa", "--variants", "gqa_all,random_uniform", "--json")
     assert code == 0, err
-    told = json.loads(out)
-    assert set(told["configs"]) == {"gqa_all", "gqa_random_uniform"}
-    assert told["default"] == "gqa_random_uniform"
-    assert told["removed"] == ["gqa_balanced"]
+    printed = json.loads(out)
+    assert set(printed["configs"]) == {"gqa_all", "gqa_random_uniform"}
+    assert printed["default"] == "gqa_random_uniform"
+    assert printed["removed"] == ["gqa_balanced"]
 
 
 def test_a_wrong_name_is_one_line_and_exit_code_2(vqa_mc, build, tmp_path):

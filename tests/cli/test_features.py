@@ -48,8 +48,8 @@ def test_it_says_what_was_done_and_where_it_lies(features):
 def test_a_grid_elsewhere_as_json(features):
     code, out, _ = features(*PIXELS, "--grid", "7", "--output", "cells", "--json")
     assert code == 0
-    told = json.loads(out)
-    assert told == {
+    printed = json.loads(out)
+    assert printed == {
         "folder": "cells/pixels-1-grid7/questions-made",
         "backbone": "pixels",
         "revision": "1",
@@ -62,7 +62,7 @@ def test_a_grid_elsewhere_as_json(features):
         "missing": [],
         "broken": {},
     }
-    assert ImageFeatures(told["folder"]).kind.grid == 7
+    assert ImageFeatures(printed["folder"]).kind.grid == 7
 
 
 def test_missing_and_broken_images_end_it_unless_they_are_to_be_skipped(features):

@@ -13,7 +13,7 @@ from hf_vqa_mc.cli import app
 from hf_vqa_mc.dataset.variants import build_variants
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.extraction.extraction import extract_features
-from tests.engines.complementary.small_dataset import asked
+from tests.engines.complementary.small_dataset import triplets_of
 
 N_IMAGES = 6
 CARD = "---\nconfigs:\n- config_name: made\n  data_files:\n  - split: train\n    path: made/train.parquet\n---\n"
@@ -26,7 +26,7 @@ def made(tmp_path_factory) -> tuple[Path, Path, Path]:
     data, images = folder / "data", folder / "images"
     (data / "made").mkdir(parents=True)
     images.mkdir()
-    triplets = asked(*((f"{place}", "what color is the ball", f"c{place % 2}") for place in range(N_IMAGES)))
+    triplets = triplets_of(*((f"{place}", "what color is the ball", f"c{place % 2}") for place in range(N_IMAGES)))
     (variant,) = build_variants(triplets, ["random_uniform"], None, Settings())
     pq.write_table(variant.splits["train"], data / "made" / "train.parquet")
     (data / "README.md").write_text(CARD)
@@ -60,8 +60,8 @@ def test_parquet_holds_the_same_and_json_tells_the_figures(made, tmp_path):
     for name in ("found.jsonl", "found.parquet"):
         done = run(data, "made", "--features", features, "--output", tmp_path / name, "--json", "--nearest", 2)
         assert done.exit_code == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["questions"], told["candidates_per_question"]) == (N_IMAGES, 2)
+    printed = json.loads(done.stdout)
+    assert (printed["questions"], printed["candidates_per_question"]) == (N_IMAGES, 2)
     lines = [json.loads(line) for line in (tmp_path / "found.jsonl").read_text().splitlines()]
     rows = pq.read_table(tmp_path / "found.parquet").to_pylist()
     assert [row["candidates"] for row in rows] == [line["candidates"] for line in lines]

@@ -62,15 +62,15 @@ def test_two_commands_make_a_remedied_dataset_from_scene_graphs(generated, tmp_p
 
 
 def test_gold_answers_are_perfect_and_consistent(generated):
-    asked, choices = questions(generated, "all"), {}
+    records, choices = questions(generated, "all"), {}
     for path in generated.glob("*_choices.json"):
         choices |= json.loads(path.read_text())
-    gold = {key: record["answer"] for key, record in asked.items()}
-    score = gqa_score(gold, asked, choices=choices)
+    gold = {key: record["answer"] for key, record in records.items()}
+    score = gqa_score(gold, records, choices=choices)
     assert {score[name] for name in ("accuracy", "consistency", "validity", "plausibility")} == {1.0}
     assert score["distribution"] == 0
     wrong = {key: "no" if answer == "yes" else "yes" for key, answer in gold.items()}
-    assert gqa_score(wrong, asked, choices=choices)["accuracy"] == 0
+    assert gqa_score(wrong, records, choices=choices)["accuracy"] == 0
 
 
 def test_scoring_against_the_whole_folder_says_which_file_to_name(generated, tmp_path, capsys):
@@ -80,29 +80,29 @@ def test_scoring_against_the_whole_folder_says_which_file_to_name(generated, tmp
 
 
 def test_a_random_answerer_is_near_its_groups_priors_and_balancing_lowers_them(generated):
-    asked = questions(generated, "all")
-    for record in asked.values():
+    records = questions(generated, "all")
+    for record in records.values():
         record["isBalanced"] = True  # score all
-    groups = {key: (record["types"]["structural"], record["groups"]["global"]) for key, record in asked.items()}
+    groups = {key: (record["types"]["structural"], record["groups"]["global"]) for key, record in records.items()}
     answers = {}
-    for key, record in asked.items():
+    for key, record in records.items():
         answers.setdefault(groups[key], []).append(record["answer"])
     chance = SeededRng(0, "a random answerer")
     drawn = {key: chance.pick(answers[group]) for key, group in groups.items()}
     expected = [
-        answers[groups[key]].count(record["answer"]) / len(answers[groups[key]]) for key, record in asked.items()
+        answers[groups[key]].count(record["answer"]) / len(answers[groups[key]]) for key, record in records.items()
     ]
-    error = sum(share * (1 - share) for share in expected) ** 0.5 / len(asked)
-    assert abs(gqa_score(drawn, asked, consistency=False)["accuracy"] - sum(expected) / len(expected)) < 4 * error
+    error = sum(share * (1 - share) for share in expected) ** 0.5 / len(records)
+    assert abs(gqa_score(drawn, records, consistency=False)["accuracy"] - sum(expected) / len(expected)) < 4 * error
     assert prior_accuracy(questions(generated, "balanced")) < prior_accuracy(questions(generated, "all"))
 
 
-def prior_accuracy(asked):
+def prior_accuracy(records):
     """How often the most frequent answer of a question's structural type and global group is right."""
     groups = {}
-    for record in asked.values():
+    for record in records.values():
         groups.setdefault((record["types"]["structural"], record["groups"]["global"]), []).append(record["answer"])
-    return sum(max(map(group.count, set(group))) for group in groups.values()) / len(asked)
+    return sum(max(map(group.count, set(group))) for group in groups.values()) / len(records)
 
 
 def test_every_row_of_the_papers_table_is_asked(generated):

@@ -163,8 +163,8 @@ def test_unreadable_images_are_counted_with_the_first_reason(run, tmp_path):
     (tmp_path / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = run("some.jsonl")
     assert result.stdout.splitlines()[0] == "wrote preview.html"
-    told = " ".join(result.stdout.splitlines()[1:])
-    assert told == "3 of 4 images cannot be shown, for example that of question q1: the image cannot be read"
+    printed = " ".join(result.stdout.splitlines()[1:])
+    assert printed == "3 of 4 images cannot be shown, for example that of question q1: the image cannot be read"
     found = json.loads(run("some.jsonl", "--json").stdout)["unreadable_images"]
     assert list(found) == ["q1", "q2", "q3"]
     assert found["q2"].startswith("some.jsonl, image, row 2: no image '2.png' in ")

@@ -30,13 +30,13 @@ def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = run("b.jsonl", "--variant", "iou", "--output", "mended.jsonl", "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    before, after = ({one["name"]: one for one in told[when]["shortcuts"]} for when in ("before", "after"))
+    printed = json.loads(result.stdout)
+    before, after = ({one["name"]: one for one in printed[when]["shortcuts"]} for when in ("before", "after"))
     assert before["longest choice"]["accuracy"] == 1
     assert "longest choice" not in after  # all are as long, so it says nothing
     assert "choice A" not in before or before["choice A"]["accuracy"] == 1
     assert not after["choice A"]["alarm"]
-    assert told["remedy"]["decoys"]["iou"]["fallbacks"] == 0
+    assert printed["remedy"]["decoys"]["iou"]["fallbacks"] == 0
     mended = [json.loads(line) for line in (tmp_path / "mended.jsonl").read_text("utf-8").splitlines()]
     assert [row["choices"][row["answer"]] for row in mended] == [row["choices"][0] for row in rows]
     assert (tmp_path / "vqa_mc_audit" / "b-remedied" / "report.html").exists()
@@ -47,12 +47,12 @@ def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path):
     path = lines(tmp_path / "b.jsonl", "question cue", 0.5, rows=600)
     result = run(path, "--prune", "0.2", "--output", "fewer.jsonl", "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)["remedy"]
-    rounds = [one["rows"] for one in told["rounds"]]
+    printed = json.loads(result.stdout)["remedy"]
+    rounds = [one["rows"] for one in printed["rounds"]]
     assert rounds == sorted(rounds, reverse=True)
-    assert told["rounds"][-1]["gain"] < told["rounds"][0]["gain"]
+    assert printed["rounds"][-1]["gain"] < printed["rounds"][0]["gain"]
     kept = (tmp_path / "fewer.jsonl").read_text("utf-8").splitlines()
-    assert len(kept) == told["rows"] < 600
+    assert len(kept) == printed["rows"] < 600
     published = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert all(json.loads(line) in published for line in kept)
 

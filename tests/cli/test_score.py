@@ -95,9 +95,9 @@ def test_a_built_dataset_is_scored_from_end_to_end(score, tmp_path):
     for name in ("label.json", "text.json", "label.csv"):
         code, out, err = score(name, "vqa_mc", "cocoqa_iou", "--json")
         assert code == 0, err
-        told = json.loads(out)
-        assert told["results"]["mc_accuracy"] == {k: v for k, v in expected.items() if k != "per_question"}
-        assert (told["dataset"], told["config"], told["split"]) == ("vqa_mc", "cocoqa_iou", "test")
+        printed = json.loads(out)
+        assert printed["results"]["mc_accuracy"] == {k: v for k, v in expected.items() if k != "per_question"}
+        assert (printed["dataset"], printed["config"], printed["split"]) == ("vqa_mc", "cocoqa_iou", "test")
     code, out, err = score("label.json", "vqa_mc", "cocoqa_iou")
     assert code == 0, err
     table = table_of(out)
@@ -213,23 +213,23 @@ def test_an_index_in_a_text_column_of_csv_is_distinguished(score, tmp_path):
 
 @pytest.mark.parametrize("kind", RIGHT)
 def test_publishers_files_are_scored(score, tmp_path, kind):
-    asked = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
+    annotations_path = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
     path = files.write(tmp_path / "p.json", RIGHT[kind])
-    code, out, err = score(path, asked, "--official", "out", "--output", "result.json")
+    code, out, err = score(path, annotations_path, "--official", "out", "--output", "result.json")
     assert code == 0, err
     assert table_of(out)["accuracy"][0] == "100.0"
     assert "wrote result.json" in out
     assert "wrote out/" in out
-    told = json.loads((tmp_path / "here/result.json").read_text())
-    assert told["kind"] == kind
-    assert [result["accuracy"] for result in told["results"].values()] == [1.0]
-    code, out, _ = score(path, asked, "--json")
-    assert json.loads(out) == told
+    written = json.loads((tmp_path / "here/result.json").read_text())
+    assert written["kind"] == kind
+    assert [result["accuracy"] for result in written["results"].values()] == [1.0]
+    code, out, _ = score(path, annotations_path, "--json")
+    assert json.loads(out) == written
 
 
 def test_one_folder_is_made_for_what_is_written(score, tmp_path):
-    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
-    code, out, err = score(path, asked, "--output", "new/result.json", "--official", "other")
+    path, annotations_path = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    code, out, err = score(path, annotations_path, "--output", "new/result.json", "--official", "other")
     assert code == 0, err
     assert "wrote new/result.json" in out
     assert json.loads((tmp_path / "here/new/result.json").read_text())["kind"] == "vqa"
@@ -250,9 +250,9 @@ def test_numbers_are_whole_in_a_terminal_of_any_width(score, tmp_path, monkeypat
 
 
 def test_a_table_says_what_its_columns_blocks_and_gaps_are(score, tmp_path):
-    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    path, annotations_path = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
     pairs = files.write(tmp_path / "pairs.json", [[1, 2]])
-    _, out, _ = score(path, asked, "--protocol", "2017", "--pairs", pairs)
+    _, out, _ = score(path, annotations_path, "--protocol", "2017", "--pairs", pairs)
     assert "± s.e." in out
     assert "vqa_accuracy: agreement with the annotators, protocol 2017\n" in out
     assert "vqa_pair_accuracy: 1 balanced pairs, protocol 2017\n" in out
@@ -265,26 +265,26 @@ def test_a_table_says_what_its_columns_blocks_and_gaps_are(score, tmp_path):
 
 
 def test_every_score_of_a_question_can_be_had(score, tmp_path):
-    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
-    told = json.loads(score(path, asked, "--json", "--per-question")[1])
-    assert told["results"]["vqa_accuracy"]["per_question"] == {"1": 1.0, "2": 1.0, "3": 1.0}
-    assert "per_question" not in json.loads(score(path, asked, "--json")[1])["results"]["vqa_accuracy"]
-    assert "question_id" in score(path, asked, "--per-question")[1]
+    path, annotations_path = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    printed = json.loads(score(path, annotations_path, "--json", "--per-question")[1])
+    assert printed["results"]["vqa_accuracy"]["per_question"] == {"1": 1.0, "2": 1.0, "3": 1.0}
+    assert "per_question" not in json.loads(score(path, annotations_path, "--json")[1])["results"]["vqa_accuracy"]
+    assert "question_id" in score(path, annotations_path, "--per-question")[1]
 
 
 def test_wrong_input_is_one_line_and_exit_code_2(score, tmp_path):
-    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    path, annotations_path = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
     for arguments in (
-        ("no.json", asked),
+        ("no.json", annotations_path),
         (path, "no.json"),
         (path, "a/b/c"),
-        (path, asked, "--metric", "bleu"),
-        (path, asked, "--official", path),
-        (path, asked, "--output", "no/such/file"),
-        (path, asked, "--official", "no/such"),
-        (asked, path),
-        (path, asked, "--output", path),
-        (path, asked, "--name", "x"),
+        (path, annotations_path, "--metric", "bleu"),
+        (path, annotations_path, "--official", path),
+        (path, annotations_path, "--output", "no/such/file"),
+        (path, annotations_path, "--official", "no/such"),
+        (annotations_path, path),
+        (path, annotations_path, "--output", path),
+        (path, annotations_path, "--name", "x"),
         (path, tmp_path / "here"),
     ):
         code, out, err = score(*arguments)
@@ -326,9 +326,9 @@ def test_a_full_disk_is_exit_code_1(score, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    path, annotations_path = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
     monkeypatch.setattr("hf_vqa_mc.io.atomic_file.os.fsync", full)
-    code, out, err = score(path, asked, "--output", "result.json")
+    code, out, err = score(path, annotations_path, "--output", "result.json")
     assert (code, out) == (1, "")
     assert err.splitlines()[-1] == (
         "vqa-mc: cannot write result.json: no space left on device; nothing there was changed"
@@ -348,9 +348,9 @@ written_file.os.fsync = slow
 from hf_vqa_mc.cli import main
 main()
 """
-    path, asked = files.write(tmp_path / "in/p.json", RIGHT["vqa"]), files.vqa_file(tmp_path / "in")
+    path, annotations_path = files.write(tmp_path / "in/p.json", RIGHT["vqa"]), files.vqa_file(tmp_path / "in")
     (tmp_path / "here").mkdir()
-    command = [sys.executable, "-c", code, "score", str(path), str(asked), "--output", "result.json"]
+    command = [sys.executable, "-c", code, "score", str(path), str(annotations_path), "--output", "result.json"]
     environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
     with subprocess.Popen(
         command, cwd=tmp_path / "here", env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -366,10 +366,10 @@ main()
 
 
 def test_annotation_files_need_neither_datasets_nor_torch(tmp_path):
-    path, asked = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
+    path, annotations_path = files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path)
     code = f"""
 import sys
-sys.argv = ["vqa-mc", "score", {str(path)!r}, {str(asked)!r}]
+sys.argv = ["vqa-mc", "score", {str(path)!r}, {str(annotations_path)!r}]
 from hf_vqa_mc.cli import main
 try:
     main()
@@ -419,11 +419,11 @@ def test_a_terminal_of_any_encoding_gets_the_figures(tmp_path, encoding):
             capture_output=True,
             check=True,
         )
-        told = done.stdout.decode(encoding)
+        printed = done.stdout.decode(encoding)
         if more:
-            assert json.loads(told)["results"]["vqa_accuracy"]["per_question_type"]["wó"] == 1.0
+            assert json.loads(printed)["results"]["vqa_accuracy"]["per_question_type"]["wó"] == 1.0
         else:
-            assert "100.0" in told
+            assert "100.0" in printed
 
 
 def test_two_outputs_in_one_place_are_rejected(score, tmp_path):

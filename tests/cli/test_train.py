@@ -54,11 +54,11 @@ def test_settings_in_a_file_give_the_same_run_as_options(place):
     assert trained("--held-out", 0.2).exit_code == 0
     done = vqa_mc("train", "--settings", "run.yaml", "--json")
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert told == json.loads((place / "other" / "best" / "training.json").read_text())
+    printed = json.loads(done.stdout)
+    assert printed == json.loads((place / "other" / "best" / "training.json").read_text())
     first = json.loads((place / "run" / "best" / "training.json").read_text())
-    assert told["results"] == first["results"]
-    assert told["curve"] == first["curve"]
+    assert printed["results"] == first["results"]
+    assert printed["curve"] == first["curve"]
 
 
 def test_predictions_are_what_score_takes(place):
@@ -86,7 +86,7 @@ def test_questions_left_out_are_counted_in_what_came_out(place):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["train", "toy", CONFIG], "--output not given"),
         (["train", "toy", "toy_iou", "--output", "run"], "mlp-iqa sees images: add --features"),
@@ -97,10 +97,10 @@ def test_questions_left_out_are_counted_in_what_came_out(place):
         (["predict", "run", "toy", CONFIG, "--output", "toy"], "is a folder"),
     ],
 )
-def test_what_cannot_be_used_is_one_line_and_exit_code_2(place, words, told):
+def test_what_cannot_be_used_is_one_line_and_exit_code_2(place, words, message):
     done = vqa_mc(*words)
     assert done.exit_code == 2
-    assert told in done.stderr.splitlines()[-1]
+    assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.output
 
 

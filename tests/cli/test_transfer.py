@@ -59,9 +59,9 @@ def cells(out: str, name: str) -> list[list[str]]:
 def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer):
     code, out, err = transfer(*PAPERS, *SMALL, "--image-data", "image_data.json", "--from-scratch")
     assert code == 0
-    told = {row["config"]: row for row in json.loads(Path("table6/transfer.json").read_text())["rows"]}
+    written = {row["config"]: row for row in json.loads(Path("table6/transfer.json").read_text())["rows"]}
     for config in ("visual7w_all", "vqa_orig"):
-        row = told[config]
+        row = written[config]
         shown = [
             f"{100 * row[step]['accuracy']:.1f} ± {100 * row[step]['stderr']:.1f}"
             for step in ("from_scratch", "as_is", "fine_tuned")
@@ -77,7 +77,7 @@ def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer
             ],
         ]
     assert cells(out, "paper") == [["paper", "", "45.1", "48.9", "51.0"], ["paper", "", "64.6", "42.2", "65.6"]]
-    assert told["vqa_orig"]["overlap"]["shared_images"] > 0
+    assert written["vqa_orig"]["overlap"]["shared_images"] > 0
     assert "mlp-iqa trained on qavg_iou_qou" in out
     assert "table6/pretrained/best" in out
     begun = [
@@ -123,7 +123,7 @@ def test_other_configs_than_the_papers(transfer):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--targets", "visual7w_orig,vqa_all"], "vqa_mc has no vqa_all; it has "),
         (["--word-vectors", "none.txt"], "word vectors none.txt: no such file"),
@@ -138,11 +138,11 @@ def test_other_configs_than_the_papers(transfer):
         (["--output", "no/where"], "there is no folder"),
     ],
 )
-def test_what_cannot_be_used_is_said_in_a_line_before_any_work(transfer, options, told):
+def test_what_cannot_be_used_is_said_in_a_line_before_any_work(transfer, options, message):
     before = sorted(Path().iterdir())
     code, out, err = transfer(*PAPERS, *options)
     assert (code, out) == (2, "")
-    assert told in err.splitlines()[-1]
+    assert message in err.splitlines()[-1]
     assert err.splitlines()[-1].startswith("vqa-mc: ")
     assert sorted(Path().iterdir()) == before
 

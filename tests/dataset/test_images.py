@@ -301,8 +301,8 @@ def test_real_images_are_found_by_coco_s_numbers(real_data, real_cocoqa, tmp_pat
         archive.extractall(tmp_path, filter="data")
     numbers = {int(path.stem) for path in tmp_path.rglob("*.jpg")}
     triplets = read_triplets("cocoqa", real_cocoqa)
-    asked = triplets.filter(pa.array([int(image_id) in numbers for image_id in triplets["image_id"].to_pylist()]))
-    assert asked.num_rows == 566
-    found = find_images(asked, tmp_path)
+    selected = triplets.filter(pa.array([int(image_id) in numbers for image_id in triplets["image_id"].to_pylist()]))
+    assert selected.num_rows == 566
+    found = find_images(selected, tmp_path)
     assert len(found.paths) == 326
     assert all(int(path.stem) == int(image_id) for image_id, path in found.paths.items())

@@ -98,10 +98,10 @@ def test_sizes_on_the_card_are_those_of_the_files(built):
         assert info.features == Features.from_arrow_schema(config.schema)
         files = sorted((built / name).iterdir())
         assert info.download_size == sum(file.stat().st_size for file in files)
-        for split, told in info.splits.items():
+        for split, text in info.splits.items():
             tables = [pq.read_table(file) for file in files if file.name.startswith(f"{split}-")]
-            assert told.num_examples == sum(table.num_rows for table in tables)
-            assert told.num_bytes == pytest.approx(sum(table.nbytes for table in tables), rel=0.05)
+            assert text.num_examples == sum(table.num_rows for table in tables)
+            assert text.num_bytes == pytest.approx(sum(table.nbytes for table in tables), rel=0.05)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -270,14 +270,14 @@ def test_the_card_of_open_ended_configs_does_not_mention_choices(raw, tmp_path):
     assert card.data.pretty_name == "VQA-MC: TDIUC, open-ended"
     for word in ("decoys (wrong", "prior rule", "remedied", "choice_kinds", "word vectors", "chao2018being"):
         assert word not in card.text.lower(), word
-    for told in ["| `tdiuc` (default) | 126 | 72 |", "imported\\_genome", "*Answers by question type*", "kafle2017"]:
-        assert told in card.text, told
+    for text in ["| `tdiuc` (default) | 126 | 72 |", "imported\\_genome", "*Answers by question type*", "kafle2017"]:
+        assert text in card.text, text
 
 
 def test_the_card_describes_columns_statistics_and_balancing(built):
     card = (built / "README.md").read_text("utf-8")
     assert "**decoys (wrong answers) chosen to reduce shortcuts**" in card
-    for told in [
+    for text in [
         "### `gqa_all`",
         "| types | structural (query, verify",
         "bits before (`gqa_all`) and after balancing (`gqa_balanced`)",
@@ -288,7 +288,7 @@ def test_the_card_describes_columns_statistics_and_balancing(built):
         "of 9 pairs",
         "The files do not contain which image of a pair was in VQA v1",
     ]:
-        assert told in card, told
+        assert text in card, text
     example = re.search(r"### `vqa2_pairs`.*?```json\n(.*?)```", card, re.DOTALL)
     assert example
     assert list(json.loads(example[1])) == CONFIGS["vqa2_pairs"][1].schema.names

@@ -78,8 +78,8 @@ def test_a_setting_out_of_its_range_is_named(field: str, value: Any) -> None:
 
 
 def test_rows_keep_content_order_and_schema_of_the_triplets(published: list[dict[str, Any]]) -> None:
-    told = {"answers": ["a", "b"], "question_type": "what", "answer_type": "other"}
-    triplets = [t | told | {"split": split} for t, split in zip(published, ("test", "train", "test"), strict=True)]
+    more = {"answers": ["a", "b"], "question_type": "what", "answer_type": "other"}
+    triplets = [t | more | {"split": split} for t, split in zip(published, ("test", "train", "test"), strict=True)]
     for variant in build(triplets, ["orig", "iou"]).values():
         assert list(variant.splits) == ["train", "test"], "in the order of schema.SPLITS"
         for split, table in variant.splits.items():
@@ -88,7 +88,7 @@ def test_rows_keep_content_order_and_schema_of_the_triplets(published: list[dict
             wanted = [t for t in triplets if t["split"] == split]
             for row, t in zip(table.to_pylist(), wanted, strict=True):
                 assert row["choices"][row["label"]] == t["target"]
-                assert {name: row[name] for name in told} == told
+                assert {name: row[name] for name in more} == more
                 assert [row[name] for name in ("question_id", "image_id", "question")] == [
                     t[name] for name in ("question_id", "image_id", "question")
                 ]

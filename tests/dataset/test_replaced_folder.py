@@ -287,15 +287,15 @@ def test_no_permission_is_one_clear_line_before_any_work(output, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied", str(output.parent / ".vqa_mc.abcdefgh.partial"))
 
     monkeypatch.setattr(atomic_folder.tempfile, "mkdtemp", refused)
-    asked = []
+    questions = []
 
     def variants():
-        asked.append(True)
+        questions.append(True)
         yield from made_variants("iou")
 
     with pytest.raises(OSError, match=r"cannot write .*vqa_mc: permission denied"):
         write_folder(output, "made", variants(), about=ABOUT, made_with=MADE_WITH)
-    assert not asked
+    assert not questions
     assert beside(output) == []
 
 

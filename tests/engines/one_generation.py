@@ -65,6 +65,6 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def seed_in(folder: Path) -> int:
     """That the folder was generated with."""
-    told = json.loads((folder / "statistics.json").read_text("utf-8"))
-    seed: int = told["seed"] if "seed" in told else told["settings"]["seed"]
+    written = json.loads((folder / "statistics.json").read_text("utf-8"))
+    seed: int = written["seed"] if "seed" in written else written["settings"]["seed"]
     return seed

@@ -55,12 +55,12 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
     assert (tmp_path / "made" / "questions.json").read_text() == "other"
 
 
-@pytest.mark.parametrize("told", ['{"engine": "tdiuc"}', "[]", "{", None])
-def test_what_another_wrote_is_left_alone(tmp_path, told):
+@pytest.mark.parametrize("message", ['{"engine": "tdiuc"}', "[]", "{", None])
+def test_what_another_wrote_is_left_alone(tmp_path, message):
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "mine.txt").write_text("mine")
-    if told is not None:
-        (tmp_path / "made" / STATISTICS).write_text(told)
+    if message is not None:
+        (tmp_path / "made" / STATISTICS).write_text(message)
     with pytest.raises(InputError, match="vqa-mc generate gqa did not write"):
         write(tmp_path / "made", "one")
     assert (tmp_path / "made" / "mine.txt").read_text() == "mine"

@@ -70,5 +70,5 @@ def test_what_a_generation_killed_between_renames_put_aside_comes_back(inputs, w
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_folder_tells_its_engine_and_version(engine, whole):
-    told = generated_by(whole[engine, 0])
-    assert (told["engine"], told["version"]) == (engine, __version__)
+    made_by = generated_by(whole[engine, 0])
+    assert (made_by["engine"], made_by["version"]) == (engine, __version__)

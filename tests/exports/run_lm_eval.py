@@ -15,8 +15,8 @@ class Longest(LM):
     """Finds longer texts likelier."""
 
     def loglikelihood(self, requests):
-        self.asked = [list(request.args) for request in requests]
-        return [(float(len(text)), False) for _, text in self.asked]
+        self.requests_seen = [list(request.args) for request in requests]
+        return [(float(len(text)), False) for _, text in self.requests_seen]
 
     def loglikelihood_rolling(self, requests):
         raise NotImplementedError
@@ -28,12 +28,12 @@ class Longest(LM):
 def main(folder, *names):
     model = Longest()
     manager = TaskManager(include_path=folder, include_defaults=False)
-    told = simple_evaluate(model, tasks=list(names), task_manager=manager, bootstrap_iters=0, log_samples=True)
+    evaluated = simple_evaluate(model, tasks=list(names), task_manager=manager, bootstrap_iters=0, log_samples=True)
     samples = {
         task: [{key: row[key] for key in ("doc", "target", "arguments", *row["metrics"])} for row in rows]
-        for task, rows in told["samples"].items()
+        for task, rows in evaluated["samples"].items()
     }
-    sys.stdout.write(json.dumps({"results": told["results"], "samples": samples}, default=str) + "\n")
+    sys.stdout.write(json.dumps({"results": evaluated["results"], "samples": samples}, default=str) + "\n")
 
 
 main(*sys.argv[1:])

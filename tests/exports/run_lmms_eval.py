@@ -33,7 +33,7 @@ class AlwaysB(lmms):
 
 def main(folder, output, *names):
     manager = TaskManager(include_path=folder, include_defaults=False)
-    told = simple_evaluate(
+    evaluated = simple_evaluate(
         AlwaysB(),
         tasks=list(names),
         task_manager=manager,
@@ -41,7 +41,7 @@ def main(folder, output, *names):
         force_simple=True,
         cli_args=argparse.Namespace(output_path=output, process_with_media=False),
     )
-    sys.stdout.write(json.dumps({"results": told["results"], "asked": ASKED}, default=str) + "\n")
+    sys.stdout.write(json.dumps({"results": evaluated["results"], "asked": ASKED}, default=str) + "\n")
 
 
 main(*sys.argv[1:])

@@ -23,8 +23,8 @@ def exported(folder, **options):
 
 
 def test_a_task_asks_the_question_and_another_the_answers_alone(tmp_path):
-    told = exported(tmp_path, name="small")
-    blind, answers = (yaml.load(told.files[at].read_text(), Loader) for at in (0, 1))
+    export = exported(tmp_path, name="small")
+    blind, answers = (yaml.load(export.files[at].read_text(), Loader) for at in (0, 1))
     assert (blind["task"], answers["task"]) == ("small_blind", "small_answers")
     assert blind["doc_to_text"] == "Question: {{question}}\nAnswer:"
     assert answers["doc_to_text"] == "Answer:"
@@ -33,20 +33,20 @@ def test_a_task_asks_the_question_and_another_the_answers_alone(tmp_path):
 
 def test_a_context_precedes_the_question_but_not_before_the_answers_alone(tmp_path):
     beside = {"context": ["Seen {{ 7 * 7 }} at noon.", None, "", ""]}
-    told = exported(tmp_path, name="small", benchmark={"beside": beside})
-    blind, answers = (yaml.load(told.files[at].read_text(), Loader) for at in (0, 1))
+    export = exported(tmp_path, name="small", benchmark={"beside": beside})
+    blind, answers = (yaml.load(export.files[at].read_text(), Loader) for at in (0, 1))
     prompt = jinja2.Template(blind["doc_to_text"])
-    rows = pyarrow.parquet.read_table(told.files[3]).to_pylist()
+    rows = pyarrow.parquet.read_table(export.files[3]).to_pylist()
     assert prompt.render(rows[0]) == "Context: Seen {{ 7 * 7 }} at noon.\nQuestion: What animal is it?\nAnswer:"
     assert prompt.render(rows[1]) == "Question: How many are there?\nAnswer:"
     assert answers["doc_to_text"] == "Answer:"
-    assert told.notes == ["column context goes before the question, as Context", small.LEFT_OUT]
+    assert export.notes == ["column context goes before the question, as Context", small.LEFT_OUT]
 
 
 @pytest.mark.parametrize("hide_answers", [False, True])
 def test_the_data_holds_no_kinds_no_human_answers_and_no_labels_if_hidden(tmp_path, hide_answers):
-    told = exported(tmp_path, hide_answers=hide_answers)
-    table = pyarrow.parquet.read_table(tmp_path / "tasks" / told.name / "questions.parquet")
+    export = exported(tmp_path, hide_answers=hide_answers)
+    table = pyarrow.parquet.read_table(tmp_path / "tasks" / export.name / "questions.parquet")
     columns = ["question_id", "question", "choices", "question_type"]
     assert table.column_names == (columns if hide_answers else [*columns, "label"])
     for path in (tmp_path / "tasks").rglob("*"):
@@ -63,8 +63,8 @@ def test_programs_and_yaml_hold_no_text_of_the_data(tmp_path):
 
 def test_the_same_export_gives_the_same_bytes(tmp_path):
     def digests():
-        told = exported(tmp_path)
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in told.files}
+        export = exported(tmp_path)
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in export.files}
 
     assert digests() == digests()
 
@@ -88,16 +88,16 @@ def longest():
 @pytest.mark.parametrize("name", ["small", "hidden"])
 @pytest.mark.slow
 def test_lm_eval_asks_what_was_exported(ran, name):
-    asked = [row["arguments"] for row in ran["samples"][f"{name}_blind"]]
-    assert asked == [[[f"Question: {row[2]}\nAnswer:", f" {text}"] for text in row[3]] for row in small.QUESTIONS]
+    prompts = [row["arguments"] for row in ran["samples"][f"{name}_blind"]]
+    assert prompts == [[[f"Question: {row[2]}\nAnswer:", f" {text}"] for text in row[3]] for row in small.QUESTIONS]
     assert [row["arguments"][0][0] for row in ran["samples"][f"{name}_answers"]] == ["Answer:"] * 4
 
 
 @pytest.mark.slow
 def test_lm_eval_shows_the_context_where_there_is_one(ran):
-    asked = [row["arguments"][0][0] for row in ran["samples"]["read_blind"]]
+    prompts = [row["arguments"][0][0] for row in ran["samples"]["read_blind"]]
     before = ["Context: Look left.\n", "", "", "Context: {{ x }}\n"]
-    assert asked == [
+    assert prompts == [
         f"{context}Question: {row[2]}\nAnswer:" for context, row in zip(before, small.QUESTIONS, strict=True)
     ]
 

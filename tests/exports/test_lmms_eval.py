@@ -18,12 +18,12 @@ def exported(folder, questions=small.QUESTIONS, images=True, **options):
 
 def test_every_image_is_written_once_as_it_is(tmp_path):
     images = {"i0": small.picture("red", format="JPEG"), "i1": small.picture("blue", format="PNG")}
-    told = exported(tmp_path, images=images, name="small")
+    export = exported(tmp_path, images=images, name="small")
     folder = tmp_path / "tasks" / "small"
     shown = pyarrow.parquet.read_table(folder / "questions.parquet")["image_file"].to_pylist()
     assert shown == ["images/000000.jpg"] * 2 + ["images/000001.png"] * 2
     assert [(folder / name).read_bytes() for name in dict.fromkeys(shown)] == list(images.values())
-    assert told.notes == [small.LEFT_OUT]
+    assert export.notes == [small.LEFT_OUT]
 
 
 def test_images_in_other_formats_become_png(tmp_path):
@@ -39,16 +39,16 @@ def test_a_broken_image_is_reported_with_its_question(tmp_path):
 
 
 def test_without_images_the_questions_are_asked_blind_only(tmp_path):
-    told = exported(tmp_path, images=False, name="small")
-    assert [path.name for path in told.files] == ["blind.yaml", "functions.py", "questions.parquet"]
-    assert told.notes == ["there are no images to export: only the task without images is written", small.LEFT_OUT]
-    assert "--tasks small_blind" in told.how[0]
+    export = exported(tmp_path, images=False, name="small")
+    assert [path.name for path in export.files] == ["blind.yaml", "functions.py", "questions.parquet"]
+    assert export.notes == ["there are no images to export: only the task without images is written", small.LEFT_OUT]
+    assert "--tasks small_blind" in export.how[0]
 
 
 def test_questions_without_an_image_among_others_are_counted(tmp_path):
     rows = [*small.QUESTIONS, ("q4", "", "Which?", ["a", "b"], 0, "")]
-    told = exported(tmp_path, rows, images={"i0": small.picture("red"), "i1": small.picture("red"), "": None})
-    assert told.notes == ["1 of 5 questions have no image and are presented without one", small.LEFT_OUT]
+    export = exported(tmp_path, rows, images={"i0": small.picture("red"), "i1": small.picture("red"), "": None})
+    assert export.notes == ["1 of 5 questions have no image and are presented without one", small.LEFT_OUT]
 
 
 def test_more_choices_than_letters_are_rejected(tmp_path):
@@ -65,8 +65,8 @@ def test_hidden_answers_are_nowhere(tmp_path):
 
 
 def test_the_program_is_the_one_that_is_tested_here(tmp_path):
-    told = exported(tmp_path)
-    program = next(path for path in told.files if path.suffix == ".py")
+    export = exported(tmp_path)
+    program = next(path for path in export.files if path.suffix == ".py")
     assert program.read_text() == harness_file("lmms_eval_functions.py")
 
 
@@ -108,10 +108,10 @@ def test_a_response_is_read_as_the_choice_it_picks(response, place):
 
 
 def test_a_right_letter_scores_one_and_standard_errors_are_clustered_by_image():
-    told = [accuracy({**DOC, "image_file": "images/0.jpg"}, [response])["accuracy"] for response in ("B", "A", "x")]
-    assert [one["score"] for one in told] == [1.0, 0.0, 0.0]
-    assert {one["image"] for one in told} == {"images/0.jpg"}
-    assert mean(told) == pytest.approx(1 / 3)
+    export = [accuracy({**DOC, "image_file": "images/0.jpg"}, [response])["accuracy"] for response in ("B", "A", "x")]
+    assert [one["score"] for one in export] == [1.0, 0.0, 0.0]
+    assert {one["image"] for one in export} == {"images/0.jpg"}
+    assert mean(export) == pytest.approx(1 / 3)
 
 
 def test_the_prompt_lists_the_choices_by_letter():
@@ -122,17 +122,17 @@ def test_the_prompt_lists_the_choices_by_letter():
 
 
 def test_a_context_precedes_the_question():
-    told = prompt({**DOC, "context": "Seen at noon."}, {"pre_prompt": "Q: ", "post_prompt": ""})
-    assert told.startswith("Q: Context: Seen at noon.\nIs it?\nA. a dog")
+    export = prompt({**DOC, "context": "Seen at noon."}, {"pre_prompt": "Q: ", "post_prompt": ""})
+    assert export.startswith("Q: Context: Seen at noon.\nIs it?\nA. a dog")
     assert prompt({**DOC, "context": ""}) == prompt(DOC)
 
 
 def test_the_benchmarks_context_is_in_the_data_and_reported(tmp_path):
     beside = {"hint": ["Look left.", None, "", "nan"]}
-    told = small.export(small.benchmark(beside=beside), "lmms-eval", tmp_path, name="small")
+    export = small.export(small.benchmark(beside=beside), "lmms-eval", tmp_path, name="small")
     table = pyarrow.parquet.read_table(tmp_path / "small" / "questions.parquet")
     assert table["context"].to_pylist() == ["Look left.", "", "", ""]
-    assert "column hint goes before the question, as Context" in told.notes
+    assert "column hint goes before the question, as Context" in export.notes
     assert "context, question and choices, no image" in (tmp_path / "small" / "README.md").read_text()
 
 
@@ -155,9 +155,9 @@ def ran(tmp_path_factory, harness):
 
 @pytest.mark.slow
 def test_lmms_eval_shows_images_but_not_to_the_blind(ran):
-    asked = ran[0]["asked"]
+    prompts = ran[0]["asked"]
     for row in small.QUESTIONS:
-        images = [images for prompt, images in asked if prompt.startswith(f"{row[2]}\nA. {row[3][0]}\nB. ")]
+        images = [images for prompt, images in prompts if prompt.startswith(f"{row[2]}\nA. {row[3][0]}\nB. ")]
         assert sorted(images) == [[], [[24, 16]], [[24, 16]]]
 
 

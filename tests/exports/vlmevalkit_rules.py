@@ -33,7 +33,7 @@ def lines(path):
             if len(cell) <= 64:
                 assert len(cells[cell]) > 64
                 cells[index] = cells[cell]
-    told = []
+    read_lines = []
     for _, row in table.iterrows():
         options = {
             letter: row[letter] for letter in string.ascii_uppercase if letter in row and not pandas.isna(row[letter])
@@ -42,7 +42,7 @@ def lines(path):
         prompt = f"{hint}Question: {row['question']}\nOptions:\n" + "".join(
             f"{at}. {text}\n" for at, text in options.items()
         )
-        told.append(
+        read_lines.append(
             {
                 "index": int(row["index"]),
                 "prompt": prompt,
@@ -52,7 +52,7 @@ def lines(path):
                 "image": base64.b64decode(cells[str(row["index"])]) if "image" in table else None,
             }
         )
-    return told
+    return read_lines
 
 
 def is_circular(path):
@@ -60,9 +60,9 @@ def is_circular(path):
     return any(name in Path(path).stem.lower() for name in CIRCULAR_NAMES)
 
 
-def groups(told):
+def groups(read_lines):
     """The lines of a circular file that count as one question, by its index."""
-    together = {line["index"]: [] for line in told if line["index"] == int(line["index"] % 1e6)}
-    for line in told:
+    together = {line["index"]: [] for line in read_lines if line["index"] == int(line["index"] % 1e6)}
+    for line in read_lines:
         together[int(line["index"] % 1e6)].append(line)
     return together

@@ -62,10 +62,10 @@ def test_training_reads_the_features_of_each_image(dataset, pictures):
         768,
         N_IMAGES,
     )
-    asked = ["7", "59", "0", "7"]
-    taken = features.take(asked)
+    image_ids = ["7", "59", "0", "7"]
+    taken = features.take(image_ids)
     assert (taken.shape, taken.dtype) == ((4, 768), np.float32)
-    np.testing.assert_array_equal(taken, [encoded(pictures, image_id) for image_id in asked])
+    np.testing.assert_array_equal(taken, [encoded(pictures, image_id) for image_id in image_ids])
 
 
 def test_a_grid_and_one_vector_an_image_lie_side_by_side(dataset, pictures):

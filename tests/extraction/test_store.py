@@ -44,8 +44,8 @@ def test_features_come_back_in_the_order_asked_from_whichever_file(tmp_path_fact
     starts = np.cumsum([0, *sizes])
     features = np.concatenate([filled(folder, POOLED, n, int(at)) for at, n in zip(starts, sizes, strict=False)])
     assert len(list(folder.glob("*.safetensors"))) == len(sizes)
-    asked = np.random.default_rng(seed).integers(0, len(features), 20)
-    np.testing.assert_array_equal(taken(folder, POOLED, asked.tolist()), features[asked])
+    rows = np.random.default_rng(seed).integers(0, len(features), 20)
+    np.testing.assert_array_equal(taken(folder, POOLED, rows.tolist()), features[rows])
 
 
 def test_nothing_asked_gives_nothing(tmp_path):

@@ -141,10 +141,10 @@ def test_new_words_are_looked_up_in_the_same_file(vectors, tmp_path):
 
 def test_another_file_is_refused_by_both_checksums_and_names(vectors, tmp_path):
     other = vectors_of(tmp_path, seed=1)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         TextFeatures.of(vectors, ["red"]).with_file(other)
     for named in (vectors.name, other.name, vectors.sha256, other.sha256):
-        assert named in str(told.value)
+        assert named in str(error.value)
 
 
 def test_the_same_file_under_another_name_is_taken(vectors, tmp_path):

@@ -60,8 +60,8 @@ def _saved(model: torch.nn.Module, folder: Path, processor: str, size: dict[str,
     model.save_pretrained(folder)
     normal = {"do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True, "image_mean": [0.5, 0.4, 0.3],
               "image_std": [0.2, 0.3, 0.2], "do_resize": True, "resample": 3}  # fmt: skip
-    told = {"image_processor_type": processor, "size": size, **normal, **options}
-    (folder / "preprocessor_config.json").write_text(json.dumps(told))
+    processor_config = {"image_processor_type": processor, "size": size, **normal, **options}
+    (folder / "preprocessor_config.json").write_text(json.dumps(processor_config))
     return folder
 
 

@@ -39,7 +39,7 @@ def environment(hub: Hub, home: Path, token: str | None) -> dict[str, str]:
     }
 
 
-def told(done: subprocess.CompletedProcess[str]) -> Any:
+def json_of(done: subprocess.CompletedProcess[str]) -> Any:
     """The last line of a process that went well, as JSON."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.strip().splitlines()[-1])

@@ -195,7 +195,7 @@ class Hub:
             raise Refused(403, "Forbidden: you must have write access to this repository")
         return found
 
-    def asked(self, method: str, part: str) -> list[str]:
+    def paths_of(self, method: str, part: str) -> list[str]:
         """The paths with this part that were asked for with this method."""
         return [path for verb, path in self.requests if verb == method and part in path]
 

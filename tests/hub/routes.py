@@ -44,13 +44,13 @@ def whoami(request: "HubHandler") -> None:
 
 @route("POST", "/api/validate-yaml")
 def validate_yaml(request: "HubHandler") -> None:
-    told = request.json()
+    body = request.json()
     errors = []
     try:
-        data = yaml.safe_load(told["content"].split("---\n")[1])
+        data = yaml.safe_load(body["content"].split("---\n")[1])
         if not isinstance(data, dict):
             errors.append("metadata is no mapping")
-        elif told["repoType"] == "space" and "sdk" not in data:
+        elif body["repoType"] == "space" and "sdk" not in data:
             errors.append('"sdk" is required')
     except (IndexError, yaml.YAMLError) as error:
         errors.append(str(error))
@@ -60,12 +60,12 @@ def validate_yaml(request: "HubHandler") -> None:
 
 @route("POST", "/api/repos/create")
 def create(request: "HubHandler") -> None:
-    told, account, hub = request.json(), request.account, request.hub
+    body, account, hub = request.json(), request.account, request.hub
     if account is None:
         raise Refused(401, "Invalid username or password.")
-    namespace, kind = told.get("organization") or account.name, told.get("type", "model")
-    name = f"{namespace}/{told['name']}"
-    if kind not in KINDS or (kind == "space" and not told.get("sdk")):
+    namespace, kind = body.get("organization") or account.name, body.get("type", "model")
+    name = f"{namespace}/{body['name']}"
+    if kind not in KINDS or (kind == "space" and not body.get("sdk")):
         raise Refused(400, "invalid type or sdk")
     if not account.owns(name) or account.role != "write":
         raise Refused(403, f'You don\'t have the rights to create a {kind} under the namespace "{namespace}"')
@@ -73,16 +73,16 @@ def create(request: "HubHandler") -> None:
     if (kind, name) in hub.repositories:
         request.answer({"error": f"You already created this {kind} repo", "url": url}, 409)
         return
-    private = told.get("visibility") == "private" or bool(told.get("private"))
-    hub.repositories[kind, name] = Repository(kind, name, private, told.get("sdk"))
+    private = body.get("visibility") == "private" or bool(body.get("private"))
+    hub.repositories[kind, name] = Repository(kind, name, private, body.get("sdk"))
     request.answer({"url": url, "name": name, "id": name})
 
 
 @route("DELETE", "/api/repos/delete")
 def delete(request: "HubHandler") -> None:
-    told = request.json()
-    name = f"{told['organization']}/{told['name']}"
-    repository = request.find(told.get("type"), name, write=True)
+    body = request.json()
+    name = f"{body['organization']}/{body['name']}"
+    repository = request.find(body.get("type"), name, write=True)
     del request.hub.repositories[repository.kind, name]
     request.answer({})
 
@@ -92,10 +92,10 @@ def info(request: "HubHandler", kind: str, name: str, revision: str | None) -> N
     repository = request.find(kind, name)
     commit = repository.at(revision or "main")
     siblings = [_sibling(path, blob) for path, blob in sorted(commit.files.items())]
-    told = {"_id": repository.kind, "id": name, "author": name.split("/")[0], "sha": commit.oid, "sdk": repository.sdk}
+    body = {"_id": repository.kind, "id": name, "author": name.split("/")[0], "sha": commit.oid, "sdk": repository.sdk}
     times = {"lastModified": commit.date, "createdAt": repository.history("main")[-1].date}
     more = {"private": repository.private, "gated": False, "disabled": False, "tags": [], "downloads": 0, "likes": 0}
-    request.answer({**told, **times, **more, "siblings": siblings})
+    request.answer({**body, **times, **more, "siblings": siblings})
 
 
 @route("GET", rf"/api/{REPOSITORY}/tree/(?P<revision>[^/]+)(?:/(?P<path>.*))?")
@@ -116,31 +116,31 @@ def tree(request: "HubHandler", kind: str, name: str, revision: str, path: str |
 def paths_info(request: "HubHandler", kind: str, name: str, revision: str) -> None:
     commit = request.find(kind, name).at(revision)
     is_json = request.headers.get_content_type() == "application/json"
-    asked = request.json()["paths"] if is_json else parse_qs(request.body.decode()).get("paths", [])
-    told = []
-    for path in asked:
+    paths = request.json()["paths"] if is_json else parse_qs(request.body.decode()).get("paths", [])
+    body = []
+    for path in paths:
         if path in commit.files:
-            told.append(_file(commit, path))
+            body.append(_file(commit, path))
         elif any(one.startswith(f"{path}/") for one in commit.files):
-            told.append(_folder(commit, path))
-    request.answer(told)
+            body.append(_folder(commit, path))
+    request.answer(body)
 
 
 @route("GET", rf"/api/{REPOSITORY}/refs")
 def refs(request: "HubHandler", kind: str, name: str) -> None:
     repository = request.find(kind, name)
-    told = {
+    body = {
         what: [{"name": one, "ref": f"refs/{where}/{one}", "targetCommit": oid} for one, oid in names.items()]
         for what, where, names in (("branches", "heads", repository.branches), ("tags", "tags", repository.tags))
     }
-    request.answer({**told, "converts": [], "pullRequests": []})
+    request.answer({**body, "converts": [], "pullRequests": []})
 
 
 @route("GET", rf"/api/{REPOSITORY}/commits/(?P<revision>[^/]+)")
 def commits(request: "HubHandler", kind: str, name: str, revision: str) -> None:
     history = request.find(kind, name).history(revision)
-    told = [{**_last(one), "message": one.message, "authors": [{"user": one.author}]} for one in history]
-    request.answer(told)
+    body = [{**_last(one), "message": one.message, "authors": [{"user": one.author}]} for one in history]
+    request.answer(body)
 
 
 @route("POST DELETE", rf"/api/{REPOSITORY}/(?P<what>branch|tag)/(?P<given>[^/]+)")
@@ -152,30 +152,30 @@ def reference(request: "HubHandler", kind: str, name: str, what: str, given: str
             raise Refused(404, f"no {what} {given}", "RevisionNotFound")
         request.answer({})
         return
-    told = request.json()
-    new = given if what == "branch" else told["tag"]
+    body = request.json()
+    new = given if what == "branch" else body["tag"]
     if new in names:
         raise Refused(409, f"Reference {new} exists already")
-    names[new] = repository.at(told.get("startingPoint", "main") if what == "branch" else given).oid
+    names[new] = repository.at(body.get("startingPoint", "main") if what == "branch" else given).oid
     request.answer({})
 
 
 @route("POST", rf"/api/{REPOSITORY}/preupload/(?P<revision>[^/]+)")
 def preupload(request: "HubHandler", kind: str, name: str, revision: str) -> None:
     commit = request.find(kind, name, write=True).at(revision)
-    told = []
+    body = []
     for file in request.json()["files"]:
         path, blob = file["path"], commit.files.get(file["path"])
         mode = "lfs" if is_large(path, file["size"]) else "regular"
-        told.append({"path": path, "uploadMode": mode, "shouldIgnore": False, **({"oid": blob.etag} if blob else {})})
-    request.answer({"files": told, "commitOid": commit.oid})
+        body.append({"path": path, "uploadMode": mode, "shouldIgnore": False, **({"oid": blob.etag} if blob else {})})
+    request.answer({"files": body, "commitOid": commit.oid})
 
 
 @route("POST", rf"{PAGE}\.git/info/lfs/objects/batch")
 def batch(request: "HubHandler", kind: str | None, name: str) -> None:
     repository = request.find(kind, name, write=True)
     base = f"{repository.kind}s/{name}"
-    told = []
+    body = []
     for one in request.json()["objects"]:
         entry = {"oid": one["oid"], "size": one["size"]}
         if one["oid"] not in repository.objects:
@@ -183,8 +183,8 @@ def batch(request: "HubHandler", kind: str | None, name: str) -> None:
             verify = f"{request.hub.address}/{prefix}{name}.git/info/lfs/objects/verify"
             upload = f"{request.hub.storage}/objects/{base}/{one['oid']}?{SIGNATURE}"
             entry["actions"] = {"upload": {"href": upload}, "verify": {"href": verify}}
-        told.append(entry)
-    request.answer({"transfer": "basic", "objects": told})
+        body.append(entry)
+    request.answer({"transfer": "basic", "objects": body})
 
 
 @route("PUT GET HEAD", rf"/objects/{REPOSITORY}/(?P<oid>[0-9a-f]+)")
@@ -205,8 +205,8 @@ def storage(request: "HubHandler", kind: str, name: str, oid: str) -> None:
 
 @route("POST", rf"{PAGE}\.git/info/lfs/objects/verify")
 def verify(request: "HubHandler", kind: str | None, name: str) -> None:
-    told = request.json()
-    if len(request.find(kind, name, write=True).objects.get(told["oid"], b"")) != told["size"]:
+    body = request.json()
+    if len(request.find(kind, name, write=True).objects.get(body["oid"], b"")) != body["size"]:
         raise Refused(404, "no such object")
     request.answer({})
 

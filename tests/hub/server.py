@@ -101,10 +101,10 @@ class HubHandler(BaseHTTPRequestHandler):
     def find(self, kind: str | None, name: str, *, write: bool = False) -> Repository:
         return self.hub.find(kind or "model", name, self.account, write=write)
 
-    def answer(self, told: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
-        content = told if isinstance(told, bytes) else json.dumps(told).encode()
+    def answer(self, body: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
-        kind = "application/octet-stream" if isinstance(told, bytes) else "application/json"
+        kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
         for name, value in {"Content-Type": kind, "Content-Length": str(len(content)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
@@ -120,8 +120,8 @@ class HubHandler(BaseHTTPRequestHandler):
         first, last = int(wanted[1]), min(int(wanted[2] or len(content)), len(content) - 1)
         if first > last:
             raise Refused(416, "Range not satisfiable")
-        told = {"Content-Range": f"bytes {first}-{last}/{len(content)}", **headers}
-        self.answer(content[first : last + 1], 206, told)
+        ranged = {"Content-Range": f"bytes {first}-{last}/{len(content)}", **headers}
+        self.answer(content[first : last + 1], 206, ranged)
 
     def log_message(self, format: str, *args: object) -> None:
         """Says nothing."""

@@ -12,18 +12,18 @@ SIGNED = "PUT https://storage.example/object?X-Signature=5ec7e7&more=1 broke off
 
 
 def said_of(error):
-    with pytest.raises(Exception) as told, hub_errors(SHIPMENT, HfApi(endpoint="https://hub.example")):
+    with pytest.raises(Exception) as raised, hub_errors(SHIPMENT, HfApi(endpoint="https://hub.example")):
         raise error
-    assert told.value.__cause__ is None
-    return told.value
+    assert raised.value.__cause__ is None
+    return raised.value
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, PermissionError, OSError])
 def test_an_upload_that_breaks_off_is_reported_without_the_signature_of_its_address(kind):
-    told = said_of(kind(SIGNED))
-    assert isinstance(told, ConnectionError)
-    assert "X-Signature" not in str(told)
-    assert str(told) == (
+    error = said_of(kind(SIGNED))
+    assert isinstance(error, ConnectionError)
+    assert "X-Signature" not in str(error)
+    assert str(error) == (
         "sending to https://hub.example failed (PUT https://storage.example/object?... broke off); "
         "push again to resume"
     )
@@ -32,16 +32,16 @@ def test_an_upload_that_breaks_off_is_reported_without_the_signature_of_its_addr
 def test_a_nested_timeout_is_a_connection_error():
     wrapped = RuntimeError("Error while uploading 'x' to the Hub.")
     wrapped.__cause__ = TimeoutError("timed out")
-    told = "https://hub.example cannot be reached (timed out); push again to resume"
+    error = "https://hub.example cannot be reached (timed out); push again to resume"
     with pytest.raises(ConnectionError) as found, hub_errors(SHIPMENT, HfApi(endpoint="https://hub.example")):
         raise wrapped
-    assert str(found.value) == told
+    assert str(found.value) == error
 
 
 def test_a_card_rejected_by_the_hub_is_an_input_error():
-    told = said_of(ValueError('Invalid metadata in README.md.\n- "license" must be one of [mit]'))
-    assert isinstance(told, InputError)
-    assert str(told).startswith("the Hub rejects the card of ada/vqa_mc: Invalid metadata in README.md.")
+    error = said_of(ValueError('Invalid metadata in README.md.\n- "license" must be one of [mit]'))
+    assert isinstance(error, InputError)
+    assert str(error).startswith("the Hub rejects the card of ada/vqa_mc: Invalid metadata in README.md.")
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOENT, "No such file", "x"), TypeError("ours"), InputError("clear")])

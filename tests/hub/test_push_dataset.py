@@ -15,7 +15,7 @@ from hf_vqa_mc.dataset.card import put_picture
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.version import __version__
 from tests.dataset.fixtures import tree_bytes
-from tests.hub.pushing import READER, STRANGER, TOKEN, build, environment, last_line, told
+from tests.hub.pushing import READER, STRANGER, TOKEN, build, environment, json_of, last_line
 from tests.hub.repositories import Fault
 
 NAME = "ada/vqa_mc"
@@ -47,25 +47,25 @@ def test_a_pushed_dataset_is_the_folder_and_loads_as_it_does(hub, built, vqa_mc,
     assert 'to load it: datasets.load_dataset("ada/vqa_mc", "cocoqa_iou_qou")' in done.stdout
     assert sent(hub) == tree_bytes(built)
     assert head.title == f"cocoqa, made by hf_vqa_mc {__version__}"
-    here = told(process("-c", PULL, str(built)))
+    here = json_of(process("-c", PULL, str(built)))
     assert {split: len(rows) for split, rows in here.items()} == {"train": 40, "test": 20}
-    assert told(process("-c", PULL, NAME, token=None, home="elsewhere")) == here
+    assert json_of(process("-c", PULL, NAME, token=None, home="elsewhere")) == here
     assert hub.leaked == []
 
 
 @pytest.mark.slow
 def test_downloaded_files_once_loads_without_a_network(hub, built, vqa_mc, process):
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
-    online = told(process("-c", PULL, NAME, home="puller"))
-    asked = len(hub.requests)
-    assert told(process("-c", PULL, NAME, home="puller", HF_HUB_OFFLINE="1")) == online
-    assert len(hub.requests) == asked
+    online = json_of(process("-c", PULL, NAME, home="puller"))
+    n_requests = len(hub.requests)
+    assert json_of(process("-c", PULL, NAME, home="puller", HF_HUB_OFFLINE="1")) == online
+    assert len(hub.requests) == n_requests
 
 
 @pytest.mark.slow
 def test_images_come_from_the_hub_too(built, vqa_mc, process):
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
-    assert told(process("-c", PULL_IMAGES, NAME, home="elsewhere")) == [[8, 8]] * 3
+    assert json_of(process("-c", PULL_IMAGES, NAME, home="elsewhere")) == [[8, 8]] * 3
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_a_rebuilt_folder_replaces_its_files_and_leaves_the_others(hub, built, v
     assert done.returncode == 0, done.stderr
     assert f"removed {next(iter(old_shards))}" in done.stdout
     assert sent(hub) == {**tree_bytes(again), "LICENSE": b"mine"}
-    assert told(process("-c", PULL, NAME)) == told(process("-c", PULL, str(again)))
+    assert json_of(process("-c", PULL, NAME)) == json_of(process("-c", PULL, str(again)))
 
 
 @pytest.mark.slow
@@ -187,7 +187,7 @@ def test_a_private_dataset_is_there_for_its_owner_only(hub, built, vqa_mc, proce
         refused = process("-c", PULL, NAME, token=token, home=f"home of {token}")
         assert refused.returncode == 1
         assert "DatasetNotFoundError" in refused.stderr
-    assert len(told(process("-c", PULL, NAME, home="owner"))["train"]) == 40
+    assert len(json_of(process("-c", PULL, NAME, home="owner"))["train"]) == 40
     again = vqa_mc("push", "dataset", NAME, "--folder", built)
     assert "(private) is up to date" in again.stdout
 
@@ -229,11 +229,11 @@ def test_a_push_that_was_killed_leaves_nothing_half_done_and_the_next_resumes(hu
     assert 2 <= len(kept) < len(parquet)
     hub.requests.clear()
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
-    put = {path.split("/")[-1].split("?")[0] for path in hub.asked("PUT", "/objects/")}
+    put = {path.split("/")[-1].split("?")[0] for path in hub.paths_of("PUT", "/objects/")}
     assert put
     assert not put & kept
     assert sent(hub) == tree_bytes(built)
-    assert len(told(process("-c", PULL, NAME))["test"]) == 20
+    assert len(json_of(process("-c", PULL, NAME))["test"]) == 20
 
 
 @pytest.mark.slow
@@ -254,7 +254,7 @@ def test_a_hub_that_fails_at_the_commit_has_changed_nothing(hub, built, vqa_mc):
     assert sent(hub) == {}
     hub.requests.clear()
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
-    assert hub.asked("PUT", "/objects/") == []
+    assert hub.paths_of("PUT", "/objects/") == []
     assert sent(hub) == tree_bytes(built)
 
 
@@ -356,9 +356,9 @@ def test_options_of_the_other_kind_are_rejected(vqa_mc):
 
 @pytest.mark.slow
 def test_help_has_an_example_of_each(vqa_mc):
-    told = vqa_mc("push", "-h", COLUMNS="200").stdout
+    printed = vqa_mc("push", "-h", COLUMNS="200").stdout
     for kind in ("dataset", "model", "metric"):
-        assert f"Example: vqa-mc push {kind} NAMESPACE/" in told
+        assert f"Example: vqa-mc push {kind} NAMESPACE/" in printed
 
 
 def test_python_lists_what_a_push_would_send(built, tmp_path):

@@ -10,7 +10,7 @@ from hf_vqa_mc.hub.shipment import Request
 from hf_vqa_mc.metrics import metric_folder
 from hf_vqa_mc.scoring import SCHEMES
 from tests.dataset.fixtures import tree_bytes
-from tests.hub.pushing import last_line, told
+from tests.hub.pushing import json_of, last_line
 
 LOAD = """
 import json, sys
@@ -34,17 +34,17 @@ def test_a_pushed_metric_loads_from_the_hub_and_then_offline(hub, vqa_mc, proces
     sent = {path: content for path, content in space.files.items() if path[0] != "."}
     assert b'launch("mc_accuracy")' in sent.pop("app.py") and sent.pop("requirements.txt") == b"hf_vqa_mc\n"
     assert sent == folder
-    assert told(process("-c", LOAD, "benchmakers/mc_accuracy", token=None)) == 0.5
-    asked = len(hub.requests)
+    assert json_of(process("-c", LOAD, "benchmakers/mc_accuracy", token=None)) == 0.5
+    n_requests = len(hub.requests)
     offline = {"HF_EVALUATE_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
-    assert told(process("-c", LOAD, "benchmakers/mc_accuracy", token=None, **offline)) == 0.5
-    assert len(hub.requests) == asked
+    assert json_of(process("-c", LOAD, "benchmakers/mc_accuracy", token=None, **offline)) == 0.5
+    assert len(hub.requests) == n_requests
 
 
 @pytest.mark.slow
 def test_a_space_of_another_name_loads_too(vqa_mc, process):
     assert vqa_mc("push", "metric", "ada/picked-targets", "--metric", "mc_accuracy").returncode == 0
-    assert told(process("-c", LOAD, "ada/picked-targets")) == 0.5
+    assert json_of(process("-c", LOAD, "ada/picked-targets")) == 0.5
 
 
 @pytest.mark.slow

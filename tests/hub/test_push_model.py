@@ -13,7 +13,7 @@ from hf_vqa_mc.hub.model_folder import model_shipment
 from hf_vqa_mc.hub.shipment import Request
 from tests.dataset.fixtures import tree_bytes
 from tests.hub.checkpoints import FILES, RECORD, answers, write_checkpoint
-from tests.hub.pushing import last_line, told
+from tests.hub.pushing import json_of, last_line
 from tests.hub.repositories import Fault
 
 NAME = "ada/mlp-qa"
@@ -69,10 +69,10 @@ def test_a_pushed_model_comes_back_with_the_same_answers_and_then_offline(hub, b
         ("test", RECORD["results"]["test"]["accuracy"])
     ]
     here = answers(str(best))
-    assert told(process("-c", ANSWERS, NAME, token=None, home="puller")) == here
-    asked = len(hub.requests)
-    assert told(process("-c", ANSWERS, NAME, token=None, home="puller", HF_HUB_OFFLINE="1")) == here
-    assert len(hub.requests) == asked
+    assert json_of(process("-c", ANSWERS, NAME, token=None, home="puller")) == here
+    n_requests = len(hub.requests)
+    assert json_of(process("-c", ANSWERS, NAME, token=None, home="puller", HF_HUB_OFFLINE="1")) == here
+    assert len(hub.requests) == n_requests
     assert hub.leaked == []
 
 
@@ -138,7 +138,7 @@ def test_a_private_model_is_there_for_its_owner_only(hub, best, vqa_mc, process)
     pulled = process("-c", PULL, NAME)
     assert f"{NAME} is not a local folder and is not a valid model identifier" in pulled.stdout
     assert "private repository" in pulled.stdout
-    assert told(pulled) == 8
+    assert json_of(pulled) == 8
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_an_upload_that_broke_off_has_changed_nothing_and_the_next_resumes(hub, 
     assert sent(hub) == {}
     hub.requests.clear()
     assert vqa_mc("push", "model", NAME, "--folder", best).returncode == 0
-    assert hub.asked("PUT", "/objects/") == []
+    assert hub.paths_of("PUT", "/objects/") == []
     assert sent(hub) == page(best)
 
 

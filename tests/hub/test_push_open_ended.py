@@ -7,7 +7,7 @@ from datasets import load_dataset
 
 from hf_vqa_mc.verbs.build import build
 from tests.dataset.fixtures import tree_bytes
-from tests.hub.pushing import told
+from tests.hub.pushing import json_of
 from tests.sources.open_ended_files import write_gqa, write_vqa2_pairs
 
 NAME = "ada/vqa_mc"
@@ -35,4 +35,4 @@ def test_open_ended_configs_are_pushed_and_load_as_here(hub, vqa_mc, process, tm
     loaded = {name: load_dataset(str(folder), name, cache_dir=str(tmp_path / "cache")) for name in CONFIGS}
     here = {name: {split: rows.to_list() for split, rows in ds.items()} for name, ds in loaded.items()}
     assert here["gqa_balanced"]["train"][0]["types"]["structural"] in ("query", "verify")
-    assert json.dumps(told(process("-c", PULL, NAME, *CONFIGS, token=None, home="elsewhere"))) == json.dumps(here)
+    assert json.dumps(json_of(process("-c", PULL, NAME, *CONFIGS, token=None, home="elsewhere"))) == json.dumps(here)

@@ -16,15 +16,15 @@ from tests.metrics import files
 
 def test_vqa_annotations_with_and_without_the_header(tmp_path):
     path = files.vqa_file(tmp_path)
-    asked = read_annotations(str(path))
-    assert (asked.kind.name, asked.ids, asked.names) == ("vqa", [1, 2, 3], ["1", "2", "3"])
-    assert asked.image_ids == ["7", "7", "8"]
-    assert asked.answers[1] == ["2"] * 5 + ["two"] * 5
-    assert asked.gold == ["red", "2", "no"]
-    assert asked.answer_types == ["other", "number", "yes/no"]
-    assert asked.about == {"data_type": "mscoco", "data_subtype": "val2014"}
+    annotations = read_annotations(str(path))
+    assert (annotations.kind.name, annotations.ids, annotations.names) == ("vqa", [1, 2, 3], ["1", "2", "3"])
+    assert annotations.image_ids == ["7", "7", "8"]
+    assert annotations.answers[1] == ["2"] * 5 + ["two"] * 5
+    assert annotations.gold == ["red", "2", "no"]
+    assert annotations.answer_types == ["other", "number", "yes/no"]
+    assert annotations.about == {"data_type": "mscoco", "data_subtype": "val2014"}
     bare = read_annotations(str(files.write(tmp_path / "bare.json", files.vqa_annotations())))
-    assert (bare.ids, bare.answers, bare.about) == (asked.ids, asked.answers, {})
+    assert (bare.ids, bare.answers, bare.about) == (annotations.ids, annotations.answers, {})
 
 
 def test_records_that_no_id_tells_apart_stay_records(tmp_path):
@@ -32,18 +32,18 @@ def test_records_that_no_id_tells_apart_stay_records(tmp_path):
     for answer in annotations[0]["answers"]:
         del answer["answer_id"]
     annotations[2]["answers"][0]["answer_id"] = 2
-    asked = read_annotations(str(files.write(tmp_path / "a.json", annotations)))
-    assert asked.answers[0] == [{"answer": "red", "answer_confidence": "yes"}] * 10
-    assert asked.answers[1] == ["2"] * 5 + ["two"] * 5
-    assert asked.answers[2][1] == {"answer": "yes", "answer_confidence": "yes", "answer_id": 2}
+    found = read_annotations(str(files.write(tmp_path / "a.json", annotations)))
+    assert found.answers[0] == [{"answer": "red", "answer_confidence": "yes"}] * 10
+    assert found.answers[1] == ["2"] * 5 + ["two"] * 5
+    assert found.answers[2][1] == {"answer": "yes", "answer_confidence": "yes", "answer_id": 2}
 
 
 def test_tdiuc_is_told_from_vqa_by_its_types_or_its_source_of_answers(tmp_path):
     path = files.tdiuc_file(tmp_path)
-    asked = read_annotations(str(path))
-    assert (asked.kind.name, asked.ids) == ("tdiuc", [1, 2, 3, 4])
-    assert asked.gold == ["black", "white", "two", "doesnotapply"]
-    assert asked.question_types == ["color", "color", "counting", "absurd"]
+    annotations = read_annotations(str(path))
+    assert (annotations.kind.name, annotations.ids) == ("tdiuc", [1, 2, 3, 4])
+    assert annotations.gold == ["black", "white", "two", "doesnotapply"]
+    assert annotations.question_types == ["color", "color", "counting", "absurd"]
     content = json.loads(path.read_text())
     for annotation in content["annotations"]:
         del annotation["ans_source"]
@@ -52,10 +52,10 @@ def test_tdiuc_is_told_from_vqa_by_its_types_or_its_source_of_answers(tmp_path):
 
 def test_gqa_keeps_what_is_needed(tmp_path):
     path = files.gqa_file(tmp_path)
-    asked = read_annotations(str(path))
-    assert (asked.kind.name, asked.ids) == ("gqa", ["201", "202", "203", "204"])
-    assert asked.records["203"] == {"answer": "yes", "isBalanced": False}
-    assert set(asked.records["201"]) == {
+    annotations = read_annotations(str(path))
+    assert (annotations.kind.name, annotations.ids) == ("gqa", ["201", "202", "203", "204"])
+    assert annotations.records["203"] == {"answer": "yes", "isBalanced": False}
+    assert set(annotations.records["201"]) == {
         "answer", "isBalanced", "imageId", "question", "types", "groups", "semantic", "entailed"
     }  # fmt: skip
     assert "annotations" in read_annotations(str(path), grounding=True).records["201"]
@@ -67,8 +67,8 @@ def test_parts_of_gqa_lie_in_a_folder(tmp_path):
     files.write(folder / "val_0.json", dict(records[:2]))
     (folder / "val_1.json.xz").write_bytes(lzma.compress(json.dumps(dict(records[2:])).encode()))
     (folder / "readme.txt").write_text("")
-    asked = read_annotations(str(folder))
-    assert asked.ids == ["201", "202", "203", "204"]
+    annotations = read_annotations(str(folder))
+    assert annotations.ids == ["201", "202", "203", "204"]
     files.write(folder / "val_2.json", dict(records[:1]))
     with pytest.raises(InputError, match=r"val_2.json: question '201' occurs twice"):
         read_annotations(str(folder))

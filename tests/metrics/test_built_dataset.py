@@ -32,8 +32,8 @@ def test_images_are_no_config_to_choose_from(tmp_path):
     images = find_images(pictures, draw_images(tmp_path / "pictures", pictures))
     write_folder(tmp_path / "vqa_mc", "made", variants, about=ABOUT, made_with=MADE_WITH, images=images)
     assert (tmp_path / "vqa_mc" / "made_images").is_dir()
-    asked = read_annotations(str(tmp_path / "vqa_mc"))
-    assert asked.about == {"dataset": str(tmp_path / "vqa_mc"), "config": "made_iou", "split": "test"}
+    annotations = read_annotations(str(tmp_path / "vqa_mc"))
+    assert annotations.about == {"dataset": str(tmp_path / "vqa_mc"), "config": "made_iou", "split": "test"}
     with pytest.raises(
         InputError, match="made_images, images: no column 'question_id', expected text or whole numbers"
     ):
@@ -49,19 +49,23 @@ def test_images_are_no_config_to_choose_from(tmp_path):
     ],
 )
 def test_the_split_is_test_else_validation_else_the_only_one(tmp_path, rows, split):
-    asked = read_annotations(made(tmp_path, "iou", rows=rows))
-    assert (asked.about["split"], len(asked)) == (split, rows[split])
-    assert asked.names[0] == f"{split}-0"
+    annotations = read_annotations(made(tmp_path, "iou", rows=rows))
+    assert (annotations.about["split"], len(annotations)) == (split, rows[split])
+    assert annotations.names[0] == f"{split}-0"
 
 
 def test_rows_come_as_they_are(tmp_path):
     (variant,) = made_variants("qou", rows=ROWS)
-    asked = read_annotations(made(tmp_path, "qou"))
+    annotations = read_annotations(made(tmp_path, "qou"))
     rows = variant.splits["test"].to_pydict()
-    assert (asked.ids, asked.image_ids, asked.questions) == (rows["question_id"], rows["image_id"], rows["question"])
-    assert (asked.choices, asked.labels, asked.choice_kinds) == (rows["choices"], rows["label"], rows["choice_kinds"])
-    assert asked.answers == rows["answers"]
-    assert (asked.question_types, asked.answer_types) == (rows["question_type"], None)
+    assert annotations.ids == rows["question_id"]
+    assert annotations.image_ids == rows["image_id"]
+    assert annotations.questions == rows["question"]
+    assert annotations.choices == rows["choices"]
+    assert annotations.labels == rows["label"]
+    assert annotations.choice_kinds == rows["choice_kinds"]
+    assert annotations.answers == rows["answers"]
+    assert (annotations.question_types, annotations.answer_types) == (rows["question_type"], None)
 
 
 def test_a_folder_without_a_dataset_is_rejected(tmp_path):
@@ -92,8 +96,9 @@ def test_rows_of_another_kind_are_named(tmp_path):
         read_annotations(str(folder))
     parquet.write_table(pa.Table.from_pylist([{**row, "question_id": 1, "label": 1}]), folder / "test-0.parquet")
     (folder / "test-00000-of-00001.parquet").unlink()
-    asked = read_annotations(str(folder))
-    assert (asked.ids, asked.labels, asked.gold, asked.image_ids, asked.answers) == ([1], [1], ["b"], None, None)
+    annotations = read_annotations(str(folder))
+    assert (annotations.ids, annotations.labels, annotations.gold) == ([1], [1], ["b"])
+    assert (annotations.image_ids, annotations.answers) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -160,5 +165,5 @@ def test_columns_of_another_type_are_named(tmp_path, name, kind, values):
 def test_rows_of_another_maker_may_have_numbers_for_ids_and_lack_what_is_not_needed(tmp_path):
     rows = pa.table({"question_id": [7], "image_id": [3], "choices": [["a", "b"]], "label": pa.array([1], pa.int8())})
     pq.write_table(rows, tmp_path / "test.parquet")
-    asked = read_annotations(str(tmp_path))
-    assert (asked.names, asked.gold, asked.answers) == (["7"], ["b"], None)
+    annotations = read_annotations(str(tmp_path))
+    assert (annotations.names, annotations.gold, annotations.answers) == (["7"], ["b"], None)

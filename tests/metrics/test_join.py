@@ -17,7 +17,7 @@ RIGHT = {
 }
 
 
-def asked_file(kind, folder):
+def annotations_file(kind, folder):
     return {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](folder)
 
 
@@ -32,27 +32,27 @@ def accuracy(scored):
 
 
 def test_the_order_of_predictions_does_not_matter(kind, tmp_path):
-    asked = asked_file(kind, tmp_path)
+    annotations_path = annotations_file(kind, tmp_path)
     path = files.write(tmp_path / "p.json", dict(reversed(RIGHT[kind].items())))
-    assert accuracy(score(path, asked)) == 1.0
+    assert accuracy(score(path, annotations_path)) == 1.0
 
 
 def test_a_missing_prediction_is_an_error_that_names_the_question_and_counts(kind, tmp_path):
-    asked = asked_file(kind, tmp_path)
+    annotations_path = annotations_file(kind, tmp_path)
     one = next(iter(RIGHT[kind]))
     path = files.write(tmp_path / "p.json", {**{k: v for k, v in RIGHT[kind].items() if k == one}, "99": "x"})
     second = list(RIGHT[kind])[1]
     with pytest.raises(InputError, match=rf"no prediction for question '{second}' .*found one for '99', which is not"):
-        score(path, asked)
+        score(path, annotations_path)
     with pytest.raises(InputError, match=rf"\({len(RIGHT[kind]) - 1} of {len(RIGHT[kind])} questions"):
-        score(path, asked)
+        score(path, annotations_path)
 
 
 @pytest.mark.parametrize(
-    ("asked", "predicted"), [("00123", "123"), ("540769000", "540769000.0"), ("00123", "123.0"), ("0", "0.0")]
+    ("published", "predicted"), [("00123", "123"), ("540769000", "540769000.0"), ("00123", "123.0"), ("0", "0.0")]
 )
-def test_ids_that_were_taken_for_numbers_are_recognised(tmp_path, asked, predicted):
-    record = {**files.vqa_annotations()[0], "question_id": asked}
+def test_ids_that_were_taken_for_numbers_are_recognised(tmp_path, published, predicted):
+    record = {**files.vqa_annotations()[0], "question_id": published}
     path = files.write(tmp_path / "p.json", {"7": "red", predicted: "red"})
     with pytest.raises(
         InputError, match=rf"found one for '{predicted}': ids were converted to numbers, keep them as text\)$"
@@ -61,43 +61,43 @@ def test_ids_that_were_taken_for_numbers_are_recognised(tmp_path, asked, predict
 
 
 def test_predictions_for_other_questions_are_rejected_by_vqa_and_left_out_by_the_others(kind, tmp_path):
-    asked = asked_file(kind, tmp_path)
+    annotations_path = annotations_file(kind, tmp_path)
     path = files.write(tmp_path / "p.json", {**RIGHT[kind], "98": "x", "99": "y"})
     if kind == "vqa":
         with pytest.raises(
             InputError, match=r"question '98' is not in .* \(2 of 5 predictions are for other questions"
         ):
-            score(path, asked)
+            score(path, annotations_path)
         return
     with pytest.warns(PredictionsIgnored, match=r"for other questions: 2, such as '98'; they are ignored"):
-        assert accuracy(score(path, asked)) == 1.0
+        assert accuracy(score(path, annotations_path)) == 1.0
 
 
 def test_of_several_predictions_the_last_counts_and_it_is_reported(kind, tmp_path):
-    asked = asked_file(kind, tmp_path)
+    annotations_path = annotations_file(kind, tmp_path)
     name = {"gqa": "questionId"}.get(kind, "question_id")
     answer = {"gqa": "prediction"}.get(kind, "answer")
     rows = [{name: one, answer: text} for one, text in RIGHT[kind].items()]
     path = files.write(tmp_path / "p.json", [{**rows[0], answer: "wrong"}, *rows])
     first = next(iter(RIGHT[kind]))
     with pytest.warns(PredictionsIgnored, match=rf"more than one prediction: 1, such as '{first}'; the last counts"):
-        assert accuracy(score(path, asked)) == 1.0
+        assert accuracy(score(path, annotations_path)) == 1.0
 
 
 def test_unbalanced_questions_of_gqa_need_no_prediction_but_count_for_consistency(tmp_path):
-    asked = asked_file("gqa", tmp_path)
+    annotations_path = annotations_file("gqa", tmp_path)
     path = files.write(tmp_path / "p.json", RIGHT["gqa"])
-    assert score(path, asked).results["gqa_score"]["consistency"] is None
+    assert score(path, annotations_path).results["gqa_score"]["consistency"] is None
     path = files.write(tmp_path / "p.json", {**RIGHT["gqa"], "203": "no"})
-    assert score(path, asked).results["gqa_score"]["consistency"] == 0.5
+    assert score(path, annotations_path).results["gqa_score"]["consistency"] == 0.5
     with pytest.raises(InputError, match="no prediction for question '204'"):
-        score(files.write(tmp_path / "p.json", {"201": "red", "202": "yes", "203": "yes"}), asked)
+        score(files.write(tmp_path / "p.json", {"201": "red", "202": "yes", "203": "yes"}), annotations_path)
 
 
 def test_nothing_is_said_where_all_is_well(kind, tmp_path):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        score(files.write(tmp_path / "p.json", RIGHT[kind]), asked_file(kind, tmp_path))
+        score(files.write(tmp_path / "p.json", RIGHT[kind]), annotations_file(kind, tmp_path))
     assert said == []
 
 
@@ -105,4 +105,4 @@ def test_an_index_needs_choices(kind, tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps({**RIGHT[kind], next(iter(RIGHT[kind])): 2}))
     with pytest.raises(InputError, match=r"the prediction is 2, expected text: .* have no choices"):
-        score(path, asked_file(kind, tmp_path))
+        score(path, annotations_file(kind, tmp_path))

@@ -252,12 +252,12 @@ def test_two_processes_score_the_rows_of_both(tmp_path):
         )
         for process in (0, 1)
     ]
-    told = [process.communicate(timeout=120) for process in started]
-    assert [process.returncode for process in started] == [0, 0], told
-    result = literal_eval(told[0][0].strip().splitlines()[-1])
+    outputs = [process.communicate(timeout=120) for process in started]
+    assert [process.returncode for process in started] == [0, 0], outputs
+    result = literal_eval(outputs[0][0].strip().splitlines()[-1])
     assert result["per_question"] == [1.0, 1.0, 0.0, 0.0, 1.0]  # the rows of process 0, then those of process 1
     assert result["per_question_type"] == {"how": 0.0, "what": 1.0, "why": 1.0}
-    assert told[1][0].strip().splitlines()[-1] == "None"
+    assert outputs[1][0].strip().splitlines()[-1] == "None"
 
 
 @pytest.mark.slow
@@ -267,5 +267,5 @@ def test_a_folder_pushed_as_a_space_works_from_there_and_offline_from_the_cache(
     space.write("main", {path.name: path.read_bytes() for path in folder.glob("*.*")}, title="the folder")
     with serving(Hub(repositories={("space", space.name): space})) as hub:
         assert json.loads(run(FROM_THE_HUB, tmp_path, HF_ENDPOINT=hub.address)) == 0.5
-        assert hub.asked("GET", "/resolve/main/mc_accuracy.py")
+        assert hub.paths_of("GET", "/resolve/main/mc_accuracy.py")
     assert json.loads(run(FROM_THE_HUB, tmp_path, HF_ENDPOINT=hub.address)) == 0.5

@@ -64,8 +64,8 @@ def test_the_multiple_choice_task_is_named_and_its_places_become_text(tmp_path):
     ],
 )
 def test_without_a_header_the_name_of_the_file_says_which_part_it_is(tmp_path, name, subset):
-    asked = files.write(tmp_path / name, files.vqa_annotations())
-    scored = score(files.write(tmp_path / "p.json", RIGHT["vqa"]), asked)
+    annotations_path = files.write(tmp_path / name, files.vqa_annotations())
+    scored = score(files.write(tmp_path / "p.json", RIGHT["vqa"]), annotations_path)
     assert f"vqa_OpenEnded_{subset}_p_results.json" in scored.official_files()
 
 
@@ -82,46 +82,46 @@ def test_tdiuc_and_gqa_get_the_predictions_as_their_programs_read_them(tmp_path)
 
 @pytest.mark.parametrize("kind", RIGHT)
 def test_read_again_they_give_the_same_scores(kind, tmp_path):
-    asked = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
+    annotations_path = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
     answers = dict(
         zip(RIGHT[kind], random.Random(0).sample(list(RIGHT[kind].values()), len(RIGHT[kind])), strict=True)
     )
-    first = score(files.write(tmp_path / "p.json", answers), asked, official=tmp_path / "out", name="x")
+    first = score(files.write(tmp_path / "p.json", answers), annotations_path, official=tmp_path / "out", name="x")
     path = next(path for path in first.written if "results" in path.name or kind != "vqa")
-    again = score(path, asked, official=tmp_path / "again", name="x")
+    again = score(path, annotations_path, official=tmp_path / "again", name="x")
     assert again.results == first.results
     assert again.official_files() == first.official_files()
 
 
 def test_on_real_vqa_files_too(real_data, tmp_path):
-    asked = real_data / "vqa_v2" / "vqa_annotatons_test.gzip"
-    annotations = json.loads(gzip.decompress(asked.read_bytes()))["annotations"]
+    annotations_path = real_data / "vqa_v2" / "vqa_annotatons_test.gzip"
+    annotations = json.loads(gzip.decompress(annotations_path.read_bytes()))["annotations"]
     chance = random.Random(0)
     answers = {str(one["question_id"]): chance.choice(one["answers"])["answer"] for one in annotations}
-    first = score(files.write(tmp_path / "p.json", answers), asked)
+    first = score(files.write(tmp_path / "p.json", answers), annotations_path)
     results = next(path for path in first.save_official(tmp_path / "out") if path.name.endswith("_results.json"))
-    again = score(results, asked)
+    again = score(results, annotations_path)
     assert again.results == first.results
     assert 0.5 < first.results["vqa_accuracy"]["accuracy"] < 0.95
-    told = {
+    published = {
         kind: json.loads(results.with_name(results.name.replace("_results", f"_{kind}")).read_text())
         for kind in ("accuracy", "evalQA", "evalQuesType", "evalAnsType")
     }
     scores = dict(
         zip((one["question_id"] for one in annotations), first.results["vqa_accuracy"]["per_question"], strict=True)
     )
-    assert told["accuracy"]["overall"] == round(100 * sum(scores.values()) / len(scores), 2)
-    assert told["evalQA"] == {str(name): round(100 * score, 2) for name, score in scores.items()}
+    assert published["accuracy"]["overall"] == round(100 * sum(scores.values()) / len(scores), 2)
+    assert published["evalQA"] == {str(name): round(100 * score, 2) for name, score in scores.items()}
     for field, mean, each in (
         ("question_type", "perQuestionType", "evalQuesType"),
         ("answer_type", "perAnswerType", "evalAnsType"),
     ):
         types = {one["question_id"]: one[field] for one in annotations}
-        assert set(told["accuracy"][mean]) == set(types.values())
-        for kind, accuracy in told["accuracy"][mean].items():
+        assert set(published["accuracy"][mean]) == set(types.values())
+        for kind, accuracy in published["accuracy"][mean].items():
             of_kind = {name: score for name, score in scores.items() if types[name] == kind}
             assert accuracy == round(100 * sum(of_kind.values()) / len(of_kind), 2)
-            assert told[each][kind] == {str(name): round(100 * score, 2) for name, score in of_kind.items()}
+            assert published[each][kind] == {str(name): round(100 * score, 2) for name, score in of_kind.items()}
 
 
 @pytest.mark.parametrize("name", ["m_0.5.json", "m_0.5.json.gz", "m_0.5.JSONL", "m_0.5.parquet.zip", "m_0.5"])
@@ -130,9 +130,9 @@ def test_only_known_endings_are_taken_from_a_models_name(name):
 
 
 def test_files_of_models_that_differ_after_a_dot_lie_side_by_side(tmp_path):
-    asked = files.vqa_file(tmp_path)
+    annotations_path = files.vqa_file(tmp_path)
     for name in ("m_0.5.json", "m_0.7.json"):
-        score(files.write(tmp_path / name, RIGHT["vqa"]), asked).save_official(tmp_path / "out")
+        score(files.write(tmp_path / name, RIGHT["vqa"]), annotations_path).save_official(tmp_path / "out")
     assert len(list((tmp_path / "out").iterdir())) == 10
 
 
@@ -161,10 +161,10 @@ def test_a_header_cannot_lead_out_of_the_folder(tmp_path, subset):
 
 
 def test_a_name_that_no_file_can_have_is_rejected_and_a_new_folder_is_not_left_behind(tmp_path, monkeypatch):
-    path, asked = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
+    path, annotations_path = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
     with pytest.raises(InputError, match=r"'xxx.*is too long for a file name; shorten it or set --name"):
-        score(path, asked, name="x" * 300, official=tmp_path / "out")
-    scored = score(path, asked)
+        score(path, annotations_path, name="x" * 300, official=tmp_path / "out")
+    scored = score(path, annotations_path)
     monkeypatch.setattr("hf_vqa_mc.io.atomic_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="no space left"):
         scored.save_official(tmp_path / "out")

@@ -103,18 +103,18 @@ def test_gqa_rows_score_as_the_files(config: str, kind: str, built: str, raw: Pa
 
 def test_pairs_have_no_scheme_and_it_is_reported(built: str, tmp_path: Path) -> None:
     write_json(tmp_path / "p.json", {"1": "yes"})
-    told = "vqa2_pairs, validation: an open-ended config .* annotation file .*--pairs.* or against vqa2_iou_qou"
-    with pytest.raises(InputError, match=told):
+    message = "vqa2_pairs, validation: an open-ended config .* annotation file .*--pairs.* or against vqa2_iou_qou"
+    with pytest.raises(InputError, match=message):
         score(tmp_path / "p.json", built, "vqa2_pairs")
 
 
 @pytest.mark.parametrize("config", ["tdiuc", "tdiuc_tail", "gqa_balanced", "gqa_all", "vqa2_pairs"])
 def test_what_needs_choices_says_which_config_has_them(config: str, built: str) -> None:
     source = config.split("_")[0]
-    told = rf"{re.escape(built)}: {config} is an open-ended config: .* no choices; take .* {source}_iou_qou \("
-    with pytest.raises(InputError, match=told):
+    message = rf"{re.escape(built)}: {config} is an open-ended config: .* no choices; take .* {source}_iou_qou \("
+    with pytest.raises(InputError, match=message):
         read_benchmark(built, config)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         read_splits(built, config)
 
 

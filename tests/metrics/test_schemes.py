@@ -55,14 +55,14 @@ def test_the_protocol_of_2017_can_be_asked_for(tmp_path):
 
 def test_predictions_that_only_their_letter_case_makes_wrong_are_warned_of_once(tmp_path):
     pairs = files.write(tmp_path / "pairs.json", [[1, 2]])
-    asked = files.vqa_file(tmp_path, q1=["Paris"] * 10, q3=["no"] * 10)
+    annotations_path = files.vqa_file(tmp_path, q1=["Paris"] * 10, q3=["no"] * 10)
     path = files.write(tmp_path / "p.json", {"1": "paris", "2": "Two", "3": "NO"})
     said = r"^1 predictions differ from the annotators' answer in letter case only .* see the card of vqa_accuracy$"
     with pytest.warns(LetterCase, match=said) as warned:  # on question 2 the annotators do not agree
-        score(path, asked, inputs=dict(pairs=pairs))
+        score(path, annotations_path, inputs=dict(pairs=pairs))
     assert len(warned) == 1
-    score(path, asked, protocol="2017")
-    score(files.write(tmp_path / "p.json", {"1": "paris", "2": "Two", "3": "yes"}), asked)
+    score(path, annotations_path, protocol="2017")
+    score(files.write(tmp_path / "p.json", {"1": "paris", "2": "Two", "3": "yes"}), annotations_path)
 
 
 def test_pairs_are_scored_too(right, tmp_path):
@@ -79,21 +79,21 @@ def test_pairs_are_scored_too(right, tmp_path):
 
 
 def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_path):
-    inputs, asked = dict(questions=files.vqa_questions(tmp_path, choices=True)), files.vqa_file(tmp_path)
+    inputs, annotations_path = dict(questions=files.vqa_questions(tmp_path, choices=True)), files.vqa_file(tmp_path)
     by_place = files.write(tmp_path / "p.json", {"1": 0, "2": 1, "3": 3})
-    scored = score(by_place, asked, inputs=inputs)
+    scored = score(by_place, annotations_path, inputs=inputs)
     assert scored.results["vqa_accuracy"]["accuracy"] == 1.0
     assert scored.results["vqa_accuracy"]["chance"] == pytest.approx((0.2 + 0.2 + (0.6 + 1) / 5) / 3)
     assert shown(scored)["accuracy"].other == "24.0"
     stray = files.write(tmp_path / "p.json", {"1": "crimson", "2": "2", "3": "no"})
     with pytest.raises(InputError, match=r"p.json: question '1': 'crimson' is not one of its choices .*\(1 of 3 pred"):
-        score(stray, asked, inputs=inputs)
+        score(stray, annotations_path, inputs=inputs)
     with pytest.raises(InputError, match=r"question '1': 'RED' is not one of its choices .*\(2 of 3 predictions"):
-        score(files.write(tmp_path / "p.json", {"1": "RED", "2": "2", "3": "No"}), asked, inputs=inputs)
+        score(files.write(tmp_path / "p.json", {"1": "RED", "2": "2", "3": "No"}), annotations_path, inputs=inputs)
     with pytest.raises(
         InputError, match=r"question '2': 5 is not one of the indices of its 5 choices .*indices start at 0"
     ):
-        score(files.write(tmp_path / "p.json", {"1": 0, "2": 5, "3": 3}), asked, inputs=inputs)
+        score(files.write(tmp_path / "p.json", {"1": 0, "2": 5, "3": 3}), annotations_path, inputs=inputs)
 
 
 def test_chance_is_that_of_each_question_under_the_same_protocol(tmp_path):
@@ -206,9 +206,9 @@ def test_gqa_gets_its_suite(tmp_path, attentions_listed):
     assert table.groups[-1].lines[0].name == "detailed types, steps, lengths in --json/--output"
     assert table.missing == {}
     assert (lines["binary"].questions, lines["open"].questions) == ("1", "2")
-    told = scored.to_dict()
-    assert told["questions"] == 3
-    assert told["results"]["gqa_score"]["per_question"] == {"201": 1.0, "202": 0.0, "204": 0.0}
+    written = scored.to_dict()
+    assert written["questions"] == 3
+    assert written["results"]["gqa_score"]["per_question"] == {"201": 1.0, "202": 0.0, "204": 0.0}
 
 
 def test_what_lacks_its_files_is_not_shown_but_named_with_what_it_needs(right, tmp_path):
@@ -225,9 +225,9 @@ def test_what_lacks_its_files_is_not_shown_but_named_with_what_it_needs(right, t
 def test_of_many_types_the_most_frequent_are_shown_and_the_rest_counted(tmp_path, more):
     annotations = files.vqa_annotations()
     kinds = [kind for kind in range(15 + more) for _ in range(20 - kind)]
-    asked = [{**annotations[0], "question_id": n, "question_type": f"kind {kind}"} for n, kind in enumerate(kinds)]
+    of_kinds = [{**annotations[0], "question_id": n, "question_type": f"kind {kind}"} for n, kind in enumerate(kinds)]
     path = files.write(tmp_path / "p.json", {str(n): "red" for n in range(len(kinds))})
-    scored = score(path, files.write(tmp_path / "a.json", asked))
+    scored = score(path, files.write(tmp_path / "a.json", of_kinds))
     *_, group = scored.tables()[0].groups
     assert group.label == "by question type"
     assert [(line.name, line.questions) for line in group.lines[:15]] == [
@@ -239,8 +239,8 @@ def test_of_many_types_the_most_frequent_are_shown_and_the_rest_counted(tmp_path
 
 @pytest.mark.parametrize("kind", RIGHT)
 def test_wups_fits_them_all(right, tmp_path, kind):
-    asked = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
-    scored = score(right[kind], asked, metric=["wups"], per_question=True)
+    annotations_path = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
+    scored = score(right[kind], annotations_path, metric=["wups"], per_question=True)
     assert list(scored.results) == ["wups"]
     assert scored.results["wups"]["wups@0.9"] == 1.0
     against = {
@@ -249,9 +249,9 @@ def test_wups_fits_them_all(right, tmp_path, kind):
         "gqa": "GQA's answer",
     }
     assert scored.tables()[0].title == f"wups: WordNet similarity to {against[kind]}"
-    told = scored.to_dict()
-    assert set(told["results"]["wups"]["per_question"]["accuracy"]) == set(RIGHT[kind])
-    assert told["protocol"] is None
+    written = scored.to_dict()
+    assert set(written["results"]["wups"]["per_question"]["accuracy"]) == set(RIGHT[kind])
+    assert written["protocol"] is None
 
 
 BAD = {
@@ -292,10 +292,10 @@ BAD = {
 
 @pytest.mark.parametrize(("kind", "options", "message"), BAD.values(), ids=BAD)
 def test_unsuitable_options_are_rejected(right, tmp_path, kind, options, message):
-    asked = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
+    annotations_path = {"vqa": files.vqa_file, "tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
     given = {name: files.write(tmp_path / f"{name}.json", {}) for name in options.get("inputs", ())}
     with pytest.raises(InputError, match=message):
-        score(right[kind], asked, **{**options, "inputs": given})
+        score(right[kind], annotations_path, **{**options, "inputs": given})
 
 
 CHOICES = {"201": {"valid": [], "plausible": []}}
@@ -364,10 +364,10 @@ def test_a_file_that_is_not_there_is_named_before_anything_is_read(tmp_path):
 
 @pytest.mark.parametrize("kind", ["tdiuc", "gqa"])
 def test_answers_that_are_wrong_for_their_letter_case_alone_are_counted(tmp_path, kind):
-    asked = {"tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
+    annotations_path = {"tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
     shouted = {name: answer.upper() for name, answer in RIGHT[kind].items()}
     with pytest.warns(LetterCase, match=r"\d+ predictions differ from the right answer in letter case only"):
-        scored = score(files.write(tmp_path / "p.json", shouted), asked)
+        scored = score(files.write(tmp_path / "p.json", shouted), annotations_path)
     assert next(iter(scored.results.values()))["accuracy"] == 0.0
 
 

@@ -15,7 +15,7 @@ from hf_vqa_mc.models.model import model_of as declared_model
 from tests.models.checkpoints import KINDS, checkpoint, model_of, picture, vectors_file
 
 
-def asked(processor):
+def inputs_of(processor):
     return processor(["what colour"], [["red", "blue dog"]], [picture(0)])
 
 
@@ -44,7 +44,7 @@ def test_what_was_saved_is_loaded_and_gives_the_same_logits(tmp_path, kind):
     for name, weight in model.state_dict().items():
         torch.testing.assert_close(weight, expected.state_dict()[name], atol=0, rtol=0)
     with torch.no_grad():
-        given = asked(processor)  # where weights lie in memory may change a product's last bit
+        given = inputs_of(processor)  # where weights lie in memory may change a product's last bit
         torch.testing.assert_close(model(**given).logits, expected(**given).logits, atol=1e-6, rtol=1e-6)
 
 
@@ -82,13 +82,13 @@ def test_whatever_weights_are_missing_unexpected_or_of_another_shape_are_named(s
     else:
         weights[name] = torch.zeros(*weights[name].shape, 2)
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         load_checkpoint(folder)
-    assert f"{change}: {name}" in str(told.value) and "one checkpoint" in str(told.value)
+    assert f"{change}: {name}" in str(error.value) and "one checkpoint" in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"hidden_size": 9}, r"of another shape: .*\(8x768, expected 9x768\)"),
         ({"inputs": ["question", "answer"]}, r"not expected: first\.image\.weight"),
@@ -101,9 +101,9 @@ def test_whatever_weights_are_missing_unexpected_or_of_another_shape_are_named(s
         ({"model_type": "vqa_mc_spatial_attention"}, r"does not match model\.safetensors"),
     ],
 )
-def test_a_config_of_another_model_is_rejected(copied, changed, told):
+def test_a_config_of_another_model_is_rejected(copied, changed, message):
     config_with(copied, **changed)
-    with pytest.raises(InputError, match=told) as error:
+    with pytest.raises(InputError, match=message) as error:
         load_checkpoint(copied)
     assert "\n" not in str(error.value) and "config.json" in str(error.value)
 
@@ -140,12 +140,12 @@ def test_a_missing_file_is_named(copied, name):
         load_checkpoint(copied)
 
 
-@pytest.mark.parametrize(("other", "told"), [("mlp-qa", "inputs"), ("spatial", "inputs")])
-def test_the_processor_of_another_model_is_rejected(copied, other, told):
+@pytest.mark.parametrize(("other", "message"), [("mlp-qa", "inputs"), ("spatial", "inputs")])
+def test_the_processor_of_another_model_is_rejected(copied, other, message):
     theirs = checkpoint(copied.parent / "other", other)
     for name in ("processor_config.json", "words.safetensors"):
         shutil.copy(theirs / name, copied / name)
-    with pytest.raises(InputError, match=f"the model takes {told} .* its processor makes"):
+    with pytest.raises(InputError, match=f"the model takes {message} .* its processor makes"):
         load_checkpoint(copied)
 
 

@@ -107,6 +107,6 @@ def test_a_model_from_outside_goes_through_all_verbs(bilinear, tmp_path, monkeyp
     assert "It cannot see the image." in card
 
     answer = pipeline("multiple-choice-vqa", model=str(trained.model_folder), new_words="skip")
-    asked = {"question": "What colour is it?", "choices": ["red", "shape", "kind"]}
-    assert answer(asked)["answer"] in asked["choices"]
+    question = {"question": "What colour is it?", "choices": ["red", "shape", "kind"]}
+    assert answer(question)["answer"] in question["choices"]
     assert "--model bilinear" in json.loads((trained.model_folder / "training.json").read_text())["command"]

@@ -46,19 +46,19 @@ def row(seed=0, choices=ANSWERS[:3]):
     return {"image": picture(seed), "question": QUESTIONS[seed % 3], "choices": list(choices)}
 
 
-def logits_from_features(words, kind, asked):
+def logits_from_features(words, kind, given_row):
     """Of the model itself, from features made without processor and pipeline; one question."""
     model = model_of(kind)
     text = processor_of(model, words).text
-    given = {"choice_vectors": torch.from_numpy(text.encode(asked["choices"]))[None]}
+    given = {"choice_vectors": torch.from_numpy(text.encode(given_row["choices"]))[None]}
     if "i" in kind.removeprefix("mlp-") or not kind.startswith("mlp"):
         grid = None if kind.startswith("mlp") else 2
-        features = torch.from_numpy(Pixels(grid).encode([asked["image"]]))
+        features = torch.from_numpy(Pixels(grid).encode([given_row["image"]]))
         given["image_grid" if grid else "image_features"] = features
     if "q" in kind or not kind.startswith("mlp"):
-        given["question_vectors"] = torch.from_numpy(text.encode([asked["question"]]))
+        given["question_vectors"] = torch.from_numpy(text.encode([given_row["question"]]))
     if kind == "hie-co":
-        tokens, mask = text.encode_words([asked["question"]])
+        tokens, mask = text.encode_words([given_row["question"]])
         given.update(question_tokens=torch.from_numpy(tokens), question_mask=torch.from_numpy(mask))
     with torch.no_grad():
         return model(**given).logits[0].numpy()
@@ -72,12 +72,12 @@ def logits_from_features(words, kind, asked):
 )
 def test_logits_from_raw_images_are_those_from_features(pipes, words, kind, drawn, batch_size):
     rows = [row(seed, ANSWERS[:count]) for seed, count in drawn]
-    for asked, answered in zip(rows, pipes[kind](rows, batch_size=batch_size), strict=True):
-        expected = logits_from_features(words, kind, asked)
+    for given_row, answered in zip(rows, pipes[kind](rows, batch_size=batch_size), strict=True):
+        expected = logits_from_features(words, kind, given_row)
         np.testing.assert_allclose(answered["logits"], expected, atol=1e-6, rtol=1e-6)
         np.testing.assert_allclose(answered["scores"], 1 / (1 + np.exp(-expected)), atol=1e-6)
         best = int(np.argmax(answered["logits"]))
-        assert (answered["label"], answered["answer"]) == (best, asked["choices"][best])
+        assert (answered["label"], answered["answer"]) == (best, given_row["choices"][best])
 
 
 def test_one_question_gives_one_answer_and_a_list_a_list(pipes):
@@ -97,17 +97,17 @@ def test_keywords_are_a_single_question(pipes):
 
 @pytest.mark.parametrize("kind", ["mlp-qa", "hie-co"])
 def test_unknown_words_are_skipped_with_a_warning_that_names_them(checkpoints, pipes, kind):
-    asked = {**row(), "question": "What zebra", "choices": ["red", "blue mat"]}
+    given_row = {**row(), "question": "What zebra", "choices": ["red", "blue mat"]}
     with pytest.warns(UserWarning, match=r"2 words .* were skipped: 'mat', 'zebra'; give the file"):
-        answer = pipes[kind](asked)
+        answer = pipes[kind](given_row)
     skipped = pipeline(TASK, model=str(checkpoints[kind]), new_words="skip", device="cpu")
-    assert answer == skipped(asked)
+    assert answer == skipped(given_row)
     fewer_words = {**row(), "question": "What", "choices": ["red", "blue"]}
     np.testing.assert_allclose(answer["logits"], skipped(fewer_words)["logits"], atol=1e-6)
     for name in ("refuse", "warn"):
         made = pipeline(TASK, model=str(checkpoints[kind]), new_words=name, device="cpu")
         with pytest.raises(InputError, match="'mat', 'zebra'"):
-            made({**asked, "question": "zebra"})
+            made({**given_row, "question": "zebra"})
 
 
 def test_an_image_may_be_a_path_or_bytes(pipes, tmp_path):
@@ -125,7 +125,7 @@ def test_what_a_model_does_not_see_may_be_left_out(pipes):
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"choices": None}, "expected"),
         ({"choices": []}, "no choices"),
@@ -137,8 +137,8 @@ def test_what_a_model_does_not_see_may_be_left_out(pipes):
         ({"choices": ["red", "a zebra"]}, "'zebra'"),
     ],
 )
-def test_an_incomplete_question_is_rejected(pipes, changed, told):
-    with pytest.raises(InputError, match=told):
+def test_an_incomplete_question_is_rejected(pipes, changed, message):
+    with pytest.raises(InputError, match=message):
         pipes["mlp-iqa"]({**row(), **changed})
     with pytest.raises(InputError, match="expected"):
         pipes["mlp-iqa"]("what colour is the cat")
@@ -151,10 +151,10 @@ def test_options_of_a_call_are_given_when_the_pipeline_is_made(pipes):
 
 def test_new_words_come_from_the_same_file_or_are_left_out(checkpoints):
     folder = checkpoints["mlp-qa"]
-    asked = {"question": "what", "choices": ["red", "mat"]}
+    given_row = {"question": "what", "choices": ["red", "mat"]}
     same, other = vectors_file(folder.parent), vectors_file(folder.parent, 1)
-    found = pipeline(TASK, model=str(folder), word_vectors=str(same), device="cpu")(asked)
-    skipped = pipeline(TASK, model=str(folder), new_words="skip", device="cpu")(asked)
+    found = pipeline(TASK, model=str(folder), word_vectors=str(same), device="cpu")(given_row)
+    skipped = pipeline(TASK, model=str(folder), new_words="skip", device="cpu")(given_row)
     assert found["logits"][0] == pytest.approx(skipped["logits"][0], abs=1e-6)
     assert abs(found["logits"][1] - skipped["logits"][1]) > 1e-4
     with pytest.raises(InputError, match=r"vectors1\.txt"):
@@ -219,7 +219,7 @@ def test_a_backbone_that_moved_can_be_named(words, tmp_path):
 def test_a_fresh_process_gives_the_same_whichever_is_imported_first(checkpoints, words, tmp_path, first):
     path = tmp_path / "picture.png"
     picture(0).save(path)
-    asked = {**row(), "image": str(path)}
+    given_row = {**row(), "image": str(path)}
     second = "hf_vqa_mc.models" if first == "transformers" else "transformers"
     program = (
         f"import json, sys, {first}, {second}\n"
@@ -230,20 +230,20 @@ def test_a_fresh_process_gives_the_same_whichever_is_imported_first(checkpoints,
         "    print(json.dumps(made(json.loads(sys.argv[1]))))\n"
     )
     kinds = ("mlp-iqa", "hie-co")
-    told = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", "-c", program, json.dumps(asked)]
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", program, json.dumps(given_row)]
         + [str(checkpoints[kind]) for kind in kinds],
         capture_output=True,
         text=True,
         check=True,
         cwd=Path(__file__).parents[2],
     )
-    answers = [json.loads(line) for line in told.stdout.splitlines()]
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
     for kind, answer in zip(kinds, answers, strict=True):
         np.testing.assert_allclose(answer["logits"], logits_from_features(words, kind, row()), atol=1e-6, rtol=1e-6)
 
 
 def test_the_package_itself_imports_neither_torch_nor_transformers():
     program = "import sys, hf_vqa_mc; print([name for name in ('torch', 'transformers') if name in sys.modules])"
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

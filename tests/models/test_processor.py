@@ -131,18 +131,18 @@ def test_saved_again_it_is_the_same_bytes(vectors, tmp_path):
 
 def test_new_words_come_from_the_same_file_or_are_left_out_or_refused(tmp_path):
     folder, same, other = checkpoint(tmp_path / "saved", "mlp-qa"), vectors_file(tmp_path), vectors_file(tmp_path, 1)
-    asked = (["two"], [["red", "mat"]])
+    question = (["two"], [["red", "mat"]])
     with pytest.raises(InputError, match="'mat'"):
-        VqaMcProcessor.from_pretrained(folder)(*asked)
+        VqaMcProcessor.from_pretrained(folder)(*question)
     known = word_vectors(tmp_path).rows(["mat", "two"])[0]
     for processor in (
         AutoProcessor.from_pretrained(folder, word_vectors=same),
         VqaMcProcessor.from_pretrained(folder).with_options(word_vectors=word_vectors(tmp_path)),
     ):
-        made = processor(*asked)
+        made = processor(*question)
         np.testing.assert_array_equal(made["choice_vectors"][0, 1], known[0])
         np.testing.assert_array_equal(made["question_vectors"][0], known[1])
-    made = AutoProcessor.from_pretrained(folder, new_words="skip")(*asked)
+    made = AutoProcessor.from_pretrained(folder, new_words="skip")(*question)
     assert not made["choice_vectors"][0, 1].any() and made["choice_vectors"][0, 0].any()
     with pytest.raises(InputError, match=r"vectors1\.txt.*vectors0\.txt"):
         VqaMcProcessor.from_pretrained(folder, word_vectors=other)
@@ -167,7 +167,7 @@ def test_a_backbone_of_another_revision_is_refused(vectors, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("questions", "choices", "images", "told"),
+    ("questions", "choices", "images", "message"),
     [
         ("what", [["red"]], [picture(0)], "lists"),
         (["what"], "red", [picture(0)], "lists"),
@@ -183,9 +183,9 @@ def test_a_backbone_of_another_revision_is_refused(vectors, tmp_path):
         (["what"], [["red"]], [7], "image is 7; expected"),
     ],
 )
-def test_invalid_inputs_are_rejected(vectors, questions, choices, images, told):
+def test_invalid_inputs_are_rejected(vectors, questions, choices, images, message):
     processor = processor_of(model_of("mlp-iqa"), vectors)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         processor(questions, choices, images)
 
 

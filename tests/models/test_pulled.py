@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.hub.pushing import STRANGER, TOKEN, environment, told
+from tests.hub.pushing import STRANGER, TOKEN, environment, json_of
 from tests.hub.repositories import Account, Hub
 from tests.hub.server import serving
 from tests.models.checkpoints import checkpoint, picture
@@ -49,7 +49,7 @@ def run(hub, tmp_path):
     """What a program in a fresh process says; home is its cache."""
 
     def run(program, *arguments, token=TOKEN, home="home", **more):
-        return told(
+        return json_of(
             subprocess.run(
                 [sys.executable, "-c", program, *map(str, arguments)],
                 env={**environment(hub, tmp_path / home, token), **more},
@@ -73,10 +73,10 @@ def test_pushed_and_pulled_it_answers_as_the_folder_does(hub, run, tmp_path):
     assert {"config.json", "model.safetensors", "processor_config.json", "words.safetensors"} <= pushed.keys()
     pulled = run(ANSWER, NAME, image, home="puller")
     assert pulled["logits"] == pytest.approx(here["logits"], abs=1e-6)
-    asked = len(hub.requests)
+    n_requests = len(hub.requests)
     assert run(ANSWER, NAME, image, home="puller", HF_HUB_OFFLINE="1") == pulled
     assert json.dumps(run(LOAD, NAME, home="puller", HF_HUB_OFFLINE="1")) == '"vectors0.txt"'
-    assert len(hub.requests) == asked
+    assert len(hub.requests) == n_requests
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def written(path: Path, rows: list[dict]) -> str:
     return str(path)
 
 
-def asked(path: Path, **more: list) -> str:
+def write_questions(path: Path, **more: list) -> str:
     rows = [
         {
             "question_id": f"q{number}",
@@ -58,7 +58,7 @@ def asked(path: Path, **more: list) -> str:
     return written(path, rows)
 
 
-def told(remedied) -> list[dict]:
+def rows_of(remedied) -> list[dict]:
     return remedied.tables[remedied.benchmark.evaluated].to_pylist()
 
 
@@ -67,9 +67,9 @@ def targets(rows: list[dict]) -> dict[str, str]:
 
 
 def test_only_choices_and_label_change(tmp_path, vectors):
-    benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
+    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl"))
     remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
-    before, after = benchmark.test.original.to_pylist(), told(remedied)
+    before, after = benchmark.test.original.to_pylist(), rows_of(remedied)
     kept = [name for name in before[0] if name not in ("choices", "answer")]
     assert [[row[name] for name in kept] for row in after] == [[row[name] for name in kept] for row in before]
     assert targets(after) == targets(before)
@@ -77,9 +77,9 @@ def test_only_choices_and_label_change(tmp_path, vectors):
 
 
 def test_every_choice_says_truly_where_it_is_from(tmp_path, vectors):
-    benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
+    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl"))
     remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
-    rows = told(remedied)
+    rows = rows_of(remedied)
     right, image = targets(rows), {row["question_id"]: row["image_id"] for row in rows}
     kinds = set()
     for row in rows:
@@ -99,14 +99,14 @@ def test_every_choice_says_truly_where_it_is_from(tmp_path, vectors):
 
 
 def test_an_image_with_four_questions_gives_three_iou_decoys(tmp_path):
-    remedied = give_new_decoys(read_benchmark(asked(tmp_path / "a.jsonl")), "iou", None, Settings())
-    row = told(remedied)[0]
+    remedied = give_new_decoys(read_benchmark(write_questions(tmp_path / "a.jsonl")), "iou", None, Settings())
+    row = rows_of(remedied)[0]
     assert sorted(row["choices"]) == ["a nurse", "black", "kitchen", "zebra"]
     assert remedied.statistics["decoys"]["iou"]["found"] == 8 * 3
 
 
 def test_the_remedied_rows_are_those_that_are_read_again(tmp_path, vectors):
-    benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
+    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl"))
     remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
     place = tmp_path / "b.jsonl"
     write_benchmark(benchmark, remedied.tables, place)
@@ -117,7 +117,11 @@ def test_the_remedied_rows_are_those_that_are_read_again(tmp_path, vectors):
 
 def test_the_same_input_gives_the_same_choices(tmp_path, vectors):
     once, again = (
-        told(give_new_decoys(read_benchmark(asked(tmp_path / "a.jsonl")), "iou_qou", vectors, Settings(seed=3)))
+        rows_of(
+            give_new_decoys(
+                read_benchmark(write_questions(tmp_path / "a.jsonl")), "iou_qou", vectors, Settings(seed=3)
+            )
+        )
         for _ in range(2)
     )
     assert once == again
@@ -134,25 +138,25 @@ def test_donors_about_the_same_images_give_iou_decoys(tmp_path):
     benchmark = read_benchmark(alone)
     with pytest.raises(InputError, match=r"each of its 5 images has a single question; .*--pool"):
         give_new_decoys(benchmark, "iou", None, Settings())
-    donors = from_questions(read_benchmark(asked(tmp_path / "pool.jsonl")))
+    donors = from_questions(read_benchmark(write_questions(tmp_path / "pool.jsonl")))
     remedied = give_new_decoys(benchmark, "iou", None, Settings(), donors)
-    row = told(remedied)[1]
+    row = rows_of(remedied)[1]
     from_pool = [o for o in row["choice_origins"] if "pool.jsonl" in o]
     assert len(from_pool) == 3
     assert set(row["choices"]) < {"thing 1", "black", "a nurse", "kitchen", "zebra"}
     assert remedied.statistics["donors"] == {"given": 11, "images_in_common": 4, "decoys_from_them": 3 + 3 + 1 + 1}
-    assert len(told(remedied)) == 5
+    assert len(rows_of(remedied)) == 5
 
 
 def test_answers_that_captions_name_give_iou_decoys(tmp_path):
     captions = ["A zebra, a sailor and the kitchen"] * 4 + ["nothing of these"] * 7
-    benchmark = read_benchmark(asked(tmp_path / "a.jsonl", caption=captions))
+    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl", caption=captions))
     donors = from_captions("caption", benchmark.test, [target for _, target, _ in ASKED])
     assert sorted(donor.answer for donor in donors) == ["a sailor", "kitchen", "zebra"]
     assert {donor.origin for donor in donors} == {"caption of image 1"}
     with pytest.raises(InputError, match="no column 'captions'"):
         from_captions("captions", benchmark.test, ["zebra"])
-    numbers = read_benchmark(asked(tmp_path / "n.jsonl", caption=list(range(1, 12))))
+    numbers = read_benchmark(write_questions(tmp_path / "n.jsonl", caption=list(range(1, 12))))
     with pytest.raises(InputError, match="row 0: caption is 1; expected text"):
         from_captions("caption", numbers.test, ["zebra"])
 
@@ -167,18 +171,18 @@ def test_answers_that_captions_name_give_iou_decoys(tmp_path):
     ids=["gqa", "objects", "names"],
 )
 def test_scene_graphs_name_objects_and_attributes(tmp_path, graph):
-    benchmark = read_benchmark(asked(tmp_path / "a.jsonl", graph=[graph] * len(ASKED)))
+    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl", graph=[graph] * len(ASKED)))
     donors = from_scene_graphs("graph", benchmark.test)
     assert [donor.answer for donor in donors] == ["lamp", "tall", "vase"] * 5
     assert [donor.image_id for donor in donors[:3]] == ["1"] * 3
     remedied = give_new_decoys(benchmark, "iou", None, Settings(decoys_per_set=6), donors)
-    first = told(remedied)[0]
+    first = rows_of(remedied)[0]
     assert set(first["choices"]) >= {"lamp", "tall", "vase"}
     assert "scene graph of image 1" in first["choice_origins"]
 
 
 def test_a_scene_graph_that_is_none_is_named(tmp_path):
-    benchmark = read_benchmark(asked(tmp_path / "a.jsonl", graph=["no json"] * len(ASKED)))
+    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl", graph=["no json"] * len(ASKED)))
     with pytest.raises(InputError, match="row 0: graph is 'no json'; expected objects"):
         from_scene_graphs("graph", benchmark.test)
 
@@ -190,8 +194,8 @@ def test_rows_without_any_decoy_keep_their_choices_and_are_counted(tmp_path):
     ]
     remedied = give_new_decoys(read_benchmark(written(tmp_path / "c.jsonl", rows)), "iou", None, Settings())
     assert remedied.statistics["rows_left_as_published"] == 2
-    assert [row["choices"] for row in told(remedied)] == [["cat", "cats"], ["cat", "a cat"]]
-    assert told(remedied)[0]["choice_kinds"] == ["target", "orig"]
+    assert [row["choices"] for row in rows_of(remedied)] == [["cat", "cats"], ["cat", "a cat"]]
+    assert rows_of(remedied)[0]["choice_kinds"] == ["target", "orig"]
 
 
 def test_another_answer_to_the_same_question_on_the_same_image_is_no_decoy(tmp_path):
@@ -210,12 +214,12 @@ def test_another_answer_to_the_same_question_on_the_same_image_is_no_decoy(tmp_p
         {"question_id": "o", "image_id": "a", "question": "Where is it?", "choices": ["lawn", "x"], "answer": 0}
     )
     remedied = give_new_decoys(read_benchmark(written(tmp_path / "s.jsonl", rows)), "iou", None, Settings())
-    for row in told(remedied)[:4]:
+    for row in rows_of(remedied)[:4]:
         from_image = [
             c for c, o in zip(row["choices"], row["choice_origins"], strict=True) if o.startswith("question")
         ]
         assert from_image == ["lawn"]
-    assert set(told(remedied)[4]["choices"]) - {"lawn"} <= set(answers)
+    assert set(rows_of(remedied)[4]["choices"]) - {"lawn"} <= set(answers)
 
 
 def test_a_layout_that_tells_the_target_by_itself_tells_origins_in_its_order(tmp_path):
@@ -225,7 +229,7 @@ def test_a_layout_that_tells_the_target_by_itself_tells_origins_in_its_order(tmp
     ]
     remedied = give_new_decoys(read_benchmark(written(tmp_path / "d.jsonl", rows)), "iou", None, Settings())
     by_number = [target for _, target, _ in ASKED]
-    for row in told(remedied):
+    for row in rows_of(remedied):
         shown = [row["correct_answer"], *row["distractors"]]
         assert row["choice_kinds"][0] == row["choice_origins"][0] == "target"
         for text, origin in zip(shown, row["choice_origins"], strict=True):
@@ -258,8 +262,8 @@ def test_labels_that_count_from_one_can_still_be_told_after_the_remedy(tmp_path)
     ],
 )
 def test_odd_scene_graphs_are_read_or_refused(tmp_path, graph, answers):
-    told_as = graph if isinstance(graph, str) else json.dumps(graph)
-    benchmark = read_benchmark(asked(tmp_path / "a.jsonl", graph=[told_as] * len(ASKED)))
+    serialised = graph if isinstance(graph, str) else json.dumps(graph)
+    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl", graph=[serialised] * len(ASKED)))
     if answers is None:
         with pytest.raises(InputError, match="row 0: graph"):
             from_scene_graphs("graph", benchmark.test)
@@ -300,7 +304,7 @@ def test_classes_that_cannot_name_the_new_choices_become_numbers_and_text(tmp_pa
 
 
 def test_what_cannot_be_asked_for_is_refused(tmp_path):
-    benchmark = read_benchmark(asked(tmp_path / "a.jsonl"))
+    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl"))
     with pytest.raises(InputError, match="QoU decoys need word vectors: add --word-vectors"):
         give_new_decoys(benchmark, "qou", None, Settings())
     with pytest.raises(InputError, match="unknown variant 'uoi'"):

@@ -50,7 +50,7 @@ def page(tmp_path_factory):
 
 
 def test_each_premise_is_said_in_words_that_are_true_of_it(tmp_path):
-    for premise, told in (
+    for premise, label in (
         ("holds", "premise of the question holds"),
         ("fails", "premise of the question fails"),
         ("none", "question without premise"),
@@ -59,7 +59,7 @@ def test_each_premise_is_said_in_words_that_are_true_of_it(tmp_path):
         row = {**ROW, "candidates": ["i1"], "differs": [0.5], "premise": [premise]}
         write_complementary_images(tmp_path / "page.html", "", [row], image)
         text = Elements((tmp_path / "page.html").read_text("utf-8")).text
-        assert f"50% different answer {told + ' ' if told else ''}image i1" in text
+        assert f"50% different answer {label + ' ' if label else ''}image i1" in text
 
 
 def test_hostile_text_stays_text(tmp_path):

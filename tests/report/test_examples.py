@@ -60,7 +60,7 @@ def test_a_row_keeps_its_text_and_gets_its_image():
     assert (found.image, found.bias, found.note, found.origins, found.kinds) == (b"image", 0.5, "why", [], [])
 
 
-def told(**columns):
+def with_columns(**columns):
     table = split().rows
     for name, column in columns.items():
         table = table.append_column(name, pa.array(column))
@@ -68,20 +68,20 @@ def told(**columns):
 
 
 def test_fallbacks_have_that_origin():
-    ours = told(choice_fallback=[[False, True, False, True], [False] * 4, None])
+    ours = with_columns(choice_fallback=[[False, True, False, True], [False] * 4, None])
     assert [one.origins for one in examples_of(ours, [0, 1, 2])] == [["", FALLBACK, "", FALLBACK], [], []]
 
 
 def test_origins_are_read_from_a_remedied_benchmark():
     origins = [["asked of another", "fallback", "target", None], ["too few"], None]
-    found = examples_of(told(choice_origins=origins), [0, 1, 2])
+    found = examples_of(with_columns(choice_origins=origins), [0, 1, 2])
     assert [one.origins for one in found] == [["asked of another", FALLBACK, "target", ""], [], []]
     assert [found[0].kind(place) for place in range(4)] == ["", "fallback", "target", ""]
     assert [found[0].origin(place) for place in range(4)] == ["asked of another", "fallback", "", ""]
 
 
 def test_origins_that_are_no_lists_are_ignored():
-    assert examples_of(told(choice_origins=["fallback"] * 3), [0])[0].origins == []
+    assert examples_of(with_columns(choice_origins=["fallback"] * 3), [0])[0].origins == []
 
 
 def test_unreadable_images_are_marked_but_missing_ones_are_not():

@@ -33,14 +33,14 @@ def opened(browser, pages):
     def opened(name, **window):
         browser.complaints()
         browser.requests()
-        asked.append(pages[name].as_uri())
+        visited.append(pages[name].as_uri())
         browser.open(pages[name], **window)
         return browser
 
-    asked: list[str] = []
+    visited: list[str] = []
     yield opened
     assert browser.complaints() == []
-    assert {address for address in browser.requests() if not address.startswith("data:")} == set(asked)
+    assert {address for address in browser.requests() if not address.startswith("data:")} == set(visited)
 
 
 @pytest.mark.slow
@@ -119,8 +119,8 @@ def test_the_most_biased_questions_can_be_put_first(opened):
 def test_before_and_after_are_in_one_card(opened):
     browser = opened("two")
     assert browser.count("#cards .card:first-child .sides > div") == 2
-    told = browser.run("return [...document.querySelectorAll('#kinds span')].map((one) => one.textContent)")
-    assert told == ["IoU decoys: they fit the image", "QoU decoys: they fit the question"]
+    labels = browser.run("return [...document.querySelectorAll('#kinds span')].map((one) => one.textContent)")
+    assert labels == ["IoU decoys: they fit the image", "QoU decoys: they fit the question"]
 
 
 @pytest.mark.slow

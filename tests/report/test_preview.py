@@ -40,13 +40,13 @@ def test_fallbacks_have_a_heading_of_their_own():
     assert FALLBACKS.by_kind() == [("iou", [2]), ("fallback", [0, 3]), ("target", [1])]
     text = Elements(page([FALLBACKS])).text
     assert "QoU decoys" not in text
-    told = "A a fallback for a QoU decoy D d fallback for an IoU decoy correct answer B b"
-    assert f"IoU decoys: they fit the image C c ✗ model’s pick fallbacks: no such decoy was found {told}" in text
+    labels = "A a fallback for a QoU decoy D d fallback for an IoU decoy correct answer B b"
+    assert f"IoU decoys: they fit the image C c ✗ model’s pick fallbacks: no such decoy was found {labels}" in text
 
 
 def test_fallbacks_are_marked_in_the_picture():
-    told = [text for text, *_ in _lines(FALLBACKS)]
-    assert told[told.index("fallback decoys") + 1 :][:2] == [
+    labels = [text for text, *_ in _lines(FALLBACKS)]
+    assert labels[labels.index("fallback decoys") + 1 :][:2] == [
         "A  a (for a QoU decoy)",
         "D  d (for an IoU decoy)",
     ]

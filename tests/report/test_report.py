@@ -136,14 +136,14 @@ def test_columns_and_caveats_are_shown_once():
 def test_fallbacks_are_marked_in_the_examples():
     shown = audits.examples(1, kinds=True)
     shown = [replace(shown[0], origins=["target", "fallback", "published", *shown[0].origins[3:]])]
-    told = data_of(report_html(audits.audit(), [], audits.audit(0.1), shown))
-    choices = told["examples"][0]["after"]["choices"]
+    page_data = data_of(report_html(audits.audit(), [], audits.audit(0.1), shown))
+    choices = page_data["examples"][0]["after"]["choices"]
     assert [(one["kind"], one["origin"]) for one in choices[:3]] == [
         ("target", ""),
         ("fallback", "fallback for an IoU decoy"),
         ("iou", "published"),
     ]
-    assert told["kinds"]["fallback"] == "fallbacks: no such decoy was found"
+    assert page_data["kinds"]["fallback"] == "fallbacks: no such decoy was found"
 
 
 def test_the_report_of_a_benchmark_without_shortcuts_says_so():

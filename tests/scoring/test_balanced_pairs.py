@@ -19,11 +19,11 @@ QUESTION = st.tuples(
 )
 
 
-def by_hand(asked, pairs, protocol):
+def by_hand(examples, pairs, protocol):
     """Shares of the pairs, one pair after another."""
     found = defaultdict(list)
     for one, other in pairs:
-        both = [asked[one], asked[other]]
+        both = [examples[one], examples[other]]
         right = all(literal_vqa.score(prediction, answers, protocol) == 1 for prediction, answers, _, _ in both)
         found["all"].append(right)
         found["both_right"].append(right)
@@ -37,22 +37,22 @@ def by_hand(asked, pairs, protocol):
 
 
 @given(st.lists(QUESTION, min_size=2, max_size=6), st.data(), st.sampled_from(["2021", "2017"]))
-def test_equals_counting_by_hand(asked, data, protocol):
-    places = st.lists(st.sampled_from(range(len(asked))), min_size=2, max_size=2, unique=True)
-    pairs = data.draw(st.lists(places, min_size=1, max_size=6))
-    predictions, references, questions, types = (list(column) for column in zip(*asked, strict=True))
+def test_equals_counting_by_hand(examples, data, protocol):
+    two_rows = st.lists(st.sampled_from(range(len(examples))), min_size=2, max_size=2, unique=True)
+    pairs = data.draw(st.lists(two_rows, min_size=1, max_size=6))
+    predictions, references, questions, types = (list(column) for column in zip(*examples, strict=True))
     result = vqa_pair_accuracy(
         predictions,
         references,
-        question_ids=[f"q{row}" for row in range(len(asked))],
+        question_ids=[f"q{row}" for row in range(len(examples))],
         pairs=[[f"q{one}", f"q{other}"] for one, other in pairs],
         questions=questions,
         answer_types=types,
         protocol=protocol,
     )
     stderr = result.pop("stderr")
-    assert result == pytest.approx(by_hand(asked, pairs, protocol))
-    right = [all(literal_vqa.score(*asked[row][:2], protocol) == 1 for row in pair) for pair in pairs]
+    assert result == pytest.approx(by_hand(examples, pairs, protocol))
+    right = [all(literal_vqa.score(*examples[row][:2], protocol) == 1 for row in pair) for pair in pairs]
     assert stderr == (None if len(pairs) == 1 else pytest.approx(np.std(right, ddof=1) / len(pairs) ** 0.5))
 
 
@@ -154,15 +154,15 @@ def test_questions_that_occur_twice_in_real_data_make_pairs(real_data):
         with gzip.open(real_data / "vqa_v2" / f"vqa_{kind}_valid.gzip") as file:
             rows.append({row["question_id"]: row for row in next(iter(json.load(file).values()))})
     texts, annotated = rows
-    asked = [
+    examples = [
         (row["answers"][0]["answer"], row["answers"], texts[name]["question"], row["answer_type"])
         for name, row in annotated.items()
     ]
-    places = defaultdict(list)
-    for row, (_, _, question, _) in enumerate(asked):
-        places[question].append(row)
-    pairs = [rows for rows in places.values() if len(rows) == 2]
-    predictions, references, questions, types = (list(column) for column in zip(*asked, strict=True))
+    rows_of = defaultdict(list)
+    for row, (_, _, question, _) in enumerate(examples):
+        rows_of[question].append(row)
+    pairs = [rows for rows in rows_of.values() if len(rows) == 2]
+    predictions, references, questions, types = (list(column) for column in zip(*examples, strict=True))
     ids = list(annotated)
     result = vqa_pair_accuracy(
         predictions,
@@ -174,4 +174,4 @@ def test_questions_that_occur_twice_in_real_data_make_pairs(real_data):
     )
     assert len(pairs) > 300
     assert result.pop("stderr") > 0
-    assert result == pytest.approx(by_hand(asked, pairs, "2021"))
+    assert result == pytest.approx(by_hand(examples, pairs, "2021"))

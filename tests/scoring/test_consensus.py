@@ -45,15 +45,15 @@ def records(*texts):
 
 
 @given(st.lists(questions(), min_size=1, max_size=6), st.sampled_from(PROTOCOLS))
-def test_equals_counting_by_hand(asked, protocol):
-    predictions, references = (list(column) for column in zip(*asked, strict=True))
-    types = ["odd" if row % 2 else "even" for row in range(len(asked))]
+def test_equals_counting_by_hand(rows, protocol):
+    predictions, references = (list(column) for column in zip(*rows, strict=True))
+    types = ["odd" if row % 2 else "even" for row in range(len(rows))]
     result = vqa_accuracy(predictions, references, protocol=protocol, question_types=types, answer_types=types)
-    expected = [literal_vqa.score(*question, protocol) for question in asked]
+    expected = [literal_vqa.score(*question, protocol) for question in rows]
     assert result["per_question"] == pytest.approx(expected, abs=1e-9)
     assert [score == 1 for score in result["per_question"]] == [score == 1 for score in expected]
     assert result["accuracy"] == pytest.approx(np.mean(expected), abs=1e-9)
-    by_type = {"even": np.mean(expected[::2]), **({"odd": np.mean(expected[1::2])} if len(asked) > 1 else {})}
+    by_type = {"even": np.mean(expected[::2]), **({"odd": np.mean(expected[1::2])} if len(rows) > 1 else {})}
     assert result["per_question_type"] == result["per_answer_type"] == pytest.approx(by_type, abs=1e-9)
 
 

@@ -178,8 +178,8 @@ def test_query_is_open_and_every_other_structural_type_binary():
     ],
 )
 def test_steps_that_only_ask_are_not_counted_wherever_their_names_stand(operation, argument, steps):
-    asked = question(semantic=[{"operation": operation, "argument": argument}])
-    assert score({"1": "lamp"}, {"1": asked})["per_steps"] == {steps: 1.0}
+    record = question(semantic=[{"operation": operation, "argument": argument}])
+    assert score({"1": "lamp"}, {"1": record})["per_steps"] == {steps: 1.0}
 
 
 def test_steps_and_lengths_are_whole_numbers_in_order():

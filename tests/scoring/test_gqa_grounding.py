@@ -96,9 +96,9 @@ def test_maps_may_differ_in_size_come_twice_and_be_more_than_asked():
 
 def test_ids_of_images_and_objects_may_be_whole_numbers():
     for pointed, object_id, image, image_id in [(5, "5", 7, "7"), ("5", 5, "7", 7)]:
-        asked = question(imageId=image, annotations={"question": {"0": pointed}, "fullAnswer": {}})
+        record = question(imageId=image, annotations={"question": {"0": pointed}, "fullAnswer": {}})
         graphs = {image_id: {**graph(), "objects": {object_id: LEFT_HALF}}}
-        result = gqa_score({"1": "lamp"}, {"1": asked}, attentions={"1": [[1.0]]}, scene_graphs=graphs)
+        result = gqa_score({"1": "lamp"}, {"1": record}, attentions={"1": [[1.0]]}, scene_graphs=graphs)
         assert result["grounding"] == pytest.approx(50)
 
 

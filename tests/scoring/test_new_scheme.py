@@ -107,9 +107,9 @@ def test_it_scores_predictions_on_the_command_line(scheme, tmp_path):
     path, annotations = files.write(tmp_path / "p.json", PREDICTIONS), files.vqa_file(tmp_path)
     weights = files.write(tmp_path / "weights.json", {"1": 0.0})
     arguments = ["score", str(path), str(annotations), "--metric", "word_overlap", "--input", f"weights={weights}"]
-    told = CliRunner().invoke(app, [*arguments, "--json", "--per-question"])
-    assert told.exit_code == 0, told.output
-    result = json.loads(told.stdout)["results"]["word_overlap"]
+    done = CliRunner().invoke(app, [*arguments, "--json", "--per-question"])
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.stdout)["results"]["word_overlap"]
     assert result == {"overlap": 1.0, "per_question": {"1": 0.5, "2": 1.0, "3": 1.0}}
     assert "100.0" in CliRunner().invoke(app, arguments).stdout
 

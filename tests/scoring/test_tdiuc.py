@@ -74,10 +74,10 @@ def test_an_answer_counts_anew_in_each_type():
 
 
 def test_right_answers_outside_the_vocabulary_count_as_one_answer_or_each_for_itself():
-    asked = (["a", "a", "a"], ["a", "far", "out"], ["x"] * 3)
-    assert tdiuc_mpt(*asked, answer_vocabulary=["a"])["per_type_normalized"] == {"x": 1 / 2}
-    merged = tdiuc_mpt(*asked, answer_vocabulary=["a"], unknown_gold="merge")
-    kept = tdiuc_mpt(*asked, answer_vocabulary=["a"], unknown_gold="keep")
+    arguments = (["a", "a", "a"], ["a", "far", "out"], ["x"] * 3)
+    assert tdiuc_mpt(*arguments, answer_vocabulary=["a"])["per_type_normalized"] == {"x": 1 / 2}
+    merged = tdiuc_mpt(*arguments, answer_vocabulary=["a"], unknown_gold="merge")
+    kept = tdiuc_mpt(*arguments, answer_vocabulary=["a"], unknown_gold="keep")
     assert merged["per_type_normalized"] == {"x": 1 / 2}
     assert kept["per_type_normalized"] == {"x": 1 / 3}
     assert merged["per_type"] == kept["per_type"] == {"x": 1 / 3}
@@ -113,11 +113,11 @@ def test_the_tail_is_made_of_answers_seen_fewer_than_a_thousand_times():
 
 
 def test_clusters_the_standard_error_of_the_accuracy_by_image():
-    asked = (["a"] * 4, ["a", "a", "b", "b"], ["x", "y", "x", "y"])
-    assert tdiuc_mpt(*asked)["stderr"] == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
-    assert tdiuc_mpt(*asked, image_ids=["a", "a", 7, 7])["stderr"] == pytest.approx(0.5)
-    assert tdiuc_mpt(*asked, image_ids=[1] * 4)["stderr"] is None
-    assert tdiuc_mpt(*asked)["per_question"] is None
+    arguments = (["a"] * 4, ["a", "a", "b", "b"], ["x", "y", "x", "y"])
+    assert tdiuc_mpt(*arguments)["stderr"] == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
+    assert tdiuc_mpt(*arguments, image_ids=["a", "a", 7, 7])["stderr"] == pytest.approx(0.5)
+    assert tdiuc_mpt(*arguments, image_ids=[1] * 4)["stderr"] is None
+    assert tdiuc_mpt(*arguments)["per_question"] is None
 
 
 @pytest.mark.parametrize(

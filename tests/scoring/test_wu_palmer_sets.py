@@ -136,11 +136,11 @@ def test_the_item_that_is_looked_for_comes_first_as_nltks_similarity_is_not_symm
 
 
 def test_clusters_the_standard_errors_by_image():
-    asked = (["a", "a", "b", "b"], ["a"] * 4)
-    assert wups(*asked, thresholds=[])["stderr"] == {"accuracy": pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)}
+    arguments = (["a", "a", "b", "b"], ["a"] * 4)
+    assert wups(*arguments, thresholds=[])["stderr"] == {"accuracy": pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)}
     clustered = wups(["zz", "zz", "yy", "yy"], ["zz"] * 4, image_ids=["a", "a", 7, 7])["stderr"]
     assert clustered == pytest.approx({"wups@0.9": 0.5, "wups@0.0": 0.5, "accuracy": 0.5})
-    assert set(wups(*asked, image_ids=[1] * 4)["stderr"].values()) == {None}
+    assert set(wups(*arguments, image_ids=[1] * 4)["stderr"].values()) == {None}
 
 
 @pytest.mark.parametrize(

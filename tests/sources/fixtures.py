@@ -35,7 +35,7 @@ COCO_IMAGES = {
 }
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """A question about a scene, its true answer, and others of its kind that are wrong."""
 
     kind: str
@@ -44,26 +44,26 @@ class Asked(NamedTuple):
     wrong: tuple[str, ...]
 
 
-def scene(image_id: int) -> list[Asked]:
+def scene(image_id: int) -> list[Question]:
     """Nine questions about the scene of an image, the same for the same image."""
     rng = Random(f"scene {image_id}")
     first, second, third = rng.sample(THINGS, 3)
     person, deed = rng.choice(PERSONS), rng.choice(DEEDS)
     numbers = tuple(str(number) for number in range(8))
 
-    def asked(kind: str, question: str, answer: str, pool: Sequence[str]) -> Asked:
-        return Asked(kind, question, answer, tuple(rng.sample([text for text in pool if text != answer], 5)))
+    def question_of(kind: str, question: str, answer: str, pool: Sequence[str]) -> Question:
+        return Question(kind, question, answer, tuple(rng.sample([text for text in pool if text != answer], 5)))
 
     return [
-        asked("what", f"What color is the {first}?", rng.choice(COLOURS), COLOURS),
-        asked("how", f"How many {second}s are there?", rng.choice(numbers[1:]), numbers),
-        asked("where", f"Where is the {first}?", rng.choice(PLACES), PLACES),
-        asked("who", f"Who is {deed}?", person, PERSONS),
-        asked("what", f"What is next to the {first}?", second, THINGS),
-        asked("when", "When was this photo taken?", rng.choice(TIMES), TIMES),
-        asked("why", f"Why is the {person} {deed}?", rng.choice(REASONS), REASONS),
-        asked("what", f"What is the {person} doing?", deed, DEEDS),
-        asked("is there a", f"Is there a {third}?", rng.choice(("yes", "no")), (*COLOURS, *THINGS)),
+        question_of("what", f"What color is the {first}?", rng.choice(COLOURS), COLOURS),
+        question_of("how", f"How many {second}s are there?", rng.choice(numbers[1:]), numbers),
+        question_of("where", f"Where is the {first}?", rng.choice(PLACES), PLACES),
+        question_of("who", f"Who is {deed}?", person, PERSONS),
+        question_of("what", f"What is next to the {first}?", second, THINGS),
+        question_of("when", "When was this photo taken?", rng.choice(TIMES), TIMES),
+        question_of("why", f"Why is the {person} {deed}?", rng.choice(REASONS), REASONS),
+        question_of("what", f"What is the {person} doing?", deed, DEEDS),
+        question_of("is there a", f"Is there a {third}?", rng.choice(("yes", "no")), (*COLOURS, *THINGS)),
     ]
 
 
@@ -102,12 +102,12 @@ def visual7w_json() -> dict[str, Any]:
                 {
                     "qa_id": 1000 * VISUAL_GENOME_IMAGES.index(image_id) + number,
                     "image_id": image_id,
-                    "question": asked.question,
-                    "answer": _sentence(asked.answer),
-                    "multiple_choices": [_sentence(wrong) for wrong in asked.wrong[:3]],
-                    "type": asked.kind,
+                    "question": question.question,
+                    "answer": _sentence(question.answer),
+                    "multiple_choices": [_sentence(wrong) for wrong in question.wrong[:3]],
+                    "type": question.kind,
                 }
-                for number, asked in enumerate(scene(image_id)[image_id % 3 :][:4])
+                for number, question in enumerate(scene(image_id)[image_id % 3 :][:4])
             ]
             images.append({"image_id": image_id, "filename": f"v7w_{image_id}.jpg", "split": split, "qa_pairs": pairs})
     return {"dataset": "v7w_telling", "images": images}
@@ -153,7 +153,7 @@ def _vqa_header(subset: str, version: str) -> dict[str, Any]:
     return {"info": info, "data_type": "mscoco", "data_subtype": subset, "license": {"name": "made up for tests"}}
 
 
-def _vqa_asked(subset: str) -> list[tuple[int, int, Asked]]:
+def _vqa_questions(subset: str) -> list[tuple[int, int, Question]]:
     """(image id, question id, question): three an image, as VQA has; about a third of them ask for yes or no."""
     found = []
     for index, image_id in enumerate(COCO_IMAGES[subset]):
@@ -166,11 +166,11 @@ def _vqa_asked(subset: str) -> list[tuple[int, int, Asked]]:
 def vqa_questions_json(subset: str, multiple_choice: bool = True, version: str = "1.0") -> dict[str, Any]:
     """MultipleChoice_mscoco_*_questions.json (18 choices) or OpenEnded_mscoco_*_questions.json."""
     questions = []
-    for image_id, question_id, asked in _vqa_asked(subset):
-        record: dict[str, Any] = {"image_id": image_id, "question": asked.question, "question_id": question_id}
+    for image_id, question_id, question in _vqa_questions(subset):
+        record: dict[str, Any] = {"image_id": image_id, "question": question.question, "question_id": question_id}
         if multiple_choice:
-            texts = dict.fromkeys((*asked.wrong, "yes", "no", "1", "2", "3", "4", *COLOURS, *THINGS))
-            choices = [asked.answer, *[text for text in texts if text != asked.answer][:17]]
+            texts = dict.fromkeys((*question.wrong, "yes", "no", "1", "2", "3", "4", *COLOURS, *THINGS))
+            choices = [question.answer, *[text for text in texts if text != question.answer][:17]]
             Random(f"choices {question_id}").shuffle(choices)
             record["multiple_choices"] = choices
         questions.append(record)
@@ -181,20 +181,22 @@ def vqa_questions_json(subset: str, multiple_choice: bool = True, version: str =
 def vqa_annotations_json(subset: str, version: str = "1.0") -> dict[str, Any]:
     """mscoco_*_annotations.json: ten answers a question, the most frequent one apart."""
     annotations = []
-    for image_id, question_id, asked in _vqa_asked(subset):
+    for image_id, question_id, question in _vqa_questions(subset):
         rng = Random(f"answers {question_id}")
         agreeing = rng.randint(6, 10)
-        texts = [asked.answer] * agreeing + [rng.choice(asked.wrong) for _ in range(10 - agreeing)]
+        texts = [question.answer] * agreeing + [rng.choice(question.wrong) for _ in range(10 - agreeing)]
         rng.shuffle(texts)
         answers = [
             {"answer": text, "answer_confidence": rng.choice(("yes", "maybe", "no")), "answer_id": number}
             for number, text in enumerate(texts, start=1)
         ]
-        answer_type = "yes/no" if asked.answer in ("yes", "no") else "number" if asked.answer.isdigit() else "other"
+        answer_type = (
+            "yes/no" if question.answer in ("yes", "no") else "number" if question.answer.isdigit() else "other"
+        )
         annotations.append(
             {
-                "question_type": " ".join(asked.question.lower().split()[:2]),
-                "multiple_choice_answer": asked.answer,
+                "question_type": " ".join(question.question.lower().split()[:2]),
+                "multiple_choice_answer": question.answer,
                 "answers": answers,
                 "image_id": image_id,
                 "answer_type": answer_type,
@@ -261,13 +263,13 @@ def visual_genome_json() -> list[dict[str, Any]]:
             "qas": [
                 {
                     "a_objects": [],
-                    "question": asked.question,
+                    "question": question.question,
                     "image_id": image_id,
                     "qa_id": 1000 * index + number,
-                    "answer": _sentence(asked.answer),
+                    "answer": _sentence(question.answer),
                     "q_objects": [],
                 }
-                for number, asked in enumerate(scene(image_id)[image_id % 3 :][:3])
+                for number, question in enumerate(scene(image_id)[image_id % 3 :][:3])
             ],
         }
         for index, image_id in enumerate(VISUAL_GENOME_IMAGES)
@@ -314,8 +316,10 @@ def easyvqa_json(split: str) -> list[list[Any]]:
         shape, colour = rng.choice(("circle", "rectangle", "triangle")), rng.choice(COLOURS)
         questions.append([f"what is the {colour} shape?", shape, image_id])
         questions.append([f"what color is the {shape}?", colour, image_id])
-        asked = rng.choice(("circle", "rectangle", "triangle"))
-        questions.append([f"does the image contain a {asked}?", "yes" if asked == shape else "no", image_id])
+        shape_named = rng.choice(("circle", "rectangle", "triangle"))
+        questions.append(
+            [f"does the image contain a {shape_named}?", "yes" if shape_named == shape else "no", image_id]
+        )
     return questions
 
 

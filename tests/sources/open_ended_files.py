@@ -32,22 +32,22 @@ def gqa_json(split: str, kind: str = "balanced") -> dict[str, dict[str, Any]]:
 
 
 def _gqa_record(image: str, thing: str, colour: str, structural: str, question_id: str) -> dict[str, Any]:
-    ask = structural == "query"
-    last = {"operation": "query" if ask else "verify color", "argument": "color" if ask else colour}
+    is_query = structural == "query"
+    last = {"operation": "query" if is_query else "verify color", "argument": "color" if is_query else colour}
     steps = [{"operation": "select", "argument": f"{thing} (7)", "dependencies": []}, {**last, "dependencies": [0]}]
     return {
         "semantic": steps,
         "entailed": [question_id[:-1] + "1"],
         "equivalent": [question_id],
-        "question": f"What color is the {thing}?" if ask else f"Is the {thing} {colour}?",
+        "question": f"What color is the {thing}?" if is_query else f"Is the {thing} {colour}?",
         "imageId": image,
         "isBalanced": True,
-        "groups": {"global": "color" if ask else None, "local": f"10q-{thing}_color"},
-        "answer": colour if ask else "yes",
+        "groups": {"global": "color" if is_query else None, "local": f"10q-{thing}_color"},
+        "answer": colour if is_query else "yes",
         "semanticStr": "->".join(f"{s['operation']}: {s['argument']} {s['dependencies'] or ''}" for s in steps),
         "annotations": {"answer": {}, "question": {"4": "7"}, "fullAnswer": {"1:3": "7"}},
         "types": {"detailed": "attr", "semantic": "attr", "structural": structural},
-        "fullAnswer": f"The {thing} is {colour}." if ask else f"Yes, the {thing} is {colour}.",
+        "fullAnswer": f"The {thing} is {colour}." if is_query else f"Yes, the {thing} is {colour}.",
     }
 
 
@@ -69,11 +69,11 @@ def tdiuc_json(subset: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Questions and annotations: nine questions an image, the last of them absurd."""
     questions, annotations = [], []
     for image in COCO_IMAGES[subset]:
-        for number, asked in enumerate([*scene(image)[:8], scene(image)[8]]):
+        for number, question in enumerate([*scene(image)[:8], scene(image)[8]]):
             question_id = 10 * image + number
-            kind = "absurd" if number == 4 else TDIUC_OF[asked.kind]
-            answer = "doesnotapply" if kind == "absurd" else asked.answer
-            questions.append({"image_id": image, "question": asked.question, "question_id": question_id})
+            kind = "absurd" if number == 4 else TDIUC_OF[question.kind]
+            answer = "doesnotapply" if kind == "absurd" else question.answer
+            questions.append({"image_id": image, "question": question.question, "question_id": question_id})
             annotations.append(
                 {
                     "question_id": question_id,

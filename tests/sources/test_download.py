@@ -84,10 +84,10 @@ def test_an_interrupted_download_is_resumed_in_the_next_run(publisher: Publisher
         InputError, match="70,000 bytes were downloaded and are kept; the next attempt resumes from there"
     ):
         fetch(_remote(publisher), cache)
-    asked = len(publisher.requests)
-    assert asked == 1 + download.TRIES
+    n_requests = len(publisher.requests)
+    assert n_requests == 1 + download.TRIES
     assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
-    assert publisher.requests[asked:] == [("/data.zip", "bytes=70000-")]
+    assert publisher.requests[n_requests:] == [("/data.zip", "bytes=70000-")]
     assert publisher.sent == len(CONTENT)
 
 
@@ -113,10 +113,10 @@ def test_a_complete_or_wrong_partial_file_does_no_harm(
 ) -> None:
     path = fetch(_remote(publisher), cache)
     path.rename(f"{path}.partial").write_bytes(kept)
-    asked = len(publisher.requests)
+    n_requests = len(publisher.requests)
     assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
-    assert publisher.requests[asked] == ("/data.zip", f"bytes={len(kept)}-")
-    assert len(publisher.requests) - asked == (1 if kept == CONTENT else 2)
+    assert publisher.requests[n_requests] == ("/data.zip", f"bytes={len(kept)}-")
+    assert len(publisher.requests) - n_requests == (1 if kept == CONTENT else 2)
 
 
 def test_parts_of_a_file_that_changed_meanwhile_are_not_joined(publisher: Publisher, cache: DownloadConfig) -> None:
@@ -196,10 +196,10 @@ def test_a_source_reads_the_same_from_downloads_as_from_a_folder(
     released = moved.read_released is not None
     found = open_source(moved, None, cache).triplets(released)
     assert found.equals(read_triplets(name, folder, released_decoys=released))
-    asked = len(publisher.requests)
-    assert asked == len(SOURCES[name].downloads)
+    n_requests = len(publisher.requests)
+    assert n_requests == len(SOURCES[name].downloads)
     open_source(moved, None, cache).triplets(released)
-    assert len(publisher.requests) == asked
+    assert len(publisher.requests) == n_requests
 
 
 def test_released_decoys_are_downloaded_only_on_request(

@@ -107,7 +107,7 @@ def _read_or_refuse(name: str, folder: Path) -> None:
             tables = [table for split in reading.splits for table in reading.tables(split)]
             json.dumps(reading.statistics()).encode()
         except InputError as error:
-            _check_told(error)
+            _check_message(error)
         else:
             for table in tables:
                 table.validate(full=True)
@@ -116,14 +116,14 @@ def _read_or_refuse(name: str, folder: Path) -> None:
     try:
         triplets = read_triplets(name, folder, released_decoys=released)
     except InputError as error:
-        _check_told(error)
+        _check_message(error)
     else:
         check_triplets(triplets, name)
         triplets.validate(full=True)
         assert list(triplets.schema) == [*TRIPLETS, *(RELEASED_DECOYS if released else ())]
 
 
-def _check_told(error: InputError) -> None:
+def _check_message(error: InputError) -> None:
     assert len(str(error)) > 20
     assert "\n" not in str(error)
     str(error).encode()

@@ -197,12 +197,12 @@ def test_tdiuc_rows_are_questions_with_their_annotations(tmp_path: Path) -> None
     tables, figures = _read("tdiuc", tmp_path)
     for subset, split in (("train2014", "train"), ("val2014", "validation")):
         questions, annotations = tdiuc_json(subset)
-        for row, asked, annotation in zip(
+        for row, question, annotation in zip(
             tables[split].to_pylist(), questions["questions"], annotations["annotations"], strict=True
         ):
-            image = asked["image_id"]
-            expected = {**annotation, "question": asked["question"], "answer": annotation["answers"][0]["answer"]}
-            expected |= {"question_id": str(asked["question_id"]), "image_id": str(image)}
+            image = question["image_id"]
+            expected = {**annotation, "question": question["question"], "answer": annotation["answers"][0]["answer"]}
+            expected |= {"question_id": str(question["question_id"]), "image_id": str(image)}
             assert row == {**expected, "image_file": f"COCO_{subset}_{image:012d}.jpg"}
     types, origins = figures["tables"]
     assert {row[0]: row[1] for row in types["rows"]}["absurd"] == 22

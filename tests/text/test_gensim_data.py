@@ -18,7 +18,7 @@ class Server(ThreadingHTTPServer):
     """gensim-data on loopback: its list and one set of vectors with the module that would load it."""
 
     def __init__(self, checksum: str) -> None:
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         entry = {"checksum": checksum, "file_name": "tiny-vectors-3.gz", "parts": 1}
         listed = {"models": {"tiny-vectors-3": entry, "word2vec-google-news-300": entry}, "corpora": {"text8": entry}}
         self.files = {
@@ -35,7 +35,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
+        self.server.requests.append(self.path)
         content = self.server.files.get(self.path)
         self.send_response(404 if content is None else 200)
         self.send_header("Content-Length", str(len(content or b"")))
@@ -70,9 +70,9 @@ def test_a_name_is_fetched_once_and_its_code_never_run(gensim_data, capsys):
     assert vectors.name == "tiny-vectors-3"
     assert vectors.rows(["dog"])[0].tolist() == [[4, 5, 6]]
     assert capsys.readouterr().out == "", "the download's progress bar does not mix with a command's output"
-    gensim_data.asked.clear()
+    gensim_data.requests.clear()
     assert load_word_vectors("tiny-vectors-3").sha256 == vectors.sha256
-    assert not gensim_data.asked
+    assert not gensim_data.requests
 
 
 def test_an_unknown_name_suggests_the_nearest(gensim_data):

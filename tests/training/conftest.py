@@ -31,7 +31,7 @@ def toy_features(toy, tmp_path_factory):
 @pytest.fixture
 def settings(toy, vectors, tmp_path):
     def made(**changes):
-        told = {
+        defaults = {
             "dataset": str(toy),
             "config": toy_dataset.CONFIG,
             "output": tmp_path / "run",
@@ -43,6 +43,6 @@ def settings(toy, vectors, tmp_path):
             "learning_rate": 0.05,
             "held_out": 0.2,
         }
-        return TrainingSettings(**{**told, **changes})
+        return TrainingSettings(**{**defaults, **changes})
 
     return made

@@ -11,11 +11,11 @@ from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.settings import TrainingSettings
 
 
-def main(task: str, told: str, result: str) -> None:
+def main(task: str, arguments: str, result: str) -> None:
     """Train as told, or ask; each process writes what it came to."""
     import os
 
-    given = json.loads(told)
+    given = json.loads(arguments)
     if task == "train":
         done = train(TrainingSettings(**{**given, "output": Path(given["output"])}))
         came_to: object = done.record["results"]

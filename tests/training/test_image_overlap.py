@@ -79,7 +79,7 @@ def test_the_file_is_read_plain_packed_and_of_the_first_release(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('[{"image_id": 1}]', "field 'coco_id': it is missing"),
         ('[{"image_id": 1, "coco_id": "seven"}]', "field 'coco_id': expected a whole number or null, found 'seven'"),
@@ -88,10 +88,10 @@ def test_the_file_is_read_plain_packed_and_of_the_first_release(tmp_path):
         ("{}", "expected a json list"),
     ],
 )
-def test_another_file_is_refused(tmp_path, text, told):
+def test_another_file_is_refused(tmp_path, text, message):
     path = tmp_path / "image_data.json"
     path.write_text(text)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         read_image_data(path)
 
 

@@ -55,28 +55,28 @@ def test_a_model_that_sees_the_image_learns_what_one_that_does_not_cannot(settin
 
 
 def test_the_record_says_what_the_checkpoint_is_and_how_it_was_made(settings, toy_features):
-    told = settings(model="mlp-iqa", features=toy_features, epochs=3)
-    record = train(told).record
-    assert record == json.loads((told.output / "best" / "training.json").read_text())
+    args = settings(model="mlp-iqa", features=toy_features, epochs=3)
+    record = train(args).record
+    assert record == json.loads((args.output / "best" / "training.json").read_text())
     assert (record["model"], record["config"], record["processes"]) == ("mlp-iqa", CONFIG, 1)
     assert record["rows"]["train"] + record["rows"]["held_out"] == 2 * toy_dataset.IMAGES["train"]
     assert record["image_features"]["backbone"] == "pixels"
     assert record["word_vectors"]["dim"] == toy_dataset.DIM
     assert record["settings"]["learning_rate"] == 0.05
     assert record["command"].startswith(f"vqa-mc train toy {CONFIG} --output run --features toy-{CONFIG} ")
-    assert [point["step"] for point in record["curve"]] == [point["step"] for point in curve(told.output)]
-    assert len(curve(told.output)) == 3
+    assert [point["step"] for point in record["curve"]] == [point["step"] for point in curve(args.output)]
+    assert len(curve(args.output)) == 3
     best = max(record["curve"], key=lambda point: point["accuracy"])
     assert record["best_step"] == best["step"]
     assert record["results"]["held_out"]["accuracy"] == best["accuracy"]
 
 
 def test_the_best_checkpoint_answers_as_it_was_tested(settings):
-    told = settings()
-    done = train(told)
-    found = predict(done.model_folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
+    args = settings()
+    done = train(args)
+    found = predict(done.model_folder, args.dataset, CONFIG, word_vectors=args.word_vectors)
     assert found.results == done.record["results"]["test"]
-    rows = json.loads((told.output / "predictions.json").read_text())
+    rows = json.loads((args.output / "predictions.json").read_text())
     assert [row["label"] for row in rows] == found.found.labels.tolist()
 
 
@@ -84,14 +84,14 @@ def test_the_best_checkpoint_answers_as_it_was_tested(settings):
 def test_the_attention_models_train_on_a_grid(settings, toy, tmp_path, model):
     grid = toy_dataset.features(toy, tmp_path / "grid", grid=2)
     sizes = {"attention": {"attention_size": 8}, "hiecoatt": {"level_size": 8, "joint_size": 8}}[model]
-    told = settings(
+    args = settings(
         model=model, features=grid, epochs=2, optimizer="rmsprop", learning_rate=None,
         model_settings={"hidden_size": 16, **sizes},
     )  # fmt: skip
-    done = train(told)
+    done = train(args)
     losses = [point["loss"] for point in done.record["curve"]]
     assert losses[-1] < losses[0]
-    again = predict(done.model_folder, told.dataset, CONFIG, features=grid, word_vectors=told.word_vectors)
+    again = predict(done.model_folder, args.dataset, CONFIG, features=grid, word_vectors=args.word_vectors)
     assert again.results == done.record["results"]["test"]
 
 
@@ -120,11 +120,11 @@ if __name__ == "__main__":
 """
 
 
-def started(told, output):
+def started(args, output):
     """A run in a process of its own; what it says goes into a file beside its output."""
     program, said = output.parent / "program.py", output.with_suffix(".stderr")
     program.write_text(PROGRAM)
-    words = [sys.executable, str(program), told.dataset, str(output), told.word_vectors, str(told.epochs)]
+    words = [sys.executable, str(program), args.dataset, str(output), args.word_vectors, str(args.epochs)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path.cwd())}
     environment["HF_DATASETS_CACHE"] = str(output.parent / "cache")
     with said.open("a") as file:
@@ -133,21 +133,21 @@ def started(told, output):
 
 @pytest.mark.slow
 def test_a_run_that_was_killed_ends_as_one_that_was_not(settings, tmp_path):
-    told = settings(epochs=25.0, output=tmp_path / "whole")
+    args = settings(epochs=25.0, output=tmp_path / "whole")
     killed = tmp_path / "killed"
     for validations in (1, 6):
-        run = started(told, killed)
+        run = started(args, killed)
         while run.poll() is None and (not (killed / "log.jsonl").is_file() or len(curve(killed)) < validations):
             time.sleep(0.005)
         run.send_signal(signal.SIGKILL)
         assert run.wait() == -signal.SIGKILL, killed.with_suffix(".stderr").read_text()
         assert validations <= len(curve(killed)) < 25
         load_checkpoint(killed / "best")  # what is there is whole at any time
-    run = started(told, killed)
+    run = started(args, killed)
     assert run.wait() == 0, killed.with_suffix(".stderr").read_text()
-    run = started(told, told.output)
-    assert run.wait() == 0, told.output.with_suffix(".stderr").read_text()
-    assert_same_run(killed, told.output)
+    run = started(args, args.output)
+    assert run.wait() == 0, args.output.with_suffix(".stderr").read_text()
+    assert_same_run(killed, args.output)
 
 
 @pytest.mark.parametrize("optimizer", ["rmsprop", "adam"])
@@ -168,27 +168,27 @@ def test_every_optimizer_goes_on_where_it_was(settings, tmp_path, monkeypatch, o
 
 
 def test_a_finished_run_is_not_run_again(settings, monkeypatch):
-    told = settings()
-    first = train(told)
+    args = settings()
+    first = train(args)
     before = {
-        path: path.stat().st_mtime_ns for path in told.output.rglob("*") if path.is_file() and path.name != ".lock"
+        path: path.stat().st_mtime_ns for path in args.output.rglob("*") if path.is_file() and path.name != ".lock"
     }
     monkeypatch.setattr(training_loop._Run, "_step", lambda *_: 1 / 0)
-    assert train(told).record == first.record
+    assert train(args).record == first.record
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"seed": 1}, "whose seed is 0, not 1"),
         ({"epochs": 5.0}, "epochs"),
         ({"model": "mlp-a"}, "whose model is mlp-qa"),
     ],
 )
-def test_a_run_with_other_settings_is_not_resumed(settings, changes, told):
+def test_a_run_with_other_settings_is_not_resumed(settings, changes, message):
     train(settings())
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         train(settings(**changes))
 
 
@@ -215,7 +215,7 @@ def test_patience_ends_a_run_that_gets_no_better(settings, monkeypatch):
 
 
 def test_a_loss_that_is_no_number_ends_the_run_and_the_best_checkpoint_stays(settings, monkeypatch):
-    told = settings(epochs=8.0)
+    args = settings(epochs=8.0)
     real = training_loop._Run._step
 
     def spoilt(self, number, made):
@@ -224,9 +224,9 @@ def test_a_loss_that_is_no_number_ends_the_run_and_the_best_checkpoint_stays(set
 
     monkeypatch.setattr(training_loop._Run, "_step", spoilt)
     with pytest.raises(TrainingDiverged, match=r"the loss is nan at step \d+ with a learning rate of 0.05; train"):
-        train(told)
-    assert len(curve(told.output)) >= 2
-    load_checkpoint(told.output / "best")
+        train(args)
+    assert len(curve(args.output)) >= 2
+    load_checkpoint(args.output / "best")
 
 
 def test_a_too_high_learning_rate_raises_an_error(settings):
@@ -235,7 +235,7 @@ def test_a_too_high_learning_rate_raises_an_error(settings):
 
 
 def test_a_full_disk_leaves_the_last_good_checkpoint(settings, monkeypatch):
-    told = settings(epochs=6.0)
+    args = settings(epochs=6.0)
     real = training_loop.RunFolder.replace
     written = []
 
@@ -247,34 +247,34 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(settings, monkeypatch):
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         written.append(name)
-        saved.append(weights(told.output / "best"))
+        saved.append(weights(args.output / "best"))
 
     saved = []
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     monkeypatch.setattr(training_loop.RunFolder, "replace", full_later)
     try:
         with pytest.raises(OSError, match=r"cannot write .*/(best|last): file too large; nothing there was changed"):
-            train(told)
+            train(args)
     finally:
         signal.signal(signal.SIGXFSZ, before)
     assert written == ["best", "last"]
-    left = weights(told.output / "best")
+    left = weights(args.output / "best")
     assert all(np.array_equal(left[name], tensor) for name, tensor in saved[-1].items())
-    assert not [path for path in told.output.iterdir() if path.name.endswith(".partial")]
+    assert not [path for path in args.output.iterdir() if path.name.endswith(".partial")]
     monkeypatch.undo()
-    train(told)  # goes on
-    assert len(curve(told.output)) == 6
+    train(args)  # goes on
+    assert len(curve(args.output)) == 6
 
 
 def test_two_runs_do_not_write_to_one_folder(settings):
-    told = settings()
-    folder = training_loop.RunFolder(told.output)
+    args = settings()
+    folder = training_loop.RunFolder(args.output)
     try:
         with pytest.raises(InputError, match="another training writes there"):
-            train(told)
+            train(args)
     finally:
         folder.close()
-    train(told)
+    train(args)
 
 
 def test_a_folder_with_something_else_is_left_alone(settings, tmp_path):
@@ -291,11 +291,11 @@ def test_a_folder_with_something_else_is_left_alone(settings, tmp_path):
 
 
 def test_a_damaged_run_is_told_and_not_written_over(settings):
-    told = settings()
-    train(told)
-    (told.output / "last" / "state.safetensors").write_bytes(b"cut")
+    args = settings()
+    train(args)
+    (args.output / "last" / "state.safetensors").write_bytes(b"cut")
     with pytest.raises(InputError, match="is damaged"):
-        train(told)
+        train(args)
 
 
 def test_fine_tuning_begins_where_the_checkpoint_ended(settings, tmp_path):
@@ -311,7 +311,7 @@ def test_fine_tuning_begins_where_the_checkpoint_ended(settings, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"model": "mlp-iqa"}, "mlp-iqa sees images: add --features"),
         ({"model": "attention"}, "--grid 7"),
@@ -330,24 +330,24 @@ def test_fine_tuning_begins_where_the_checkpoint_ended(settings, tmp_path):
         ({"mixed_precision": "fp16"}, "fp16 needs a GPU"),
     ],
 )
-def test_invalid_settings_are_rejected_before_anything_is_written(settings, changes, told):
-    asked = settings(**changes)
+def test_invalid_settings_are_rejected_before_anything_is_written(settings, changes, message):
+    args = settings(**changes)
     with pytest.raises(InputError) as error:
-        train(asked)
-    assert told in str(error.value)
-    assert not (asked.output / "last").exists()
+        train(args)
+    assert message in str(error.value)
+    assert not (args.output / "last").exists()
 
 
 def test_another_models_checkpoint_or_vectors_are_refused(settings, tmp_path):
     first = train(settings())
-    asked = settings(init_from=str(first.model_folder), model_settings={}, output=tmp_path / "tuned")
+    args = settings(init_from=str(first.model_folder), model_settings={}, output=tmp_path / "tuned")
     with pytest.raises(InputError, match="is not a checkpoint of mlp-a"):
-        train(replace(asked, model="mlp-a"))
+        train(replace(args, model="mlp-a"))
     with pytest.raises(InputError, match="has its own"):
-        train(replace(asked, model_settings={"hidden_size": 8}))
+        train(replace(args, model_settings={"hidden_size": 8}))
     other = toy_dataset.vectors_file(tmp_path, seed=1)
     with pytest.raises(InputError, match="are not those that the model was trained with"):
-        train(replace(asked, word_vectors=str(other)))
+        train(replace(args, word_vectors=str(other)))
 
 
 def test_questions_without_features_are_refused_or_counted(settings, toy, tmp_path):
@@ -359,10 +359,10 @@ def test_questions_without_features_are_refused_or_counted(settings, toy, tmp_pa
     features = extract_features(
         str(toy), CONFIG, images=pictures, backbone="pixels", output=tmp_path / "features", skip_missing=True
     ).folder
-    told = settings(model="mlp-ia", features=features, epochs=1)
+    args = settings(model="mlp-ia", features=features, epochs=1)
     with pytest.raises(InputError, match="2 of 400 questions are on images without features"):
-        train(told)
-    record = train(replace(told, skip_missing=True)).record
+        train(args)
+    record = train(replace(args, skip_missing=True)).record
     assert record["skipped"] == 4
     assert record["rows"]["test"] == 2 * toy_dataset.IMAGES["test"] - 2
 
@@ -382,32 +382,32 @@ def test_a_dataset_without_a_test_split_is_trained_on(settings, tmp_path):
 
 
 def test_a_damaged_finished_run_is_repaired_or_reported(settings):
-    told = settings()
-    first = train(told)
-    predictions = (told.output / "predictions.json").read_text()
+    args = settings()
+    first = train(args)
+    predictions = (args.output / "predictions.json").read_text()
     for name in ("predictions.json", "log.jsonl"):
-        (told.output / name).unlink()
-    assert train(told).record == first.record
-    assert (told.output / "predictions.json").read_text() == predictions
-    assert len(curve(told.output)) == 4
-    record = told.output / "best" / "training.json"
+        (args.output / name).unlink()
+    assert train(args).record == first.record
+    assert (args.output / "predictions.json").read_text() == predictions
+    assert len(curve(args.output)) == 4
+    record = args.output / "best" / "training.json"
     for text in ("", "[]", "{}"):
         record.write_text(text)
         with pytest.raises(InputError, match="best is damaged"):
-            train(told)
-    (told.output / "best" / "model.safetensors").unlink()
+            train(args)
+    (args.output / "best" / "model.safetensors").unlink()
     with pytest.raises(InputError, match=r"has no model\.safetensors"):
-        train(told)
+        train(args)
 
 
 def test_missing_optimizer_state_is_reported(settings):
-    told = settings()
-    train(told)
-    place = told.output / "last" / "state.safetensors"
+    args = settings()
+    train(args)
+    place = args.output / "last" / "state.safetensors"
     kept = {name: tensor for name, tensor in load_file(place).items() if not name.startswith("optimizer.0.")}
     save_file(kept, place)
     with pytest.raises(InputError, match="last is damaged"):
-        train(told)
+        train(args)
 
 
 @pytest.mark.slow
@@ -415,18 +415,18 @@ def test_where_the_kernel_cannot_exchange_folders_a_kill_loses_nothing(settings,
     from hf_vqa_mc.io import atomic_folder
 
     monkeypatch.setattr(atomic_folder, "exchange", lambda one, other: False)
-    told = settings()
-    first = train(told)
-    left = told.output / ".last.abcdefgh.partial"
+    args = settings()
+    first = train(args)
+    left = args.output / ".last.abcdefgh.partial"
     left.mkdir()
-    (told.output / "last").rename(left / "old")  # as a kill between two renames leaves it
+    (args.output / "last").rename(left / "old")  # as a kill between two renames leaves it
     monkeypatch.setattr(training_loop._Run, "_step", lambda *_: 1 / 0)
-    assert train(told).record == first.record
+    assert train(args).record == first.record
 
 
 def test_a_model_with_scores_that_are_not_finite_is_rejected(settings, monkeypatch):
-    told = settings()
-    done = train(told)
+    args = settings()
+    done = train(args)
     place = done.model_folder / "model.safetensors"
     spoilt = {
         name: tensor * float("nan") if tensor.is_floating_point() else tensor
@@ -434,12 +434,12 @@ def test_a_model_with_scores_that_are_not_finite_is_rejected(settings, monkeypat
     }
     save_file(spoilt, place, {"format": "pt"})
     with pytest.raises(InputError, match="scores are not all finite"):
-        predict(done.model_folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
+        predict(done.model_folder, args.dataset, CONFIG, word_vectors=args.word_vectors)
 
 
 def test_features_of_other_images_are_not_gone_on_with(settings, toy_features, tmp_path):
-    told = settings(model="mlp-ia", features=toy_features, epochs=1)
-    train(told)
+    args = settings(model="mlp-ia", features=toy_features, epochs=1)
+    train(args)
     other = toy_features.with_name("other")
     other.mkdir()
     index = json.loads((toy_features / "index.json").read_text())
@@ -449,7 +449,7 @@ def test_features_of_other_images_are_not_gone_on_with(settings, toy_features, t
     )
     (other / "index.json").write_text(json.dumps(index))
     with pytest.raises(InputError, match="whose images_sha256 is"):
-        train(replace(told, features=other))
+        train(replace(args, features=other))
 
 
 @pytest.mark.slow
@@ -462,43 +462,43 @@ def test_a_run_in_another_precision_can_come_after(settings, tmp_path):
 
 def test_the_only_other_split_is_reported_and_chooses_nothing(settings, tmp_path):
     dataset = toy_dataset.make(tmp_path / "two", splits=("train", "validation"))
-    told = settings(dataset=str(dataset), epochs=1)
-    done = train(told)
+    args = settings(dataset=str(dataset), epochs=1)
+    done = train(args)
     assert (done.validated_on, done.reported_on) == ("held_out", "validation")
     assert done.record["rows"]["validation"] == done.record["results"]["validation"]["questions"] == 80
-    found = predict(done.model_folder, told.dataset, CONFIG, word_vectors=told.word_vectors)
+    found = predict(done.model_folder, args.dataset, CONFIG, word_vectors=args.word_vectors)
     assert (found.split, found.results) == ("validation", done.record["results"]["validation"])
 
 
 def test_a_dataset_that_was_built_anew_is_not_mixed_with_an_old_run(settings, tmp_path, monkeypatch):
-    told = settings(dataset=str(toy_dataset.make(tmp_path / "toy", seed=1)), epochs=1)
-    train(told)
+    args = settings(dataset=str(toy_dataset.make(tmp_path / "toy", seed=1)), epochs=1)
+    train(args)
     toy_dataset.make(tmp_path / "toy", seed=2)
     monkeypatch.setattr(
         "datasets.config.HF_DATASETS_CACHE", tmp_path / "new"
     )  # which does not look at what files hold
     with pytest.raises(InputError, match="whose questions_sha256 is"):
-        train(told)
+        train(args)
 
 
 def test_the_record_tells_no_places_of_the_machine(settings, tmp_path):
-    told = settings(epochs=1)
-    text = json.dumps(train(told).record)
+    args = settings(epochs=1)
+    text = json.dumps(train(args).record)
     assert str(tmp_path) not in text
     assert "--output run " in text
-    first = told.output / "best"
+    first = args.output / "best"
     record = train(settings(init_from=str(first), output=tmp_path / "tuned", model_settings={}, epochs=1)).record
     assert str(tmp_path) not in json.dumps(record)
     assert record["init_from"] == {"name": "best", "config": CONFIG}
 
 
 def test_corpus_vectors_are_trained_on_the_training_questions_only(settings, toy):
-    told = settings(word_vectors="corpus", epochs=1)
-    done = train(told)
+    args = settings(word_vectors="corpus", epochs=1)
+    done = train(args)
     _, processor = load_checkpoint(done.model_folder)
     assert processor.text.name == "corpus"
     assert {"colour", "red", "picture"} <= set(processor.text.words)
-    assert predict(done.model_folder, told.dataset, CONFIG).results == done.record["results"]["test"]
+    assert predict(done.model_folder, args.dataset, CONFIG).results == done.record["results"]["test"]
 
 
 def test_centred_vectors_travel_with_the_checkpoint(settings):
@@ -518,14 +518,14 @@ def test_a_batch_in_parts_trains_as_well(settings):
 @pytest.mark.slow
 def test_trackers_are_told_the_curve(settings):
     pytest.importorskip("tensorboard")
-    told = settings(track=("tensorboard",))
-    train(told)
+    args = settings(track=("tensorboard",))
+    train(args)
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     (events,) = {
-        path.parent for path in (told.output / "trackers").rglob("events.out.*") if path.parent.name == "vqa_mc"
+        path.parent for path in (args.output / "trackers").rglob("events.out.*") if path.parent.name == "vqa_mc"
     }
     read = EventAccumulator(str(events))
     read.Reload()
     logged = [(point.step, pytest.approx(point.value)) for point in read.Scalars("accuracy")]
-    assert [(point["step"], point["accuracy"]) for point in curve(told.output)] == logged
+    assert [(point["step"], point["accuracy"]) for point in curve(args.output)] == logged

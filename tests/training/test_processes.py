@@ -30,8 +30,8 @@ def run(task, given, result, processes, cache):
 def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, tmp_path, model):
     grid = toy_dataset.features(toy, tmp_path / "grid", grid=2) if model == "attention" else toy_features
     sizes = {"hidden_size": 300} if model == "mlp-iqa" else {"hidden_size": 64, "attention_size": 8}
-    told = settings(model=model, features=grid, model_settings=sizes, epochs=2)
-    checkpoint = train(told).model_folder
+    args = settings(model=model, features=grid, model_settings=sizes, epochs=2)
+    checkpoint = train(args).model_folder
     # more questions than a process scores at a time, in blocks of which one process gets more than the other
     many = toy_dataset.make(tmp_path / "many", seed=3, splits=("train", "test"), test=4700)
     features = None
@@ -44,7 +44,7 @@ def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, 
         "dataset": str(many),
         "config": CONFIG,
         "features": str(features),
-        "word_vectors": told.word_vectors,
+        "word_vectors": args.word_vectors,
     }
     (alone,) = run("predict", given, tmp_path / "one", 1, tmp_path / "cache")
     both = run("predict", given, tmp_path / "two", 2, tmp_path / "cache")
@@ -57,9 +57,9 @@ def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, 
 
 @pytest.mark.slow
 def test_two_processes_train_to_where_one_does(settings, tmp_path):
-    told = settings(epochs=12)
-    given = {name: value for name, value in told.as_json().items() if name not in ("track", "drop_at")}
-    alone = train(told).record["results"]["test"]
+    args = settings(epochs=12)
+    given = {name: value for name, value in args.as_json().items() if name not in ("track", "drop_at")}
+    alone = train(args).record["results"]["test"]
     both = run("train", {**given, "output": str(tmp_path / "two")}, tmp_path / "result", 2, tmp_path / "cache")
     assert both[0] == both[1]
     assert abs(both[0]["test"]["accuracy"] - alone["accuracy"]) < 2 * alone["stderr"]

@@ -63,7 +63,7 @@ def test_a_dataset_of_others_has_one_kind_of_decoys_and_may_number_its_questions
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"image_id": None}, "no column 'image_id'"),
         ({"choices": None}, "no column 'choices'"),
@@ -75,11 +75,11 @@ def test_a_dataset_of_others_has_one_kind_of_decoys_and_may_number_its_questions
         ({"choice_kinds": [[0, 1], [0, 300]]}, "row 1: one of choice_kinds is 300, expected 0 to 4"),
     ],
 )
-def test_invalid_rows_are_located(tmp_path, changed, told):
+def test_invalid_rows_are_located(tmp_path, changed, message):
     rows = {name: column for name, column in (ROWS | changed).items() if column is not None}
     with pytest.raises(InputError, match="own, train") as error:
         read_splits(write(tmp_path / "own", pa.table(rows)), "own")
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 @given(st.lists(st.text(max_size=5), min_size=1), st.floats(0, 0.99))

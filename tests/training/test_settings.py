@@ -50,7 +50,7 @@ def test_a_file_can_hold_all_settings(tmp_path, started):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("epoch: 3", "did you mean 'epochs'"),
         ("epochs: many", "expected a number"),
@@ -63,12 +63,12 @@ def test_a_file_can_hold_all_settings(tmp_path, started):
         ("!!python/object/apply:os.system ['echo']", "not YAML"),
     ],
 )
-def test_an_invalid_settings_file_is_named(tmp_path, text, told):
+def test_an_invalid_settings_file_is_named(tmp_path, text, message):
     file = tmp_path / "run.yaml"
     file.write_text(text)
     with pytest.raises(InputError, match=r"run\.yaml") as error:
         read_settings_file(file, TrainingSettings)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_missing_settings_file_is_rejected(tmp_path):
@@ -83,7 +83,7 @@ def test_missing_arguments_are_named():
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("model", "mpl-qa", "did you mean 'mlp-qa'"),
         ("optimizer", "sgdm", "did you mean 'sgd'"),
@@ -102,8 +102,8 @@ def test_missing_arguments_are_named():
         ("accumulate", 101, "expected at most --batch-size"),
     ],
 )
-def test_an_invalid_setting_is_named(name, value, told):
-    with pytest.raises(InputError, match=re.escape(told)):
+def test_an_invalid_setting_is_named(name, value, message):
+    with pytest.raises(InputError, match=re.escape(message)):
         TrainingSettings(**GIVEN, **{name: value})
 
 

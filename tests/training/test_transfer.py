@@ -38,7 +38,7 @@ def recipe(world, vectors, tmp_path):
     dataset, features = world
 
     def made(**changes):
-        told = {
+        defaults = {
             "dataset": str(dataset),
             "config": "qavg_iou_qou",
             "output": tmp_path / "transfer",
@@ -49,7 +49,7 @@ def recipe(world, vectors, tmp_path):
             "batch_size": 20,
             "held_out": 0.2,
         }
-        return TrainingSettings(**{**told, **changes})
+        return TrainingSettings(**{**defaults, **changes})
 
     return made
 
@@ -61,39 +61,39 @@ def fine_tuning(recipe):
 
 def figures(output: Path) -> dict:
     """What came out, without the path of the checkpoint."""
-    told = json.loads((output / "transfer.json").read_text())
-    del told["checkpoint"]
-    return told
+    written = json.loads((output / "transfer.json").read_text())
+    del written["checkpoint"]
+    return written
 
 
 def test_each_target_is_tested_before_and_after_fine_tuning(recipe, fine_tuning, tmp_path):
-    told = recipe()
-    done = transfer(told, fine_tuning, targets=TARGETS)
+    args = recipe()
+    done = transfer(args, fine_tuning, targets=TARGETS)
     assert [row["config"] for row in done["rows"]] == list(TARGETS)
     assert [row["split"] for row in done["rows"]] == ["test", "test", "validation"]
     assert done["rows"][0]["paper"] == {"alone": 65.7, "as_is": 60.5, "fine_tuned": 69.1}
     assert done["rows"][2]["paper"] == {"alone": 64.6, "as_is": 42.2, "fine_tuned": 65.6}
-    assert json.loads(json.dumps(done)) == json.loads((told.output / "transfer.json").read_text())
+    assert json.loads(json.dumps(done)) == json.loads((args.output / "transfer.json").read_text())
     for row in done["rows"]:
-        features = told.features / f"vqa_mc-{row['config'].replace('_all', '_orig')}"
-        given = {"features": features, "word_vectors": told.word_vectors}
-        as_is = predict(told.output / "pretrained" / "best", told.dataset, row["config"], **given)
-        tuned = predict(told.output / "fine_tuned" / row["config"] / "best", told.dataset, row["config"], **given)
+        features = args.features / f"vqa_mc-{row['config'].replace('_all', '_orig')}"
+        given = {"features": features, "word_vectors": args.word_vectors}
+        as_is = predict(args.output / "pretrained" / "best", args.dataset, row["config"], **given)
+        tuned = predict(args.output / "fine_tuned" / row["config"] / "best", args.dataset, row["config"], **given)
         assert (as_is.results, tuned.results) == (row["as_is"], row["fine_tuned"])
-        record = json.loads((told.output / "fine_tuned" / row["config"] / "best" / "training.json").read_text())
+        record = json.loads((args.output / "fine_tuned" / row["config"] / "best" / "training.json").read_text())
         assert (record["settings"]["learning_rate"], record["settings"]["epochs"]) == (0.001, 1)
         assert record["init_from"] == {"name": "best", "config": "qavg_iou_qou"}
     assert any(row["as_is"]["accuracy"] != row["fine_tuned"]["accuracy"] for row in done["rows"])
-    alone = train(replace(told, output=tmp_path / "alone", features=told.features / "vqa_mc-qavg_iou_qou"))
+    alone = train(replace(args, output=tmp_path / "alone", features=args.features / "vqa_mc-qavg_iou_qou"))
     assert done["pretrained"] == alone.record["results"]["test"]
 
 
 @pytest.mark.slow
 def test_nothing_is_chosen_on_the_split_that_is_reported(recipe, fine_tuning):
-    told = recipe()
-    done = transfer(told, fine_tuning, targets=["vqa_orig"])
-    record = json.loads((told.output / "fine_tuned" / "vqa_orig" / "best" / "training.json").read_text())
-    rows = pq.read_metadata(Path(told.dataset) / "vqa_orig" / "train-00000.parquet").num_rows
+    args = recipe()
+    done = transfer(args, fine_tuning, targets=["vqa_orig"])
+    record = json.loads((args.output / "fine_tuned" / "vqa_orig" / "best" / "training.json").read_text())
+    rows = pq.read_metadata(Path(args.dataset) / "vqa_orig" / "train-00000.parquet").num_rows
     assert record["rows"]["train"] + record["rows"]["held_out"] == rows
     assert done["rows"][0]["fine_tuned"]["questions"] != record["rows"]["held_out"]
 
@@ -125,23 +125,23 @@ class Steps(list):
     "at", [pytest.param(number, marks=[] if number == 3 else pytest.mark.slow) for number in range(1, 8)]
 )
 def test_stopped_before_any_step_the_same_call_resumes(recipe, fine_tuning, tmp_path, at, begun):
-    told = recipe()
+    args = recipe()
     begun.stop_at = at
     with pytest.raises(Stop):
-        transfer(told, fine_tuning, targets=TARGETS)
+        transfer(args, fine_tuning, targets=TARGETS)
     begun.stop_at = 0
-    assert not (told.output / "transfer.json").exists()
-    transfer(told, fine_tuning, targets=TARGETS)
+    assert not (args.output / "transfer.json").exists()
+    transfer(args, fine_tuning, targets=TARGETS)
     assert begun[:at] == [*begun[: at - 1], begun[at]]  # the one that was stopped, and no other, was begun again
     assert len(begun) == 2 * len(TARGETS) + 2
-    whole = replace(told, output=tmp_path / "whole")
+    whole = replace(args, output=tmp_path / "whole")
     transfer(whole, fine_tuning, targets=TARGETS)
-    assert figures(told.output) == figures(whole.output)
+    assert figures(args.output) == figures(whole.output)
 
 
 @pytest.mark.slow
 def test_a_transfer_stopped_during_training_is_resumed(recipe, fine_tuning, tmp_path):
-    told = recipe(epochs=3)
+    args = recipe(epochs=3)
     steps = []
 
     def progress(step, done, total):
@@ -151,21 +151,21 @@ def test_a_transfer_stopped_during_training_is_resumed(recipe, fine_tuning, tmp_
                 raise Stop
 
     with pytest.raises(Stop):
-        transfer(told, fine_tuning, targets=TARGETS[:1], progress=progress)
+        transfer(args, fine_tuning, targets=TARGETS[:1], progress=progress)
     before = len(steps)
-    transfer(told, fine_tuning, targets=TARGETS[:1], progress=progress)
+    transfer(args, fine_tuning, targets=TARGETS[:1], progress=progress)
     assert 1 < steps[before] < steps[before - 1]  # from the last validation
-    whole = replace(told, output=tmp_path / "whole")
+    whole = replace(args, output=tmp_path / "whole")
     transfer(whole, fine_tuning, targets=TARGETS[:1])
-    assert figures(told.output) == figures(whole.output)
+    assert figures(args.output) == figures(whole.output)
 
 
 @pytest.mark.slow
 def test_finished_steps_are_not_repeated_and_targets_can_be_added(recipe, fine_tuning, monkeypatch, begun):
-    told = recipe()
-    first = transfer(told, fine_tuning, targets=TARGETS[:1])
+    args = recipe()
+    first = transfer(args, fine_tuning, targets=TARGETS[:1])
     begun.clear()
-    more = transfer(told, fine_tuning, targets=TARGETS[:2], from_scratch=True)
+    more = transfer(args, fine_tuning, targets=TARGETS[:2], from_scratch=True)
     assert begun == [
         "testing the pretrained model on visual7w_all as it is",
         "fine-tuning on visual7w_all",
@@ -178,14 +178,14 @@ def test_finished_steps_are_not_repeated_and_targets_can_be_added(recipe, fine_t
     )
     monkeypatch.setattr(transfer_module, "train", None)
     monkeypatch.setattr(transfer_module, "predict", None)
-    assert transfer(told, fine_tuning, targets=TARGETS[:2], from_scratch=True) == more
+    assert transfer(args, fine_tuning, targets=TARGETS[:2], from_scratch=True) == more
 
 
 @pytest.mark.slow
 def test_a_checkpoint_replaces_pretraining(recipe, fine_tuning, tmp_path):
-    told = recipe()
-    whole = transfer(told, fine_tuning, targets=TARGETS[:1], from_scratch=True)
-    other = replace(told, output=tmp_path / "other", init_from=whole["checkpoint"], model_settings={})
+    args = recipe()
+    whole = transfer(args, fine_tuning, targets=TARGETS[:1], from_scratch=True)
+    other = replace(args, output=tmp_path / "other", init_from=whole["checkpoint"], model_settings={})
     done = transfer(other, fine_tuning, targets=TARGETS[:1], from_scratch=True)
     assert done["pretrained"] is None
     assert done["rows"] == whole["rows"]  # the model trained alone has the checkpoint's shape, and the recipe's rate
@@ -195,40 +195,40 @@ def test_a_checkpoint_replaces_pretraining(recipe, fine_tuning, tmp_path):
     with pytest.raises(InputError, match=r"model setting hidden_size: --init-from .* has its own"):
         transfer(replace(other, model_settings={"hidden_size": 9}), fine_tuning, targets=TARGETS[:1])
     weights = Path(whole["checkpoint"]) / "model.safetensors"
-    shutil.copy(told.output / "fine_tuned" / "visual7w_orig" / "best" / "model.safetensors", weights)
+    shutil.copy(args.output / "fine_tuned" / "visual7w_orig" / "best" / "model.safetensors", weights)
     with pytest.raises(InputError, match="is a transfer with another checkpoint"):
         transfer(other, fine_tuning, targets=TARGETS[:1], from_scratch=True)
 
 
 @pytest.mark.slow
 def test_the_same_word_vectors_are_required(recipe, fine_tuning, tmp_path):
-    told = recipe()
-    done = transfer(told, fine_tuning, targets=TARGETS[:1])
-    other = replace(told, init_from=done["checkpoint"], output=tmp_path / "other", model_settings={})
+    args = recipe()
+    done = transfer(args, fine_tuning, targets=TARGETS[:1])
+    other = replace(args, init_from=done["checkpoint"], output=tmp_path / "other", model_settings={})
     another = str(toy_dataset.vectors_file(tmp_path, seed=1))
     with pytest.raises(InputError, match=r"vectors1.txt .* are not those that the model was trained with, vectors0"):
         transfer(replace(other, word_vectors=another), fine_tuning, targets=TARGETS)
     with pytest.raises(InputError, match=r"was trained with the word vectors vectors0.txt .* add --word-vectors"):
         transfer(replace(other, word_vectors=None), fine_tuning, targets=TARGETS)
     with pytest.raises(InputError, match="is a transfer with another file of word vectors"):
-        transfer(replace(told, word_vectors=another), fine_tuning, targets=TARGETS)
+        transfer(replace(args, word_vectors=another), fine_tuning, targets=TARGETS)
     assert not other.output.exists()
 
 
 @pytest.mark.slow
 def test_the_overlap_of_images_is_that_of_an_independent_count(recipe, fine_tuning, tmp_path):
-    told, path = recipe(), transfer_world.image_data(tmp_path / "image_data.json")
-    unknown = transfer(told, fine_tuning, targets=TARGETS)
+    args, path = recipe(), transfer_world.image_data(tmp_path / "image_data.json")
+    unknown = transfer(args, fine_tuning, targets=TARGETS)
     assert [row["overlap"] is None for row in unknown["rows"]] == [False, False, True]
     assert "needs --image-data image_data.json" in unknown["rows"][2]["overlap_unknown"]
-    done = transfer(told, fine_tuning, targets=TARGETS, image_data=path)
+    done = transfer(args, fine_tuning, targets=TARGETS, image_data=path)
     coco = {str(row["image_id"]): str(row["coco_id"]) for row in json.loads(path.read_text())}
 
-    def asked(config, split):
-        return pq.read_table(Path(told.dataset) / config / f"{split}-00000.parquet")["image_id"].to_pylist()
+    def image_ids_of(config, split):
+        return pq.read_table(Path(args.dataset) / config / f"{split}-00000.parquet")["image_id"].to_pylist()
 
-    seen = [coco[image] for image in asked("qavg_iou_qou", "train")]
-    questions = asked("vqa_orig", "validation")
+    seen = [coco[image] for image in image_ids_of("qavg_iou_qou", "train")]
+    questions = image_ids_of("vqa_orig", "validation")
     shared = [image for image in questions if image in seen]
     found = done["rows"][2]["overlap"]
     assert (found["images"], found["questions"]) == (40, len(questions))
@@ -241,14 +241,14 @@ def test_the_overlap_of_images_is_that_of_an_independent_count(recipe, fine_tuni
 
 @pytest.mark.slow
 def test_without_the_pretraining_dataset_the_overlap_is_unknown(recipe, fine_tuning, tmp_path):
-    told = recipe()
-    done = transfer(told, fine_tuning, targets=["vqa_orig"])
-    less = shutil.copytree(told.dataset, tmp_path / "vqa_mc")
+    args = recipe()
+    done = transfer(args, fine_tuning, targets=["vqa_orig"])
+    less = shutil.copytree(args.dataset, tmp_path / "vqa_mc")
     shutil.rmtree(less / "qavg_iou_qou")
     rest = (less / "README.md").read_text().partition("- config_name: visual7w_orig")[2]
     (less / "README.md").write_text(f"---\nconfigs:\n- config_name: visual7w_orig{rest}")
     other = replace(
-        told, dataset=str(less), init_from=done["checkpoint"], output=tmp_path / "other", model_settings={}
+        args, dataset=str(less), init_from=done["checkpoint"], output=tmp_path / "other", model_settings={}
     )
     row = transfer(other, fine_tuning, targets=["vqa_orig"])["rows"][0]
     assert row["overlap"] is None
@@ -261,10 +261,10 @@ def test_questions_without_features_are_skipped_and_counted(recipe, fine_tuning,
     features = world[1]
     fewer = shutil.copytree(features, tmp_path / features.name)
     index = fewer / "vqa_mc-vqa_orig" / "index.json"
-    told = json.loads(index.read_text())
+    written = json.loads(index.read_text())
     for image in ("5002", "5063", "5064"):
-        del told["images"][image]
-    index.write_text(json.dumps(told))
+        del written["images"][image]
+    index.write_text(json.dumps(written))
     with pytest.raises(InputError, match=r"lacks features of vqa_orig \(3 of 100 images\).*--skip-missing"):
         transfer(recipe(features=fewer), fine_tuning, targets=TARGETS)
     done = transfer(recipe(features=fewer, skip_missing=True), fine_tuning, targets=["vqa_orig"])
@@ -273,7 +273,7 @@ def test_questions_without_features_are_skipped_and_counted(recipe, fine_tuning,
 
 
 @pytest.mark.parametrize(
-    ("changes", "targets", "told"),
+    ("changes", "targets", "message"),
     [
         ({}, ["visual7w_orig", "visual7w_iou", "vqa_all"], r"has no visual7w_iou, vqa_all; it has qavg.*build vqa"),
         ({"config": "qavg_iou"}, TARGETS, r"has no qavg_iou; it has .*vqa-mc build qavg\)"),
@@ -288,12 +288,12 @@ def test_questions_without_features_are_skipped_and_counted(recipe, fine_tuning,
         ({}, ["vqa_orig", "vqa_orig"], r"--targets vqa_orig,vqa_orig: expected configs, each once"),
     ],
 )  # fmt: skip
-def test_missing_inputs_are_named_first(recipe, fine_tuning, monkeypatch, changes, targets, told):
+def test_missing_inputs_are_named_first(recipe, fine_tuning, monkeypatch, changes, targets, message):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    told_recipe = recipe(**changes)
-    with pytest.raises((InputError, ConnectionError), match=told):
-        transfer(told_recipe, fine_tuning, targets=targets)
-    assert not told_recipe.output.exists()
+    args = recipe(**changes)
+    with pytest.raises((InputError, ConnectionError), match=message):
+        transfer(args, fine_tuning, targets=targets)
+    assert not args.output.exists()
 
 
 def test_wrong_feature_folders_are_explained(recipe, fine_tuning):
@@ -312,35 +312,35 @@ def test_a_model_that_sees_no_image_needs_no_features(recipe, fine_tuning):
 
 @pytest.mark.slow
 def test_another_recipe_goes_into_another_folder(recipe, fine_tuning):
-    told = recipe()
-    transfer(told, fine_tuning, targets=TARGETS[:1])
+    args = recipe()
+    transfer(args, fine_tuning, targets=TARGETS[:1])
     with pytest.raises(InputError, match=r"another epochs in pretraining: 2.0, not 5.0; name another folder"):
-        transfer(replace(told, epochs=5), fine_tuning, targets=TARGETS[:1])
+        transfer(replace(args, epochs=5), fine_tuning, targets=TARGETS[:1])
     with pytest.raises(InputError, match=r"another learning_rate in fine-tuning: 0.001, not 0.5"):
-        transfer(told, replace(fine_tuning, learning_rate=0.5), targets=TARGETS[:1])
+        transfer(args, replace(fine_tuning, learning_rate=0.5), targets=TARGETS[:1])
 
 
 @pytest.mark.slow
 def test_other_folders_damaged_results_and_a_second_process_are_rejected(recipe, fine_tuning, monkeypatch):
-    told = recipe()
-    told.output.mkdir()
-    (told.output / "holiday.jpg").touch()
+    args = recipe()
+    args.output.mkdir()
+    (args.output / "holiday.jpg").touch()
     with pytest.raises(InputError, match=r"is not the folder of a transfer: it has holiday.jpg"):
-        transfer(told, fine_tuning, targets=TARGETS[:1])
-    (told.output / "holiday.jpg").unlink()
-    with FileLock(told.output / ".lock"), pytest.raises(InputError, match="another transfer writes there"):
-        transfer(told, fine_tuning, targets=TARGETS[:1])
-    done = transfer(told, fine_tuning, targets=TARGETS[:1])
-    damaged = told.output / "results" / "as_is-visual7w_orig.json"
+        transfer(args, fine_tuning, targets=TARGETS[:1])
+    (args.output / "holiday.jpg").unlink()
+    with FileLock(args.output / ".lock"), pytest.raises(InputError, match="another transfer writes there"):
+        transfer(args, fine_tuning, targets=TARGETS[:1])
+    done = transfer(args, fine_tuning, targets=TARGETS[:1])
+    damaged = args.output / "results" / "as_is-visual7w_orig.json"
     damaged.write_text("{")
     with pytest.raises(InputError, match=r"as_is-visual7w_orig.json is damaged; remove it to repeat its step"):
-        transfer(told, fine_tuning, targets=TARGETS[:1])
+        transfer(args, fine_tuning, targets=TARGETS[:1])
     damaged.unlink()
-    (told.output / "results" / "pretrained-qavg_iou_qou.json").unlink()  # as a kill after training leaves it
-    assert transfer(told, fine_tuning, targets=TARGETS[:1]) == done
-    (told.output / "plan.json").unlink()
+    (args.output / "results" / "pretrained-qavg_iou_qou.json").unlink()  # as a kill after training leaves it
+    assert transfer(args, fine_tuning, targets=TARGETS[:1]) == done
+    (args.output / "plan.json").unlink()
     with pytest.raises(InputError, match=r"has results without plan.json"):
-        transfer(told, fine_tuning, targets=TARGETS[:1])
+        transfer(args, fine_tuning, targets=TARGETS[:1])
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(InputError, match="a transfer runs in one process"):
-        transfer(told, fine_tuning, targets=TARGETS[:1])
+        transfer(args, fine_tuning, targets=TARGETS[:1])

@@ -3,7 +3,7 @@
 from hf_vqa_mc.sources.table import triplet_table
 
 
-def asked(*records):
+def triplets_of(*records):
     """Triplets of records (image_id, question, answer)."""
     return triplet_table(
         question_id=[f"q{position}" for position in range(len(records))],

@@ -10,11 +10,11 @@ import pytest
 from hf_vqa_mc.engines.complementary import COMPLEMENTARY, Known, complementary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.normalisation import comparable, words
-from tests.engines.complementary.small_dataset import asked
+from tests.engines.complementary.small_dataset import triplets_of
 
 ON_A_LINE = np.arange(6, dtype=np.float32)[:, None]
 IDS = [f"i{position}" for position in range(6)]
-WEATHER = asked(
+WEATHER = triplets_of(
     ("i0", "is it raining", "yes"),
     ("i1", "is it raining", "Yes."),
     ("i2", "is it raining", "no"),
@@ -76,7 +76,7 @@ def test_probabilities_are_those_of_the_formula_taken_literally():
     ids = [f"i{position}" for position in range(12)]
     features = rng.normal(size=(12, 3)).astype(np.float32)
     vocabulary = ["is", "it", "a", "cat", "dog", "red"]
-    triplets = asked(
+    triplets = triplets_of(
         *(
             (ids[rng.integers(12)], " ".join(rng.choice(vocabulary, rng.integers(1, 5))), answer)
             for answer in rng.choice(["yes", "no", "2", "two"], 36)
@@ -103,13 +103,13 @@ def test_candidates_are_the_nearest_images_and_those_with_another_answer_come_fi
 
 
 def test_answers_that_count_as_the_same_do_not_differ():
-    yes = asked(("i0", "how many", "2"), ("i1", "how many", "two"), ("i2", "how many", "three"))
+    yes = triplets_of(("i0", "how many", "2"), ("i1", "how many", "two"), ("i2", "how many", "three"))
     (row, *_), _ = complementary(ON_A_LINE, IDS, yes, k=2)[0].to_pylist(), None
     assert row["candidates"] == ["i2", "i1"]
 
 
 def test_where_nothing_is_known_the_nearest_come_first_and_the_evidence_is_none():
-    alone = asked(("i0", "why", "because"), ("i5", "how many dogs are there", "2"))
+    alone = triplets_of(("i0", "why", "because"), ("i5", "how many dogs are there", "2"))
     row = complementary(ON_A_LINE, IDS, alone)[0].to_pylist()[0]
     assert row["candidates"] == ["i1", "i2", "i3", "i4", "i5"]
     assert row["evidence"] == [0.0] * 5
@@ -157,18 +157,18 @@ def test_probabilities_for_no_candidate_are_refused():
 
 
 def test_candidates_on_which_the_premise_fails_come_last():
-    dogs = asked(("i0", "what color is the dog", "red"), ("i1", "what color is the dog", "blue"))
+    dogs = triplets_of(("i0", "what color is the dog", "red"), ("i1", "what color is the dog", "blue"))
     known = Known(instances={"i1": {"cat"}, "i2": {"dog"}}, categories=frozenset(["dog", "cat"]))
     row = complementary(ON_A_LINE, IDS, dogs, k=3, known=known)[0].to_pylist()[0]
     assert dict(zip(row["candidates"], row["premise"], strict=True)) == {"i1": "holds", "i2": "holds", "i3": "unknown"}
-    quiet = asked(("i0", "what color is the dog", "red"), ("i5", "why", "because"))
+    quiet = triplets_of(("i0", "what color is the dog", "red"), ("i5", "why", "because"))
     row = complementary(ON_A_LINE, IDS, quiet, k=3, known=known)[0].to_pylist()[0]
     assert row["candidates"][-1] == "i1"
     assert row["premise"][-1] == "fails"
 
 
 def test_questions_without_a_premise_have_premise_none():
-    there = asked(("i0", "is there a dog", "yes"), ("i1", "what color is the dog", "blue"))
+    there = triplets_of(("i0", "is there a dog", "yes"), ("i1", "what color is the dog", "blue"))
     known = Known(instances={"i2": {"cat"}}, categories=frozenset(["dog", "cat"]))
     found, figures = complementary(ON_A_LINE, IDS, there, k=3, known=known)
     assert found["premise"][0].as_py() == ["none"] * 3

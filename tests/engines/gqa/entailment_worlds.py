@@ -99,8 +99,8 @@ def graph_of(facts: Facts) -> SceneGraph:
                 relations[fact[2]].add((RIGHT if value == LEFT else LEFT, fact[1]))
     objects = {}
     for key in keys:
-        told = {kind: facts["value", key, kind] for kind in VALUES}
-        values = {kind: tuple(some) for kind, some in told.items() if isinstance(some, tuple) and some}
+        known = {kind: facts["value", key, kind] for kind in VALUES}
+        values = {kind: tuple(some) for kind, some in known.items() if isinstance(some, tuple) and some}
         objects[key] = SceneObject(key, str(facts["name", key]), (0, 0, 1, 1), values, frozenset(relations[key]))
     weather = facts["weather",]
     return SceneGraph("1", 9, 9, objects, {"weather": weather} if isinstance(weather, str) else {})
@@ -162,7 +162,7 @@ def programs(graph: SceneGraph, random: Random) -> list[Program]:
     return list(dict.fromkeys(found))
 
 
-def asked(graph: SceneGraph, random: Random, most: int = 200) -> list[Question]:
+def questions_about(graph: SceneGraph, random: Random, most: int = 200) -> list[Question]:
     """Questions that the graph settles and whose references are clear, without words."""
     found = []
     executor = Executor(graph, ONTOLOGY)

@@ -101,8 +101,8 @@ def thing(
         found[HORIZONTAL] = ["left" if x < 300 else "right"]
     if y + height <= 200 or y >= 200:
         found[VERTICAL] = ["top" if y < 200 else "bottom"]
-    told = frozenset((relation, target) for target, relation in (relations or {}).items())
-    return SceneObject(key, name, box, {kind: tuple(several) for kind, several in found.items()}, told)
+    edges = frozenset((relation, target) for target, relation in (relations or {}).items())
+    return SceneObject(key, name, box, {kind: tuple(several) for kind, several in found.items()}, edges)
 
 
 def graph_of(*things: SceneObject, image_id: str = "1", **scene: str) -> SceneGraph:
@@ -214,8 +214,8 @@ def graphs(draw: st.DrawFn) -> SceneGraph:
         )
         values = " ".join(draw(st.sets(st.sampled_from(sorted(ONTOLOGY.attributes)), max_size=4)))
         names = draw(st.lists(st.sampled_from(("on", "under", "wearing", "holding", "riding", "of")), max_size=2))
-        told = {draw(st.sampled_from(keys)): name for name in names}
-        told.pop(key, None)
-        things.append(thing(key, draw(st.sampled_from(sorted(ONTOLOGY.nouns))), box, values, told))
+        edges = {draw(st.sampled_from(keys)): name for name in names}
+        edges.pop(key, None)
+        things.append(thing(key, draw(st.sampled_from(sorted(ONTOLOGY.nouns))), box, values, edges))
     scene = draw(st.fixed_dictionaries({}, optional={"weather": st.sampled_from(("sunny", "rainy"))}))
     return graph_of(*things, **scene)

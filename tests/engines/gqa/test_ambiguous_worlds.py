@@ -33,14 +33,14 @@ DINNER: dict[str, Thing] = {
 
 
 def graph_of(things: dict[str, Thing], image: str = "1") -> tuple[SceneGraph, Counter[str]]:
-    objects = {key: RawObject(key, name, box, values, told) for key, (name, box, values, told) in things.items()}
+    objects = {key: RawObject(key, *described) for key, described in things.items()}
     problems: Counter[str] = Counter()
     graph = normalise(RawGraph(image, 640, 480, objects), ONTOLOGY, problems)
     assert graph is not None
     return graph, problems
 
 
-def asked(things: dict[str, Thing], *others: dict[str, Thing], seeds: int = 12) -> dict[str, str]:
+def generated(things: dict[str, Thing], *others: dict[str, Thing], seeds: int = 12) -> dict[str, str]:
     """All questions of some seeds with their answers; other images tell what is usual."""
     graph, _ = graph_of(things)
     decoys = Distractors([graph, *(graph_of(other, "2")[0] for other in others)], ONTOLOGY)
@@ -63,10 +63,10 @@ def test_all_relations_of_a_cycle_are_dropped_and_counted() -> None:
         "4": ("rug", (50, 400, 300, 60), [], []),
     }
     graph, problems = graph_of(things)
-    told = {
+    relations = {
         (key, *one) for key, thing in graph.objects.items() for one in thing.relations if one[0] not in (LEFT, RIGHT)
     }
-    assert told == {("3", "on", "4")} and problems["relation: in a cycle"] == 3
+    assert relations == {("3", "on", "4")} and problems["relation: in a cycle"] == 3
 
 
 @pytest.mark.parametrize("way", ["on", "in", "under", "behind", "in front of", "above", "following"])
@@ -110,7 +110,7 @@ def test_different_colors_are_not_similar() -> None:
 
 
 def test_glasses_on_a_table_may_be_for_drinking() -> None:
-    found = asked(
+    found = generated(
         {
             "1": ("glasses", (220, 220, 160, 80), ["clear"], [("on", "2")]),
             "2": ("table", (100, 270, 500, 200), ["wooden"], []),
@@ -122,7 +122,7 @@ def test_glasses_on_a_table_may_be_for_drinking() -> None:
 
 
 def test_a_glass_is_never_asked_for_in_the_plural() -> None:
-    found = asked(
+    found = generated(
         {
             "1": ("glass", (400, 200, 50, 80), ["full"], [("on", "2")]),
             "2": ("table", (300, 270, 300, 200), ["wood"], []),
@@ -133,7 +133,9 @@ def test_a_glass_is_never_asked_for_in_the_plural() -> None:
 
 
 def test_a_bat_may_be_for_sports() -> None:
-    found = asked({"1": ("bat", (10, 50, 60, 200), ["brown"], []), "2": ("ball", (200, 50, 30, 30), ["white"], [])})
+    found = generated(
+        {"1": ("bat", (10, 50, 60, 200), ["brown"], []), "2": ("ball", (200, 50, 30, 30), ["white"], [])}
+    )
     assert said(found, "ball") and not said(
         found, "(color|name) of the piece of sports equipment.$|^The piece of sports equipment has"
     )
@@ -141,7 +143,7 @@ def test_a_bat_may_be_for_sports() -> None:
 
 
 def test_clothes_are_not_referred_to_by_category() -> None:
-    found = asked(
+    found = generated(
         {
             "1": ("man", (50, 100, 80, 300), ["tall", "standing"], [("wearing", "2")]),
             "2": ("hat", (60, 90, 50, 30), ["black"], []),
@@ -155,16 +157,16 @@ def test_contradictory_postures_are_not_used() -> None:
     things: dict[str, Thing] = {"1": ("dog", (100, 100, 200, 200), ["brown", "sitting", "standing", "lying"], [])}
     graph, problems = graph_of(things)
     assert "pose" not in graph.objects["1"].values and problems["value: contradicted by another"] == 3
-    assert not said(asked(things), "sitting|standing|lying")
+    assert not said(generated(things), "sitting|standing|lying")
 
 
 def test_tableware_suggests_a_table() -> None:
-    found = asked(LUNCH, *[DINNER | LUNCH] * 3, DINNER)
+    found = generated(LUNCH, *[DINNER | LUNCH] * 3, DINNER)
     assert found and not said(found, r"\b(tables?|desks?)\b")
 
 
 def test_a_picture_in_the_image_is_not_confused_with_the_image() -> None:
-    found = asked(
+    found = generated(
         {
             "1": ("picture", (100, 50, 200, 200), ["framed"], [("on", "3")]),
             "2": ("horse", (420, 150, 80, 100), ["brown"], []),
@@ -187,38 +189,38 @@ def test_names_with_other_forms_of_letters_are_read(name: str) -> None:
 
 def test_an_unknown_name_may_be_of_any_category() -> None:
     dog: Thing = ("dog", (10, 100, 200, 200), ["brown"], [])
-    assert said(asked({"1": dog}, DINNER), "animal")
+    assert said(generated({"1": dog}, DINNER), "animal")
     graph, problems = graph_of({"1": dog, "2": ("zzyzx", (300, 100, 200, 200), [], [])})
     assert graph.nameless and problems["object: unknown name"] == 1
-    found = asked({"1": dog, "2": ("zzyzx", (300, 100, 200, 200), [], [])}, DINNER)
+    found = generated({"1": dog, "2": ("zzyzx", (300, 100, 200, 200), [], [])}, DINNER)
     assert said(found, "the dog") and not said(found, "animal")
 
 
 @pytest.mark.parametrize("name", ["🐶", "собака"])
 def test_a_name_in_another_script_may_mean_anything(name: str) -> None:
     dog: Thing = ("dog", (10, 100, 200, 200), ["brown"], [])
-    found = asked({"1": dog, "2": (name, (300, 100, 200, 200), [], [])}, DINNER)
+    found = generated({"1": dog, "2": (name, (300, 100, 200, 200), [], [])}, DINNER)
     assert set(found.values()) <= {"yes"} and not said(found, "the dog|animal")
 
 
 def test_rooms_have_no_color_and_stand_in_the_singular() -> None:
     kitchen: dict[str, Any] = DINNER | {"5": ("office", (0, 0, 640, 480), ["black"], [])}
-    found = asked(
+    found = generated(
         {"1": ("keyboard", (10, 10, 90, 30), ["black"], []), "2": ("pen", (300, 10, 50, 9), [], [])}, kitchen
     )
     assert not said(found, r"black office|\boffices\b")
-    assert not said(asked(kitchen), "black office|color.* office|office.* (black|color)")
+    assert not said(generated(kitchen), "black office|color.* office|office.* (black|color)")
 
 
 def test_a_puppy_is_no_type_of_dog() -> None:
-    found = asked({"1": ("puppy", (100, 100, 200, 200), ["brown"], [])}, DINNER)
+    found = generated({"1": ("puppy", (100, 100, 200, 200), ["brown"], [])}, DINNER)
     assert said(found, "puppy|dog|animal") and not said(found, "(kind|type) of dog|Which dog")
 
 
 def test_wide_words_never_count_as_absent() -> None:
     banana: dict[str, Thing] = {"1": ("banana", (10, 10, 90, 90), ["yellow"], [])}
     produce: dict[str, Thing] = banana | {"2": ("produce", (200, 10, 90, 90), [], [])}
-    assert not said(asked(banana, produce, produce), "produce")
+    assert not said(generated(banana, produce, produce), "produce")
 
 
 def test_several_objects_without_the_asked_value_are_described_in_the_plural() -> None:
@@ -230,11 +232,11 @@ def test_several_objects_without_the_asked_value_are_described_in_the_plural() -
     two = {key: things[key] for key in ("1", "2")}
     graph, _ = graph_of(two)
     decoys = Distractors([graph, *[graph_of(things, "2")[0]] * 3], ONTOLOGY)
-    told = {
+    relations = {
         one.full_answer.text
         for seed in range(20)
         for one in questions_about(graph, ONTOLOGY, decoys, GqaSettings(seed=seed))
         if one.row == "exist"
     }
-    assert "No, there are signs but they are not red." in told
-    assert not any("sign but" in text for text in told)
+    assert "No, there are signs but they are not red." in relations
+    assert not any("sign but" in text for text in relations)

@@ -33,7 +33,7 @@ def graph_of(image, name, color, other="table"):
     return SceneGraph(image, 100, 90, objects, {"weather": "sunny"})
 
 
-def asked(graph):
+def questions_about(graph):
     """The color of the fruit, asked for in several ways, and its name."""
     name, color = graph.objects["7"].name, graph.objects["7"].values["color"][0]
     there = (Step("select", (name,)),)
@@ -71,7 +71,7 @@ def made(tmp_path_factory):
     with Spilled(folder) as spilled:
         for number, (name, color, _) in enumerate(product(names, colors, range(2))):
             graph = graph_of(str(1000 + number), name, color)
-            questions = asked(graph)
+            questions = questions_about(graph)
             spilled.add(graph, questions, entailments(questions, graph, ONTOLOGY))
         table = spilled.table()
         selected = select_balanced(table, GqaSettings(shares={}))
@@ -238,7 +238,7 @@ def test_a_graph_is_written_with_boxes_and_without_positions():
 
 
 def test_an_answer_that_is_a_name_refers_to_its_object():
-    by_row = {question.row: question for question in asked(graph_of("5", "apple", "red"))}
+    by_row = {question.row: question for question in questions_about(graph_of("5", "apple", "red"))}
     pointed = {row: question_record(question, "5")["annotations"] for row, question in by_row.items()}
     assert pointed["query category"]["answer"] == {"0": "7"}
     assert pointed["query attribute"]["answer"] == {}

@@ -16,10 +16,10 @@ from tests.engines.gqa.entailment_worlds import (
     RIGHT,
     about_objects,
     agrees,
-    asked,
     changed,
     graph_of,
     grown,
+    questions_about,
     random_facts,
     says,
 )
@@ -271,8 +271,8 @@ def test_two_references_to_one_object_are_identified_only_if_one_implies_the_oth
     ]
     sides = [then(then(reference, "relate", "man", LEFT, "o"), "exist") for reference in references]
     both = joined(*sides, "and")
-    asked_next = then(references[1], "verify", "size", "small")
-    found = entailments([question(both), question(asked_next)], GRAPH, ONTOLOGY).entailed
+    follow_up = then(references[1], "verify", "size", "small")
+    found = entailments([question(both), question(follow_up)], GRAPH, ONTOLOGY).entailed
     assert found == [[1] if same else [], []]
 
 
@@ -295,7 +295,7 @@ def test_entailed_questions_keep_their_answers_in_every_world_with_the_same_firs
     random = Random(seed)
     facts = random_facts(random, random.choice((3, 4)))
     graph = graph_of(facts)
-    questions = asked(graph, random, 80)
+    questions = questions_about(graph, random, 80)
     entailed = entailments(questions, graph, ONTOLOGY).entailed
     expected = [says(one, Executor(graph, ONTOLOGY)) for one in questions]
     for _ in range(12):
@@ -315,7 +315,7 @@ def test_entailments_about_an_object_hold_among_more_objects(seed):
     random = Random(seed)
     facts = random_facts(random, random.choice((2, 3)))
     graph = graph_of(facts)
-    questions = [one for one in asked(graph, random, 120) if about_objects(one)]
+    questions = [one for one in questions_about(graph, random, 120) if about_objects(one)]
     entailed = entailments(questions, graph, ONTOLOGY).entailed
     expected = [says(one, Executor(graph, ONTOLOGY)) for one in questions]
     for _ in range(12):

@@ -162,11 +162,11 @@ def test_common_is_a_type_valid_in_the_scores_and_the_only_one():
     common = joined(select("table"), select("couch"), "common")
     values = [{"size": ("large",)}, {"material": ("wood",)}, {"material": ("wood",), "size": ("large",)}]
     expected = [None, "material", None]
-    for shared, told in zip(values, expected, strict=True):
+    for shared, expected_answer in zip(values, expected, strict=True):
         graph = SceneGraph(
             "1", 9, 9, {key: SceneObject(key, key, (0, 0, 1, 1), shared, frozenset()) for key in ("table", "couch")}
         )
-        assert Executor(graph, ONTOLOGY).run(common).answer == told
+        assert Executor(graph, ONTOLOGY).run(common).answer == expected_answer
     assert frozenset(COMMON_ANSWERS) == IN_COMMON
 
 

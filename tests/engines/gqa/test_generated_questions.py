@@ -70,14 +70,14 @@ def test_the_checker_agrees_with_answers_references_and_objects(made, whole):
 def test_a_wrong_answer_is_found(made):
     records, graphs, words = made(False)
     other = {"yes": "no", "no": "yes", "left": "right", "right": "left"}
-    asked = [record | {"answer": other[record["answer"]]} for record in records.values() if record["answer"] in other]
-    assert len(asked) > 200
-    assert [one["question"] for one in asked if not problems_of(one, graphs[one["imageId"]], words)] == []
+    wrong = [record | {"answer": other[record["answer"]]} for record in records.values() if record["answer"] in other]
+    assert len(wrong) > 200
+    assert [one["question"] for one in wrong if not problems_of(one, graphs[one["imageId"]], words)] == []
 
 
 def test_a_wrong_object_is_found(made):
     records, graphs, words = made(False)
-    asked = missed = 0
+    n_questions = missed = 0
     for record in records.values():
         graph = graphs[record["imageId"]]
         first, *rest = record["semantic"]
@@ -85,10 +85,10 @@ def test_a_wrong_object_is_found(made):
         other = next((key for key in graph.objects if found and graph.one(key) != graph.one(found[1])), None)
         if other is not None:
             swapped = first | {"argument": first["argument"].replace(found[0], f"({other})")}
-            asked += 1
+            n_questions += 1
             missed += not problems_of(record | {"semantic": [swapped, *rest]}, graph, words)
-    assert asked > 200
-    assert missed <= 0.01 * asked  # another dog, where the question is whether there are dogs
+    assert n_questions > 200
+    assert missed <= 0.01 * n_questions  # another dog, where the question is whether there are dogs
 
 
 def test_both_yes_and_no_are_answers_to_yes_no_questions(made):

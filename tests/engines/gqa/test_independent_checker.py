@@ -33,18 +33,18 @@ def words(real_data):
 def test_it_confirms_published_answers_and_rejects_other_ones(real_data, words):
     graphs = {key: graph for name in GRAPHS for key, graph in read_json(real_data / "gqa" / name).items()}
     records = [record for name in PUBLISHED for record in read_json(real_data / "gqa" / name).values()]
-    kinds, asked = Counter(), [record for record in records if record["imageId"] in graphs]
-    for record in asked:
+    kinds, wanted = Counter(), [record for record in records if record["imageId"] in graphs]
+    for record in wanted:
         graph = gqa_graph(graphs[record["imageId"]])
         kinds.update({kind for kind, _ in problems_of(record, graph, words)})
         wrong = record | {"answer": "pineapple" if record["answer"] != "pineapple" else "apple"}
         assert any(kind.startswith("answer: ") for kind, _ in problems_of(wrong, graph, words)), record["question"]
-    assert len(asked) == 17
+    assert len(wanted) == 17
     assert kinds == {"reference: unique only jointly": 7}  # the shorts of "the man", of two; "a man"
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "fit"),
+    ("name", "wanted", "fit"),
     [
         ("apple", "apples", SURE),
         ("people", "person", SURE),
@@ -56,8 +56,8 @@ def test_it_confirms_published_answers_and_rejects_other_ones(real_data, words):
         ("chair", "table", NO),
     ],
 )
-def test_a_name_fits_a_kind_or_category(words, name, asked, fit):
-    assert words.fits(name, asked) == fit
+def test_a_name_fits_a_kind_or_category(words, name, wanted, fit):
+    assert words.fits(name, wanted) == fit
 
 
 @pytest.mark.parametrize(

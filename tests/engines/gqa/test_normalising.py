@@ -384,17 +384,17 @@ def real_graphs(real_data: Path) -> list[RawGraph]:
 
 
 def test_gqas_published_sides_agree_with_our_rule(real_graphs: list[RawGraph]) -> None:
-    told, ours = set(), set()
+    annotated, ours = set(), set()
     for raw in real_graphs[:200]:
         for key, thing in raw.objects.items():
-            told |= {(raw.image_id, key, target) for name, target in thing.relations if name == LEFT}
+            annotated |= {(raw.image_id, key, target) for name, target in thing.relations if name == LEFT}
             ours |= {
                 (raw.image_id, key, other)
                 for other, there in raw.objects.items()
                 if is_left_of(thing.box, there.box, raw.width)
             }
-    assert len(told) > 4_000
-    assert len(told & ours) / len(told) > 0.999 and len(told & ours) / len(ours) > 0.99
+    assert len(annotated) > 4_000
+    assert len(annotated & ours) / len(annotated) > 0.999 and len(annotated & ours) / len(ours) > 0.99
 
 
 def test_real_graphs_lose_next_to_nothing_with_their_own_ontology(

@@ -41,7 +41,7 @@ def unlimited(seed: int) -> GqaSettings:
     return GqaSettings(seed=seed, most=NO_LIMITS)
 
 
-def asked(
+def generate(
     graph: SceneGraph, seed: int = 0, limits: dict[str, int] | None = None, decoys: object = None
 ) -> list[Question]:
     return list(questions_about(graph, ONTOLOGY, decoys or HandmadeDecoys(), GqaSettings(seed=seed, most=limits)))  # type: ignore[arg-type]
@@ -50,7 +50,7 @@ def asked(
 @pytest.fixture(scope="module")
 def kitchen() -> list[Question]:
     """All that is asked with sixty seeds."""
-    return [question for seed in range(60) for question in asked(KITCHEN, seed, NO_LIMITS)]
+    return [question for seed in range(60) for question in generate(KITCHEN, seed, NO_LIMITS)]
 
 
 def those(questions: Iterable[Question], row: str) -> dict[str, str]:
@@ -178,7 +178,7 @@ def test_words_are_annotated_with_their_objects(kitchen: list[Question]) -> None
 def test_what_is_not_settled_is_not_asked() -> None:
     """Of two apples one has no color; nobody knows whether the other one is red too."""
     unclear = graph_of(thing("1", "apple", (0, 0, 9, 9), "red"), thing("2", "apple", (300, 0, 9, 9)))
-    found = {text for one in range(30) for text in those(asked(unclear, one, NO_LIMITS), "exist")}
+    found = {text for one in range(30) for text in those(generate(unclear, one, NO_LIMITS), "exist")}
     assert any("that are red" in text for text in found) and any("that are not white" in text for text in found)
     assert not any("not red" in text for text in found)
     assert not any("white" in text and "not white" not in text for text in found)
@@ -190,7 +190,7 @@ def test_what_is_on_the_table_is_not_asked_where_there_may_be_more() -> None:
         thing("2", "table", (0, 9, 99, 99), "brown"),
         thing("3", "phone", (20, 0, 9, 9), "black"),
     )
-    found = {text for one in range(30) for text in those(asked(table, one, NO_LIMITS), "query relation")}
+    found = {text for one in range(30) for text in those(generate(table, one, NO_LIMITS), "query relation")}
     assert any(re.match("What (kind|type) of fruit is on the table", text) for text in found)
     assert not any(re.match("What (is|can be seen) on the", text) for text in found)
 
@@ -200,13 +200,13 @@ def test_the_color_of_an_orange_is_not_asked(kitchen: list[Question]) -> None:
 
 
 def test_the_same_seed_gives_the_same_questions_and_another_gives_others() -> None:
-    assert asked(KITCHEN, 7) == asked(KITCHEN, 7)
-    assert asked(KITCHEN, 7) != asked(KITCHEN, 8)
-    assert asked(KITCHEN, 7) != asked(dataclasses.replace(KITCHEN, image_id="2"), 7)
+    assert generate(KITCHEN, 7) == generate(KITCHEN, 7)
+    assert generate(KITCHEN, 7) != generate(KITCHEN, 8)
+    assert generate(KITCHEN, 7) != generate(dataclasses.replace(KITCHEN, image_id="2"), 7)
 
 
 def test_the_limits_are_kept_and_rows_without_one_are_left_out() -> None:
-    rows = Counter(question.row for question in asked(KITCHEN, 0, {"exist": 3, "query attribute": 2}))
+    rows = Counter(question.row for question in generate(KITCHEN, 0, {"exist": 3, "query attribute": 2}))
     assert rows == {"exist": 3, "query attribute": 2}
 
 
@@ -214,7 +214,7 @@ def test_no_text_is_asked_twice_although_its_programs_differ() -> None:
     """Whether there is an apple and whether there are apples is the same question."""
     apples = graph_of(thing("1", "apple", (0, 0, 9, 9), "red"), thing("2", "apples", (300, 0, 9, 9), "green"))
     for seed in range(60):
-        found = [question.question.text for question in asked(apples, seed, NO_LIMITS)]
+        found = [question.question.text for question in generate(apples, seed, NO_LIMITS)]
         assert len(found) == len(set(found))
 
 
@@ -232,7 +232,7 @@ def test_real_images_give_many_questions_and_none_that_its_program_answers_other
 
 def test_an_unknown_row_in_the_limits_is_an_error() -> None:
     with pytest.raises(InputError, match="did you mean 'exist'"):
-        asked(KITCHEN, 0, {"exists": 3})
+        generate(KITCHEN, 0, {"exists": 3})
 
 
 @pytest.mark.slow
@@ -247,8 +247,8 @@ def test_decoys_that_are_correct_answers_make_no_wrong_question() -> None:
 
 
 def test_an_image_without_anything_to_ask_gives_no_questions() -> None:
-    assert asked(graph_of(thing("1", "thing", (0, 0, 9, 9), "red"))) == []
-    assert asked(SceneGraph("1", 600, 400, {})) == []
+    assert generate(graph_of(thing("1", "thing", (0, 0, 9, 9), "red"))) == []
+    assert generate(SceneGraph("1", 600, 400, {})) == []
 
 
 @examples(max_examples=50, deadline=None)
@@ -271,7 +271,7 @@ def test_every_question_about_any_image_is_answered_by_its_program(graph: SceneG
 @examples(max_examples=50, deadline=None)
 @given(graphs(), st.integers(0, 999))
 def test_texts_about_any_image_are_in_order(graph: SceneGraph, seed: int) -> None:
-    for one in asked(graph, seed, NO_LIMITS):
+    for one in generate(graph, seed, NO_LIMITS):
         for pointed, end in ((one.question, "?"), (one.full_answer, ".")):
             text = pointed.text
             assert text[0].isupper() and text.endswith(end) and text[-2].isalnum()

@@ -222,7 +222,7 @@ def faults(
     rows, found = _rows(folder)
     annotated = Coco(coco)
     genome = Genome(visual_genome) if visual_genome else None
-    asked = _asked(vqa) if vqa else {}
+    answers_of = _answers_of(vqa) if vqa else {}
     found += _whole(rows, annotated)
     for row in rows:
         question, answer, source = row["question"], row["answer"], row["source"]
@@ -238,7 +238,7 @@ def faults(
             pairs = [(same_text(one), same_text(other)) for one, other in genome.pairs.get(row["image_id"], [])]
             problem = None if _same_color((same_text(question), same_text(answer)), pairs) else "nobody asked this so"
         elif source == "vqa_imported":
-            counts = asked.get((row["image_id"], same_text(question)), [])
+            counts = answers_of.get((row["image_id"], same_text(question)), [])
             problem = None if any(one[same_text(answer)] >= 5 for one in counts) else "fewer than five said so"
         else:
             problem = None if source == "annotated" else "an unknown origin"
@@ -551,18 +551,18 @@ def _has(relation: dict[str, Any], phrase: str, genome: Genome, row: dict[str, A
     name = name_of(relation["object"])
     attribute = phrase.removesuffix(name).strip()
     objects = genome.objects[row["image_id"]].values()
-    told = [text for one in objects if one["name"] == name for text in one["attributes"]]
-    return attribute in told or (attribute == "gray" and "grey" in told)
+    attributes = [text for one in objects if one["name"] == name for text in one["attributes"]]
+    return attribute in attributes or (attribute == "gray" and "grey" in attributes)
 
 
-def _asked(folder: Path) -> dict[tuple[int, str], list[Counter[str]]]:
+def _answers_of(folder: Path) -> dict[tuple[int, str], list[Counter[str]]]:
     """How often each answer was given to each question of COCO-VQA."""
-    asked: dict[tuple[int, str], list[Counter[str]]] = defaultdict(list)
+    answers_of: dict[tuple[int, str], list[Counter[str]]] = defaultdict(list)
     for path in sorted(folder.glob("*OpenEnded_mscoco_*_questions.json*")):
         answers_path = next(folder.glob(path.name.replace("OpenEnded_", "").replace("_questions", "_annotations")))
         texts = {one["question_id"]: one["question"] for one in read_json(path)["questions"]}
         for one in read_json(answers_path)["annotations"]:
             answers = [same_text(answer["answer"]) for answer in one["answers"]]
             answers += ["gray" for answer in answers if answer == "grey"]
-            asked[one["image_id"], same_text(texts[one["question_id"]])].append(Counter(answers))
-    return asked
+            answers_of[one["image_id"], same_text(texts[one["question_id"]])].append(Counter(answers))
+    return answers_of

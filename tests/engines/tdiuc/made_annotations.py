@@ -112,8 +112,8 @@ def write_genome(folder: Path, images: int = 60, seed: int = 0) -> Path:
             for at, noun in enumerate(rng.choices(nouns, k=6))
         ]
         data["objects"].append({"image_id": image_id, "objects": objects})
-        told = [{**one, "attributes": rng.sample(colors, rng.randint(1, 2))} for one in objects]
-        data["attributes"].append({"image_id": image_id, "attributes": told})
+        described = [{**one, "attributes": rng.sample(colors, rng.randint(1, 2))} for one in objects]
+        data["attributes"].append({"image_id": image_id, "attributes": described})
         relations = [
             {"predicate": rng.choice(predicates), "subject": one, "object": other, "relationship_id": at}
             for at, (one, other) in enumerate(rng.sample(objects, 2) for _ in range(5))

@@ -24,10 +24,10 @@ from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.tdiuc import made_annotations as made
 from tests.engines.tdiuc.independent_checker import faults
 
-Asked = list[tuple[str, str, str]]
+Questions = list[tuple[str, str, str]]
 
 
-def asked(output: Path, image_id: int | None = None) -> Asked:
+def questions_in(output: Path, image_id: int | None = None) -> Questions:
     """Question, answer and type of all questions (on one image)."""
     rows = []
     for subset in ("train2014", "val2014"):
@@ -39,7 +39,7 @@ def asked(output: Path, image_id: int | None = None) -> Asked:
     return rows
 
 
-def of_image(tmp_path: Path, *objects: tuple[str, list[float]], **changed: Any) -> Asked:
+def of_image(tmp_path: Path, *objects: tuple[str, list[float]], **changed: Any) -> Questions:
     """What is asked of an image with these objects, twin images beside it so that every answer occurs twice."""
     files = []
     for number in range(4):
@@ -48,10 +48,10 @@ def of_image(tmp_path: Path, *objects: tuple[str, list[float]], **changed: Any) 
             one["id"] += 1000 * number
         files.append(made.write(tmp_path / f"{number}.json", content))
     generate(TdiucInputs(coco=files), tmp_path / "out", TdiucSettings(absurd=0))
-    return asked(tmp_path / "out", 1)
+    return questions_in(tmp_path / "out", 1)
 
 
-def answers(rows: Asked, kind: str) -> list[str]:
+def answers(rows: Questions, kind: str) -> list[str]:
     return [answer for _, answer, question_type in rows if question_type == kind]
 
 
@@ -90,7 +90,9 @@ def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path) -> None:
     assert "horse" in absent
     for seed in range(5):
         generate(TdiucInputs(coco=[path]), tmp_path / "out", TdiucSettings(seed=seed, min_answers=1))
-        assert not any(" bear" in question.replace("teddy bear", "") for question, _, _ in asked(tmp_path / "out"))
+        assert not any(
+            " bear" in question.replace("teddy bear", "") for question, _, _ in questions_in(tmp_path / "out")
+        )
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_the_same_image_in_several_files_is_asked_once(tmp_path: Path) -> None:
     other.write_bytes(gzip.compress(json.dumps(content).encode()))
     figures = generate(TdiucInputs(coco=[one, other]), tmp_path / "both")
     generate(TdiucInputs(coco=[other]), tmp_path / "single")
-    assert asked(tmp_path / "both") == asked(tmp_path / "single")
+    assert questions_in(tmp_path / "both") == questions_in(tmp_path / "single")
     assert figures["left_out"]["coco: images listed in another file too"] == 30
     assert figures["splits"]["test"] == 0, "one file tells that they are of train2014"
 
@@ -189,7 +191,7 @@ def test_objects_that_other_annotation_mentions_are_not_taken_as_absent(tmp_path
     ten = [{"answer": "red"}] * 10
     made.write(vqa / "mscoco_train2014_annotations.json", {"annotations": [{**one, "answers": ten} for one in key]})
     generate(TdiucInputs(coco=[coco], vqa=vqa), tmp_path / "out")
-    rows = asked(tmp_path / "out")
+    rows = questions_in(tmp_path / "out")
     assert ("What color is the couch?", "red", "color") in rows
     assert not any("couch" in question and answer in ("no", "does not apply") for question, answer, _ in rows)
 
@@ -201,7 +203,7 @@ def test_a_file_that_annotates_some_kinds_proves_nothing_of_the_others(tmp_path:
     content["annotations"] = [one for one in content["annotations"] if one["category_id"] in {c["id"] for c in kept}]
     path = made.write(tmp_path / "some.json", content)
     generate(TdiucInputs(coco=[path]), tmp_path / "out")
-    rows = asked(tmp_path / "out")
+    rows = questions_in(tmp_path / "out")
     assert not {kind for _, _, kind in rows} & {"object_recognition", "sport_recognition", "scene_recognition"}
     assert not any("horse" in question or "kite" in question for question, _, _ in rows)
 
@@ -214,11 +216,11 @@ def test_hand_annotated_questions_come_from_files(tmp_path: Path) -> None:
     path = tmp_path / "ours.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)) + "\n")
     figures = generate(TdiucInputs(annotated=[path]), tmp_path / "out")
-    assert asked(tmp_path / "out") == [("What is the fork used for?", "eating", "utility_affordance")] * 2
+    assert questions_in(tmp_path / "out") == [("What is the fork used for?", "eating", "utility_affordance")] * 2
     assert figures["types"]["utility_affordance"]["origins"]["annotated"] == 2
     again = generate(TdiucInputs(annotated=[tmp_path / "out"]), tmp_path / "again")
     assert again["questions"] == 2
-    assert asked(tmp_path / "again") == asked(tmp_path / "out")
+    assert questions_in(tmp_path / "again") == questions_in(tmp_path / "out")
 
 
 def _broken(name: str, change: Callable[[dict[str, Any]], object]) -> Any:
@@ -267,10 +269,10 @@ def test_any_part_of_visual_genome_may_be_missing(part: str, tmp_path: Path) -> 
 def test_visual_genomes_files_may_be_in_different_orders(tmp_path: Path) -> None:
     folder = made.write_genome(tmp_path / "genome", 40)
     first = generate(TdiucInputs(visual_genome=folder), tmp_path / "out")
-    rows = asked(tmp_path / "out")
+    rows = questions_in(tmp_path / "out")
     made.write(folder / "attributes.json", json.loads((folder / "attributes.json").read_text())[::-1])
     assert generate(TdiucInputs(visual_genome=folder), tmp_path / "out") == first
-    assert asked(tmp_path / "out") == rows
+    assert questions_in(tmp_path / "out") == rows
 
 
 @pytest.mark.parametrize(

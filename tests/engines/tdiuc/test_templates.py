@@ -90,9 +90,9 @@ def test_all_words_that_annotation_can_prove_absent_name_objects() -> None:
     for name, one in COCO_OBJECTS.items():
         assert name in objects_named(one.asked)
         assert name in objects_named(one.plural)
-        asked = objects_asked_of(f"What color is the {one.asked}?")
-        assert asked is not None
-        assert name in asked
+        objects = objects_asked_of(f"What color is the {one.asked}?")
+        assert objects is not None
+        assert name in objects
 
 
 @given(st.text())

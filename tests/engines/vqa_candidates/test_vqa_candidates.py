@@ -76,11 +76,11 @@ def test_neighbours_are_exact_over_many_batches_of_real_questions(real_vqa):
 @pytest.mark.slow
 def test_every_question_of_real_vqa_has_18_distinct_candidates(real_vqa):
     some = real_vqa.slice(0, 20_000)
-    table, told = vqa_candidates(some)
+    table, statistics = vqa_candidates(some)
     for row in table.select(["target", "orig_decoys"]).to_pylist():
         assert len({comparable(text) for text in [row["target"], *row["orig_decoys"]]}) == 18
-    assert told["candidates"] == {"18": 20_000}
-    assert sum(told["decoys"].values()) == 17 * 20_000
+    assert statistics["candidates"] == {"18": 20_000}
+    assert sum(statistics["decoys"].values()) == 17 * 20_000
     assert check_triplets(table, "made") is table
 
 
@@ -98,33 +98,33 @@ def test_popular_answers_are_those_of_the_training_split():
 
 def test_a_popular_answer_that_is_correct_occurs_once():
     world = [("is it", "yes")] * 9 + [("how many", "two")] * 5 + [("how many", "2")] * 4
-    _, told = vqa_candidates(made_triplets(world))
-    assert told["popular"] == ["two", "yes"]
-    assert told["correct_is_popular"] == 18
+    _, statistics = vqa_candidates(made_triplets(world))
+    assert statistics["popular"] == ["two", "yes"]
+    assert statistics["correct_is_popular"] == 18
     assert all(len(decoys) == 1 for decoys in decoys_of(made_triplets(world)))
-    assert told["candidates"] == {"2": 18}
+    assert statistics["candidates"] == {"2": 18}
 
 
 def test_a_dataset_with_one_answer_has_no_decoys_and_reports_it():
-    table, told = vqa_candidates(made_triplets([("is it", "yes")]))
+    table, statistics = vqa_candidates(made_triplets([("is it", "yes")]))
     assert table["orig_decoys"].to_pylist() == [[]]
-    assert told["candidates"] == {"1": 1}
+    assert statistics["candidates"] == {"1": 1}
 
 
 def test_answers_given_without_the_image_come_first():
     found = decoys_of(varied(), plausible={"q0": ["a lamp", "A lamp!", "answer 0", "a chair", "a table", "a bed"]})
     assert found[0][:3] == ["a lamp", "a chair", "a table"]
-    _, told = vqa_candidates(
+    _, statistics = vqa_candidates(
         varied(), plausible={"q0": ["a lamp", "A lamp!", "answer 0", "a chair", "a table", "a bed"], "other": ["x"]}
     )
-    assert told["plausible"]["given"] == 3
-    assert told["plausible"]["given_not_taken"] == {
+    assert statistics["plausible"]["given"] == 3
+    assert statistics["plausible"]["given_not_taken"] == {
         "the correct answer": 1,
         "repeated": 1,
         "another human answer": 0,
         "more than wanted": 1,
     }
-    assert told["plausible"]["given_for_unknown_questions"] == 1
+    assert statistics["plausible"]["given_for_unknown_questions"] == 1
 
 
 def test_too_few_answers_given_without_the_image_are_completed_from_similar_questions():
@@ -143,24 +143,24 @@ def test_a_similar_question_is_one_that_shares_words_however_many_others_there_a
 
 
 def test_a_question_without_words_has_no_plausible_answers():
-    _, told = vqa_candidates(made_triplets([("?!", "yes"), ("?!", "no"), ("what", "cat")]))
-    assert told["plausible"]["per_question"] == {"0": 3}
+    _, statistics = vqa_candidates(made_triplets([("?!", "yes"), ("?!", "no"), ("what", "cat")]))
+    assert statistics["plausible"]["per_question"] == {"0": 3}
 
 
 def test_other_annotators_answers_are_kept_and_counted():
     world = [("what", "cat", "train", ["cat"] * 5 + ["dog"] * 3 + ["cow"]), ("what", "dog"), ("what", "cow")]
     world += [(f"who {place}", f"n{place}") for place in range(30)]
-    table, told = vqa_candidates(made_triplets(world))
+    table, statistics = vqa_candidates(made_triplets(world))
     assert {"dog", "cow"} <= set(table["orig_decoys"].to_pylist()[0][:3])
-    assert told["also_human_answers"]["plausible"] == {"questions": 1, "questions_with_3_annotators": 1}
+    assert statistics["also_human_answers"]["plausible"] == {"questions": 1, "questions_with_3_annotators": 1}
 
 
 def test_the_pool_of_a_split_gives_nothing_of_another_but_popular_answers():
     world = [("what", f"train {n}") for n in range(40)] + [("what", f"val {n}", "validation") for n in range(40)]
-    table, told = vqa_candidates(made_triplets(world), pool="split")
+    table, statistics = vqa_candidates(made_triplets(world), pool="split")
     for row in table.to_pylist():
         other = "val" if row["split"] == "train" else "train"
-        assert {text for text in row["orig_decoys"] if text.startswith(other)} <= set(told["popular"])
+        assert {text for text in row["orig_decoys"] if text.startswith(other)} <= set(statistics["popular"])
 
 
 def test_the_same_seed_gives_the_same_candidates_on_any_number_of_threads():
@@ -186,9 +186,9 @@ def test_the_variants_take_the_candidates_as_original_decoys():
 
 
 def test_progress_ends_at_its_total():
-    told = []
-    vqa_candidates(varied(), progress=lambda *step: told.append(step))
-    assert told[-1][1] == told[-1][2]
+    statistics = []
+    vqa_candidates(varied(), progress=lambda *step: statistics.append(step))
+    assert statistics[-1][1] == statistics[-1][2]
 
 
 def test_an_unknown_pool_is_named():

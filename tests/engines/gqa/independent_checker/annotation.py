@@ -76,9 +76,9 @@ class Annotation:
 
     def of_scene(self, kind: str, value: str) -> str:
         """The value if the annotation of the whole image, or what is in it, says so."""
-        told = self.graph.scene.get(kind)
-        if told:
-            return value if self.words.alike(told, value) else told
+        known = self.graph.scene.get(kind)
+        if known:
+            return value if self.words.alike(known, value) else known
         if kind in ("place", "room"):
             return self.place(value)
         return OPEN if kind == "weather" else self.location(value)
@@ -103,8 +103,8 @@ class Annotation:
     def scene_holds(self, kind: str, value: str) -> str:
         if self.of_scene(kind, value) == value:
             return YES
-        told = self.graph.scene.get(kind)
-        if told:
+        known = self.graph.scene.get(kind)
+        if known:
             return NOT
         if kind in ("place", "room"):
             return OPEN if self.place(value) == value else NOT

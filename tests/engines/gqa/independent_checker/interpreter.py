@@ -109,19 +109,19 @@ class Reading:
     def _one(self, of: Objects, place: int, what: str) -> str | None:
         """The one object that is spoken of; a problem where there are none or several."""
         step = self._naming_step(place)
-        told = [key for key in step.ids or () if key in self.graph.objects]
+        ids = [key for key in step.ids or () if key in self.graph.objects]
         things = {self.graph.one(key) for key in of.wide}
         if len(things) == 1 and of.sure:
-            return told[0] if len(told) == 1 and told[0] in of.sure else min(of.sure)
+            return ids[0] if len(ids) == 1 and ids[0] in of.sure else min(of.sure)
         if not of.sure:
             text = f"{what}: nothing annotated is the {step.name}" + (
                 f" (wide: {self.notes.show(of.wide)})" if of.wide else ""
             )
             self._problem("reference: none" if len(of.wide) != 1 else "reference: by a wide reading only", text)
-            return told[0] if len(told) == 1 else next(iter(of.wide), None)
+            return ids[0] if len(ids) == 1 else next(iter(of.wide), None)
         kind = "reference: ambiguous" if len(of.sure) > 1 else "reference: ambiguous by a wide reading"
         self._problem(kind, f"{what}: the {step.name} may be {self.notes.show(of.wide)}")
-        return told[0] if len(told) == 1 else min(of.sure)
+        return ids[0] if len(ids) == 1 else min(of.sure)
 
     def _naming_step(self, place: int) -> Step:
         step = self.program[place]
@@ -149,21 +149,21 @@ class Reading:
         found: Objects | None = self.results[place]
         if found is None:
             return
-        told = frozenset(step.ids or ())
+        ids = frozenset(step.ids or ())
         last = place
         while after := next(
             (at for at, one in enumerate(self.program) if one.inputs == (last,) and one.operation == "filter"), None
         ):
             last = after
         final: Objects = self.results[last]
-        if not told <= found.wide:
+        if not ids <= found.wide:
             self._problem(
-                "ids: another object", f"step {place}: {sorted(told - found.wide)} is no {step.name} it finds"
+                "ids: another object", f"step {place}: {sorted(ids - found.wide)} is no {step.name} it finds"
             )
-        elif not told and final.sure:
+        elif not ids and final.sure:
             self._problem("ids: not told", f"step {place}: finds {self.notes.show(final.sure)}")
-        elif told and len(final.sure) == 1 and not final.sure <= told:
-            self._problem("ids: another object", f"step {place}: {sorted(told)}, not {self.notes.show(final.sure)}")
+        elif ids and len(final.sure) == 1 and not final.sure <= ids:
+            self._problem("ids: another object", f"step {place}: {sorted(ids)}, not {self.notes.show(final.sure)}")
 
     # attributes
 
@@ -293,13 +293,13 @@ class Reading:
     def _alike(self, step: Step, of: Sequence[Objects]) -> str:
         if len(of) == 1:
             keys = of[0].sure
-            told = frozenset(self._naming_step(step.inputs[0]).ids or ())
+            ids = frozenset(self._naming_step(step.inputs[0]).ids or ())
             if len(keys) < 2:
                 self._problem("reference: not several", f"{self.notes.show(keys)}")
-            if told != keys:
+            if ids != keys:
                 self._problem(
                     "ids: not all",
-                    f"all the {self._naming_step(step.inputs[0]).name}: {sorted(keys)}, told {sorted(told)}",
+                    f"all the {self._naming_step(step.inputs[0]).name}: {sorted(keys)}, told {sorted(ids)}",
                 )
         else:
             ones = [self._one(part, place, step.operation) for part, place in zip(of, step.inputs, strict=True)]

@@ -51,8 +51,8 @@ old;9;age
 
 def _object(name: str, box: tuple[int, int, int, int], *attributes: str, **relations: list[str]) -> dict[str, Any]:
     x, y, w, h = box
-    told = [{"name": key.replace("_", " "), "object": other} for key, others in relations.items() for other in others]
-    return {"name": name, "x": x, "y": y, "w": w, "h": h, "attributes": list(attributes), "relations": told}
+    listed = [{"name": key.replace("_", " "), "object": other} for key, to in relations.items() for other in to]
+    return {"name": name, "x": x, "y": y, "w": w, "h": h, "attributes": list(attributes), "relations": listed}
 
 
 GRAPH = {

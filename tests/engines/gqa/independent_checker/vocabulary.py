@@ -205,29 +205,29 @@ class Vocabulary:
                             todo.append(kind)
         return frozenset(found)
 
-    def _fits(self, name: str, asked: str) -> int:
+    def _fits(self, name: str, wanted: str) -> int:
         """Whether an object of that name is what is asked for: SURE, MAYBE or NO."""
-        if asked in ("_", "thing", "object"):
+        if wanted in ("_", "thing", "object"):
             return SURE
-        one, other = self.names_of(name), self.names_of(asked)
+        one, other = self.names_of(name), self.names_of(wanted)
         if one & other:
             return SURE
-        lemma = self.lemma(asked)
+        lemma = self.lemma(wanted)
         categories = self.categories(name)
         categories -= {NOT_IN.get(one_name, "") for one_name in one}
-        if lemma in categories or asked in categories or self._is_kind(one, lemma):
+        if lemma in categories or wanted in categories or self._is_kind(one, lemma):
             return SURE
         if any(NO_KINDS.get(one_name) == lemma for one_name in one):
             return NO
         return MAYBE if other & self.kinds(name) else NO
 
-    def _is_kind(self, names: frozenset[str], asked: str) -> bool:
+    def _is_kind(self, names: frozenset[str], wanted: str) -> bool:
         """Whether one of the names is that kind of thing: by a last word of its own, or by the lists above."""
-        if any(NO_KINDS.get(name) == asked for name in names):
+        if any(NO_KINDS.get(name) == wanted for name in names):
             return False
-        listed = {word for word in names if self.lemma(KINDS.get(word, "")) in self.names_of(asked)}
-        listed |= {word for word in names if word.rpartition(" ")[2] in IN_CATEGORY.get(asked, "").split()}
-        return bool(listed) or any(word.endswith(f" {asked}") for word in names)
+        listed = {word for word in names if self.lemma(KINDS.get(word, "")) in self.names_of(wanted)}
+        listed |= {word for word in names if word.rpartition(" ")[2] in IN_CATEGORY.get(wanted, "").split()}
+        return bool(listed) or any(word.endswith(f" {wanted}") for word in names)
 
     # values
 
@@ -246,14 +246,14 @@ class Vocabulary:
             found |= self.values.get(name, Value()).types
         return found
 
-    def includes(self, annotated: str, asked: str) -> bool:
+    def includes(self, annotated: str, wanted: str) -> bool:
         """Whether what is annotated means what is asked: steel is metal."""
-        if self.same_value(annotated, asked):
+        if self.same_value(annotated, wanted):
             return True
         classes: set[str] = set()
         for name in self._value_names(annotated):
             classes |= self.values.get(name, Value()).classes
-        return any(self.same_value(name, asked) for name in classes)
+        return any(self.same_value(name, wanted) for name in classes)
 
     def alike(self, one: str, other: str) -> bool:
         """Whether two values are too like each other to exclude each other: pink and orange."""
@@ -270,12 +270,12 @@ class Vocabulary:
         )
         return bool(mine & its)
 
-    def excludes(self, annotated: str, asked: str) -> bool:
+    def excludes(self, annotated: str, wanted: str) -> bool:
         """Whether what is annotated rules out what is asked: a value of the same type that is not like it."""
-        if any({annotated, asked} <= places and annotated != asked for places in PLACES):
+        if any({annotated, wanted} <= places and annotated != wanted for places in PLACES):
             return True
-        shared = self.types(annotated) & self.types(asked)
-        return bool(shared) and not self.alike(annotated, asked)
+        shared = self.types(annotated) & self.types(wanted)
+        return bool(shared) and not self.alike(annotated, wanted)
 
 
 def read_vocabulary(objects: Path, attributes: Path) -> Vocabulary:
