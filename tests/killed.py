@@ -1,4 +1,4 @@
-"""Work in a process of its own, which can be told to die at a certain point as kill -9 makes it die."""
+"""Work in a process of its own, which can be made to die at a certain point as kill -9 makes it die."""
 
 import os
 import signal
@@ -13,11 +13,11 @@ from hf_vqa_mc.io import atomic_folder
 PRELOAD = ("datasets", "gensim", "tests.dataset.one_build", "tests.engines.one_generation")
 """What the server of these processes imports once, for all that will come: it serves the tests of several rooms."""
 PUBLISHING = ("before exchange", "after exchange", "between renames", "after renames")
-"""Where a folder takes the place of another."""
+"""Where a folder replaces another."""
 
 
 def started(work: Callable[..., None], *arguments: Any) -> ForkServerProcess:
-    """A process that does the work; it has told "ready" to the pipe that is the work's first argument."""
+    """A process that does the work; it has written "ready" to the pipe that is the work's first argument."""
     context = get_context("forkserver")
     context.set_forkserver_preload([*PRELOAD])
     here, there = context.Pipe()

@@ -6,7 +6,7 @@ import sys
 USE = """
 from numba.core import caching
 
-for locator in caching.CacheImpl._locator_classes:  # as for who can write neither beside the package nor at home
+for locator in caching.CacheImpl._locator_classes:  # as for users who can write neither to the package nor at home
     if "UserProvided" not in locator.__name__:
         locator.from_function = classmethod(lambda cls, *arguments: None)
 

@@ -26,7 +26,7 @@ LENGTHS = range(3, 15)
 """of the words, in letters; no two choices of a row are equally long"""
 OF_A_LENGTH = 150
 KEPT = 10
-"""of the words of each length that are offered only where a bias wants them"""
+"""of the words of each length that are choices only where a bias wants them"""
 CUES = 8
 """kinds of image, or first words of a question, each of which has a text of its own"""
 CUE_WORDS = ("what", "who", "where", "why", "how", "which", "when", "whose")
@@ -40,20 +40,20 @@ ALIKE = 2.0
 @lru_cache(maxsize=1)
 def words():
     """(lengths, OF_A_LENGTH) different words, always the same."""
-    chance = np.random.default_rng(20180601)
+    rng = np.random.default_rng(20180601)
     consonants, vowels = list("bcdfghjklmnprstvz"), list("aeiou")
     found = []
     for length in LENGTHS:
         made = {}
         while len(made) < OF_A_LENGTH:
-            letters = [chance.choice(vowels if place % 2 else consonants) for place in range(length)]
+            letters = [rng.choice(vowels if index % 2 else consonants) for index in range(length)]
             made["".join(letters)] = None
         found.append(list(made))
     return np.array(found, object)
 
 
 def planted(bias, strength, rows, seed, choices=4):
-    """A dataset whose only shortcut is the one asked for.
+    """A dataset whose only shortcut is the given one.
 
     A share of the rows is planted: there the rule that looks for the bias is right; everywhere else any choice is as
     likely to be right as another, so that this rule, and every other, is right by chance. Which rows are planted
@@ -63,52 +63,45 @@ def planted(bias, strength, rows, seed, choices=4):
         bias: a key of RULES.
         strength: the share of planted rows, in [0, 1].
         rows: how many.
-        seed: of all chance; the words and what cues tell are the same for all seeds, so that a train split is another
-            seed.
+        seed: random seed; words and cues mean the same for all seeds, so that a train split is another seed.
         choices: of every row, from 2 to 8.
 
     Returns:
         A table (``ROWS``), the vectors of the rows' images (float32 (rows, numbers), None but for ``image cue``), and
         the true gain over chance of the best rule that looks for the bias.
     """
-    chance = np.random.default_rng([seed, sorted(RULES).index(bias), rows])
-    images = np.sort(chance.integers(max(rows // ROWS_PER_IMAGE, 1), size=rows))
-    chance.shuffle(images)
+    rng = np.random.default_rng([seed, sorted(RULES).index(bias), rows])
+    images = np.sort(rng.integers(max(rows // ROWS_PER_IMAGE, 1), size=rows))
+    rng.shuffle(images)
     share = np.full(images.max() + 1, float(strength))
     if 0 < strength < 1:
-        share = chance.beta(ALIKE * strength, ALIKE * (1 - strength), size=len(share))
-    is_planted = chance.random(rows) < share[images]
-    cues = chance.integers(CUES, size=len(share) if bias == "image cue" else rows)
+        share = rng.beta(ALIKE * strength, ALIKE * (1 - strength), size=len(share))
+    is_planted = rng.random(rows) < share[images]
+    cues = rng.integers(CUES, size=len(share) if bias == "image cue" else rows)
     if bias == "image cue":
         cues = cues[images]
 
-    texts, special = _offered(bias, cues, choices, chance)
-    right = np.where(is_planted, special, chance.integers(choices, size=rows))
-    order = chance.permuted(np.tile(np.arange(choices), (rows, 1)), axis=1)  # what stands in each place
+    texts, special = _texts(bias, cues, choices, rng)
+    right = np.where(is_planted, special, rng.integers(choices, size=rows))
+    order = rng.permuted(np.tile(np.arange(choices), (rows, 1)), axis=1)  # the choice at each position
     if bias == "position":
-        first = np.argmax(order == right[:, None], axis=1)
-        everyone = np.flatnonzero(is_planted)
-        order[everyone, first[everyone]] = order[everyone, 0]
-        order[everyone, 0] = right[everyone]
+        _put_first(order, right, np.flatnonzero(is_planted))
     labels = np.argmax(order == right[:, None], axis=1)
     placed = np.take_along_axis(texts, order, axis=1)
 
     # The word that overlaps is one choice's, always: the target's in planted rows, else any choice's.
-    named = np.where(is_planted, right, chance.integers(choices, size=rows))
-    middle = texts[np.arange(rows), named] if bias == "question overlap" else chance.choice(FILLERS, size=rows)
-    openers = cues if bias == "question cue" else chance.integers(CUES, size=rows)
-    questions = [
-        f"{CUE_WORDS[opener]} is the {word} one of {number}?"
-        for opener, word, number in zip(openers, middle, chance.integers(50, size=rows), strict=True)
-    ]
+    named = np.where(is_planted, right, rng.integers(choices, size=rows))
+    middle = texts[np.arange(rows), named] if bias == "question overlap" else rng.choice(FILLERS, size=rows)
+    openers = cues if bias == "question cue" else rng.integers(CUES, size=rows)
+    words_of = zip(openers, middle, rng.integers(50, size=rows), strict=True)
     table = pa.table(
         {
             "question_id": [f"q{row}" for row in range(rows)],
             "image_id": [f"image-{seed}-{image}" for image in images],
-            "question": questions,
+            "question": [f"{CUE_WORDS[opener]} is the {word} one of {number}?" for opener, word, number in words_of],
             "choices": placed.tolist(),
             "label": labels,
-            "question_type": chance.choice(TYPES, size=rows).tolist(),
+            "question_type": rng.choice(TYPES, size=rows).tolist(),
             "answers": [[text] for text in texts[np.arange(rows), right]],
             "choice_kinds": [[] for _ in range(rows)],
         },
@@ -116,28 +109,35 @@ def planted(bias, strength, rows, seed, choices=4):
     )
     vectors = None
     if bias == "image cue":
-        looks = 4.0 * np.eye(CUES, 2 * CUES)[cues] + chance.normal(size=(images.max() + 1, 2 * CUES))[images]
+        looks = 4.0 * np.eye(CUES, 2 * CUES)[cues] + rng.normal(size=(images.max() + 1, 2 * CUES))[images]
         vectors = looks.astype(np.float32)
     return table, vectors, 0.0 if bias == "none" else strength * (1 - 1 / choices)
 
 
-def _offered(bias, cues, choices, chance):
+def _put_first(order, right, rows):
+    """Swap the right choice of these rows with the first."""
+    first = np.argmax(order == right[:, None], axis=1)
+    order[rows, first[rows]] = order[rows, 0]
+    order[rows, 0] = right[rows]
+
+
+def _texts(bias, cues, choices, rng):
     """The texts of each row (rows, choices) and which of them is right in a planted row (rows,)."""
     rows = len(cues)
-    lengths = chance.permuted(np.tile(np.arange(len(LENGTHS)), (rows, 1)), axis=1)[:, :choices]
-    texts = words()[lengths, chance.integers(KEPT, OF_A_LENGTH, size=lengths.shape)]
+    lengths = rng.permuted(np.tile(np.arange(len(LENGTHS)), (rows, 1)), axis=1)[:, :choices]
+    texts = words()[lengths, rng.integers(KEPT, OF_A_LENGTH, size=lengths.shape)]
     if bias == "length":
         return texts, lengths.argmax(axis=1)
     special = np.zeros(rows, np.int64)
     if bias == "frequency":
-        # Every row offers one of a few texts, of all lengths; its others are rare.
+        # Every row has one of a few texts, of all lengths; its others are rare.
         texts[:, 0] = words()[lengths[:, 0], 0]
     if bias in ("image cue", "question cue"):
-        others = (cues[:, None] + chance.permuted(np.tile(np.arange(1, CUES), (rows, 1)), axis=1)) % CUES
+        others = (cues[:, None] + rng.permuted(np.tile(np.arange(1, CUES), (rows, 1)), axis=1)) % CUES
         numbers = np.concatenate([cues[:, None], others[:, : choices - 1]], axis=1)
         texts = words()[np.arange(CUES), 0][numbers]
     if bias in ("position", "question overlap"):
-        special = chance.integers(choices, size=rows)
+        special = rng.integers(choices, size=rows)
     return texts, special
 
 

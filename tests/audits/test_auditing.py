@@ -1,4 +1,4 @@
-"""A whole audit: what its figures rest on, and what they are told as."""
+"""A whole audit: what its figures rest on, and how they are reported."""
 
 import json
 
@@ -46,8 +46,8 @@ def test_counts_are_of_the_training_split_if_there_is_one():
 def test_question_types_with_enough_rows_are_listed():
     table = planted("position", 0.5, 400, 0)[0]
     types = ["many"] * 300 + ["few"] * 20 + [""] * 80
-    place = table.schema.get_field_index("question_type")
-    done = audit(benchmark(table.set_column(place, "question_type", pa.array(types))), QUICK)
+    column = table.schema.get_field_index("question_type")
+    done = audit(benchmark(table.set_column(column, "question_type", pa.array(types))), QUICK)
     (only,) = done.as_json()["per_type"]
     assert (only["type"], only["rows"]) == ("many", 300)
     strongest = next(gain for gain in done.gains if gain.shortcut.sees == "choices")

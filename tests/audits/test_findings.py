@@ -95,7 +95,7 @@ def test_clean_data_has_no_findings():
 def flagged(rows, answers=None, vectors=None):
     test = number_rows({"test": table(*(("i", "?", choices) for choices in rows))})["test"]
     reasons = possibly_correct(test, answers or [[] for _ in rows], vectors)
-    return {reason: {(int(row), int(place)) for row, place in np.argwhere(flags)} for reason, flags in reasons.items()}
+    return {reason: {(int(row), int(index)) for row, index in np.argwhere(flags)} for reason, flags in reasons.items()}
 
 
 def test_ambiguous_decoys_have_reasons():
@@ -131,10 +131,10 @@ phrases = st.lists(some_words, min_size=1, max_size=3).map(" ".join)
 @given(st.lists(st.lists(phrases, min_size=2, max_size=4), min_size=1, max_size=6))
 def test_wordnet_similarity_is_that_of_the_phrases(rows):
     expected = {
-        (row, place)
+        (row, index)
         for row, choices in enumerate(rows)
-        for place, choice in enumerate(choices)
-        if place and (words(choices[0]) == words(choice) or phrase_wup(words(choices[0]), words(choice)) >= 0.9)
+        for index, choice in enumerate(choices)
+        if index and (words(choices[0]) == words(choice) or phrase_wup(words(choices[0]), words(choice)) >= 0.9)
         if words(choice) or choice == choices[0]
     }
     assert flagged(rows)[WUP] == expected

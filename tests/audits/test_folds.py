@@ -1,4 +1,4 @@
-"""Who is learnt from for whom, where there is no training split: what other rows' answers give away is no shortcut."""
+"""Folds in place of a training split: what other rows' answers give away is no shortcut."""
 
 import numpy as np
 import pyarrow as pa
@@ -50,11 +50,11 @@ def pairs(count, seed=0):
         choices = [f"thing {number}", f"other {number}"]
         for label in draws.permutation(2):
             rows.append((f"image {len(rows)}", f"which is it {number}", choices, int(label)))
-    return table([rows[place] for place in draws.permutation(len(rows))])
+    return table([rows[index] for index in draws.permutation(len(rows))])
 
 
 def others_answers(count, seed=0):
-    """Every answer is right once and three others' answers stand beside it; all are offered four times."""
+    """Every answer is right once and has three others' answers as decoys; each occurs four times."""
     draws = np.random.default_rng(seed)
     rows = []
     names = draws.permutation(count)

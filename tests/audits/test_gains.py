@@ -31,9 +31,9 @@ def test_a_single_image_gives_a_wide_interval():
 
 def test_inflation_widens_the_interval():
     scores, chance = np.repeat([1.0, 0.0], 50), np.full(100, 0.25)
-    plain, learnt = (estimate(scores, chance, np.arange(100), inflation) for inflation in (1.0, 1.5))
-    assert learnt.low < plain.low < plain.high < learnt.high
-    assert learnt.p > plain.p
+    plain, inflated = (estimate(scores, chance, np.arange(100), inflation) for inflation in (1.0, 1.5))
+    assert inflated.low < plain.low < plain.high < inflated.high
+    assert inflated.p > plain.p
 
 
 def test_single_choices_have_no_gain():

@@ -83,11 +83,11 @@ some_rows = st.lists(
 
 @settings(deadline=None)  # the first call compiles
 @given(some_rows, st.randoms())
-def test_heuristics_do_not_depend_on_the_order_of_choices(rows, chance):
+def test_heuristics_do_not_depend_on_the_order_of_choices(rows, rng):
     moved = []
     for question, choices, label in rows:
-        order = chance.sample(range(len(choices)), len(choices))
-        moved.append((question, [choices[place] for place in order], order.index(label)))
+        order = rng.sample(range(len(choices)), len(choices))
+        moved.append((question, [choices[index] for index in order], order.index(label)))
     assert picked(*rows, placed=False) == picked(*moved, placed=False)
 
 
@@ -113,9 +113,9 @@ def test_rows_of_one_image_are_in_one_fold_whatever_the_other_rows():
 def audited(bias, strength, size, seed):
     table, _, truth = planted(bias, strength, size, seed)
     context = context_of(table)
-    chance, clusters = context.rows.chance, context.split.clusters
+    rng, clusters = context.rows.chance, context.split.clusters
     found, _ = ran(context, HEURISTICS)
-    return {name: estimate(one.scores, chance, clusters, one.inflation) for name, one in found.items()}, truth
+    return {name: estimate(one.scores, rng, clusters, one.inflation) for name, one in found.items()}, truth
 
 
 @pytest.mark.parametrize("bias", [bias for bias, rule in RULES.items() if rule])

@@ -105,9 +105,9 @@ def test_surplus_images_are_counted():
 
 
 def test_images_that_look_alike_are_in_one_cluster():
-    chance = np.random.default_rng(0)
-    kind = chance.integers(4, size=800)
-    vectors = (20 * np.eye(4, 10)[kind] + chance.normal(size=(800, 10))).astype(np.float32)
+    rng = np.random.default_rng(0)
+    kind = rng.integers(4, size=800)
+    vectors = (20 * np.eye(4, 10)[kind] + rng.normal(size=(800, 10))).astype(np.float32)
     vectors[:3] = np.nan
     found = image_groups(vectors, seed=0)
     rough = found.clusters[3:, 0]

@@ -1,4 +1,4 @@
-"""A language model as a probe: batches change nothing, and what cannot be loaded is told in a sentence."""
+"""A language model as a probe: batches change nothing, and what cannot be loaded is reported in a sentence."""
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ def model_folder(tmp_path_factory):
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
     folder = tmp_path_factory.mktemp("gpt2")
-    vocabulary = {"<s>": 0, "<unk>": 1, "\n": 2} | {sign: place + 3 for place, sign in enumerate(SIGNS)}
+    vocabulary = {"<s>": 0, "<unk>": 1, "\n": 2} | {sign: index + 3 for index, sign in enumerate(SIGNS)}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", unk_token="<unk>").save_pretrained(folder)
@@ -58,7 +58,7 @@ def literal_picks(folder, rows, with_question):
             own = tokenizer(f" {choice}", add_special_tokens=False)["input_ids"]
             with torch.inference_mode():
                 logits = model(torch.tensor([before + own])).logits[0].log_softmax(-1)
-            total = sum(float(logits[len(before) + place - 1, token]) for place, token in enumerate(own))
+            total = sum(float(logits[len(before) + index - 1, token]) for index, token in enumerate(own))
             scores.append(total / len(choice))
         picked.append(float(np.argmax(scores) == 0))
     return picked

@@ -1,4 +1,4 @@
-"""The fast probes find what is planted and nothing else, and never look at the labels of the rows asked."""
+"""The fast probes find what is planted and nothing else, and never look at the labels of the evaluated rows."""
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +60,7 @@ def test_the_order_of_choices_is_no_shortcut_where_the_benchmark_tells_none():
         assert shortcut.scores.mean() == pytest.approx(0.25, abs=0.12)
 
 
-def test_labels_of_the_rows_asked_change_no_answer():
+def test_labels_of_the_evaluated_rows_change_no_answer():
     table, _, _ = planted("question cue", 0.6, 300, 0)
     split = split_of(table)
     folds = folds_of(split)
@@ -75,16 +75,16 @@ def test_labels_of_the_rows_asked_change_no_answer():
         context = context_of(one, folds=folds, vectors=np.zeros((300, 3), np.float32), rows=rows)
         found = {}
         for name, shortcut in ran(context, MODELS)[0].items():
-            in_place = np.zeros(shortcut.chances.shape)
-            np.put_along_axis(in_place, rows.positions, shortcut.chances, axis=1)
-            found[name] = in_place[evaluated]
+            by_position = np.zeros(shortcut.chances.shape)
+            np.put_along_axis(by_position, rows.positions, shortcut.chances, axis=1)
+            found[name] = by_position[evaluated]
         answers.append(found)
     assert len(answers[0]) == 8
     for name, chances in answers[0].items():
         np.testing.assert_allclose(chances, answers[1][name], atol=1e-6, err_msg=name)
 
 
-def test_labels_of_a_training_split_are_used_and_those_asked_are_not_needed():
+def test_labels_of_a_training_split_are_used_and_those_of_the_evaluated_split_are_not_needed():
     train, _, _ = planted("question cue", 0.6, 900, 1)
     table, _, truth = planted("question cue", 0.6, 300, 0)
     found, _ = ran(context_of(table, train), MODELS)
@@ -153,7 +153,7 @@ some_rows = st.lists(
 @pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(rows=some_rows)
-def test_any_rows_can_be_asked(rows):
+def test_any_rows_can_be_evaluated(rows):
     table = pa.table(
         {
             "question": [question for question, *_ in rows],

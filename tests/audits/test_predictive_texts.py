@@ -1,4 +1,4 @@
-"""The words that give the target away are told, with what chance would have had; others are not."""
+"""The words that give the target away are reported, with the accuracy of chance; others are not."""
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +20,9 @@ def with_words(n_rows):
     """Of four choices one has "certainly", which is right, and one "never", which is wrong."""
     choices, labels = [], []
     for row in range(n_rows):
-        offered = [f"certainly {row}", f"never {row}", f"perhaps {row}", f"perhaps {-row}"]
+        texts = [f"certainly {row}", f"never {row}", f"perhaps {row}", f"perhaps {-row}"]
         order = np.random.default_rng(row).permutation(4)
-        choices.append([offered[place] for place in order])
+        choices.append([texts[index] for index in order])
         labels.append(int(np.flatnonzero(order == (0 if row % 4 else 2))[0]))
     return rows_of(choices, labels)
 

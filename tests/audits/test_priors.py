@@ -27,13 +27,13 @@ def rows_of(**splits):
 
 
 def literal(train, test, longest):
-    """How often each asked row's target is picked, straight from the definition."""
+    """How often each evaluated row's target is picked, straight from the definition."""
     as_target, as_decoy = Counter(), Counter()
     for question, choices, label in train:
         words = question.split()
         for length in range(len(words) + 1):
-            for place, choice in enumerate(choices):
-                (as_target if place == label else as_decoy)[*words[:length], "|", choice] += 1
+            for index, choice in enumerate(choices):
+                (as_target if index == label else as_decoy)[*words[:length], "|", choice] += 1
     decoys = max(int(median(len(choices) - 1 for _, choices, _ in train)), 1)
 
     def likelihood(question, choice):
@@ -67,7 +67,7 @@ def test_they_are_what_the_definition_says(train, test):
 
 @settings(deadline=None)  # the first call loads what was compiled
 @given(st.lists(st.tuples(rows, st.integers(0, 4)), min_size=2, max_size=30))
-def test_without_a_train_split_each_part_is_asked_by_what_the_others_say(test):
+def test_without_a_train_split_each_fold_is_evaluated_on_counts_of_the_others(test):
     found, folds = rows_of(test=[row for row, _ in test])["test"], np.array([fold for _, fold in test], np.int8)
     for rule, longest in ((answer_prior, 0), (question_answer_prior, 99)):
         picked = rule(found, folds)
@@ -80,12 +80,12 @@ def test_without_a_train_split_each_part_is_asked_by_what_the_others_say(test):
 
 def rows_about(kind, others, n, seed):
     """Questions about things of one kind, with decoys from others; no answer is more frequent than another."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     made = []
     for number in range(n):
         target = kind[number % len(kind)]
-        decoys = chance.permutation([text for text in others if text != target])[:3]
-        made.append((f"what {'color' if kind is COLOURS else 'shape'} is thing {chance.integers(5)}", target, decoys))
+        decoys = rng.permutation([text for text in others if text != target])[:3]
+        made.append((f"what {'color' if kind is COLOURS else 'shape'} is thing {rng.integers(5)}", target, decoys))
     return [(question, [*decoys.tolist(), target], 3) for question, target, decoys in made]
 
 

@@ -20,7 +20,7 @@ def table(*rows, **types):
     )
 
 
-def test_the_target_comes_first_and_places_without_a_choice_are_missing():
+def test_the_target_comes_first_and_positions_without_a_choice_are_missing():
     rows = number_rows({"test": table(("Why?", ["a", "b", "c"], 2), ("Why?", ["b"], 0))})["test"]
     assert rows.keys[0, 0] == 2
     assert sorted(rows.keys[0]) == [0, 1, 2]

@@ -17,10 +17,10 @@ CHOICES = [
 LABELS = [1, 3, 0, 2]
 TARGETS = [texts[label] for texts, label in zip(CHOICES, LABELS, strict=True)]
 DECOYS = [
-    [text for place, text in enumerate(texts) if place != label] for texts, label in zip(CHOICES, LABELS, strict=True)
+    [text for index, text in enumerate(texts) if index != label] for texts, label in zip(CHOICES, LABELS, strict=True)
 ]
 LETTERS = [chr(ord("A") + label) for label in LABELS]
-COLUMNS = {letter: [texts[place] for texts in CHOICES] for place, letter in enumerate("ABCD")}
+COLUMNS = {letter: [texts[index] for texts in CHOICES] for index, letter in enumerate("ABCD")}
 
 
 def _lines(option, marks):
@@ -74,18 +74,18 @@ SHAPES = {
     },
     "numbered columns from 1": {
         "query": QUESTIONS,
-        **{f"choice{place + 1}": texts for place, texts in enumerate(COLUMNS.values())},
+        **{f"choice{index + 1}": texts for index, texts in enumerate(COLUMNS.values())},
         "label": [label + 1 for label in LABELS],
     },
     "columns named by the label": {
         "question": QUESTIONS,
-        **{f"choice{place + 1}": texts for place, texts in enumerate(COLUMNS.values())},
+        **{f"choice{index + 1}": texts for index, texts in enumerate(COLUMNS.values())},
         "label": [f"choice{label + 1}" for label in LABELS],
     },
     "the text of the right choice": {"question": QUESTIONS, "options": CHOICES, "answer": TARGETS},
-    "places from 1": {"question": QUESTIONS, "options": CHOICES, "answer": [label + 1 for label in LABELS]},
-    "places in text": {"question": QUESTIONS, "options": CHOICES, "gold": [str(label) for label in LABELS]},
-    "places as a table without integers keeps them": {
+    "labels from 1": {"question": QUESTIONS, "options": CHOICES, "answer": [label + 1 for label in LABELS]},
+    "labels as text": {"question": QUESTIONS, "options": CHOICES, "gold": [str(label) for label in LABELS]},
+    "labels as a table without integers keeps them": {
         "question": QUESTIONS, "options": CHOICES, "label": [float(label) for label in LABELS]},
     "MedQA": {
         "question": QUESTIONS,
@@ -144,7 +144,7 @@ SHAPES = {
         ],
     },
 }  # fmt: skip
-"""Name to columns; all tell QUESTIONS, CHOICES and LABELS."""
+"""Name to columns; all hold QUESTIONS, CHOICES and LABELS."""
 
 WITHOUT_ORDER = {
     "SciQ": {

@@ -50,17 +50,17 @@ def test_an_index_counts_from_0_by_its_name(column, tmp_path):
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_column_choice_kinds_decides(first, tmp_path):
-    places = [label - first for label in UNTOLD]
-    kinds = [["target" if place == at else "orig" for at in range(4)] for place in places]
-    assert labels_of(tmp_path, UNTOLD, choice_kinds=kinds) == places
+    zero_based = [label - first for label in UNTOLD]
+    kinds = [["target" if index == at else "orig" for at in range(4)] for index in zero_based]
+    assert labels_of(tmp_path, UNTOLD, choice_kinds=kinds) == zero_based
     assert labels_of(tmp_path, UNTOLD, choice_kinds=[[]] * 20) == UNTOLD
 
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_another_label_column_decides(first, tmp_path):
-    places = [label - first for label in UNTOLD]
-    benchmark = read(tmp_path, UNTOLD, answer=[TEXTS[place] for place in places])
-    assert benchmark.test.rows["label"].to_pylist() == places
+    zero_based = [label - first for label in UNTOLD]
+    benchmark = read(tmp_path, UNTOLD, answer=[TEXTS[index] for index in zero_based])
+    assert benchmark.test.rows["label"].to_pylist() == zero_based
     assert benchmark.read_as.endswith(f"label=label (numbers from {first}) and answer (texts of choices)")
     written = benchmark.with_choices(benchmark.test, [[*TEXTS, "new"]] * 20, [4] * 20)
     assert written["label"].to_pylist() == [4 + first] * 20
@@ -89,7 +89,7 @@ def test_a_number_that_is_none_is_refused(tmp_path):
         read_benchmark(str(tmp_path / "a.parquet"), label_from=0)
 
 
-def test_numbers_that_are_no_places_are_not_taken_for_right_answers(tmp_path):
+def test_numbers_that_are_no_indices_are_not_taken_for_right_answers(tmp_path):
     columns = {"choices": ["choices"], "label": "label"}
     with pytest.raises(InputError, match="which may start from 0 or 1"):
         read(tmp_path, [str(label) for label in UNTOLD], columns=columns)
@@ -106,27 +106,27 @@ def test_open_questions_and_empty_cells_do_not_tell(tmp_path):
     rows = {"question": ["a", "b", "c"], "A": ["x", "x", ""], "B": ["", "y", ""], "C": ["z", "z", ""]}
     pq.write_table(pa.table({**rows, "answer": [2, 1, 0]}), tmp_path / "a.parquet")
     split = read_benchmark(str(tmp_path / "a.parquet")).test
-    assert split.rows["label"].to_pylist() == [1, 1]  # C is the second that is offered
+    assert split.rows["label"].to_pylist() == [1, 1]  # C is the second choice
     pq.write_table(pa.table({**rows, "answer": [3, 1, 0]}), tmp_path / "a.parquet")
     assert read_benchmark(str(tmp_path / "a.parquet")).test.rows["label"].to_pylist() == [1, 0]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(places=st.lists(st.integers(0, 3), min_size=1, max_size=40), first=st.integers(0, 1))
-def test_no_label_is_read_one_off_in_20_rows_or_more(tmp_path, places, first):
-    labels = [place + first for place in places]
+@given(zero_based=st.lists(st.integers(0, 3), min_size=1, max_size=40), first=st.integers(0, 1))
+def test_no_label_is_read_one_off_in_20_rows_or_more(tmp_path, zero_based, first):
+    labels = [index + first for index in zero_based]
     try:
         found = labels_of(tmp_path, labels)
     except InputError:
-        assert len(places) >= 20
+        assert len(zero_based) >= 20
         assert not {0, 4} & set(labels)
     else:
-        sure = len(places) >= 20 or {0, 4} & set(labels)
-        assert found == (places if sure else labels)
-    assert labels_of(tmp_path, labels, columns={"label_from": first}) == places
+        sure = len(zero_based) >= 20 or {0, 4} & set(labels)
+        assert found == (zero_based if sure else labels)
+    assert labels_of(tmp_path, labels, columns={"label_from": first}) == zero_based
 
 
-def test_how_the_columns_were_read_is_told(tmp_path):
+def test_how_the_columns_were_read_is_described(tmp_path):
     rows = {"frage": ["a", "b"], **{f"alt{n}": [f"{n}", f"{n}!"] for n in range(1, 5)}, "richtig": [1, 4]}
     more = {"bild": [b"1", b"2"], "thema": ["t", "t"], "nr": [7, 8], "foto": ["p", "q"]}
     pq.write_table(pa.table({**rows, **more}), tmp_path / "a.parquet")

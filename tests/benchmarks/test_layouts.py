@@ -96,7 +96,7 @@ def test_written_benchmarks_can_be_read(shape, tmp_path, data):
         ]
         labels = [0] * 4
     if "1" in shape or shape == "ARC":
-        labels[0] = len(choices[0]) - 1  # else places from 1 are not beyond doubt
+        labels[0] = len(choices[0]) - 1  # else labels from 1 are possible
         labels = [max(label, 0) for label in labels]
     try:
         written = benchmark.with_choices(benchmark.test, choices, labels)

@@ -118,7 +118,7 @@ def test_a_folder_comes_back_for_load_dataset(hub_like, tmp_path):
     assert benchmark.left_out["test"].endswith("the labels are hidden (answer is '' in row 0)")
     with pytest.raises(InputError, match=r"hidden.*name another split with --split"):
         read_benchmark(str(hub_like), split="test")
-    output = tmp_path / "mended"
+    output = tmp_path / "remedied"
     files = write_benchmark(benchmark, rewritten(benchmark), output)
     assert [str(path.relative_to(output)) for path in files] == [
         "README.md", "default/train-00000-of-00001.parquet", "default/validation-00000-of-00001.parquet"
@@ -138,7 +138,7 @@ def test_a_folder_comes_back_for_load_dataset(hub_like, tmp_path):
 
 def test_a_rewritten_folder_is_not_answered_from_the_cache(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
-    output = tmp_path / "mended"
+    output = tmp_path / "remedied"
     for label, text in (("A", "one"), ("B", "two")):
         tables = {"train": benchmark.with_choices(benchmark.train, [[text, "y"]] * 2, ["AB".index(label)] * 2)}
         write_benchmark(benchmark, tables, output)
@@ -171,7 +171,7 @@ def test_our_own_folder_is_written_in_our_own_schema_with_its_images(tmp_path):
     files = find_images(names, draw_images(tmp_path / "files", names))
     write_folder(built, "cocoqa", variants, about=ABOUT, made_with=MADE_WITH, images=files)
     benchmark = read_benchmark(str(built), "cocoqa_iou")
-    output = tmp_path / "mended"
+    output = tmp_path / "remedied"
     write_benchmark(benchmark, rewritten(benchmark), output)
     again = read_benchmark(str(output))
     check_again(benchmark, again)
@@ -191,22 +191,22 @@ def test_pictures_in_files_are_put_into_the_written_rows(tmp_path):
     (folder / "metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
     benchmark = read_benchmark(str(tmp_path / "theirs"))
     assert benchmark.test.images.read(1) == picture("blue")
-    write_benchmark(benchmark, rewritten(benchmark), tmp_path / "mended")
+    write_benchmark(benchmark, rewritten(benchmark), tmp_path / "remedied")
     shutil.rmtree(tmp_path / "theirs")
-    again = read_benchmark(str(tmp_path / "mended"))
+    again = read_benchmark(str(tmp_path / "remedied"))
     assert again.test.images.read(1) == picture("blue")
 
 
 def test_a_killed_write_keeps_the_old_folder(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
-    output = tmp_path / "mended"
+    output = tmp_path / "remedied"
     write_benchmark(benchmark, rewritten(benchmark), output)
     before = {path: path.read_bytes() for path in output.rglob("*.*")}
     with pytest.raises(RuntimeError), pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "_folder_card", lambda *args: (_ for _ in ()).throw(RuntimeError("killed")))
         write_benchmark(benchmark, {"train": benchmark.train.original}, output)
     assert {path: path.read_bytes() for path in output.rglob("*.*")} == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["mended", "theirs"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["remedied", "theirs"]
 
 
 def test_integers_and_keys_of_json_are_unchanged(tmp_path):
@@ -248,7 +248,7 @@ def test_new_columns_of_lists_are_json_in_csv_and_come_back(delimiter, tmp_path)
 
 def test_a_written_folder_contains_the_note(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
-    output = tmp_path / "mended"
+    output = tmp_path / "remedied"
     write_benchmark(benchmark, rewritten(benchmark), output, "Decoys by <b>iou</b>:\n---\n# 12 rows & more.")
     card = (output / "README.md").read_text()
     assert card.endswith("labels are unchanged.\n\nDecoys by &lt;b&gt;iou&lt;/b&gt;: --- # 12 rows &amp; more.\n")

@@ -1,4 +1,4 @@
-"""A package easy_vqa with a few questions, laid out as the real one: its data beside its __init__.py."""
+"""A package easy_vqa with a few questions, laid out as the real one: its data next to its __init__.py."""
 
 import json
 from pathlib import Path
@@ -23,9 +23,9 @@ def make(folder: Path) -> Path:
     return folder
 
 
-def questions(image: int, chance: Random) -> list[list[str | int]]:
+def questions(image: int, rng: Random) -> list[list[str | int]]:
     """Six questions about an image of one shape: [question, answer, image_id]."""
-    colour, shape, other = chance.choice(COLOURS), chance.choice(SHAPES), chance.choice(SHAPES)
+    colour, shape, other = rng.choice(COLOURS), rng.choice(SHAPES), rng.choice(SHAPES)
     pairs = [
         ("what color is the shape?", colour),
         (f"what is the color of the {shape}?", colour),

@@ -1,4 +1,4 @@
-"""``vqa-mc export``: what it prints and writes, and that nothing in it tells the target of a built dataset."""
+"""``vqa-mc export``: what it prints and writes, and that nothing in it reveals the target of a built dataset."""
 
 import json
 

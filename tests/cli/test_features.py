@@ -14,7 +14,7 @@ from tests.extraction import made_dataset
 
 @pytest.fixture
 def features(monkeypatch, tmp_path):
-    """Runs a command line in an empty folder beside the dataset and its images; exit code, stdout and stderr."""
+    """Runs a command line in an empty folder next to the dataset and its images; exit code, stdout and stderr."""
     import datasets
 
     from hf_vqa_mc.cli import app

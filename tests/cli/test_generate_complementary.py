@@ -26,12 +26,12 @@ def made(tmp_path_factory) -> tuple[Path, Path, Path]:
     data, images = folder / "data", folder / "images"
     (data / "made").mkdir(parents=True)
     images.mkdir()
-    triplets = triplets_of(*((f"{place}", "what color is the ball", f"c{place % 2}") for place in range(N_IMAGES)))
+    triplets = triplets_of(*((f"{index}", "what color is the ball", f"c{index % 2}") for index in range(N_IMAGES)))
     (variant,) = build_variants(triplets, ["random_uniform"], None, Settings())
     pq.write_table(variant.splits["train"], data / "made" / "train.parquet")
     (data / "README.md").write_text(CARD)
-    for place in range(N_IMAGES):
-        Image.new("RGB", (16, 16), (40 * place, 0, 0)).save(images / f"{place}.png")
+    for index in range(N_IMAGES):
+        Image.new("RGB", (16, 16), (40 * index, 0, 0)).save(images / f"{index}.png")
     done = extract_features(str(data), "made", images=images, backbone="pixels", output=folder / "features")
     return data, images, done.folder
 

@@ -44,7 +44,7 @@ def run(monkeypatch, tmp_path, built):
     return run
 
 
-def test_it_writes_a_page_and_if_asked_puts_a_picture_on_the_card(run, tmp_path):
+def test_it_writes_a_page_and_on_request_puts_a_picture_on_the_card(run, tmp_path):
     result = run("vqa_mc", "cocoqa_iou", "--card")
     assert result.stdout.splitlines()[:2] == [
         "wrote preview.html",
@@ -67,7 +67,7 @@ def test_the_same_command_gives_the_same_bytes(run, tmp_path):
     assert once == [path.read_bytes() for path in files]
 
 
-def test_unless_asked_the_dataset_is_left_alone(run, tmp_path):
+def test_by_default_the_dataset_is_left_unchanged(run, tmp_path):
     before = {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
     result = run("vqa_mc", "cocoqa_iou", "--output", "page.html", "--picture", "some.png")
     assert result.stdout.splitlines()[:2] == ["wrote page.html", "wrote some.png"]

@@ -24,8 +24,8 @@ CONFIGS = [f"easyvqa_{variant}" for variant in VARIANTS]
 NO_NETWORK = """\
 import pathlib, socket
 def refuse(*address):
-    with (pathlib.Path(__file__).parent / "asked").open("a") as asked:
-        asked.write(f"{address}\\n")
+    with (pathlib.Path(__file__).parent / "requests").open("a") as requests:
+        requests.write(f"{address}\\n")
     raise OSError("no network")
 socket.getaddrinfo = socket.socket.connect = refuse
 """
@@ -127,7 +127,7 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(tmp_path):
     assert tried.returncode == 0, tried.stderr
     assert "num_rows: 9673" in tried.stdout
     assert "'image': <PIL" in tried.stdout
-    assert not (tmp_path / "asked").exists(), (tmp_path / "asked").read_text()
+    assert not (tmp_path / "requests").exists(), (tmp_path / "requests").read_text()
 
 
 def test_its_prior_rule_is_that_of_the_statistics(quickstart):
@@ -189,7 +189,7 @@ def test_four_models_on_three_variants_and_the_printed_commands_work_without_a_n
     assert "'image': <PIL" in tried.stdout
     assert "'answer': " in tried.stdout
     assert "model.safetensors" in tried.stdout
-    assert not (tmp_path / "asked").exists(), (tmp_path / "asked").read_text()
+    assert not (tmp_path / "requests").exists(), (tmp_path / "requests").read_text()
 
 
 @pytest.mark.slow

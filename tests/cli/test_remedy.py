@@ -28,7 +28,7 @@ def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
         for n in range(400)
     ]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    result = run("b.jsonl", "--variant", "iou", "--output", "mended.jsonl", "--json")
+    result = run("b.jsonl", "--variant", "iou", "--output", "remedied.jsonl", "--json")
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)
     before, after = ({one["name"]: one for one in printed[when]["shortcuts"]} for when in ("before", "after"))
@@ -37,8 +37,8 @@ def test_a_remedy_shuts_the_shortcut_out_and_shows_both_audits(run, tmp_path):
     assert "choice A" not in before or before["choice A"]["accuracy"] == 1
     assert not after["choice A"]["alarm"]
     assert printed["remedy"]["decoys"]["iou"]["fallbacks"] == 0
-    mended = [json.loads(line) for line in (tmp_path / "mended.jsonl").read_text("utf-8").splitlines()]
-    assert [row["choices"][row["answer"]] for row in mended] == [row["choices"][0] for row in rows]
+    remedied = [json.loads(line) for line in (tmp_path / "remedied.jsonl").read_text("utf-8").splitlines()]
+    assert [row["choices"][row["answer"]] for row in remedied] == [row["choices"][0] for row in rows]
     assert (tmp_path / "vqa_mc_audit" / "b-remedied" / "report.html").exists()
 
 
@@ -73,10 +73,10 @@ def test_pruning_leaves_rows_out_and_changes_no_other(run, tmp_path):
 def test_a_remedy_that_cannot_be_is_one_line(run, tmp_path, arguments, message):
     rows = [{"question": f"what {n}", "choices": ["a", "b"], "answer": n % 2} for n in range(300)]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    result = run("b.jsonl", "--output", "mended.jsonl", *arguments)
+    result = run("b.jsonl", "--output", "remedied.jsonl", *arguments)
     assert result.exit_code == 2, result.output
     assert message in result.stderr
-    assert not (tmp_path / "mended.jsonl").exists()
+    assert not (tmp_path / "remedied.jsonl").exists()
     assert not (tmp_path / "vqa_mc_audit").exists()
 
 

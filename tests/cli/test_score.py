@@ -44,7 +44,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def score(monkeypatch, capsys, tmp_path, built):
-    """Runs a command line in an empty folder beside ./vqa_mc; exit code, stdout and stderr."""
+    """Runs a command line in an empty folder next to ./vqa_mc; exit code, stdout and stderr."""
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
@@ -84,14 +84,14 @@ def test_a_built_dataset_is_scored_from_end_to_end(score, tmp_path):
         image_ids=[row["image_id"] for row in rows],
         choice_kinds=[row["choice_kinds"] for row in rows],
     )
-    by_place = [{"question_id": row["question_id"], "label": place} for row, place in zip(rows, picked, strict=True)]
-    by_text = {row["question_id"]: row["choices"][place].upper() for row, place in zip(rows, picked, strict=True)}
-    files.write(tmp_path / "here" / "label.json", by_place)
+    by_index = [{"question_id": row["question_id"], "label": index} for row, index in zip(rows, picked, strict=True)]
+    by_text = {row["question_id"]: row["choices"][index].upper() for row, index in zip(rows, picked, strict=True)}
+    files.write(tmp_path / "here" / "label.json", by_index)
     files.write(tmp_path / "here" / "text.json", by_text)
     with Path("label.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, ["question_id", "label"])
         writer.writeheader()
-        writer.writerows(by_place)
+        writer.writerows(by_index)
     for name in ("label.json", "text.json", "label.csv"):
         code, out, err = score(name, "vqa_mc", "cocoqa_iou", "--json")
         assert code == 0, err
@@ -114,11 +114,11 @@ def test_rows_with_the_answers_of_several_get_consensus_accuracy(score, tmp_path
     rows = rows_of("vqa_orig", "validation")
     picked = [number % 18 for number in range(len(rows))]
     path = files.write(
-        tmp_path / "p.json", {row["question_id"]: place for row, place in zip(rows, picked, strict=True)}
+        tmp_path / "p.json", {row["question_id"]: index for row, index in zip(rows, picked, strict=True)}
     )
     code, out, err = score(path, "vqa_mc", "vqa_orig", "--json", "--official", "out", "--name", "x")
     assert code == 0, err
-    texts = [row["choices"][place] for row, place in zip(rows, picked, strict=True)]
+    texts = [row["choices"][index] for row, index in zip(rows, picked, strict=True)]
     references = [row["answers"] for row in rows]
     expected = vqa_accuracy(texts, references)["accuracy"]
     result = json.loads(out)["results"]["vqa_accuracy"]
@@ -426,7 +426,7 @@ def test_a_terminal_of_any_encoding_gets_the_figures(tmp_path, encoding):
             assert "100.0" in printed
 
 
-def test_two_outputs_in_one_place_are_rejected(score, tmp_path):
+def test_two_outputs_at_one_path_are_rejected(score, tmp_path):
     predictions, annotations = files.write(tmp_path / "p.json", RIGHT["tdiuc"]), files.tdiuc_file(tmp_path)
     target = tmp_path / "out" / "p_predictions.json"
     code, _, err = score(predictions, annotations, "--official", tmp_path / "out", "--output", target)

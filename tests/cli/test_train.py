@@ -11,16 +11,38 @@ from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    """A folder with the toy dataset and its word vectors, in which the commands run."""
+def enter(folder, monkeypatch):
     import datasets
 
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.chdir(tmp_path)
-    toy_dataset.make(tmp_path / "toy")
-    toy_dataset.vectors_file(tmp_path)
-    return tmp_path
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", folder / "cache")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def with_toy_dataset(folder):
+    toy_dataset.make(folder / "toy")
+    toy_dataset.vectors_file(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the toy dataset and its word vectors, in which the commands run."""
+    return with_toy_dataset(enter(tmp_path, monkeypatch))
+
+
+@pytest.fixture(scope="module")
+def first_run(tmp_path_factory):
+    """Such a folder with one finished run, and the result of its command."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        with_toy_dataset(enter(folder, monkeypatch))
+        return folder, trained("--held-out", 0.2)
+
+
+@pytest.fixture
+def run_folder(first_run, monkeypatch):
+    return enter(first_run[0], monkeypatch)
 
 
 def vqa_mc(*words):
@@ -32,40 +54,38 @@ def trained(*words):
     return vqa_mc("train", "toy", CONFIG, "--output", "run", "--epochs", 3, "--batch-size", 20, *options, *words)
 
 
-def test_a_run_tells_how_it_goes_and_what_came_out(place):
-    done = trained("--held-out", 0.2)
+def test_a_run_reports_its_progress_and_results(first_run):
+    folder, done = first_run
     assert done.exit_code == 0, done.output
     assert "step 47 of 47: loss" in done.stderr
     assert "of it waiting for input" in done.stderr
-    record = json.loads((place / "run" / "best" / "training.json").read_text())
+    record = json.loads((folder / "run" / "best" / "training.json").read_text())
     accuracy = record["results"]["test"]["accuracy"]
     assert f"{100 * accuracy:.1f}" in done.stdout  # the table of vqa-mc score
     assert "chosen, by kind of choice" in done.stdout
     assert "--folder run/best --dry-run" in done.stdout
-    with Image.open(place / "run" / "curve.png") as picture:
+    with Image.open(folder / "run" / "curve.png") as picture:
         assert picture.size == (840, 720)
 
 
-def test_settings_in_a_file_give_the_same_run_as_options(place):
-    (place / "run.yaml").write_text(
+def test_settings_in_a_file_give_the_same_run_as_options(run_folder):
+    (run_folder / "run.yaml").write_text(
         f"dataset: toy\nconfig: {CONFIG}\noutput: other\nmodel: mlp-qa\nword_vectors: vectors0.txt\nepochs: 3\n"
         "batch_size: 20\nmodel_settings: {hidden_size: 32}\nheld_out: 0.2\n"
     )
-    assert trained("--held-out", 0.2).exit_code == 0
     done = vqa_mc("train", "--settings", "run.yaml", "--json")
     assert done.exit_code == 0, done.output
     printed = json.loads(done.stdout)
-    assert printed == json.loads((place / "other" / "best" / "training.json").read_text())
-    first = json.loads((place / "run" / "best" / "training.json").read_text())
+    assert printed == json.loads((run_folder / "other" / "best" / "training.json").read_text())
+    first = json.loads((run_folder / "run" / "best" / "training.json").read_text())
     assert printed["results"] == first["results"]
     assert printed["curve"] == first["curve"]
 
 
-def test_predictions_are_what_score_takes(place):
-    trained("--held-out", 0.2)
+def test_predictions_are_what_score_takes(run_folder):
     done = vqa_mc("predict", "run/best", "toy", CONFIG, "--output", "picks.json")
     assert done.exit_code == 0, done.output
-    accuracy = json.loads((place / "run" / "best" / "training.json").read_text())["results"]["test"]["accuracy"]
+    accuracy = json.loads((run_folder / "run" / "best" / "training.json").read_text())["results"]["test"]["accuracy"]
     assert done.stdout.startswith(f"{accuracy:.1%} of 120 questions of {CONFIG}, test")
     scored = vqa_mc("score", "picks.json", "toy", CONFIG, "--json")
     assert json.loads(scored.stdout)["results"]["mc_accuracy"]["accuracy"] == accuracy
@@ -73,10 +93,10 @@ def test_predictions_are_what_score_takes(place):
     assert json.loads(of_training.stdout)["results"]["questions"] == 400
 
 
-def test_questions_left_out_are_counted_in_what_came_out(place):
+def test_questions_left_out_are_counted_in_what_came_out(folder):
     from hf_vqa_mc.extraction.extraction import extract_features
 
-    pictures = toy_dataset.draw(place / "pictures", sum(toy_dataset.IMAGES.values()))
+    pictures = toy_dataset.draw(folder / "pictures", sum(toy_dataset.IMAGES.values()))
     (pictures / "0250.png").unlink()
     features = extract_features("toy", CONFIG, images=pictures, backbone="pixels", skip_missing=True).folder
     done = trained("--held-out", 0.2, "--model", "mlp-ia", "--features", features, "--skip-missing")
@@ -97,14 +117,14 @@ def test_questions_left_out_are_counted_in_what_came_out(place):
         (["predict", "run", "toy", CONFIG, "--output", "toy"], "is a folder"),
     ],
 )
-def test_what_cannot_be_used_is_one_line_and_exit_code_2(place, words, message):
+def test_what_cannot_be_used_is_one_line_and_exit_code_2(folder, words, message):
     done = vqa_mc(*words)
     assert done.exit_code == 2
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.output
 
 
-def test_a_disk_that_is_full_is_the_machines_fault(place, monkeypatch):
+def test_a_disk_that_is_full_is_the_machines_fault(folder, monkeypatch):
     def full(self, name, fill):
         raise OSError(28, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""One small build in a process of its own, which can be told to die at a certain point."""
+"""One small build in a process of its own, which can be made to die at a certain point."""
 
 import os
 import warnings

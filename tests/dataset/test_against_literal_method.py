@@ -1,4 +1,4 @@
-"""Every variant of small random datasets, row by row and count by count, beside the method written out literally."""
+"""Every variant of small random datasets, row by row and count by count, against the method written literally."""
 
 from collections import Counter
 from dataclasses import replace
@@ -22,7 +22,7 @@ ANSWERS = (
     "on the table", "table", "man", "woman", "lady", "red", "entity", "black and white", "white and black",
 )  # fmt: skip
 VECTORS = random_vectors(["what", "color", "is", "the", "cat", "where", "twin", "日本"], dim=6)
-VECTORS["brother"] = VECTORS["twin"]  # two words that cannot be told apart
+VECTORS["brother"] = VECTORS["twin"]  # two words with equal vectors
 VECTORS["nil"] = [0.0] * 6  # has a vector, and yet no direction
 QUESTION_WORDS = (*VECTORS, "unheard", "2", "CAT")
 VECTORS |= {"left": [1.0] * 6, "right": [-1.0] * 6}  # cancel out
@@ -43,14 +43,14 @@ def datasets(draw: st.DrawFn) -> list[dict[str, Any]]:
     n_images = draw(st.integers(1, size))
     return [
         triplet(
-            place,
+            index,
             draw(st.sampled_from(few_questions)),
             draw(st.sampled_from(few_targets)),
             image_id=str(draw(st.integers(1, n_images))),
             split=draw(st.sampled_from(SPLITS)),
             orig_decoys=draw(st.lists(targets, min_size=min(n_published, 1), max_size=n_published)),
         )
-        for place in range(size)
+        for index in range(size)
     ]
 
 
@@ -112,13 +112,13 @@ def many_triplets(vocabulary: list[str], rare: float, seed: int, size: int = 360
     rng = Random(seed)
     return [
         triplet(
-            place,
+            index,
             " ".join(rng.sample(vocabulary, rng.choice((1, 2, 3, 3)))),
             rng.choice(ANSWERS) if rng.random() < rare else "yes",
             image_id=str(rng.randrange(size // 4)),
             split=rng.choice(SPLITS),
         )
-        for place in range(size)
+        for index in range(size)
     ]
 
 
@@ -138,7 +138,7 @@ def test_decoys_far_down_the_list_of_similar_questions_are_those_of_the_literal_
 ) -> None:
     """Where words stand at right angles unlike questions tie, beyond the ends of the rounds of the search.
 
-    Such a tie at the N-th triplet is not rightly offered from a random place on: the search does not see all of it.
+    A tie at the N-th triplet is not correctly ranked from a random position on: the search does not see all of it.
     """
     vocabulary = [f"word{n}" for n in range(11)]
     vectors = random_vectors(vocabulary, dim=5)

@@ -9,6 +9,8 @@ import pytest
 
 from tests.dataset.cocoqa_figures import GOLDEN, NAMES, figures
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found(real_cocoqa: Path, real_glove: Path) -> dict[str, Any]:
@@ -24,7 +26,6 @@ def leaves(figure: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield from leaves(value, f"{path}/{key}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("pool", "tolerance"), [("split", 1.0), ("dataset", 2.0)])
 def test_the_prior_rule_does_as_well_as_the_papers_mlp_a(found: dict[str, Any], pool: str, tolerance: float) -> None:
     """Table 8, MLP-A; the paper's pool is said to be the whole dataset, its figures are those of the same split."""

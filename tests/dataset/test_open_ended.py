@@ -1,4 +1,4 @@
-"""Open-ended configs beside the multiple-choice ones: built, mixed, loaded, and told of on the card."""
+"""Open-ended configs alongside the multiple-choice ones: built, mixed, loaded, and described on the card."""
 
 import gzip
 import json

@@ -52,7 +52,7 @@ def test_qou_decoys_need_word_vectors(name: str, published: list[dict[str, Any]]
 
 
 def test_unknown_names_are_reported_before_work_starts(bare: list[dict[str, Any]]) -> None:
-    """Not only when the first variant is asked for."""
+    """Not only when the first variant is requested."""
     for names in (["nonsense"], ["qou"], ["orig"]):
         with pytest.raises(InputError):
             build_variants(triplet_table(bare), names, None, Settings())

@@ -1,4 +1,4 @@
-"""The opt-in that lets load_dataset run our builder, through private names of datasets: this tells when they move."""
+"""The opt-in that lets load_dataset run our builder, through private names of datasets: this fails when they move."""
 
 import subprocess
 import sys

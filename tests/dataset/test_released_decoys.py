@@ -29,9 +29,9 @@ def released(real_data: Path) -> list[dict[str, list[str]]]:
 
 
 def rejected(sets: list[list[str]], reject_at_threshold: bool) -> Counter[str]:
-    """How many sets hold a decoy that we would not have taken beside those before it, by reason.
+    """How many sets hold a decoy that we would not have taken after those before it, by reason.
 
-    The release does not say what the targets are; one like no other text stands for them.
+    The release does not say what the targets are; a text like no other replaces them.
     """
     candidates, numbers = candidates_of(
         ["日本語", *(text for texts in sets for text in texts)], 0.9, reject_at_threshold

@@ -1,4 +1,4 @@
-"""A build killed, refused or racing with another leaves the output absent or whole, and nothing beside it."""
+"""A build killed, refused or racing with another leaves the output absent or whole, and nothing next to it."""
 
 import errno
 import hashlib
@@ -43,7 +43,7 @@ def seed_of(output):
     }
 
 
-def beside(output):
+def siblings(output):
     return sorted(path.name for path in output.parent.iterdir() if path != output)
 
 
@@ -64,22 +64,22 @@ def test_a_build_killed_at_any_step_leaves_the_old_or_the_new_folder(output, poi
         assert (seed_of(output) == old) == (not point.startswith("after"))
     build(output, "other")
     assert {*seed_of(output)} == {"made_iou", "made_qou", "made_iou_qou", "other_iou"}
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_a_first_build_killed_before_completion_leaves_no_output(output):
     assert finish(start(output, "made", 0, "card")) == -signal.SIGKILL
     assert not output.exists()
     build(output)
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 @pytest.fixture
 def works(output, cocoqa_files, glove_file):
     """What can be killed: writing a folder with images, and a whole build from the publisher's files."""
     return {
-        "folder": lambda seed, place=output: start(place, "made", seed),
-        "whole": lambda seed, place=output: start_whole(place, cocoqa_files, glove_file, seed),
+        "folder": lambda seed, folder=output: start(folder, "made", seed),
+        "whole": lambda seed, folder=output: start_whole(folder, cocoqa_files, glove_file, seed),
     }
 
 
@@ -100,7 +100,7 @@ def test_builds_killed_at_random_moments_leave_the_output_absent_or_complete(out
         if output.exists():
             assert {*seed_of(output)} == configs
     assert finish(work(100)) == 0
-    assert beside(output) == ["warmed up", "whole"]
+    assert siblings(output) == ["warmed up", "whole"]
     assert seed_of(output).keys() == configs
     assert seed_of(output) != seed_of(output.with_name("whole"))
 
@@ -109,14 +109,14 @@ def test_two_builds_into_one_folder_both_end_up_in_it(output):
     processes = [start(output, source, 0) for source in ("one", "other")]
     assert [finish(process) for process in processes] == [0, 0]
     assert len(seed_of(output)) == 6
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_two_concurrent_builds_of_one_source_leave_one_complete(output):
     processes = [start(output, "made", seed) for seed in (0, 1)]
     assert [finish(process) for process in processes] == [0, 0]
     assert len(seed_of(output)) == 3
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_a_living_build_is_not_taken_for_a_leftover(output):
@@ -124,7 +124,7 @@ def test_a_living_build_is_not_taken_for_a_leftover(output):
         (other.tree / "unfinished").write_text("")
         build(output)
         assert (other.tree / "unfinished").exists()
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_folders_that_only_resemble_leftovers_are_kept(output):
@@ -133,7 +133,7 @@ def test_folders_that_only_resemble_leftovers_are_kept(output):
         (output.parent / name).mkdir()
     (output.parent / ".vqa_mc.zzzzzzzz.partial").mkdir()  # this one is
     build(output)
-    assert beside(output) == sorted(names)
+    assert siblings(output) == sorted(names)
 
 
 def test_where_the_kernel_cannot_exchange_two_renames_do(output, monkeypatch):
@@ -141,7 +141,7 @@ def test_where_the_kernel_cannot_exchange_two_renames_do(output, monkeypatch):
     build(output)
     build(output, "other")
     assert {*seed_of(output)} == {"made_iou", "other_iou"}
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_a_failure_between_the_two_renames_puts_the_old_folder_back(output, monkeypatch):
@@ -161,7 +161,7 @@ def test_a_failure_between_the_two_renames_puts_the_old_folder_back(output, monk
         build(output, seed=1)
     assert failed
     assert tree_bytes(output) == old
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_the_kernel_exchanges_two_folders(tmp_path):
@@ -186,7 +186,7 @@ def test_a_folder_of_someone_else_is_refused_and_not_touched(output, content):
     with pytest.raises(InputError, match=r"vqa_mc is a folder that vqa-mc build did not write"):
         build(output)
     assert tree_bytes(output) == before
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_a_file_or_a_missing_parent_is_refused(output):
@@ -196,7 +196,7 @@ def test_a_file_or_a_missing_parent_is_refused(output):
     with pytest.raises(InputError, match=r"there is no folder .*nowhere; create it first"):
         check_output(output.parent / "nowhere" / "vqa_mc", BUILT)
     assert output.read_text() == "a file"
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_an_empty_folder_is_as_good_as_none(output):
@@ -279,7 +279,7 @@ def test_a_limit_on_file_size_is_one_clear_line_and_keeps_the_old_folder(output)
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert error.value.errno == errno.EFBIG
     assert tree_bytes(output) == old
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_no_permission_is_one_clear_line_before_any_work(output, monkeypatch):
@@ -296,7 +296,7 @@ def test_no_permission_is_one_clear_line_before_any_work(output, monkeypatch):
     with pytest.raises(OSError, match=r"cannot write .*vqa_mc: permission denied"):
         write_folder(output, "made", variants(), about=ABOUT, made_with=MADE_WITH)
     assert not questions
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_other_errors_are_unchanged_and_leave_no_files(output):
@@ -307,7 +307,7 @@ def test_other_errors_are_unchanged_and_leave_no_files(output):
     with pytest.raises(InputError, match="the second variant cannot be made"):
         write_folder(output, "made", variants(), about=ABOUT, made_with=MADE_WITH)
     assert not output.exists()
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_builds_in_threads_of_one_process_do_not_meet(output):
@@ -317,14 +317,14 @@ def test_builds_in_threads_of_one_process_do_not_meet(output):
     for thread in threads:
         thread.join()
     assert {*seed_of(output)} == {"one_iou", "two_iou", "three_iou"}
-    assert beside(output) == []
+    assert siblings(output) == []
 
 
 def test_an_unpublished_folder_leaves_no_files(output):
     with new_folder(output, BUILT) as unused:
         assert isinstance(unused, NewFolder)
         assert unused.tree.is_dir()
-    assert beside(output) == []
+    assert siblings(output) == []
     assert not output.exists()
 
 

@@ -26,15 +26,15 @@ def many_triplets(size: int = 900, seed: int = 0) -> list[dict[str, Any]]:
     rng = Random(seed)
     return [
         triplet(
-            place,
+            index,
             " ".join(rng.sample(VOCABULARY, rng.randint(1, 4))),
             rng.choice(ANSWERS),
-            question_id=f"{seed}-{place}",
+            question_id=f"{seed}-{index}",
             image_id=f"{seed}-{rng.randrange(size // 5)}",
             split=rng.choice(("train", "test")),
             orig_decoys=rng.sample(ANSWERS, 3),
         )
-        for place in range(size)
+        for index in range(size)
     ]
 
 

@@ -52,7 +52,7 @@ def check_counts(variant: BuiltVariant, settings: Settings, released: bool) -> N
         assert figures["missing"] == figures["choices"] - len(choices)
         assert sum(figures["why"].values()) == figures["fallback"] + figures["missing"]
         if released and name in ("iou", "qou"):
-            assert not any(found["rejected"][name].values()), "nothing was offered"
+            assert not any(found["rejected"][name].values()), "there were no candidates"
 
 
 def check_repeated(variant: BuiltVariant, alone: Mapping[str, BuiltVariant]) -> None:
@@ -60,11 +60,11 @@ def check_repeated(variant: BuiltVariant, alone: Mapping[str, BuiltVariant]) -> 
     texts = n_rows = 0
     own = {name: rows_of(alone[name]) for name in VARIANTS[variant.name].sets}
     left = 0
-    for place, row in enumerate(rows_of(variant)):
+    for index, row in enumerate(rows_of(variant)):
         seen: set[str] = set()
         shared = 0
         for name, rows in own.items():
-            keys = [comparable(choice.text) for choice in of_kind(rows[place], name)]
+            keys = [comparable(choice.text) for choice in of_kind(rows[index], name)]
             shared += sum(key in seen for key in keys)
             seen |= set(keys)
         texts += shared
@@ -185,8 +185,8 @@ def test_texts_that_released_sets_share_are_counted_and_kept(tmp_path: Path) -> 
     shared = [["A cat.", "Same.", "A dog."]] * table.num_rows
     other = [["Same.", "A kite", "A CAT"]] * table.num_rows
     for name, lists in (("iou_decoys", shared), ("qou_decoys", other)):
-        place = table.schema.get_field_index(name)
-        table = table.set_column(place, table.schema.field(name), pa.array(lists, table.schema.field(name).type))
+        column = table.schema.get_field_index(name)
+        table = table.set_column(column, table.schema.field(name), pa.array(lists, table.schema.field(name).type))
     for variant in build_variants(table, ["iou_qou"], None, Settings()):
         n = table.num_rows
         assert variant.statistics["repeated_across_sets"] == {"rows": n, "texts": 2 * n, "replaced": 0}

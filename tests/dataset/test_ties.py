@@ -1,4 +1,4 @@
-"""Equally similar questions: offered in the order of the dataset, or from a random place on."""
+"""Equally similar questions: ranked in the order of the dataset, or from a random position on."""
 
 from collections import Counter
 

@@ -296,7 +296,7 @@ def average_direction(bag: Sequence[str], vectors: Vectors) -> NDArray[np.float6
 
 
 def by_cosine_then_position(cosines: NDArray[np.float64]) -> list[list[int]]:
-    """Runs of places, the largest cosine first; cosines that differ by rounding only are the same and make a run."""
+    """Runs of positions, the largest cosine first; cosines equal up to rounding make a run."""
     order = np.argsort(-cosines)
     run = np.cumsum(-np.diff(cosines[order], prepend=np.inf) > TIE)
     order = order[np.lexsort((order, run))]
@@ -315,7 +315,7 @@ def most_frequent(targets: Sequence[str]) -> list[str]:
 
 
 def prior_accuracy(train: Sequence[Row], rows: Sequence[Row], k: int) -> Fraction:
-    """Eq. 2, learnt on some rows, its accuracy on others; ties share the point, all arithmetic is exact."""
+    """Eq. 2, fitted on some rows, its accuracy on others; ties share the point, all arithmetic is exact."""
     as_target = Counter(comparable(row.target.text) for row in train)
     as_decoy = Counter(comparable(choice.text) for row in train for choice in row.choices[1:])
 

@@ -16,11 +16,11 @@ from hf_vqa_mc.text.word_vectors import WordVectors
 from tests.decoys.literal_method import Choice
 
 
-def triplet(place: int, question: str, target: str, **other: Any) -> dict[str, Any]:
+def triplet(index: int, question: str, target: str, **other: Any) -> dict[str, Any]:
     """A triplet of its own image, with what a test wants otherwise."""
     defaults = {
-        "question_id": f"q{place}",
-        "image_id": f"image {place}",
+        "question_id": f"q{index}",
+        "image_id": f"image {index}",
         "split": "train",
         "question": question,
         "target": target,

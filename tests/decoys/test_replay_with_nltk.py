@@ -85,18 +85,18 @@ def test_every_decision_on_a_thousand_real_rows_is_nltks(real_cocoqa: Path, real
         return None if reason == ACCEPTED else REASONS[reason]
 
     n_decisions = 0
-    for place in ROWS:
+    for index in ROWS:
         for name in names:
-            row = literal.row(name, place)
+            row = literal.row(name, index)
             for kind in row.sets:
                 wanted = [choice for choice in row.choices if choice.kind == kind]
-                made = [c for c in built[name][triplets[place]["question_id"]] if c.kind == kind]
+                made = [c for c in built[name][triplets[index]["question_id"]] if c.kind == kind]
                 assert sorted(wanted) == made
         for kind, walk in row.walks.items():
             passed: list[str] = []
-            for candidate in islice(literal.candidates(kind, place), walk.n_candidates):
-                reason = objection(candidate, literal.targets[place], passed, settings, nltk_wup)
-                assert our_objection(candidate, literal.targets[place], passed) == reason
+            for candidate in islice(literal.candidates(kind, index), walk.n_candidates):
+                reason = objection(candidate, literal.targets[index], passed, settings, nltk_wup)
+                assert our_objection(candidate, literal.targets[index], passed) == reason
                 passed += [candidate] * (reason is None)
                 n_decisions += 1
     assert n_decisions > 5_000

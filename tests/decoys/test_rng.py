@@ -63,5 +63,5 @@ def test_every_position_of_a_shuffle_is_equally_likely(size: int) -> None:
     n = 3_000
     for first in text_hashes(f"question {number}" for number in range(n)):
         counts[np.arange(size), shuffled(start, first, hashes)] += 1
-    for place in range(size):
-        assert is_likely(counts[place], np.full(size, n / size))
+    for index in range(size):
+        assert is_likely(counts[index], np.full(size, n / size))

@@ -1,4 +1,4 @@
-"""Neighbour lists beside brute force in float64: the same, but for ties closer than rounding."""
+"""Neighbour lists compared with brute force in float64: the same, but for ties closer than rounding."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One small ``vqa-mc generate`` in a process of its own, which can be told to die at a certain point."""
+"""One small ``vqa-mc generate`` in a process of its own, which can be made to die at a certain point."""
 
 import json
 from multiprocessing.connection import Connection
@@ -31,8 +31,8 @@ def _graph(number: int) -> dict[str, object]:
     """A dog to the left of a car, of different colors, in GQA's layout."""
     box = {"w": 200, "h": 150, "y": 100}
     dog = {"name": "dog", **box, "x": 10, "attributes": [COLORS[number % 4]], "relations": []}
-    beside = {"name": "to the right of", "object": "1"}
-    car = {"name": "car", **box, "x": 400, "attributes": [COLORS[number % 3]], "relations": [beside]}
+    right_of = {"name": "to the right of", "object": "1"}
+    car = {"name": "car", **box, "x": 400, "attributes": [COLORS[number % 3]], "relations": [right_of]}
     return {"width": 640, "height": 480, "weather": "sunny", "objects": {"1": dog, "2": car}}
 
 

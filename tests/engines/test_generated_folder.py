@@ -66,7 +66,7 @@ def test_what_another_wrote_is_left_alone(tmp_path, message):
     assert (tmp_path / "made" / "mine.txt").read_text() == "mine"
 
 
-def test_places_where_nothing_can_be_put_are_told(tmp_path, monkeypatch):
+def test_paths_that_cannot_be_written_are_named(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is not a folder"):
         check_generated_folder(tmp_path / "file", "gqa")

@@ -1,4 +1,4 @@
-"""A ``vqa-mc generate`` that is killed leaves the old folder or the new one, and the next clears what lies beside."""
+"""A ``vqa-mc generate`` that is killed leaves the old folder or the new one, and the next clears its leftovers."""
 
 import shutil
 import signal

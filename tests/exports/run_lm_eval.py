@@ -1,4 +1,4 @@
-"""Runs where lm-eval is: loads exported tasks as it does, asks a model that likes long texts.
+"""Runs where lm-eval is: loads exported tasks as it does, runs a model that prefers long texts.
 
 python run_lm_eval.py FOLDER NAME.. : prints json, {task: {"results": {..}, "samples": [..]}}
 """

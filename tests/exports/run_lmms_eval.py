@@ -1,6 +1,6 @@
-"""Runs where lmms-eval is: loads exported tasks as it does, asks them of a model that always says "B.".
+"""Runs where lmms-eval is: loads exported tasks as it does, runs them on a model that always says "B.".
 
-python run_lmms_eval.py FOLDER OUTPUT NAME.. : prints json, {"results": {..}, "asked": [[prompt, [image sizes]], ..]}
+python run_lmms_eval.py FOLDER OUTPUT NAME.. : prints json, {"results": {..}, "prompts": [[prompt, [image sizes]], ..]}
 """
 
 import argparse
@@ -41,7 +41,7 @@ def main(folder, output, *names):
         force_simple=True,
         cli_args=argparse.Namespace(output_path=output, process_with_media=False),
     )
-    sys.stdout.write(json.dumps({"results": evaluated["results"], "asked": ASKED}, default=str) + "\n")
+    sys.stdout.write(json.dumps({"results": evaluated["results"], "prompts": ASKED}, default=str) + "\n")
 
 
 main(*sys.argv[1:])

@@ -45,11 +45,11 @@ def picture(colour, size=(24, 16), format="PNG"):
 
 
 def benchmark(
-    questions=QUESTIONS, images=True, placed=True, dataset="./data/small.parquet", config="iou_qou", beside=None
+    questions=QUESTIONS, images=True, placed=True, dataset="./data/small.parquet", config="iou_qou", columns=None
 ):
     """A benchmark with these questions as its test split.
 
-    ``images``: bytes by image id, or pictures by default; ``beside``: more columns.
+    ``images``: bytes by image id, or pictures by default; ``columns``: more columns.
     """
     table = pa.table(
         {
@@ -61,7 +61,7 @@ def benchmark(
             "question_type": [row[5] for row in questions],
             "answers": [["SECRETANSWER"] for _ in questions],
             "choice_kinds": [
-                ["iou" if place != row[4] else "qou" for place in range(len(row[3]))] for row in questions
+                ["iou" if index != row[4] else "qou" for index in range(len(row[3]))] for row in questions
             ],
         },
         schema=ROWS,
@@ -72,7 +72,7 @@ def benchmark(
         kept = images if isinstance(images, dict) else {name: picture((40 * at, 9, 9)) for at, name in enumerate(ids)}
         source = MemoryImages([kept[row[1]] for row in questions])
     original = table
-    for name, column in (beside or {}).items():
+    for name, column in (columns or {}).items():
         original = original.append_column(name, pa.array(column))
     split = Split("test", "small.parquet, test", table, original, source, placed)
     layout = ChoicesAndLabel(ListOfChoices("choices"), "label", by_index(0))

@@ -32,8 +32,8 @@ def test_a_task_asks_the_question_and_another_the_answers_alone(tmp_path):
 
 
 def test_a_context_precedes_the_question_but_not_before_the_answers_alone(tmp_path):
-    beside = {"context": ["Seen {{ 7 * 7 }} at noon.", None, "", ""]}
-    export = exported(tmp_path, name="small", benchmark={"beside": beside})
+    columns = {"context": ["Seen {{ 7 * 7 }} at noon.", None, "", ""]}
+    export = exported(tmp_path, name="small", benchmark={"columns": columns})
     blind, answers = (yaml.load(export.files[at].read_text(), Loader) for at in (0, 1))
     prompt = jinja2.Template(blind["doc_to_text"])
     rows = pyarrow.parquet.read_table(export.files[3]).to_pylist()
@@ -75,7 +75,7 @@ def ran(tmp_path_factory, harness):
     folder = tmp_path_factory.mktemp("exports")
     exported(folder, name="small")
     exported(folder, name="hidden", hide_answers=True)
-    exported(folder, name="read", benchmark={"beside": {"hint": ["Look left.", None, "", "{{ x }}"]}})
+    exported(folder, name="read", benchmark={"columns": {"hint": ["Look left.", None, "", "{{ x }}"]}})
     return harness(
         "run_lm_eval.py", shutil.move(folder / "tasks", folder / "moved here [1]"), "small", "hidden", "read"
     )
@@ -105,7 +105,7 @@ def test_lm_eval_shows_the_context_where_there_is_one(ran):
 @pytest.mark.slow
 def test_lm_eval_scores_against_the_labels(ran):
     assert [row["target"] for row in ran["samples"]["small_blind"]] == [row[4] for row in small.QUESTIONS]
-    right = [place == row[4] for place, row in zip(longest(), small.QUESTIONS, strict=True)]
+    right = [index == row[4] for index, row in zip(longest(), small.QUESTIONS, strict=True)]
     assert ran["results"]["small_blind"]["acc,none"] == sum(right) / 4
 
 

@@ -80,7 +80,7 @@ DOC = {
 
 
 @pytest.mark.parametrize(
-    ("response", "place"),
+    ("response", "index"),
     [
         ("B", 1),
         ("b", 1),
@@ -103,8 +103,8 @@ DOC = {
         ("I cannot tell.", None),
     ],
 )
-def test_a_response_is_read_as_the_choice_it_picks(response, place):
-    assert picked(response, DOC["choices"]) == place
+def test_a_response_is_read_as_the_choice_it_picks(response, index):
+    assert picked(response, DOC["choices"]) == index
 
 
 def test_a_right_letter_scores_one_and_standard_errors_are_clustered_by_image():
@@ -128,8 +128,8 @@ def test_a_context_precedes_the_question():
 
 
 def test_the_benchmarks_context_is_in_the_data_and_reported(tmp_path):
-    beside = {"hint": ["Look left.", None, "", "nan"]}
-    export = small.export(small.benchmark(beside=beside), "lmms-eval", tmp_path, name="small")
+    columns = {"hint": ["Look left.", None, "", "nan"]}
+    export = small.export(small.benchmark(columns=columns), "lmms-eval", tmp_path, name="small")
     table = pyarrow.parquet.read_table(tmp_path / "small" / "questions.parquet")
     assert table["context"].to_pylist() == ["Look left.", "", "", ""]
     assert "column hint goes before the question, as Context" in export.notes
@@ -155,7 +155,7 @@ def ran(tmp_path_factory, harness):
 
 @pytest.mark.slow
 def test_lmms_eval_shows_images_but_not_to_the_blind(ran):
-    prompts = ran[0]["asked"]
+    prompts = ran[0]["prompts"]
     for row in small.QUESTIONS:
         images = [images for prompt, images in prompts if prompt.startswith(f"{row[2]}\nA. {row[3][0]}\nB. ")]
         assert sorted(images) == [[], [[24, 16]], [[24, 16]]]

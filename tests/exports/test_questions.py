@@ -1,4 +1,4 @@
-"""What leaves the house, under which name, and in which order."""
+"""Which questions are exported, under which name, and in which order."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ def test_choices_without_an_order_are_shuffled_so_that_the_target_is_not_first()
     questions = exported_questions(benchmark, None, hide_answers=False)
     picked = [texts[label] for texts, label in zip(questions.choices, questions.labels, strict=True)]
     assert picked == ["right"] * 400
-    assert all(70 <= questions.labels.count(place) <= 130 for place in range(4))
+    assert all(70 <= questions.labels.count(index) <= 130 for index in range(4))
     assert questions.choices == exported_questions(benchmark, None, hide_answers=True).choices
 
 

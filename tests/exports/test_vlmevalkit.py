@@ -102,13 +102,13 @@ def test_without_images_there_is_only_the_text_file(tmp_path):
 
 @pytest.mark.parametrize("hide_answers", [False, True])
 def test_the_hint_and_the_larger_category_go_along_and_what_does_not_is_reported(tmp_path, hide_answers):
-    beside = {
+    columns = {
         "hint": ["Look left.", None, "nan", "1.0"],
         "l2-category": ["animals", None, "things", "things"],
         "solution": ["SECRETANSWER"] * 4,
         "passage": ["another"] * 4,
     }
-    benchmark = small.benchmark(beside=beside)
+    benchmark = small.benchmark(columns=columns)
     result = small.export(benchmark, "vlmevalkit", tmp_path / "LMUData", hide_answers=hide_answers)
     for path in result.files:
         prompts = [line["prompt"].replace(GUARD, "") for line in lines(path) if line["index"] < 4]

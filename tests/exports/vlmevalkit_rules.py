@@ -1,7 +1,7 @@
-"""How VLMEvalKit takes a TSV file, told again in our own words: it is on no package index.
+"""How VLMEvalKit takes a TSV file, described in our own words: it is on no package index.
 
 Looked up in open-compass/VLMEvalKit, vlmeval/dataset: ``__init__.py`` (which class a file of unknown name gets),
-``image_base.py`` (how indices and images are read), ``image_mcq.py`` (what is asked, which names are circular) and
+``image_base.py`` (how indices and images are read), ``image_mcq.py`` (the prompts, which names are circular) and
 ``utils/multiple_choice.py`` (which lines of a circular file belong together).
 """
 

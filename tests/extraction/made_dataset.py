@@ -37,7 +37,7 @@ def draw(folder: Path, n_images: int) -> Path:
 
 
 class CountedPixels(Pixels):
-    """Pixels that count the images which they encode, and kill the process when told to."""
+    """Pixels that count the images they encode, and kill the process on request."""
 
     encoded = 0
     dies_at = sys.maxsize

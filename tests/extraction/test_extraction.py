@@ -1,4 +1,4 @@
-"""Extraction: each image once, nothing lost but what was in work, nothing skipped unless told to."""
+"""Extraction: each image once, nothing lost but what was in work, nothing skipped unless requested."""
 
 import pickle
 import shutil

@@ -39,7 +39,7 @@ def taken(folder, kind, numbers):
 
 @settings(max_examples=20, deadline=None)
 @given(sizes=st.lists(st.integers(1, 7), min_size=1, max_size=5), seed=st.integers(0, 99))
-def test_features_come_back_in_the_order_asked_from_whichever_file(tmp_path_factory, sizes, seed):
+def test_features_come_back_in_the_requested_order_from_whichever_file(tmp_path_factory, sizes, seed):
     folder = tmp_path_factory.mktemp("store")
     starts = np.cumsum([0, *sizes])
     features = np.concatenate([filled(folder, POOLED, n, int(at)) for at, n in zip(starts, sizes, strict=False)])
@@ -48,7 +48,7 @@ def test_features_come_back_in_the_order_asked_from_whichever_file(tmp_path_fact
     np.testing.assert_array_equal(taken(folder, POOLED, rows.tolist()), features[rows])
 
 
-def test_nothing_asked_gives_nothing(tmp_path):
+def test_no_rows_give_no_features(tmp_path):
     assert FeatureStore(tmp_path, GRID).take([]).shape == (0, 4, 3)
 
 

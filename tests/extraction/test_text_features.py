@@ -151,7 +151,7 @@ def test_the_same_file_under_another_name_is_taken(vectors, tmp_path):
     assert TextFeatures.of(vectors, ["red"]).with_file(replace(vectors, name="copy.txt")).encode(["dog"]).any()
 
 
-def test_what_is_missing_or_broken_is_told(vectors, tmp_path):
+def test_what_is_missing_or_broken_is_named(vectors, tmp_path):
     path = tmp_path / "words.safetensors"
     with pytest.raises(InputError, match=r"has no words\.safetensors"):
         TextFeatures.load(tmp_path)

@@ -44,7 +44,7 @@ def dinov2_with_registers(folder: Path) -> Path:
 
 
 def clip(folder: Path) -> Path:
-    """16 numbers, 4x4 patches; a text model beside it."""
+    """16 numbers, 4x4 patches; a text model next to it."""
     from transformers import CLIPConfig, CLIPModel
 
     torch.manual_seed(0)

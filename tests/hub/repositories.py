@@ -161,7 +161,7 @@ class Fault:
 
 @dataclass
 class Hub:
-    """The state of a server, and what it was asked for."""
+    """The state of a server, and the requests it received."""
 
     accounts: dict[str, Account] = field(default_factory=dict)
     """by token"""
@@ -196,7 +196,7 @@ class Hub:
         return found
 
     def paths_of(self, method: str, part: str) -> list[str]:
-        """The paths with this part that were asked for with this method."""
+        """The requested paths with this part and this method."""
         return [path for verb, path in self.requests if verb == method and part in path]
 
 

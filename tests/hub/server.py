@@ -7,7 +7,7 @@ is not the branch's head is refused with 412.
 
 Not covered: Xet, multipart uploads, pull requests, gated repositories, copies within commits, .gitignore, pages of
 long lists, search, settings, discussions, the running of Spaces, the dataset viewer and its parquet exports, rate
-limits. ``lastCommit`` is the commit that was asked for, not the one that changed the file. validate-yaml knows YAML
+limits. ``lastCommit`` is the requested commit, not the one that changed the file. validate-yaml knows YAML
 and a Space's sdk, none of the Hub's own lists (licences, tasks, colours).
 """
 
@@ -112,7 +112,7 @@ class HubHandler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def send_content(self, content: bytes, headers: dict[str, str]) -> None:
-        """The whole, or the range that is asked for."""
+        """The whole, or the requested range."""
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         if not wanted:
             self.answer(content, 200, {"Accept-Ranges": "bytes", **headers})

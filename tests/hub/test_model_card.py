@@ -198,7 +198,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_no_text_of_a_record_breaks_the_page_or_its_metadata(tmp_path, text):
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_text_of_a_record_breaks_the_page_or_its_metadata(tmp_path, text, step):
     everywhere = copy.deepcopy(RECORD)
     for *above, last in PATHS:
         around = everywhere
@@ -209,11 +210,11 @@ def test_no_text_of_a_record_breaks_the_page_or_its_metadata(tmp_path, text):
     everywhere["results"]["test"]["chosen_kinds"] = {text: 0.5}
     everywhere["results"]["test"]["per_question_type"] = {text: 0.5}
     check_page(everywhere, tmp_path)
-    for path in PATHS:
+    for path in PATHS[HOSTILE.index(text) % step :: step]:
         check_page(changed(path, text), tmp_path)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=20)
 @given(path=st.sampled_from(PATHS), text=st.text(alphabet=st.characters() | st.sampled_from("`|#-\n\\<")))
 def test_nor_does_random_text(path, text, tmp_path_factory):
     check_page(changed(path, text), tmp_path_factory.mktemp("best"))

@@ -159,9 +159,9 @@ def test_downloaded_files_can_be_pushed_again(hub, built, vqa_mc, process, tmp_p
 
 @pytest.mark.slow
 def test_the_cards_picture_goes_along_and_goes_when_it_is_no_more(hub, built, vqa_mc, tmp_path):
-    place = copytree(built, tmp_path / "with a picture")
-    put_picture(place, "cocoqa_iou_qou", b"a picture")
-    assert vqa_mc("push", "dataset", NAME, "--folder", place).returncode == 0
+    with_picture = copytree(built, tmp_path / "with a picture")
+    put_picture(with_picture, "cocoqa_iou_qou", b"a picture")
+    assert vqa_mc("push", "dataset", NAME, "--folder", with_picture).returncode == 0
     assert sent(hub)["preview.png"] == b"a picture"
     assert vqa_mc("push", "dataset", NAME, "--folder", built).returncode == 0
     assert sent(hub) == tree_bytes(built)

@@ -57,7 +57,7 @@ def test_what_is_committed_is_listed_and_comes_back(hub, api, kind, tmp_path):
     assert hub.leaked == []
 
 
-def test_parts_of_files_can_be_asked_for(hub, api, kind):
+def test_byte_ranges_of_files_can_be_requested(hub, api, kind):
     commit(api, kind, {"large.bin": CONTENT, "small.txt": b"0123456789"})
     prefix = "" if kind == "model" else f"{kind}s/"
     for path, content in (("large.bin", CONTENT), ("small.txt", b"0123456789")):

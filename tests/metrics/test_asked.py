@@ -1,4 +1,4 @@
-"""What was asked: publishers' files are told apart by their content, and come out as they are."""
+"""Annotations: the format of a publisher's file is detected from its content, and its records come out unchanged."""
 
 import gzip
 import json

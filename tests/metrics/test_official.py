@@ -45,7 +45,7 @@ def test_vqa_gets_the_results_file_and_four_of_scores(tmp_path):
     }
 
 
-def test_the_multiple_choice_task_is_named_and_its_places_become_text(tmp_path):
+def test_the_multiple_choice_task_is_named_and_its_indices_become_text(tmp_path):
 
     inputs = dict(questions=files.vqa_questions(tmp_path, choices=True))
     predictions = files.write(tmp_path / "p.json", {"1": 0, "2": 1, "3": 3})
@@ -96,8 +96,8 @@ def test_read_again_they_give_the_same_scores(kind, tmp_path):
 def test_on_real_vqa_files_too(real_data, tmp_path):
     annotations_path = real_data / "vqa_v2" / "vqa_annotatons_test.gzip"
     annotations = json.loads(gzip.decompress(annotations_path.read_bytes()))["annotations"]
-    chance = random.Random(0)
-    answers = {str(one["question_id"]): chance.choice(one["answers"])["answer"] for one in annotations}
+    rng = random.Random(0)
+    answers = {str(one["question_id"]): rng.choice(one["answers"])["answer"] for one in annotations}
     first = score(files.write(tmp_path / "p.json", answers), annotations_path)
     results = next(path for path in first.save_official(tmp_path / "out") if path.name.endswith("_results.json"))
     again = score(results, annotations_path)

@@ -44,9 +44,9 @@ def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
 
 def half_right(path: Path, answers: dict[str, str]) -> Path:
     """Predictions for all of these questions, some of them right."""
-    chance = Random(5)
+    rng = Random(5)
     texts = sorted(set(answers.values()))
-    found = {one: text if chance.random() < 0.5 else chance.choice(texts) for one, text in answers.items()}
+    found = {one: text if rng.random() < 0.5 else rng.choice(texts) for one, text in answers.items()}
     write_json(path, found)
     return path
 

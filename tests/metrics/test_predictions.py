@@ -117,13 +117,13 @@ def test_a_row_far_down_is_named_by_its_location(tmp_path):
     with pytest.raises(InputError, match="line 89, field 'answer'"):
         read_predictions(tmp_path / "p.csv")
     rows[87]["answer"] = None
-    for name, content, place in (
+    for name, content, location in (
         ("p.json", json.dumps(rows), "record 87"),
         ("p.jsonl", "\n".join(map(json.dumps, rows)), "line 88"),
         ("p.json", json.dumps({row["question_id"]: row["answer"] for row in rows}), "'87'"),
     ):
         (tmp_path / name).write_text(content)
-        with pytest.raises(InputError, match=rf"{name}, {place}, field 'answer': expected text"):
+        with pytest.raises(InputError, match=rf"{name}, {location}, field 'answer': expected text"):
             read_predictions(tmp_path / name)
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "p.parquet")
     with pytest.raises(InputError, match="row 87, field 'answer'"):
@@ -151,7 +151,7 @@ def test_a_column_that_the_first_row_lacks_is_no_matter_where_the_columns_are_na
     assert read_predictions(path, answer_column="answer").answers == {"1": "a", "2": "b"}
 
 
-def test_in_csv_a_label_is_a_place_and_anything_else_text(tmp_path):
+def test_in_csv_a_label_is_an_index_and_anything_else_text(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("question_id,label\n1,0\n2,12\n")
     assert read_predictions(path).answers == {"1": 0, "2": 12}
@@ -248,7 +248,7 @@ BAD = {
         "no column of question ids: expected question_id, .*--id-column",
     ),
     "no answer": ("p.json", '[{"qa_id": 1, "text": "a"}]', "no column of answers: expected answer, .*--answer-column"),
-    "gold beside": (
+    "gold as another column": (
         "p.json",
         '[{"question_id": 1, "answer": "gold", "prediction": "a"}]',
         "record 0: both 'answer' and 'prediction' may hold answers; choose one with --answer-column",
@@ -268,7 +268,7 @@ BAD = {
     "null id": ("p.json", '[{"question_id": null, "answer": "a"}]', "record 0, field 'question_id': .* found None"),
     "float id": ("p.json", '[{"question_id": 1.0, "answer": "a"}]', "record 0, field 'question_id': .* found 1.0"),
     "NaN": ("p.json", f'[{ROW}, {{"question_id": 2, "answer": NaN}}]', "record 1, field 'answer': .* found nan"),
-    "a place as answer": ("p.json", '[{"question_id": 1, "answer": 2}]', "expected text .an index .*under 'label'"),
+    "an index as answer": ("p.json", '[{"question_id": 1, "answer": 2}]', "expected text .an index .*under 'label'"),
     "text as label": ("p.json", '[{"question_id": 1, "label": "2"}]', "field 'label': expected the index of a choice"),
     "true": ("p.json", '[{"question_id": 1, "prediction": true}]', "expected text, or the index .* found True"),
     "float": ("p.json", '[{"question_id": 1, "prediction": 1.5}]', "expected text, or the index .* found 1.5"),

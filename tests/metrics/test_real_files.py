@@ -44,8 +44,8 @@ def test_vqa_samples_are_answered_best_by_their_most_frequent_answer(real_data, 
 def test_gqa_ood_is_scored_as_counted_by_hand(real_data, tmp_path, name):
     path = real_data / "gqa" / f"{name}.json.xz"
     questions = {one: record for one, record in load(path).items() if record["isBalanced"]}
-    chance, golds = Random(0), [record["answer"] for record in questions.values()]
-    answers = {one: chance.choice([record["answer"], chance.choice(golds)]) for one, record in questions.items()}
+    rng, golds = Random(0), [record["answer"] for record in questions.values()]
+    answers = {one: rng.choice([record["answer"], rng.choice(golds)]) for one, record in questions.items()}
     predictions = [{"questionId": one, "prediction": answer} for one, answer in answers.items()]
     result = score(files.write(tmp_path / "p.json", predictions), path).results["gqa_score"]
     right = {one: answers[one] == record["answer"] for one, record in questions.items()}
@@ -55,7 +55,7 @@ def test_gqa_ood_is_scored_as_counted_by_hand(real_data, tmp_path, name):
         assert accuracy == pytest.approx(sum(of_kind) / len(of_kind))
 
 
-def test_scene_graphs_are_taken_for_the_images_that_are_asked_about(real_data):
+def test_scene_graphs_are_read_for_the_images_of_the_questions(real_data):
     path = real_data / "gqa" / "minyus100__val_sceneGraphs.json.xz"
     everything = load(path)
     some = list(everything)[::7]

@@ -1,4 +1,4 @@
-"""What was asked calls for its own scheme; what is given besides must be of use."""
+"""The annotations determine the scheme; every further input must be used."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_vqa_gets_consensus_accuracy(tmp_path):
     assert (shown(scored)["how many"].score, shown(scored)["how many"].questions) == ("100.0", "1")
 
 
-def test_the_protocol_of_2017_can_be_asked_for(tmp_path):
+def test_the_protocol_of_2017_can_be_chosen(tmp_path):
     path = files.write(tmp_path / "p.json", {"1": "red.", "2": "2", "3": "no"})
     scored = {protocol: score(path, files.vqa_file(tmp_path), protocol=protocol) for protocol in ("2021", "2017")}
     assert [one.results["vqa_accuracy"]["per_question"][0] for one in scored.values()] == [0.0, 1.0]
@@ -80,8 +80,8 @@ def test_pairs_are_scored_too(right, tmp_path):
 
 def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_path):
     inputs, annotations_path = dict(questions=files.vqa_questions(tmp_path, choices=True)), files.vqa_file(tmp_path)
-    by_place = files.write(tmp_path / "p.json", {"1": 0, "2": 1, "3": 3})
-    scored = score(by_place, annotations_path, inputs=inputs)
+    by_index = files.write(tmp_path / "p.json", {"1": 0, "2": 1, "3": 3})
+    scored = score(by_index, annotations_path, inputs=inputs)
     assert scored.results["vqa_accuracy"]["accuracy"] == 1.0
     assert scored.results["vqa_accuracy"]["chance"] == pytest.approx((0.2 + 0.2 + (0.6 + 1) / 5) / 3)
     assert shown(scored)["accuracy"].other == "24.0"

@@ -1,10 +1,14 @@
 """Small checkpoints of every model, with word vectors and images made up."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from PIL import Image
+from transformers import AutoConfig, AutoModelForMultipleChoice
 
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.text_features import TextFeatures
@@ -25,6 +29,15 @@ WORDS = ("what", "colour", "is", "the", "cat", "red", "green", "blue", "dog", "o
 TRAINING_TEXTS = ("What colour is the cat?", "red", "green", "a blue dog")
 """``a`` has no vector; ``on``, ``mat`` and ``two`` are new to who was trained on these."""
 KINDS = ("mlp-a", "mlp-ia", "mlp-qa", "mlp-iqa", "spatial", "hie-co")
+
+REGISTRATION = "import hf_vqa_mc.models"
+AUTO_CLASS = "from transformers import AutoModelForMultipleChoice"
+LOADED = """
+import sys, torch
+given, folder = torch.load(sys.argv[1]), sys.argv[2]
+model = AutoModelForMultipleChoice.from_pretrained(folder).eval()
+print(type(model).__name__, *model(**given).logits.flatten().tolist())
+"""
 
 _LETTERS = {"i": "image", "q": "question", "a": "answer"}
 
@@ -83,3 +96,16 @@ def picture(seed: int, size: tuple[int, int] = (40, 30)) -> Image.Image:
     """Coloured noise."""
     pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), np.uint8)
     return Image.fromarray(pixels)
+
+
+def assert_loaded_in_a_new_process(model, given, folder, *imports):
+    """The saved model is loaded by the Auto classes of a process with these imports, with the same logits."""
+    model.save_pretrained(folder / "m")
+    torch.save(given, folder / "given.pt")
+    program = "\n".join([*(imports or (REGISTRATION, AUTO_CLASS)), LOADED])
+    command = [sys.executable, "-c", program, folder / "given.pt", folder / "m"]
+    name, *logits = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert name == type(model).__name__
+    assert list(map(float, logits)) == pytest.approx(model(**given).logits.flatten().tolist(), abs=1e-6)
+    assert type(AutoConfig.from_pretrained(folder / "m")) is type(model.config)
+    assert type(AutoModelForMultipleChoice.from_config(model.config)) is type(model)

@@ -46,7 +46,7 @@ def _logits(mlp, choice_vectors, question_vectors, mask, image_of):
 
 
 def attended(part, places, guide=None):
-    """The average place under softmax(w·tanh(W_x·x + W_g·guide + b))."""
+    """The average position under softmax(w·tanh(W_x·x + W_g·guide + b))."""
     scores = []
     for place in places:
         total = part.place.weight @ place + part.place.bias

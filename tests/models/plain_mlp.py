@@ -12,29 +12,29 @@ def logits(model, choice_vectors, image_features=None, question_vectors=None, ma
     seen = {"image": image_features, "question": question_vectors}
     rows, where = [], []
     for question, choices in enumerate(choice_vectors):
-        for place, choice in enumerate(choices):
-            if mask is None or mask[question, place]:
+        for index, choice in enumerate(choices):
+            if mask is None or mask[question, index]:
                 inputs = {
                     **{name: given[question] for name, given in seen.items() if given is not None},
                     "answer": choice,
                 }
                 rows.append(torch.cat([functional.normalize(inputs[name], dim=-1) for name in model.first]))
-                where.append((question, place))
+                where.append((question, index))
     hidden = torch.relu(model.head.norm(functional.linear(torch.stack(rows), layer, bias)))
     scores = model.head.output(functional.dropout(hidden, model.head.dropout, model.training))[:, 0]
     found = torch.full(choice_vectors.shape[:2], torch.finfo(scores.dtype).min)
-    for (question, place), score in zip(where, scores, strict=True):
-        found[question, place] = score
+    for (question, index), score in zip(where, scores, strict=True):
+        found[question, index] = score
     return found
 
 
 def loss(model, found, labels, mask=None):
     """Binary logistic over the candidates that there are."""
     flat = [
-        (found[question, place], float(place == labels[question]))
+        (found[question, index], float(index == labels[question]))
         for question in range(len(found))
-        for place in range(found.shape[1])
-        if mask is None or mask[question, place]
+        for index in range(found.shape[1])
+        if mask is None or mask[question, index]
     ]
     scores, right = torch.stack([score for score, _ in flat]), torch.tensor([target for _, target in flat])
     return nn.BCEWithLogitsLoss()(scores, right)

@@ -1,14 +1,11 @@
 """Attention* and HieCoAtt*: equal to plain formulations, independent of padding and order, and trainable."""
 
-import subprocess
-import sys
-
 import pytest
 import torch
 from hypothesis import given as having
 from hypothesis import settings
 from hypothesis import strategies as st
-from transformers import AutoConfig, AutoModelForMultipleChoice
+from transformers import AutoModelForMultipleChoice
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models import (
@@ -18,6 +15,7 @@ from hf_vqa_mc.models import (
     SpatialAttentionVqaConfig,
 )
 from tests.models import plain_attention, plain_mlp
+from tests.models.checkpoints import assert_loaded_in_a_new_process
 
 CELLS, CHANNELS, TEXT = 6, 12, 7
 CO_ATTENTIONS = ("alternating", "parallel")
@@ -181,22 +179,7 @@ def test_evaluation_is_deterministic_and_training_has_dropout(kind):
 def test_a_saved_model_is_loaded_by_the_auto_classes_in_a_new_process(kind, tmp_path):
     model = made(kind).eval()
     given, _, _ = drawn(kind)
-    model.save_pretrained(tmp_path / "m")
-    torch.save(given, tmp_path / "given.pt")
-    code = f"""
-import torch
-import hf_vqa_mc.models
-from transformers import AutoModelForMultipleChoice
-given = torch.load({str(tmp_path / "given.pt")!r})
-model = AutoModelForMultipleChoice.from_pretrained({str(tmp_path / "m")!r}).eval()
-print(type(model).__name__, *model(**given).logits.flatten().tolist())
-"""
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    name, *logits = done.stdout.split()
-    assert name == type(model).__name__
-    assert list(map(float, logits)) == pytest.approx(model(**given).logits.flatten().tolist(), abs=1e-6)
-    assert type(AutoConfig.from_pretrained(tmp_path / "m")) is type(model.config)
-    assert type(AutoModelForMultipleChoice.from_config(model.config)) is type(model)
+    assert_loaded_in_a_new_process(model, given, tmp_path)
 
 
 @pytest.mark.parametrize("kind", MODELS)

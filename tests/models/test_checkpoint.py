@@ -1,4 +1,4 @@
-"""A checkpoint is loaded whole or not at all: weights that do not fit, are damaged or pickled are told."""
+"""A checkpoint is loaded whole or not at all: weights that do not fit, are damaged or pickled are named."""
 
 import json
 import shutil

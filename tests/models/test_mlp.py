@@ -1,18 +1,15 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from transformers import AutoConfig, AutoModelForMultipleChoice
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.candidate_head import UNITS, CandidateHead, _Blocks, _coins
 from hf_vqa_mc.models.candidate_scores import Table, candidate_scores
 from tests.models import plain_mlp
+from tests.models.checkpoints import AUTO_CLASS, REGISTRATION, assert_loaded_in_a_new_process
 
 SUBSETS = (("answer",), ("image", "answer"), ("question", "answer"), ("image", "question", "answer"))
 
@@ -76,11 +73,11 @@ def test_repeated_answers_equal_the_plain_formulation(inputs, hidden, masked, ke
         monkeypatch.setattr("hf_vqa_mc.models.candidate_head._fits_kernels", lambda *_: False)
     model, plain = made(inputs, hidden), made(inputs, hidden)
     given, mask, labels = drawn(model)
-    different, places = given.pop("choice_vectors").flatten(0, 1)[:6], places_of(6)
+    different, row_indices = given.pop("choice_vectors").flatten(0, 1)[:6], indices_for(6)
     mask = mask if masked else None
-    found = model.train()(different, **given, choice_mask=mask, labels=labels, choice_indices=places)
+    found = model.train()(different, **given, choice_mask=mask, labels=labels, choice_indices=row_indices)
     found.loss.backward()
-    expected = plain_mlp.logits(plain.train(), different[places], mask=mask, **given)
+    expected = plain_mlp.logits(plain.train(), different[row_indices], mask=mask, **given)
     loss = plain_mlp.loss(plain, expected, labels, mask)
     loss.backward()
     torch.testing.assert_close(found.logits, expected, atol=1e-6, rtol=1e-6)
@@ -89,29 +86,31 @@ def test_repeated_answers_equal_the_plain_formulation(inputs, hidden, masked, ke
         torch.testing.assert_close(parameter.grad, other.grad, atol=1e-5, rtol=1e-5, msg=name)
     for name, buffer in model.named_buffers():
         torch.testing.assert_close(buffer, dict(plain.named_buffers())[name], atol=1e-6, rtol=1e-6, msg=name)
-    evaluated = model.eval()(different, **given, choice_mask=mask, choice_indices=places).logits
-    expected = plain_mlp.logits(plain.eval(), different[places], mask=mask, **given)
+    evaluated = model.eval()(different, **given, choice_mask=mask, choice_indices=row_indices).logits
+    expected = plain_mlp.logits(plain.eval(), different[row_indices], mask=mask, **given)
     torch.testing.assert_close(evaluated, expected, atol=1e-6, rtol=1e-6)
 
 
-def places_of(different, questions=5, choices=4):
+def indices_for(different, questions=5, choices=4):
     return torch.randint(different, (questions, choices), generator=torch.Generator().manual_seed(2))
 
 
-def test_places_of_choices_that_are_masked_and_rows_that_no_choice_has_do_not_matter():
+def test_indices_of_masked_choices_and_unused_rows_do_not_matter():
     model = made().train()
     given, mask, labels = drawn(model)
-    different, places = given.pop("choice_vectors").flatten(0, 1)[:6].requires_grad_(), places_of(5)
-    found = model(different, **given, choice_mask=mask, labels=labels, choice_indices=places)
+    different, row_indices = given.pop("choice_vectors").flatten(0, 1)[:6].requires_grad_(), indices_for(5)
+    found = model(different, **given, choice_mask=mask, labels=labels, choice_indices=row_indices)
     (gradient,) = torch.autograd.grad(found.loss, different)
     assert gradient[:5].abs().amax(1).min() > 0
     assert (gradient[5] == 0).all()
-    same = model(different, **given, choice_mask=mask, labels=labels, choice_indices=places.masked_fill(~mask, -1))
+    same = model(
+        different, **given, choice_mask=mask, labels=labels, choice_indices=row_indices.masked_fill(~mask, -1)
+    )
     assert torch.equal(found.logits, same.logits)
 
 
 @pytest.mark.parametrize(
-    ("rows", "places", "message"),
+    ("rows", "row_indices", "message"),
     [
         (6, [[0, 6]], r"choice_indices goes from 0 to 6, expected 0 to 5: the rows of choice_vectors"),
         (6, [[-1, 5]], r"choice_indices goes from -1 to 5, expected 0 to 5"),
@@ -120,11 +119,11 @@ def test_places_of_choices_that_are_masked_and_rows_that_no_choice_has_do_not_ma
         ((1, 2), [[0, 1]], r"choice_vectors has the shape \(1, 2, 7\) .* expected \(distinct choices, dim\)"),
     ],
 )
-def test_places_that_fit_no_rows_are_refused(rows, places, message):
+def test_indices_out_of_range_are_rejected(rows, row_indices, message):
     vectors = torch.randn(*(rows if isinstance(rows, tuple) else (rows,)), 7)
     for model in (made(("answer",)).train(), made(("answer",)).eval()):
         with pytest.raises(InputError, match=message):
-            model(vectors, choice_indices=torch.tensor(places))
+            model(vectors, choice_indices=torch.tensor(row_indices))
     with pytest.raises(InputError, match=r"choice_vectors has the shape \(6, 7\), .* need choice_indices"):
         model(torch.randn(6, 7))
 
@@ -317,29 +316,12 @@ def test_tables_that_lack_what_the_model_sees_or_are_out_of_order_are_refused():
         model(choice_vectors=torch.randn(1, 2, 7))
 
 
-def test_a_saved_model_comes_back_through_the_auto_classes_in_a_fresh_process(tmp_path):
+@pytest.mark.parametrize(
+    "imports", [(REGISTRATION, AUTO_CLASS), pytest.param((AUTO_CLASS, REGISTRATION), marks=pytest.mark.slow)]
+)
+def test_a_saved_model_is_loaded_by_the_auto_classes_in_a_new_process(tmp_path, imports):
     model = made().eval()
-    given, _, _ = drawn(model)
-    model.save_pretrained(tmp_path / "m")
-    torch.save(given, tmp_path / "given.pt")
-    code = f"""
-import torch
-{{}}
-given = torch.load({str(tmp_path / "given.pt")!r})
-model = AutoModelForMultipleChoice.from_pretrained({str(tmp_path / "m")!r}).eval()
-print(type(model).__name__, *model(**given).logits.flatten().tolist())
-"""
-    orders = (
-        "import hf_vqa_mc.models\nfrom transformers import AutoModelForMultipleChoice",
-        "from transformers import AutoModelForMultipleChoice\nimport hf_vqa_mc.models",
-    )
-    for imports in orders:
-        done = subprocess.run([sys.executable, "-c", code.format(imports)], check=True, capture_output=True, text=True)
-        name, *logits = done.stdout.split()
-        assert name == "MlpForMultipleChoiceVqa"
-        assert list(map(float, logits)) == pytest.approx(model(**given).logits.flatten().tolist(), abs=1e-6)
-    assert type(AutoConfig.from_pretrained(tmp_path / "m")) is MlpVqaConfig
-    assert type(AutoModelForMultipleChoice.from_config(model.config)) is MlpForMultipleChoiceVqa
+    assert_loaded_in_a_new_process(model, drawn(model)[0], tmp_path, *imports)
 
 
 @pytest.mark.parametrize(

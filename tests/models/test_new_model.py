@@ -1,4 +1,4 @@
-"""A model from outside the package is trained, asked, transferred, pushed, and answers in the pipeline."""
+"""A model from outside the package trains, predicts, transfers, is pushed, and answers in the pipeline."""
 
 import json
 from pathlib import Path

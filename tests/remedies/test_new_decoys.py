@@ -1,4 +1,4 @@
-"""A remedied benchmark: what changes, what stays, and that every choice's origin is told truly."""
+"""A remedied benchmark: what changes, what stays, and that every choice's origin is recorded correctly."""
 
 import json
 from pathlib import Path
@@ -108,9 +108,9 @@ def test_an_image_with_four_questions_gives_three_iou_decoys(tmp_path):
 def test_the_remedied_rows_are_those_that_are_read_again(tmp_path, vectors):
     benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl"))
     remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
-    place = tmp_path / "b.jsonl"
-    write_benchmark(benchmark, remedied.tables, place)
-    again = read_benchmark(str(place))
+    copy = tmp_path / "b.jsonl"
+    write_benchmark(benchmark, remedied.tables, copy)
+    again = read_benchmark(str(copy))
     for name in ("question_id", "question", "choices", "label", "choice_kinds"):
         assert again.test.rows[name].to_pylist() == remedied.benchmark.test.rows[name].to_pylist()
 
@@ -245,9 +245,9 @@ def test_labels_that_count_from_one_can_still_be_told_after_the_remedy(tmp_path)
         ]
         benchmark = read_benchmark(written(tmp_path / f"one{seed}.jsonl", rows))
         remedied = give_new_decoys(benchmark, "iou", None, Settings(seed=seed))
-        place = tmp_path / f"again{seed}.jsonl"
-        write_benchmark(benchmark, remedied.tables, place)
-        again = read_benchmark(str(place)).test.rows
+        copy = tmp_path / f"again{seed}.jsonl"
+        write_benchmark(benchmark, remedied.tables, copy)
+        again = read_benchmark(str(copy)).test.rows
         assert again["label"].to_pylist() == remedied.benchmark.test.rows["label"].to_pylist()
 
 
@@ -303,7 +303,7 @@ def test_classes_that_cannot_name_the_new_choices_become_numbers_and_text(tmp_pa
         assert row["choice_kinds"][row["label"]] == "target"
 
 
-def test_what_cannot_be_asked_for_is_refused(tmp_path):
+def test_impossible_requests_are_rejected(tmp_path):
     benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl"))
     with pytest.raises(InputError, match="QoU decoys need word vectors: add --word-vectors"):
         give_new_decoys(benchmark, "qou", None, Settings())
@@ -328,9 +328,9 @@ def test_letter_columns_are_widened_for_more_choices(tmp_path, vectors):
     assert table.column_names[:9] == ["index", "question", "A", "B", "C", "D", "E", "F", "G"]
     first = table.slice(0, 1).to_pylist()[0]
     assert first[first["answer"]] == "black"
-    place = tmp_path / "again.tsv"
-    write_benchmark(benchmark, remedied.tables, place)
-    again = read_benchmark(str(place))
+    copy = tmp_path / "again.tsv"
+    write_benchmark(benchmark, remedied.tables, copy)
+    again = read_benchmark(str(copy))
     assert again.test.rows["choices"].to_pylist() == remedied.benchmark.test.rows["choices"].to_pylist()
 
 

@@ -16,7 +16,7 @@ SHORTCUTS = [
     ("logistic regression: everything", "everything", "follows a logistic regression", 0.241, True),
     ("logistic regression: choices alone", "choices", "follows a logistic regression on the choices", 0.183, True),
     ("random forest: image and choices", "image", "follows a random forest that sees the image", 0.151, True),
-    ("most frequent choice", "choices", "picks the text most often offered", 0.094, False),
+    ("most frequent choice", "choices", "picks the most frequent choice text", 0.094, False),
     ("longest choice", "choices", "always picks the longest choice", 0.042, False),
     ("most words of the question", "question", "picks the choice with most words of the question", 0.021, False),
     ("choice A", "choices", "always picks choice A", 0.006, False),
@@ -30,7 +30,7 @@ SHORTCUTS = [
 
 
 def shortcut(
-    name: str, knows: str, picks: str, gain: float, probe: bool, chance: float, half: float
+    name: str, inputs: str, picks: str, gain: float, probe: bool, chance: float, half: float
 ) -> dict[str, Any]:
     alarm = gain - half > 0.01
     sentence = (
@@ -38,28 +38,14 @@ def shortcut(
     )
     ends = {"low": gain - half, "high": gain + half, "p": 0.0 if alarm else 0.4, "p_holm": 0.0 if alarm else 1.0}
     figures = {"accuracy": chance + gain, "gain": gain, **ends, "alarm": alarm, "sentence": sentence}
-    return {"name": name, "inputs": knows, "trained": probe, **figures}
+    return {"name": name, "inputs": inputs, "trained": probe, **figures}
 
 
 def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_orig") -> dict[str, Any]:
     """What an audit finds in a benchmark whose shortcuts are so strong."""
-    chances = Random(f"{strength}")
     found = [
-        shortcut(name, knows, picks, gain * strength, probe, chance, 0.014)
-        for name, knows, picks, gain, probe in SHORTCUTS
-    ]
-    types = [
-        {
-            "type": kind,
-            "rows": 4000 // (place + 1),
-            "chance": chance,
-            "shortcuts": {
-                one["name"]: {"gain": gain, "low": gain - 0.03, "high": gain + 0.03}
-                for one in found
-                if (gain := one["gain"] * chances.uniform(0.3, 1.5)) is not None
-            },
-        }
-        for place, kind in enumerate(TYPES)
+        shortcut(name, inputs, picks, gain * strength, probe, chance, 0.014)
+        for name, inputs, picks, gain, probe in SHORTCUTS
     ]
     histogram = [
         {"from": step / 10, "to": (step + 1) / 10, "rows": int(400 * (1 + strength * step * (9 - step) / 4))}
@@ -78,7 +64,7 @@ def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_ori
         "verdict": f"Shortcuts solve {chance + 0.331 * strength:.1%} of this benchmark; chance is {chance:.1%}."
         " The strongest counts which answers are right after which questions; it never looks at an image.",
         "shortcuts": found,
-        "per_type": types,
+        "per_type": per_type(found, chance, Random(f"{strength}")),
         "findings": [
             finding("target in the question", "The target's words stand in the question.", 212, 38948, "rows"),
             finding("never correct", "Decoys that are no question's target.", int(52000 * strength), 116844, "decoys"),
@@ -91,13 +77,13 @@ def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_ori
         },
         "predictive_texts": {
             "words": [
-                telling("two", 900, 1500, 375),
-                telling("white", 700, 1300, 325),
-                telling("yes", 400, 700, 175),
-                telling("microwave", 12, 800, 200),
-                telling("seven", 20, 600, 150),
+                predictive("two", 900, 1500, 375),
+                predictive("white", 700, 1300, 325),
+                predictive("yes", 400, 700, 175),
+                predictive("microwave", 12, 800, 200),
+                predictive("seven", 20, 600, 150),
             ],
-            "choices": [telling("a man", 210, 400, 100), telling("purple", 5, 300, 75)],
+            "choices": [predictive("a man", 210, 400, 100), predictive("purple", 5, 300, 75)],
         },
         "calibration": [
             {"confidence": 0.05 + step / 10, "accuracy": min(1.0, 0.03 + step / 10 * 1.02), "rows": 300 * (10 - step)}
@@ -108,17 +94,26 @@ def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_ori
     }
 
 
+def per_type(shortcuts: list[dict[str, Any]], chance: float, rng: Random) -> list[dict[str, Any]]:
+    found = []
+    for index, kind in enumerate(TYPES):
+        gains = {one["name"]: one["gain"] * rng.uniform(0.3, 1.5) for one in shortcuts}
+        ends = {name: {"gain": gain, "low": gain - 0.03, "high": gain + 0.03} for name, gain in gains.items()}
+        found.append({"type": kind, "rows": 4000 // (index + 1), "chance": chance, "shortcuts": ends})
+    return found
+
+
 def finding(name: str, sentence: str, number: int, of: int, per: str) -> dict[str, Any]:
-    ids = [f"{name}-{place}" for place in range(min(number, 20))]
+    ids = [f"{name}-{index}" for index in range(min(number, 20))]
     return {
         "name": name, "sentence": sentence, "count": number, "total": of, "unit": per, "share": number / of,
         "question_ids": ids,
     }  # fmt: skip
 
 
-def telling(text: str, target: int, offered: int, expected: int) -> dict[str, Any]:
+def predictive(text: str, target: int, presented: int, expected: int) -> dict[str, Any]:
     return {
-        "text": text, "target": target, "presented": offered, "expected": expected,
+        "text": text, "target": target, "presented": presented, "expected": expected,
         "z": (target - expected) / (0.75 * expected) ** 0.5,
     }  # fmt: skip
 
@@ -147,22 +142,22 @@ def image(seed: int = 0, size: tuple[int, int] = (640, 480), format: str = "PNG"
 def examples(number: int = 14, kinds: bool = False, images: bool = True) -> list[Example]:
     """Questions as an audit shows them; with the kinds of their choices, seven choices each."""
     found = []
-    for place in range(number):
-        question, choices, kind = ASKED[place % len(ASKED)]
+    for index in range(number):
+        question, choices, kind = ASKED[index % len(ASKED)]
         decoys = ["grass", "a dog", "a man"] if kinds else []
         found.append(
             Example(
-                question_id=f"q{place}",
+                question_id=f"q{index}",
                 question=question,
                 question_type=kind,
                 choices=[*choices, *decoys],
-                label=place % 4,
+                label=index % 4,
                 kinds=["iou", "iou", "iou", "iou", "qou", "qou", "qou"] if kinds else [],
                 origins=[f"What is next to it? ({text})" for text in [*choices, *decoys]] if kinds else [],
-                picked=None if place % 5 == 4 else place % 3,
-                bias=(place % 10) / 10,
-                image=image(place) if images else None,
-                note="most biased" if place % 2 else "drawn at random",
+                picked=None if index % 5 == 4 else index % 3,
+                bias=(index % 10) / 10,
+                image=image(index) if images else None,
+                note="most biased" if index % 2 else "drawn at random",
             )
         )
     return found

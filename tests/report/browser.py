@@ -22,7 +22,7 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # what WebDriver calls a refere
 
 
 class Browser:
-    """A session: opens pages, clicks, and tells what the page said and asked for."""
+    """A session: opens pages, clicks, and records what the page logged and requested."""
 
     def __init__(self, address: str, options: list[str]) -> None:
         self._address = address
@@ -70,7 +70,7 @@ class Browser:
         return [entry["message"] for entry in entries]
 
     def requests(self) -> list[str]:
-        """The addresses that the page asked for since the last look."""
+        """The addresses that the page requested since the last call."""
         entries = self._call("POST", f"{self._session}/se/log", {"type": "performance"})
         events = [json.loads(entry["message"])["message"] for entry in entries]
         return [

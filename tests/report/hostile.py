@@ -26,18 +26,18 @@ def spoilt(value: Any, number: int = 0) -> Any:
     """The same json with every text made hostile, names of fields and what a program reads excepted."""
     if isinstance(value, dict):
         kept = ("inputs", "unit")
-        return {key: one if key in kept else _spoilt_value(key, one, number + place)
-                for place, (key, one) in enumerate(value.items())}  # fmt: skip
+        return {key: one if key in kept else _spoilt_value(key, one, number + index)
+                for index, (key, one) in enumerate(value.items())}  # fmt: skip
     if isinstance(value, list):
-        return [spoilt(one, number + place) for place, one in enumerate(value)]
+        return [spoilt(one, number + index) for index, one in enumerate(value)]
     return TEXTS[number % len(TEXTS)] + f" {number}" if isinstance(value, str) else value
 
 
 def _spoilt_value(key: str, value: Any, number: int) -> Any:
-    if key in ("name", "type"):  # which tell rows apart
+    if key in ("name", "type"):  # which identify rows
         return f"{TEXTS[number % len(TEXTS)][:5000]} {value}"
     if key in ("reasons",):
-        return {f"{TEXTS[place]} {name}": one for place, (name, one) in enumerate(value.items())}
+        return {f"{TEXTS[index]} {name}": one for index, (name, one) in enumerate(value.items())}
     if key == "shortcuts" and isinstance(value, dict):
         return value
     return spoilt(value, number)
@@ -52,8 +52,8 @@ def questions(examples: list[Example]) -> list[Example]:
             question_id=f"{TEXTS[number % len(TEXTS)][:3000]}{number}",
             question=TEXTS[(number + 1) % len(TEXTS)],
             question_type=TEXTS[(number + 2) % len(TEXTS)],
-            choices=[TEXTS[(number + place) % len(TEXTS)] for place in range(len(example.choices))],
-            origins=[TEXTS[(number - place) % len(TEXTS)] for place in range(len(example.choices))],
+            choices=[TEXTS[(number + index) % len(TEXTS)] for index in range(len(example.choices))],
+            origins=[TEXTS[(number - index) % len(TEXTS)] for index in range(len(example.choices))],
             note=TEXTS[(number + 3) % len(TEXTS)],
             image=images[number % len(images)],
         )

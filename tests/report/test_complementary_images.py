@@ -16,8 +16,8 @@ ROW = {
     "answer": "yes",
     "question_id": "q7",
     "image_id": "own",
-    "candidates": [f"i{place}" for place in range(8)],
-    "differs": [0.9 - place / 10 for place in range(8)],
+    "candidates": [f"i{index}" for index in range(8)],
+    "differs": [0.9 - index / 10 for index in range(8)],
     "premise": [*PREMISE_OF, "holds", "fails"],
 }
 SHAPES = [(90, 60), (60, 90), (200, 20), (20, 200)]

@@ -76,8 +76,8 @@ def test_origins_are_read_from_a_remedied_benchmark():
     origins = [["asked of another", "fallback", "target", None], ["too few"], None]
     found = examples_of(with_columns(choice_origins=origins), [0, 1, 2])
     assert [one.origins for one in found] == [["asked of another", FALLBACK, "target", ""], [], []]
-    assert [found[0].kind(place) for place in range(4)] == ["", "fallback", "target", ""]
-    assert [found[0].origin(place) for place in range(4)] == ["asked of another", "fallback", "", ""]
+    assert [found[0].kind(index) for index in range(4)] == ["", "fallback", "target", ""]
+    assert [found[0].origin(index) for index in range(4)] == ["asked of another", "fallback", "", ""]
 
 
 def test_origins_that_are_no_lists_are_ignored():

@@ -1,4 +1,4 @@
-"""The pages in a real browser: they open from the disk, ask for nothing, page and filter, and run nothing foreign."""
+"""The pages in a real browser: they open from the disk, request nothing, page and filter, and run nothing foreign."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def pages(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, pages):
-    """Opens a page by its name; afterwards the console is empty and nothing was asked for but the page."""
+    """Opens a page by its name; afterwards the console is empty and nothing was requested but the page."""
 
     def opened(name, **window):
         browser.complaints()

@@ -50,7 +50,7 @@ class Elements(HTMLParser):
 
 
 def data_of(page):
-    """What the page's script is told."""
+    """The data of the page's script."""
     return json.loads(Elements(page).scripts[0])
 
 
@@ -209,7 +209,7 @@ def test_a_report_of_next_to_nothing_can_be_written():
 def test_rules_near_chance_are_folded_away_but_alarms_never():
     audit = audits.audit()
     audit["shortcuts"] += [
-        audits.shortcut(f"rule {place}", "choices", "guesses", 0.0, False, 0.25, 0.01) for place in range(20)
+        audits.shortcut(f"rule {index}", "choices", "guesses", 0.0, False, 0.25, 0.01) for index in range(20)
     ]
     chart = report_values({"before": audit})["chart"]
     assert len(chart["shown"]) + len(chart["rest"]) == 36

@@ -48,8 +48,8 @@ def step_3(text):
 
 def step_4(text):
     result, gone = "", 0
-    for place, mark in enumerate(text):
-        if mark == "." and not text[place + 1 : place + 2].isdecimal() and gone < 32:
+    for index, mark in enumerate(text):
+        if mark == "." and not text[index + 1 : index + 2].isdecimal() and gone < 32:
             gone += 1
         else:
             result += mark
@@ -69,7 +69,7 @@ def step_6(words):
     result = []
     for word in words:
         for whole in WHOLE:
-            if any(whole[:place] + whole[place + 1 :] == word for place in range(len(whole)) if whole[place] == "'"):
+            if any(whole[:index] + whole[index + 1 :] == word for index in range(len(whole)) if whole[index] == "'"):
                 word = whole
                 break
         result.append("somebodyd" if word == "somebody'd" else word)

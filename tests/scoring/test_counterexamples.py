@@ -29,8 +29,8 @@ def test_equals_sorting_by_hand(rows, ks):
     )
     for k in ks:
         name = f"recall@{k}"
-        hits = [literal_recall(of_row, place, k) for of_row, place in zip(scores, picked, strict=True)]
-        near = [literal_recall([-d for d in ds], place, k) for ds, place in zip(distances, picked, strict=True)]
+        hits = [literal_recall(of_row, index, k) for of_row, index in zip(scores, picked, strict=True)]
+        near = [literal_recall([-d for d in ds], index, k) for ds, index in zip(distances, picked, strict=True)]
         assert result["per_question"][name] == hits
         assert result[name] == pytest.approx(sum(hits) / len(hits), abs=1e-12)
         assert result["stderr"][name] == standard_error(np.array(hits), images)

@@ -140,7 +140,7 @@ def test_answers_must_be_the_same_letter_by_letter():
     assert score({"1": "lamp", "2": "Lamp", "3": "lamp "}, questions)["per_question"] is None
 
 
-def test_only_balanced_questions_are_asked():
+def test_only_balanced_questions_are_scored():
     questions = {"1": question(), "2": question(isBalanced=False, answer=None, types=None, groups=None)}
     result = score({"1": "lamp"}, questions, per_question=True)
     assert result["per_question"] == {"1": 1.0}
@@ -238,7 +238,7 @@ def test_consistency_is_demanded_where_an_unbalanced_question_has_a_prediction(a
         score(answers, questions, consistency=consistency)
 
 
-def test_consistency_comes_unasked_where_everything_is_there():
+def test_consistency_is_computed_by_default_where_its_inputs_are_given():
     questions = {"1": question(entailed=["2"]), "2": question()}
     assert score({"1": "lamp", "2": "lamp"}, questions)["consistency"] == 1.0
     assert score({"1": "lamp", "2": "lamp"}, questions, consistency=False)["consistency"] is None

@@ -24,8 +24,8 @@ def graph(**objects):
 
 def grounding(attention, objects, question_points=(), answer_points=(), **changes):
     annotations = {
-        "question": {str(place): number for place, number in enumerate(question_points)},
-        "fullAnswer": {str(place): number for place, number in enumerate(answer_points)},
+        "question": {str(index): number for index, number in enumerate(question_points)},
+        "fullAnswer": {str(index): number for index, number in enumerate(answer_points)},
         "answer": {"0": "never looked up"},
     }
     return gqa_score(
@@ -80,7 +80,7 @@ def test_the_short_answers_regions_do_not_count():
     assert result["grounding"] == 0.0
 
 
-def test_maps_may_differ_in_size_come_twice_and_be_more_than_asked():
+def test_maps_may_differ_in_size_repeat_and_exceed_the_questions():
     questions = {n: question(annotations={"question": {"0": 5}, "fullAnswer": {}}) for n in ("1", "2")}
     attentions = [
         {"questionId": 1, "attention": [["no", "map"]]},
@@ -180,7 +180,7 @@ def test_real_scene_graphs_give_the_literal_grounding(real_data):
     for image, of_image in graphs.items():
         for number in range(5):
             name, objects = f"{image}-{number}", [*of_image["objects"]]
-            pointed = {str(place): draw.choice(objects) for place in range(min(3, len(objects)))}
+            pointed = {str(index): draw.choice(objects) for index in range(min(3, len(objects)))}
             questions[name] = question(imageId=image, annotations={"question": pointed, "fullAnswer": pointed})
             attentions[name] = [[draw.random() for _ in range(7)] for _ in range(7)]
     found = gqa_score(dict.fromkeys(questions, "lamp"), questions, attentions=attentions, scene_graphs=graphs)
@@ -214,7 +214,7 @@ def test_attention_and_boxes_beyond_all_numbers_are_errors():
 def test_large_maps_take_the_memory_of_a_few():
     attention = np.full((300, 300), 1 / 90_000)
     records = {
-        str(n): question(annotations={"question": {str(place): "a" for place in range(4)}, "fullAnswer": {}})
+        str(n): question(annotations={"question": {str(index): "a" for index in range(4)}, "fullAnswer": {}})
         for n in range(200)
     }
     given = {"attentions": dict.fromkeys(records, attention), "scene_graphs": {"n1": graph(a=LEFT_HALF)}}

@@ -19,12 +19,12 @@ ROW = st.integers(2, 6).flatmap(
 @given(st.lists(ROW, min_size=1, max_size=30))
 def test_equals_counting_by_hand(rows):
     picked, targets, choices, types = (list(column) for column in zip(*rows, strict=True))
-    by_place = mc_accuracy(picked, targets, choices=choices, question_types=types, per_question=True)
+    by_index = mc_accuracy(picked, targets, choices=choices, question_types=types, per_question=True)
     scores = [float(p == t) for p, t in zip(picked, targets, strict=True)]
-    assert by_place["per_question"] == scores
-    assert by_place["accuracy"] == pytest.approx(sum(scores) / len(scores), abs=1e-12)
-    assert by_place["chance"] == pytest.approx(sum(1 / len(c) for c in choices) / len(choices), abs=1e-12)
-    for name, accuracy in by_place["per_question_type"].items():
+    assert by_index["per_question"] == scores
+    assert by_index["accuracy"] == pytest.approx(sum(scores) / len(scores), abs=1e-12)
+    assert by_index["chance"] == pytest.approx(sum(1 / len(c) for c in choices) / len(choices), abs=1e-12)
+    for name, accuracy in by_index["per_question_type"].items():
         of_type = [score for score, kind in zip(scores, types, strict=True) if kind == name]
         assert accuracy == pytest.approx(sum(of_type) / len(of_type), abs=1e-12)
 

@@ -9,7 +9,7 @@ from threading import Thread
 
 @dataclass
 class Publisher:
-    """What the server offers and how it misbehaves, and what it was asked for."""
+    """What the server offers and how it misbehaves, and the requests it received."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     """by path, such as ``/v7w.zip``"""

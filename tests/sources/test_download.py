@@ -217,7 +217,7 @@ def test_a_name_without_an_address_is_refused() -> None:
 
 
 def _moved_to(publisher: Publisher, source: Source, folder: Path) -> Source:
-    """The source with its archives, packed from a folder, offered by the publisher."""
+    """The source with its archives, packed from a folder, served by the publisher."""
     table = []
     for remote in source.downloads:
         packed = BytesIO()

@@ -30,7 +30,7 @@ def ranked(reader: Any) -> list[Any]:
 
 @pytest.fixture(scope="session")
 def nltk_wup(reader: Any) -> Wup:
-    """Eq. 3 as it stands, on NLTK's wup_similarity."""
+    """Eq. 3 as printed, on NLTK's wup_similarity."""
     synsets = lru_cache(maxsize=None)(lambda word: reader.synsets(word, "n") + reader.synsets(word, "a"))
 
     def wup(word: str, other: str) -> float:

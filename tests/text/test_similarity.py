@@ -108,13 +108,14 @@ def test_1843_nouns_score_below_one_with_themselves_as_in_nltk(ranked, keeping):
         assert scores[number] == ranked[number].wup_similarity(ranked[number])
 
 
-def test_20000_word_pairs_equal_nltks(nltk_wup, keeping, lemmas, real_glove, real_cocoqa):
+@pytest.mark.parametrize("n", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_scores_of_word_pairs_equal_nltks(nltk_wup, keeping, lemmas, real_glove, real_cocoqa, n):
     frequent = [line.split(" ", 1)[0] for line in real_glove.read_text(encoding="utf-8").splitlines()]
     answers = [answer for path in real_cocoqa.rglob("answers.txt") for answer in path.read_text().split()]
     pairs = [
-        *pairs_of([lemma for lemma in lemmas if "_" not in lemma], 7_000, seed=1),
-        *pairs_of(frequent, 7_000, seed=2),
-        *pairs_of(answers, 6_000, seed=3),
+        *pairs_of([lemma for lemma in lemmas if "_" not in lemma], n // 3, seed=1),
+        *pairs_of(frequent, n // 3, seed=2),
+        *pairs_of(answers, n // 3, seed=3),
     ]
     numbers = {word: number for number, word in enumerate(dict.fromkeys(word for pair in pairs for word in pair))}
     scores = word_scores(list(numbers), 0.0)
@@ -132,7 +133,8 @@ def test_the_caching_nltk_equals_nltk(nltk_wup, lemmas):
         assert wup(word, other) == nltk_wup(word, other), (word, other)
 
 
-def test_synset_pairs_equal_nltks_near_and_far(ranked, keeping):
+@pytest.mark.parametrize("n", [1_000, pytest.param(5_000, marks=pytest.mark.slow)])
+def test_synset_pairs_equal_nltks_near_and_far(ranked, keeping, n):
     draw = Random(5)
     wordnet = load_wordnet()
     many_ways = np.flatnonzero(np.diff(wordnet.ancestor_starts)[:82_115] > wordnet.reaches[:82_115] + 1).tolist()
@@ -140,8 +142,8 @@ def test_synset_pairs_equal_nltks_near_and_far(ranked, keeping):
     for number in many_ways:
         for at in range(wordnet.ancestor_starts[number], wordnet.ancestor_starts[number + 1]):
             below.setdefault(int(wordnet.ancestors[at]), []).append(number)
-    pairs = [(draw.randrange(len(ranked)), draw.randrange(len(ranked))) for _ in range(2_000)]
-    for _ in range(5_000):  # what has several ways up, with its relatives and its ancestors
+    pairs = [(draw.randrange(len(ranked)), draw.randrange(len(ranked))) for _ in range(n // 2)]
+    for _ in range(n):  # what has several ways up, with its relatives and its ancestors
         number = draw.choice(many_ways)
         at = draw.randrange(wordnet.ancestor_starts[number], wordnet.ancestor_starts[number + 1])
         ancestor = int(wordnet.ancestors[at])

@@ -86,7 +86,7 @@ def test_a_path_over_another_ancestor_is_shorter_than_the_way_up_in_12944_cases(
         ways = {ids[a.name()]: links for a, links in synset._shortest_hypernym_paths(False).items()}
         assert sorted(ways) == wordnet.ancestors[start:end].tolist()
         shorter += sum(
-            int(wordnet.distances[place]) < ways[wordnet.ancestors[place].item()] for place in range(start, end)
+            int(wordnet.distances[index]) < ways[wordnet.ancestors[index].item()] for index in range(start, end)
         )
     assert shorter == 12_944
 

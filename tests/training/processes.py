@@ -12,7 +12,7 @@ from hf_vqa_mc.training.settings import TrainingSettings
 
 
 def main(task: str, arguments: str, result: str) -> None:
-    """Train as told, or ask; each process writes what it came to."""
+    """Train or predict with these arguments; each process writes its result."""
     import os
 
     given = json.loads(arguments)

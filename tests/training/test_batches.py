@@ -11,7 +11,7 @@ from hf_vqa_mc.training.questions import NONE, Questions, Sampler, parts
 
 
 def questions_of(kinds, labels):
-    """Questions whose choices are of these kinds; text numbers tell question and place."""
+    """Questions whose choices are of these kinds; text numbers encode question and position."""
     kinds = np.array(kinds, np.int8)
     count, most = kinds.shape
     choices = np.where(kinds == NONE, NONE, np.arange(count * most).reshape(count, most))
@@ -61,8 +61,10 @@ def test_the_target_comes_first_and_decoys_are_different_ones_of_one_kind(data):
         assert choices[0] == labels[row]
         decoys = [index for index in choices[1:] if index != NONE]
         assert len(set(decoys)) == len(decoys)
-        of_kinds = {kinds[row][place] for place in decoys}
-        available = Counter(kind for place, kind in enumerate(kinds[row]) if kind != NONE and place != labels[row])
+        of_kinds = {kinds[row][position] for position in decoys}
+        available = Counter(
+            kind for position, kind in enumerate(kinds[row]) if kind != NONE and position != labels[row]
+        )
         if available:
             (kind,) = of_kinds
             assert len(decoys) == min(wanted, available[kind])
@@ -73,17 +75,17 @@ def test_the_target_comes_first_and_decoys_are_different_ones_of_one_kind(data):
 def test_each_kind_of_decoys_and_each_decoy_of_it_is_as_likely_as_the_others():
     questions = questions_of([[2, 0, 3, 3, 3, 3, 3, 1]] * 200, [1] * 200)
     sampler = Sampler(questions, 200, 2, 0)
-    places = np.concatenate([sampler.step(number).choices for number in range(60)])[:, 1:]
+    drawn = np.concatenate([sampler.step(number).choices for number in range(60)])[:, 1:]
     kind_of = questions.kinds[0]
-    kinds = Counter(int(kind_of[first]) for first in places[:, 0])
-    assert {kind: round(count / len(places), 1) for kind, count in kinds.items()} == {1: 0.3, 2: 0.3, 3: 0.3}
-    of_qou = Counter(places[(places >= 2) & (places <= 6)].tolist())
-    shares = np.array([of_qou[place] for place in range(2, 7)]) / sum(of_qou.values())
+    kinds = Counter(int(kind_of[first]) for first in drawn[:, 0])
+    assert {kind: round(count / len(drawn), 1) for kind, count in kinds.items()} == {1: 0.3, 2: 0.3, 3: 0.3}
+    of_qou = Counter(drawn[(drawn >= 2) & (drawn <= 6)].tolist())
+    shares = np.array([of_qou[position] for position in range(2, 7)]) / sum(of_qou.values())
     assert np.abs(shares - 0.2).max() < 0.02
 
 
 class Recorded:
-    """Stands for the inputs: the tensors tell what was asked for."""
+    """Replaces the inputs: the tensors show what was requested."""
 
     def tensors(self, questions, rows, choices):
         return {"rows": rows, "choices": choices}

@@ -121,7 +121,7 @@ if __name__ == "__main__":
 
 
 def started(args, output):
-    """A run in a process of its own; what it says goes into a file beside its output."""
+    """A run in a process of its own; what it says goes into a file next to its output."""
     program, said = output.parent / "program.py", output.with_suffix(".stderr")
     program.write_text(PROGRAM)
     words = [sys.executable, str(program), args.dataset, str(output), args.word_vectors, str(args.epochs)]
@@ -403,9 +403,9 @@ def test_a_damaged_finished_run_is_repaired_or_reported(settings):
 def test_missing_optimizer_state_is_reported(settings):
     args = settings()
     train(args)
-    place = args.output / "last" / "state.safetensors"
-    kept = {name: tensor for name, tensor in load_file(place).items() if not name.startswith("optimizer.0.")}
-    save_file(kept, place)
+    state_file = args.output / "last" / "state.safetensors"
+    kept = {name: tensor for name, tensor in load_file(state_file).items() if not name.startswith("optimizer.0.")}
+    save_file(kept, state_file)
     with pytest.raises(InputError, match="last is damaged"):
         train(args)
 
@@ -427,12 +427,12 @@ def test_where_the_kernel_cannot_exchange_folders_a_kill_loses_nothing(settings,
 def test_a_model_with_scores_that_are_not_finite_is_rejected(settings, monkeypatch):
     args = settings()
     done = train(args)
-    place = done.model_folder / "model.safetensors"
+    weights_file = done.model_folder / "model.safetensors"
     spoilt = {
         name: tensor * float("nan") if tensor.is_floating_point() else tensor
-        for name, tensor in load_file(place).items()
+        for name, tensor in load_file(weights_file).items()
     }
-    save_file(spoilt, place, {"format": "pt"})
+    save_file(spoilt, weights_file, {"format": "pt"})
     with pytest.raises(InputError, match="scores are not all finite"):
         predict(done.model_folder, args.dataset, CONFIG, word_vectors=args.word_vectors)
 
@@ -481,7 +481,7 @@ def test_a_dataset_that_was_built_anew_is_not_mixed_with_an_old_run(settings, tm
         train(args)
 
 
-def test_the_record_tells_no_places_of_the_machine(settings, tmp_path):
+def test_the_record_contains_no_paths_of_the_machine(settings, tmp_path):
     args = settings(epochs=1)
     text = json.dumps(train(args).record)
     assert str(tmp_path) not in text

@@ -1,4 +1,4 @@
-"""Several processes: asked they give the same as one, bit by bit; trained they land where one does."""
+"""Several processes predict the same as one, bit by bit, and train to the same weights."""
 
 import json
 import os

@@ -19,10 +19,10 @@ def test_numbers_say_what_the_rows_say(toy):
         rows = pq.read_table(toy / CONFIG / f"{split}-00000.parquet").to_pylist()
         assert len(questions) == len(rows)
         for number, row in enumerate(rows):
-            offered = questions.choices[number] != NONE
+            valid = questions.choices[number] != NONE
             assert data.texts[questions.texts[number]] == row["question"]
-            assert [data.texts[text] for text in questions.choices[number][offered]] == row["choices"]
-            assert questions.kinds[number][offered].tolist() == row["choice_kinds"]
+            assert [data.texts[text] for text in questions.choices[number][valid]] == row["choices"]
+            assert questions.kinds[number][valid].tolist() == row["choice_kinds"]
             assert questions.labels[number] == row["label"]
             assert (questions.question_ids[number], questions.image_ids[number]) == (
                 row["question_id"],

@@ -1,4 +1,4 @@
-"""What a run is told: options, a file, defaults; what cannot be is refused by name before anything is read."""
+"""Settings of a run: options, a file, defaults; an invalid one is rejected by name before anything is read."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""A dataset that is learnt in seconds: images of one colour, questions about it, decoys of two kinds."""
+"""A dataset that is trained on in seconds: images of one colour, questions about it, decoys of two kinds."""
 
 from pathlib import Path
 
@@ -26,12 +26,12 @@ IMAGES = {"train": 200, "test": 60}
 
 def make(folder: Path, seed: int = 0, splits: tuple[str, ...] = ("train", "test"), **images: int) -> Path:
     """A dataset folder; two questions an image, the second with fewer choices; of a split with so many images."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     first = 0
     for split in splits:
         ids = [f"{number:04d}" for number in range(first, first + {**IMAGES, **images}.get(split, 40))]
         first += len(ids)
-        rows = [row for image_id in ids for row in _rows(split, image_id, chance)]
+        rows = [row for image_id in ids for row in _rows(split, image_id, rng)]
         (folder / CONFIG).mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.Table.from_pylist(rows), folder / CONFIG / f"{split}-00000.parquet")
     paths = "\n".join(f"  - split: {split}\n    path: {CONFIG}/{split}-*.parquet" for split in splits)
@@ -47,25 +47,25 @@ def hash_of(image_id: str) -> int:
     return int(image_id) * 2654435761 % 2**32 >> 7
 
 
-def _rows(split, image_id, chance):
+def _rows(split, image_id, rng):
     colour = colour_of(image_id)
     others = [name for name in COLOURS if name != colour]
-    iou, qou = ["square", "picture", "drawing"], list(chance.permutation(others)[:3])
+    iou, qou = ["square", "picture", "drawing"], list(rng.permutation(others)[:3])
     for number, (question, target, decoys, kinds) in enumerate(
         [
             ("What colour is it?", colour, [*iou, *qou], [kind_number("iou")] * 3 + [kind_number("qou")] * 3),
             ("What kind is this one?", "picture", [colour, "shape"], [kind_number("iou"), kind_number("qou")]),
         ]
     ):
-        order = chance.permutation(1 + len(decoys))
-        choices = [[target, *decoys][place] for place in order]
+        order = rng.permutation(1 + len(decoys))
+        choices = [[target, *decoys][index] for index in order]
         yield {
             "question_id": f"{split}-{image_id}-{number}",
             "image_id": image_id,
             "question": question,
             "choices": choices,
             "label": choices.index(target),
-            "choice_kinds": [int([kind_number("target"), *kinds][place]) for place in order],
+            "choice_kinds": [int([kind_number("target"), *kinds][index]) for index in order],
         }
 
 

@@ -25,13 +25,13 @@ _KINDS = {"orig": kind_number("orig"), "iou": kind_number("iou"), "qou": kind_nu
 
 def make(folder: Path) -> Path:
     """The dataset, two questions an image but for every seventh, which has one."""
-    chance, lines = np.random.default_rng(0), ["---", "configs:"]
+    rng, lines = np.random.default_rng(0), ["---", "configs:"]
     for config in CONFIGS:
         source, _, variant = config.partition("_")
         kinds = [_KINDS[name] for name in (_KINDS if variant == "all" else variant.split("_"))]
         lines += [f"- config_name: {config}", "  data_files:"]
         for split, images in IMAGES[source].items():
-            rows = [row for image in images for row in _rows(config, image, kinds, chance)]
+            rows = [row for image in images for row in _rows(config, image, kinds, rng)]
             (folder / config).mkdir(parents=True, exist_ok=True)
             pq.write_table(pa.Table.from_pylist(rows), folder / config / f"{split}-00000.parquet")
             lines += [f"  - split: {split}", f"    path: {config}/{split}-*.parquet"]
@@ -39,25 +39,25 @@ def make(folder: Path) -> Path:
     return folder
 
 
-def _rows(config, image, kinds, chance):
-    colour = str(chance.choice(list(COLOURS))) if chance.random() < 0.4 else colour_of(str(image))  # some are hard
+def _rows(config, image, kinds, rng):
+    colour = str(rng.choice(list(COLOURS))) if rng.random() < 0.4 else colour_of(str(image))  # some are hard
     decoys = {
         kind_number("orig"): ["shape", "kind"],
         kind_number("iou"): ["square", "drawing"],
-        kind_number("qou"): list(chance.permutation([name for name in COLOURS if name != colour])[:2]),
+        kind_number("qou"): list(rng.permutation([name for name in COLOURS if name != colour])[:2]),
     }
-    offered = [(colour, kind_number("target")), *((text, kind) for kind in kinds for text in decoys[kind])]
+    candidates = [(colour, kind_number("target")), *((text, kind) for kind in kinds for text in decoys[kind])]
     for number, question in enumerate(
         ["What colour is it?", "What colour is this one?"][: 1 if image % 7 == 0 else 2]
     ):
-        order = chance.permutation(len(offered))
+        order = rng.permutation(len(candidates))
         yield {
             "question_id": f"{config}-{image}-{number}",
             "image_id": str(image),
             "question": question,
-            "choices": [offered[place][0] for place in order],
+            "choices": [candidates[index][0] for index in order],
             "label": int(np.flatnonzero(order == 0)[0]),
-            "choice_kinds": [int(offered[place][1]) for place in order],
+            "choice_kinds": [int(candidates[index][1]) for index in order],
         }
 
 

@@ -141,10 +141,10 @@ def programs(graph: SceneGraph, random: Random) -> list[Program]:
         for one, other in ((LEFT, RIGHT), ("on", "under")):
             found.append(then(program, "choose rel", random.choice(categories), one, other, random.choice("so")))
         both = then(program, "verify", "color", "green")
-        place = len(program)
+        index = len(program)
         for operation in ("and", "or"):
-            more = (*both, Step("verify", ("size", "large"), (place - 1,)))
-            found.append((*more, Step(operation, (), (place, place + 1))))
+            more = (*both, Step("verify", ("size", "large"), (index - 1,)))
+            found.append((*more, Step(operation, (), (index, index + 1))))
         other_one = random.choice(clear)
         for ending in (
             ("same", "color"),
@@ -185,7 +185,7 @@ def says(question: Question, executor: Executor) -> tuple[object, ...] | None:
     Comparisons are answered by a name, which stands for the first or the second.
     """
     answer, found = executor.run(question.program)
-    if answer is None or not all(_is_one(question.program, place, executor) for place in _spoken_of(question)):
+    if answer is None or not all(_is_one(question.program, index, executor) for index in _spoken_of(question)):
         return None
     last = question.program[-1]
     if last.operation != "compare":
@@ -244,16 +244,16 @@ def changed_image(
 def _spoken_of(question: Question) -> set[int]:
     """The steps that find one object of which the question speaks."""
     return {
-        place
+        index
         for step in question.program
         if step.operation in REFERRING or (step.operation in OF_TWO and len(step.inputs) > 1)
-        for place in step.inputs
-        if question.program[place].argument != ("scene",)
+        for index in step.inputs
+        if question.program[index].argument != ("scene",)
     }
 
 
-def _is_one(program: Program, place: int, executor: Executor) -> bool:
-    found = executor.find(program[: place + 1])
+def _is_one(program: Program, index: int, executor: Executor) -> bool:
+    found = executor.find(program[: index + 1])
     return found is not None and found.only is not None
 
 

@@ -106,11 +106,11 @@ def per_group(groups, answers, kept):
 def test_within_a_group_order_stays_and_no_answer_vanishes(counts, bounds):
     kept = kept_of(counts, bounds)
     assert all(1 <= left <= count for left, count in zip(kept, counts, strict=True))
-    for place in range(len(counts) - 1):
-        if counts[place] > counts[place + 1]:
-            assert kept[place] > kept[place + 1]
+    for index in range(len(counts) - 1):
+        if counts[index] > counts[index + 1]:
+            assert kept[index] > kept[index + 1]
         else:
-            assert kept[place] == kept[place + 1]
+            assert kept[index] == kept[index + 1]
 
 
 @given(COUNTS, BOUNDS)
@@ -137,7 +137,7 @@ def test_the_head_is_within_its_bound_or_close_to_the_next_answer(counts, bounds
 
 def pushed_further(counts, kept, last):
     """Answers were equal, so that a longer head had to be scaled instead."""
-    return any(counts[place] == counts[place + 1] for place in range(last + 1))
+    return any(counts[index] == counts[index + 1] for index in range(last + 1))
 
 
 @given(st.lists(st.integers(100, 5000), min_size=2, max_size=8).map(lambda some: sorted(some, reverse=True)))
@@ -215,7 +215,7 @@ def test_one_of_several_questions_with_the_same_content_stays():
     rows = [(0, number, 0, -1, number, 0, number // 3) for number in range(9)]
     options = GqaSettings(shares={})
     selected = select_balanced(table_of(rows), options)
-    assert [int(selected.kept[place : place + 3].sum()) for place in (0, 3, 6)] == [1, 1, 1]
+    assert [int(selected.kept[index : index + 3].sum()) for index in (0, 3, 6)] == [1, 1, 1]
     assert selected.removed["redundant"] == 6
     assert select_balanced(table_of(rows), replace(options, redundancy="none")).kept.all()
 

@@ -26,13 +26,13 @@ EDGES = ["eating", "riding", "on", "holding", "behind"]
 
 def _graph(things: list[tuple[str, str]], edges: list[tuple[int, str, int]]) -> SceneGraph:
     objects = {}
-    for place, (name, color) in enumerate(things):
+    for index, (name, color) in enumerate(things):
         relations = frozenset(
             (relation, str(target % len(things)))
             for subject, relation, target in edges
-            if subject % len(things) == place != target % len(things)
+            if subject % len(things) == index != target % len(things)
         )
-        objects[str(place)] = SceneObject(str(place), name, (0, 0, 9, 9), {"color": (color,)}, relations)
+        objects[str(index)] = SceneObject(str(index), name, (0, 0, 9, 9), {"color": (color,)}, relations)
     return SceneGraph("1", 400, 300, objects)
 
 
@@ -43,8 +43,8 @@ GRAPHS = st.builds(
 )
 DECOYS = Distractors(
     [
-        _graph([(one, COLORS[place % 6]), (other, COLORS[place // 6 % 6])], [(0, EDGES[place % 5], 1)])
-        for place, (one, other) in enumerate((one, other) for one in NAMES for other in NAMES if one != other)
+        _graph([(one, COLORS[index % 6]), (other, COLORS[index // 6 % 6])], [(0, EDGES[index % 5], 1)])
+        for index, (one, other) in enumerate((one, other) for one in NAMES for other in NAMES if one != other)
     ],
     ONTOLOGY,
 )

@@ -99,7 +99,7 @@ def followed(first):
     """The names of the questions that follow from one."""
     names = list(QUESTIONS)
     found = entailments([question(program) for program in QUESTIONS.values()], GRAPH, ONTOLOGY)
-    return {names[place] for place in found.entailed[names.index(first)]}
+    return {names[index] for index in found.entailed[names.index(first)]}
 
 
 @pytest.mark.parametrize(
@@ -181,11 +181,11 @@ def test_the_same_question_by_another_reference_has_the_same_content_but_is_not_
 def test_no_question_entails_itself_and_each_is_equivalent_to_itself():
     questions = [question(program) for program in QUESTIONS.values()]
     found = entailments(questions, GRAPH, ONTOLOGY)
-    assert all(place not in entailed for place, entailed in enumerate(found.entailed))
-    assert all(place in alike for place, alike in enumerate(found.equivalent))
+    assert all(index not in entailed for index, entailed in enumerate(found.entailed))
+    assert all(index in alike for index, alike in enumerate(found.equivalent))
     assert all(
-        set(alike) - {place} <= set(entailed)
-        for place, (alike, entailed) in enumerate(zip(found.equivalent, found.entailed, strict=True))
+        set(alike) - {index} <= set(entailed)
+        for index, (alike, entailed) in enumerate(zip(found.equivalent, found.entailed, strict=True))
     )
 
 
@@ -202,7 +202,7 @@ def test_an_answer_about_one_description_does_not_settle_another_description():
 
 
 def test_an_answer_can_identify_the_object_of_another_description():
-    """What color is the fruit? Red. So the red fruit is the one, and what the small one is named is not told."""
+    """What color is the fruit? Red. So the red fruit is the one, and what the small one is named is unknown."""
     red = then(then(FRUIT, "filter", "color", "red", ""), "verify", "color", "green")
     small = then(then(FRUIT, "filter", "size", "small", ""), "verify", "color", "green")
     programs = [then(FRUIT, "query", "color"), red, small]

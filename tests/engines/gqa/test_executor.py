@@ -151,7 +151,7 @@ def test_one_side_can_settle_and_and_or():
         (then(select("fruit"), "same", "name"), "yes"),
         (then(select("furniture"), "different", "name"), "yes"),
         (then(select("person"), "same", "age"), "no"),
-        (then(select("fruit"), "same", "color"), None),  # one apple's color is not told
+        (then(select("fruit"), "same", "color"), None),  # one apple's color is not annotated
     ],
 )
 def test_objects_are_compared_if_both_values_are_known(program, expected):

@@ -280,8 +280,8 @@ def test_texts_about_any_image_are_in_order(graph: SceneGraph, seed: int) -> Non
                 assert with_article(word) == f"{article.lower()} {word}"
             assert not re.search(r"\b([\w'-]+) \1\b|\b(the|a|an) (the|a|an)\b", one.question.text, re.IGNORECASE)
             words = len(text.split())
-            for place, key in pointed.objects.items():
-                first, _, last = place.partition(":")
+            for span, key in pointed.objects.items():
+                first, _, last = span.partition(":")
                 assert key in graph.objects and 0 <= int(first) < int(last or int(first) + 1) <= words
 
 

@@ -65,7 +65,7 @@ def test_an_apple_among_apples_and_a_man_among_people_are_ambiguous() -> None:
 
 
 def test_a_value_that_another_object_might_have_identifies_nothing() -> None:
-    """Of the second apple no color is told."""
+    """The second apple has no annotated color."""
     found = graph_of(thing("1", "apple", (0, 0, 600, 9), "red"), thing("2", "apple", (0, 9, 600, 9)))
     assert picked(found, "1") == []
     similar = graph_of(thing("1", "apple", (0, 0, 600, 9), "red"), thing("2", "apple", (0, 9, 600, 9), "crimson"))

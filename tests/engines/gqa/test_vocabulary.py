@@ -134,7 +134,7 @@ def test_colors_of_people_and_wearers_of_collars_are_not_asked() -> None:
 
 
 def test_a_long_answer_denies_only_what_is_settled() -> None:
-    """Whether the pillow is white is not told: no answer says that there are no white pillows."""
+    """Whether the pillow is white is unknown: no answer says that there are no white pillows."""
     graph = _graph(
         ("pillow", (0, 0, 90, 90), ["blue"]), ("pillow", (200, 0, 90, 90), []), ("clock", (0, 200, 40, 40), [])
     )

@@ -18,7 +18,7 @@ DRAWS = 200
 comparable = cache(uncached_comparable)
 
 
-def literal_candidates(triplets, plausible=None, pool="dataset", seed=0, places=None):
+def literal_candidates(triplets, plausible=None, pool="dataset", seed=0, positions=None):
     """The wrong candidates of each question (or of some), in the order plausible, popular, random."""
     rows = triplets.to_pylist()
     if all(row["target"] == row["target"].lower() for row in rows):
@@ -26,9 +26,9 @@ def literal_candidates(triplets, plausible=None, pool="dataset", seed=0, places=
     training = [row for row in rows if row["split"] == "train"] or rows
     popular = most_popular([row["target"] for row in training])
     return [
-        candidates_of(place, rows, popular, (plausible or {}).get(row["question_id"], []), pool, seed)
-        for place, row in enumerate(rows)
-        if places is None or place in places
+        candidates_of(index, rows, popular, (plausible or {}).get(row["question_id"], []), pool, seed)
+        for index, row in enumerate(rows)
+        if positions is None or index in positions
     ]
 
 
@@ -40,8 +40,8 @@ def most_popular(targets):
     return [best[key] for key in sorted(of_key, key=lambda key: (-of_key[key], key))][:POPULAR]
 
 
-def candidates_of(place, rows, popular, given, pool, seed):
-    row = rows[place]
+def candidates_of(index, rows, popular, given, pool, seed):
+    row = rows[index]
     others = [number for number, other in enumerate(rows) if pool == "dataset" or other["split"] == row["split"]]
     taken = []
 
@@ -53,7 +53,7 @@ def candidates_of(place, rows, popular, given, pool, seed):
                 taken.append(text)
 
     offer(given, PLAUSIBLE)
-    offer((rows[number]["target"] for number in most_similar(place, others, rows, seed)), PLAUSIBLE)
+    offer((rows[number]["target"] for number in most_similar(index, others, rows, seed)), PLAUSIBLE)
     offer(popular, ALL)
     hashed, chance = text_hashes([row["question_id"]])[0], purpose_hash(seed, "random candidates")
     drawn = [others[random_below(chance, hashed, number, len(others))] for number in range(DRAWS)]
@@ -62,16 +62,16 @@ def candidates_of(place, rows, popular, given, pool, seed):
     return taken
 
 
-def most_similar(place, others, rows, seed):
+def most_similar(index, others, rows, seed):
     """The other questions, most similar first; of those with the very same words a random one first."""
-    mine = rows[place]["question"]
+    mine = rows[index]["question"]
     if not bag_of(mine):
         return []
     of_text = {text: squared_cosine(mine, text) for text in {rows[number]["question"] for number in others}}
     ranks = {value: rank for rank, value in enumerate(sorted(set(of_text.values()), reverse=True))}
     similarity = {number: of_text[rows[number]["question"]] for number in others}
     same = [number for number in others if similarity[number] == 1]
-    hashed = text_hashes([rows[place]["question_id"]])[0]
+    hashed = text_hashes([rows[index]["question_id"]])[0]
     first = random_below(purpose_hash(seed, "plausible"), hashed, 0, len(same))
     rest = [number for number in others if 0 < similarity[number] < 1]
     return same[first:] + same[:first] + sorted(rest, key=lambda number: (ranks[similarity[number]], number))
@@ -112,8 +112,8 @@ def made_triplets(records):
         columns["answers"].append(list(more[1]) if len(more) > 1 else [target])
     n = len(records)
     return triplet_table(
-        question_id=[f"q{place}" for place in range(n)],
-        image_id=[f"i{place}" for place in range(n)],
+        question_id=[f"q{index}" for index in range(n)],
+        image_id=[f"i{index}" for index in range(n)],
         split=columns["split"],
         question=columns["question"],
         target=columns["target"],

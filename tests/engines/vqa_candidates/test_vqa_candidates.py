@@ -1,4 +1,4 @@
-"""VQA's 18 candidates, beside the paper's section 3 taken literally."""
+"""VQA's 18 candidates, compared with the paper's section 3 taken literally."""
 
 import json
 import lzma
@@ -38,7 +38,7 @@ def decoys_of(triplets, **options):
 def varied(n=60):
     """Questions of four texts with many answers."""
     texts = ["what is this", "what color is the cat", "is it a dog", "how many cats"]
-    return made_triplets([(texts[place % 4], f"answer {place * 7 % 41}") for place in range(n)])
+    return made_triplets([(texts[index % 4], f"answer {index * 7 % 41}") for index in range(n)])
 
 
 @pytest.mark.parametrize("n_examples", [10, pytest.param(120, marks=pytest.mark.slow)])
@@ -68,9 +68,9 @@ def test_candidates_are_those_of_the_method_taken_literally(n_examples):
 @pytest.mark.slow
 def test_neighbours_are_exact_over_many_batches_of_real_questions(real_vqa):
     some = real_vqa.slice(0, 12_000)  # several segments of the trie
-    places = set(range(500, 12_000, 997))
-    literal = literal_candidates(some, places=places)
-    assert [decoys for place, decoys in enumerate(decoys_of(some)) if place in places] == literal
+    positions = set(range(500, 12_000, 997))
+    literal = literal_candidates(some, positions=positions)
+    assert [decoys for index, decoys in enumerate(decoys_of(some)) if index in positions] == literal
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_every_question_of_real_vqa_has_18_distinct_candidates(real_vqa):
 def test_the_ten_most_popular_answers_of_vqa_v1_are_those_that_the_paper_names(real_data):
     with lzma.open(real_data / "vqa_v1" / "textdump__answers_train2014_modal.txt.xz", "rt") as file:
         answers, (numbers,) = NumberedTexts.number([pa.array(file.read().splitlines())])
-    assert [answers.texts[place] for place in answers.most_frequent(numbers)[:10]] == POPULAR_IN_THE_PAPER
+    assert [answers.texts[index] for index in answers.most_frequent(numbers)[:10]] == POPULAR_IN_THE_PAPER
 
 
 def test_popular_answers_are_those_of_the_training_split():
@@ -149,7 +149,7 @@ def test_a_question_without_words_has_no_plausible_answers():
 
 def test_other_annotators_answers_are_kept_and_counted():
     world = [("what", "cat", "train", ["cat"] * 5 + ["dog"] * 3 + ["cow"]), ("what", "dog"), ("what", "cow")]
-    world += [(f"who {place}", f"n{place}") for place in range(30)]
+    world += [(f"who {index}", f"n{index}") for index in range(30)]
     table, statistics = vqa_candidates(made_triplets(world))
     assert {"dog", "cow"} <= set(table["orig_decoys"].to_pylist()[0][:3])
     assert statistics["also_human_answers"]["plausible"] == {"questions": 1, "questions_with_3_annotators": 1}
@@ -175,7 +175,7 @@ def test_the_same_seed_gives_the_same_candidates_on_any_number_of_threads():
 
 
 def test_repetitions_of_a_question_do_not_all_get_the_same_plausible_answers():
-    found = decoys_of(made_triplets([("what is this", f"answer {place}") for place in range(100)]))
+    found = decoys_of(made_triplets([("what is this", f"answer {index}") for index in range(100)]))
     assert len({tuple(decoys[:3]) for decoys in found}) > 50
 
 

@@ -1,6 +1,6 @@
 """An interpreter of published programs on raw scene graphs, written from the paper and the published records.
 
-Each step has three sets: objects that certainly are what is asked for, objects that are by a wide reading (a poodle is
+Each step has three sets: objects that certainly are what is meant, objects that are by a wide reading (a poodle is
 a dog), and objects that cannot be excluded (a car without a color may be red). A reference must fit one object of the
 first and the second set; a "no" must leave the third one empty.
 """
@@ -45,14 +45,14 @@ class Reading:
             self.program = read_program(self.record["semantic"])
         except (Unreadable, KeyError) as error:
             return [("program: unreadable", str(error))]
-        for place, step in enumerate(self.program):
-            if any(not 0 <= earlier < place for earlier in step.inputs):
-                return [("program: dependencies", f"step {place} takes {step.inputs}")]
+        for index, step in enumerate(self.program):
+            if any(not 0 <= earlier < index for earlier in step.inputs):
+                return [("program: dependencies", f"step {index} takes {step.inputs}")]
             verb = getattr(self, f"_{step.operation.replace(' ', '_')}")
             try:
                 self.results.append(verb(step, *(self.results[earlier] for earlier in step.inputs)))
             except (TypeError, AttributeError, IndexError) as error:  # a step given another kind of input
-                return [("program: steps that do not fit", f"step {place}: {error}")]
+                return [("program: steps that do not fit", f"step {index}: {error}")]
         if self.gold == NOT:
             for left in self.left_open.values():
                 self._problem("no: not excluded", f"the annotation leaves {left} possible")
@@ -61,8 +61,8 @@ class Reading:
             self._problem("answer: other", f"the program comes to {answer!r}")
         elif answer == OPEN and not self.problems:
             self._problem("answer: unknown", "the annotation leaves the answer open")
-        for place, step in enumerate(self.program):
-            self._ids(place, step)
+        for index, step in enumerate(self.program):
+            self._ids(index, step)
         return self.problems
 
     def _problem(self, kind: str, text: str) -> None:
@@ -102,13 +102,13 @@ class Reading:
             self.problems[before:] = [("reference: unique only jointly", text) for _, text in self.problems[before:]]
         return found
 
-    def _any_related(self, key: str, step: Step, others: frozenset[str], place: int = 0) -> bool | None:
-        answers = [self.notes.related(key, step.values[place], step.side, other) for other in others if other != key]
+    def _any_related(self, key: str, step: Step, others: frozenset[str], index: int = 0) -> bool | None:
+        answers = [self.notes.related(key, step.values[index], step.side, other) for other in others if other != key]
         return True if True in answers else None if None in answers else False
 
-    def _one(self, of: Objects, place: int, what: str) -> str | None:
+    def _one(self, of: Objects, index: int, what: str) -> str | None:
         """The one object that is spoken of; a problem where there are none or several."""
-        step = self._naming_step(place)
+        step = self._naming_step(index)
         ids = [key for key in step.ids or () if key in self.graph.objects]
         things = {self.graph.one(key) for key in of.wide}
         if len(things) == 1 and of.sure:
@@ -123,34 +123,34 @@ class Reading:
         self._problem(kind, f"{what}: the {step.name} may be {self.notes.show(of.wide)}")
         return ids[0] if len(ids) == 1 else min(of.sure)
 
-    def _naming_step(self, place: int) -> Step:
-        step = self.program[place]
+    def _naming_step(self, index: int) -> Step:
+        step = self.program[index]
         while step.operation == "filter":
             step = self.program[step.inputs[0]]
         return step
 
-    def _ids(self, place: int, step: Step) -> None:
-        """The ids told must be objects that the step finds, and be told where it finds any."""
+    def _ids(self, index: int, step: Step) -> None:
+        """The ids given must be objects that the step finds, and be given where it finds any."""
         if step.ids is None:
             if step.operation in ("select", "relate") and step.name != "scene":
-                self._problem("ids: not told", f"step {place}")
+                self._problem("ids: missing", f"step {index}")
             return
         strangers = [key for key in step.ids if key not in self.graph.objects]
         if strangers:
-            self._problem("ids: no such object", f"step {place}: {strangers}")
+            self._problem("ids: no such object", f"step {index}: {strangers}")
         elif step.operation in ("select", "relate"):
-            self._ids_found(place, step)
+            self._ids_found(index, step)
         else:
             wrong = [key for key in step.ids if not self.notes.fit(key, step.name)]
             if wrong:
-                self._problem("ids: another object", f"step {place}: {wrong} is no {step.name}")
+                self._problem("ids: another object", f"step {index}: {wrong} is no {step.name}")
 
-    def _ids_found(self, place: int, step: Step) -> None:
-        found: Objects | None = self.results[place]
+    def _ids_found(self, index: int, step: Step) -> None:
+        found: Objects | None = self.results[index]
         if found is None:
             return
         ids = frozenset(step.ids or ())
-        last = place
+        last = index
         while after := next(
             (at for at, one in enumerate(self.program) if one.inputs == (last,) and one.operation == "filter"), None
         ):
@@ -158,12 +158,12 @@ class Reading:
         final: Objects = self.results[last]
         if not ids <= found.wide:
             self._problem(
-                "ids: another object", f"step {place}: {sorted(ids - found.wide)} is no {step.name} it finds"
+                "ids: another object", f"step {index}: {sorted(ids - found.wide)} is no {step.name} it finds"
             )
         elif not ids and final.sure:
-            self._problem("ids: not told", f"step {place}: finds {self.notes.show(final.sure)}")
+            self._problem("ids: missing", f"step {index}: finds {self.notes.show(final.sure)}")
         elif ids and len(final.sure) == 1 and not final.sure <= ids:
-            self._problem("ids: another object", f"step {place}: {sorted(ids)}, not {self.notes.show(final.sure)}")
+            self._problem("ids: another object", f"step {index}: {sorted(ids)}, not {self.notes.show(final.sure)}")
 
     # attributes
 
@@ -250,7 +250,7 @@ class Reading:
         named = self.notes.named(step.name)
         if len(named.wide - {key}) > 1 and self._bare(step.name):
             self._problem("reference: ambiguous", f"choose rel: the {step.name} may be {self.notes.show(named.wide)}")
-        holds = [self._any_related(step.ids[0], step, frozenset([key]), place) for place in range(len(step.values))]
+        holds = [self._any_related(step.ids[0], step, frozenset([key]), index) for index in range(len(step.values))]
         if holds.count(True) != 1:
             self._problem("answer: both fit" if holds.count(True) else "answer: unknown", f"{step.values}: {holds}")
             return OPEN
@@ -271,10 +271,10 @@ class Reading:
         return NOT
 
     def _and(self, step: Step, *of: str) -> str:
-        closed = [answer == NOT and place not in self.left_open for place, answer in zip(step.inputs, of, strict=True)]
+        closed = [answer == NOT and index not in self.left_open for index, answer in zip(step.inputs, of, strict=True)]
         if NOT in of and any(closed):
-            for place in step.inputs:
-                self.left_open.pop(place, None)  # one part that is surely not there is enough
+            for index in step.inputs:
+                self.left_open.pop(index, None)  # one part that is surely not there is enough
         return NOT if NOT in of else OPEN if OPEN in of else YES
 
     def _or(self, step: Step, *of: str) -> str:
@@ -302,7 +302,7 @@ class Reading:
                     f"all the {self._naming_step(step.inputs[0]).name}: {sorted(keys)}, told {sorted(ids)}",
                 )
         else:
-            ones = [self._one(part, place, step.operation) for part, place in zip(of, step.inputs, strict=True)]
+            ones = [self._one(part, index, step.operation) for part, index in zip(of, step.inputs, strict=True)]
             keys = frozenset(key for key in ones if key is not None)
             if len(keys) < 2:
                 self._problem("reference: not several", "an object compared with itself")
@@ -318,7 +318,7 @@ class Reading:
         values = [self.notes.values(key, kind) for key in keys]
         if not all(values):
             return OPEN
-        pairs = [(a, b) for place, a in enumerate(values) for b in values[place + 1 :]]
+        pairs = [(a, b) for index, a in enumerate(values) for b in values[index + 1 :]]
         if all(any(self.words.same_value(x, y) for x in a for y in b) for a, b in pairs):
             if any(not self.words.same_value(x, y) for a, b in pairs for x in a for y in b):
                 self._problem("answer: several values", f"{kind}: {values}")
@@ -328,7 +328,7 @@ class Reading:
         return OPEN
 
     def _common(self, step: Step, *of: Objects) -> str:
-        ones = [self._one(part, place, "common") for part, place in zip(of, step.inputs, strict=True)]
+        ones = [self._one(part, index, "common") for part, index in zip(of, step.inputs, strict=True)]
         keys = [key for key in ones if key is not None]
         if len(set(keys)) < 2:
             return OPEN
@@ -338,7 +338,7 @@ class Reading:
         return self.gold if self.gold in shared else shared[0] if shared else OPEN
 
     def _compare(self, step: Step, *of: Objects) -> str:
-        ones = [self._one(part, place, "compare") for part, place in zip(of, step.inputs, strict=True)]
+        ones = [self._one(part, index, "compare") for part, index in zip(of, step.inputs, strict=True)]
         keys = [key for key in ones if key is not None]
         if len(set(keys)) < 2 or step.type not in COMPARED:
             self._problem("program: compare", f"{step.type} of {keys}")

@@ -206,7 +206,7 @@ class Vocabulary:
         return frozenset(found)
 
     def _fits(self, name: str, wanted: str) -> int:
-        """Whether an object of that name is what is asked for: SURE, MAYBE or NO."""
+        """Whether an object of that name is what is meant: SURE, MAYBE or NO."""
         if wanted in ("_", "thing", "object"):
             return SURE
         one, other = self.names_of(name), self.names_of(wanted)
@@ -247,7 +247,7 @@ class Vocabulary:
         return found
 
     def includes(self, annotated: str, wanted: str) -> bool:
-        """Whether what is annotated means what is asked: steel is metal."""
+        """Whether the annotated value implies the wanted one: steel is metal."""
         if self.same_value(annotated, wanted):
             return True
         classes: set[str] = set()
@@ -271,7 +271,7 @@ class Vocabulary:
         return bool(mine & its)
 
     def excludes(self, annotated: str, wanted: str) -> bool:
-        """Whether what is annotated rules out what is asked: a value of the same type that is not like it."""
+        """Whether the annotated value rules out the wanted one: a value of the same type that is not like it."""
         if any({annotated, wanted} <= places and annotated != wanted for places in PLACES):
             return True
         shared = self.types(annotated) & self.types(wanted)
@@ -318,11 +318,11 @@ def _merged(old: Noun | None, new: Noun) -> Noun:
 def _value(fields: list[str]) -> Value:
     marked: dict[str, frozenset[str]] = {}
     types: set[str] = set()
-    for place, part in enumerate(fields):
+    for index, part in enumerate(fields):
         key, colon, text = part.partition(":")
         if colon:
             marked[key] = frozenset(word.strip() for word in text.split(","))
-        elif place or not part.isdigit():  # the first is how often it occurs
+        elif index or not part.isdigit():  # the first is how often it occurs
             types.update(word.strip() for word in part.split(",") if len(word.strip()) > 1 or word.strip().isdigit())
     none: frozenset[str] = frozenset()
     forms = marked.get("E", none) | marked.get("A", none)
