@@ -1,4 +1,4 @@
-"""What tests of several rooms share: where the real data is, and some of it unpacked."""
+"""Shared by tests of several packages: threads, hypothesis' profiles, where the real data is, some of it unpacked."""
 
 import lzma
 import os
@@ -7,18 +7,21 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 _REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
-settings.register_profile("quick", max_examples=20)
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+"""Before torch is imported: on small tensors, waiting threads take four times the CPU time."""
+
+settings.register_profile("full", suppress_health_check=[HealthCheck.too_slow])  # other processes may slow it down
+settings.register_profile("quick", settings.get_profile("full"), max_examples=20)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Fewer examples of hypothesis where slow tests are left out."""
-    if "not slow" in config.option.markexpr:
-        settings.load_profile("quick")
+    settings.load_profile("quick" if "not slow" in config.option.markexpr else "full")
 
 
 @pytest.fixture(scope="session")
