@@ -119,7 +119,7 @@ def _write(
                 written.rows += table.num_rows
                 wrote(table.num_rows)
     for number, path in enumerate(unnamed):
-        path = path.rename(folder / f"{split}-{number:05d}-of-{len(unnamed):05d}.parquet")
+        path = path.replace(folder / f"{split}-{number:05d}-of-{len(unnamed):05d}.parquet")
         with path.open("rb") as content:
             written.files[path.name] = hashlib.file_digest(content, "sha256").hexdigest()
         written.file_bytes += path.stat().st_size
