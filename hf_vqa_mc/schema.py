@@ -45,7 +45,7 @@ def check_triplets(triplets: pa.Table, location: str) -> pa.Table:
     if list(triplets.schema) != expected:
         raise InputError(f"{location}: columns {triplets.schema.names} do not match {[f.name for f in expected]}")
     if not triplets.num_rows:
-        raise InputError(f"{location}: no questions at all")
+        raise InputError(f"{location}: no questions")
     ids, image_ids, splits, questions, targets = (
         triplets[name].to_pylist() for name in ("question_id", "image_id", "split", "question", "target")
     )
@@ -113,7 +113,7 @@ def checked_rows(table: pa.Table, location: str, columns: Mapping[str, str] = QU
             row = pc.index(pc.is_null(column), True).as_py()
             raise InputError(f"{location}, row {row}: {name} is empty (null), expected {expected}")
     if not table.num_rows:
-        raise InputError(f"{location}: no rows at all")
+        raise InputError(f"{location}: no rows")
     lengths, labels = pc.list_value_length(table["choices"]).to_numpy(), table["label"].to_numpy()
     for row in np.flatnonzero((labels < 0) | (labels >= lengths))[:1]:
         raise InputError(

@@ -104,7 +104,7 @@ def next_name(last: str, more: int) -> str:
         return f"{last[: digits.start()]}{int(digits[0]) + more:0{len(digits[0])}d}"
     letter = chr(ord(last[-1]) + more)
     if not letter.isascii() or not letter.isalpha() or letter.isupper() != last[-1].isupper():
-        raise InputError(f"no letter is left for a column {more} after {last!r}: too many choices in a row")
+        raise InputError(f"no letter is left for a column {more} after {last!r}; use fewer choices per row")
     return last[:-1] + letter
 
 

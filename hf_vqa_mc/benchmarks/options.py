@@ -100,5 +100,5 @@ class BenchmarkOptions:
                 raise unknown_name(f"column of {location}", name, names)
         if self.choices is not None and len(set(self.choices)) < max(len(self.choices), 1):
             raise InputError(
-                f"--choices {', '.join(self.choices) or '(none)'}: expected one column, or several different"
+                f"--choices {', '.join(self.choices) or '(none)'}: expected one column, or several distinct columns"
             )

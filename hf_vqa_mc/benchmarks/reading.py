@@ -48,7 +48,7 @@ def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
     left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
     if not tables:
-        raise InputError(f"{opened.name}: no rows at all")
+        raise InputError(f"{opened.name}: no rows")
     for name, table in tables.items():
         check_text(table, opened.locations[name])
     progress("opening", 1, 1)
@@ -88,7 +88,7 @@ def _layout(
     """The evaluated split and the layout; a default split with hidden labels is replaced by the next."""
     candidates, wanted = dict(tables), options.split
     if wanted in opened.tables and wanted not in tables:
-        raise InputError(f"{opened.locations[wanted]}: no rows at all")
+        raise InputError(f"{opened.locations[wanted]}: no rows")
     while True:
         split = chosen_split(list(candidates), wanted, opened.name)
         location = opened.locations[split]

@@ -48,10 +48,10 @@ def check_output(dataset: object, output: Path) -> None:
         return
     form = file_form(source)
     if file_form(output) != form:
-        raise InputError(f"output {output}: {source} is a .{form} file; name one too")
+        raise InputError(f"output {output}: expected a .{form} file, as {source}; rename the output")
     check_output_file(output, "output", [source])
     if output.exists() and not (form == "parquet" and _is_ours(output)):
-        raise InputError(f"output {output} exists, and is not known to be written by vqa-mc; name another file")
+        raise InputError(f"output {output} exists and was not written by vqa-mc; choose another file")
 
 
 def write_benchmark(

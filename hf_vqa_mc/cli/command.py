@@ -134,7 +134,7 @@ def _settings(verb: Verb, file: Path | None, given: Mapping[str, Any]) -> Any:  
     defaults = {name: spec_of(one).cli_default for name, one in known.items() if values.get(name) is None}
     missing = [known[name] for name, default in defaults.items() if default is None and name not in values]
     if named := [flag_of(one) for one in missing if default_of(one) is MISSING]:
-        raise InputError(f"{', '.join(named)} not given: name {'it' if len(named) == 1 else 'them'}")
+        raise InputError(f"{', '.join(named)}: missing; expected a value")
     for name, default in defaults.items():
         if default is not None:
             values[name] = default(values) if callable(default) else default

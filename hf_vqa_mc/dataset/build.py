@@ -109,7 +109,7 @@ def about_source(source: Source) -> dict[str, str]:
 def check_source(source: Source, settings: DecoySettings) -> None:
     """Raise InputError if released decoys are requested of a source that has none."""
     if settings.decoys == "released" and source.read_released is None:
-        raise InputError(f"{source.name}: the authors released no decoys for it; leave --decoys at generated")
+        raise InputError(f"{source.name}: the authors released no decoys for it; use --decoys generated")
 
 
 def gather(
@@ -185,7 +185,7 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
         if config is None and short not in VARIANTS:
             raise unknown_name("variant", name, {*VARIANTS, *words})
         if config in chosen or (config is None and short in variants):
-            raise InputError(f"variant {name!r} is named twice")
+            raise InputError(f"variant {name!r} is listed twice")
         if config:
             chosen.append(config)
         else:

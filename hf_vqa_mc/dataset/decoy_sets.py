@@ -94,7 +94,7 @@ def make_sets(variants: Sequence[Variant], material: Material, progress: Progres
 def _take(method: Method, decoys: DecoySet, material: Material, progress: Progress) -> None:
     """Fill a set with decoys of its kind."""
     if method.take is None:
-        raise ValueError(f"decoys of the set {method.name} can only be read")
+        raise ValueError(f"decoys of the set {method.name} cannot be generated, only read from files")
     take = resolve_name(method.take) if isinstance(method.take, str) else method.take
     before = 0
 

@@ -28,7 +28,7 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
 
     dataset = dataset if Path(dataset).name else str(Path(dataset).resolve())  # load_dataset rejects "."
     if "/" not in dataset and not Path(dataset).is_dir():
-        raise InputError(f"there is no folder {dataset} here; expected {expected} (NAMESPACE/NAME)")
+        raise InputError(f"{dataset} is not a local folder; expected {expected} (NAMESPACE/NAME)")
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
         config = _config(dataset, config, [str(name) for name in get_dataset_config_names(dataset)])
         return config, load_dataset(dataset, config)
@@ -70,7 +70,7 @@ def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
     except InputError:
         raise
     except ConnectionError as error:
-        raise ConnectionError(f"{dataset} is no folder here, and on the Hub: {first_line(error)}") from error
+        raise ConnectionError(f"{dataset} is not a local folder, and the Hub failed: {first_line(error)}") from error
     except (DatasetsError, FileNotFoundError, HFValidationError, ValueError) as error:
         raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from error
 

@@ -29,7 +29,7 @@ class DecoySettings(Settings):
         default="generated",
     )
     orig: Literal["published", "made"] = option(
-        "Decoys of the variants with orig: published, or made like VQA's 18 candidates (gqa has no all).",
+        "Decoys of the variants with orig: published, or made like VQA's 18 candidates (gqa has no variant all).",
         default="published",
     )
     plausible: Path | None = option(
@@ -42,15 +42,14 @@ class DecoySettings(Settings):
         """Convert and validate."""
         super().__post_init__()
         if self.plausible is not None and self.orig != "made":
-            raise InputError("--plausible is for orig decoys that are made: add --orig made")
+            raise InputError("--plausible is used only with --orig made; add it")
 
 
 @settings
 class BuildSettings(DecoySettings):
     """Build a source's multiple-choice variants and open-ended configs into a folder that load_dataset reads.
 
-    Open-ended configs, the publisher's complete records, need no word vectors: `vqa-mc build gqa --data-dir gqa
-    --variants balanced`.
+    Open-ended configs, the publisher's complete records, need no word vectors.
 
     A second source built into the same folder is added to it; a source built again replaces its own configs. The
     folder is written atomically: it appears, or changes, only when the build is complete.
@@ -61,16 +60,16 @@ class BuildSettings(DecoySettings):
 
     source: str = option(f"One of {', '.join(SOURCES)}.", kw_only=False)
     data_dir: Path | None = option(
-        "Folder with the publisher's files as downloaded; fetched if not given.", default=None
+        "Folder with the publisher's files, unchanged; downloaded by default.", default=None
     )
     output: Path | None = option(
-        "Dataset folder to create, or to add the source to; a temporary one if not given.",
+        "Dataset folder to create, or to add the source to; by default ./vqa_mc, in Python a temporary folder.",
         default=None,
         cli_default=Path("vqa_mc"),
     )
     variants: tuple[str, ...] | None = option(
         "Such as iou,qou,iou_qou, or open-ended configs: balanced, all (gqa), open, tail (tdiuc), pairs (vqa2). By "
-        "default all that the source can have.",
+        "default all that the source supports.",
         default=None,
         separator=",",
     )

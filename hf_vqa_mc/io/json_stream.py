@@ -43,7 +43,7 @@ def list_items(file: File, key: str | None = None, others: dict[str, Any] | None
             yield batch
         return
     with _opened(file) as text:
-        text.expect("[", "a json list")
+        text.expect("[", "a JSON list")
         yield from text.batches(text.items("the list"))
 
 
@@ -54,7 +54,7 @@ def items_of_lists(
     fields: list[str] = []
     with _opened(file) as text:
         text.expect(
-            "{", f"a json object with {'a list' if len(keys) == 1 else 'the lists'} {', '.join(map(repr, keys))}"
+            "{", f"a JSON object with {'a list' if len(keys) == 1 else 'the lists'} {', '.join(map(repr, keys))}"
         )
         for field in text.field_names():
             if field not in keys:
@@ -81,7 +81,7 @@ def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
         InputError: the file is not JSON, is truncated, or is not an object.
     """
     with _opened(file) as text:
-        text.expect("{", "a json object")
+        text.expect("{", "a JSON object")
         yield from text.batches((field, text.value(f"field {field!r}")) for field in text.field_names())
 
 
@@ -94,12 +94,12 @@ def json_lines(file: File) -> Iterator[tuple[int, Any]]:
                     value = json.loads(line)
                 except json.JSONDecodeError as error:
                     raise InputError(
-                        f"{location}, line {number}: not json at character {error.pos}: {error.msg}; expected one "
+                        f"{location}, line {number}: not JSON at character {error.pos}: {error.msg}; expected one "
                         "object per line (write truncated files again)"
                     ) from None
                 except (ValueError, RecursionError) as error:
                     raise InputError(
-                        f"{location}, line {number}: {error}; expected one json object per line"
+                        f"{location}, line {number}: {error}; expected one JSON object per line"
                     ) from None
                 yield number, value
 
@@ -117,7 +117,7 @@ def _opened(file: File) -> Iterator["_Text"]:
         text = _Text(stream, location)
         yield text
         if text.peek():
-            raise InputError(f"{location}: expected nothing after the end of the json, found {text.glimpse()}")
+            raise InputError(f"{location}: expected nothing after the end of the JSON, found {text.glimpse()}")
 
 
 class _Text:
@@ -242,7 +242,7 @@ class _Text:
         self._ended = not content
 
     def _truncated(self, what: str) -> InputError:
-        return InputError(f"{self.location}: the json is truncated ({what}); download or write it again")
+        return InputError(f"{self.location}: the JSON is truncated ({what}); download or write it again")
 
     def _malformed(self, what: str) -> InputError:
-        return InputError(f"{self.location}: not json at character {self._passed + self._at:,}: {what}")
+        return InputError(f"{self.location}: not JSON at character {self._passed + self._at:,}: {what}")

@@ -67,7 +67,7 @@ class Records:
             for position, row in enumerate(self.rows):
                 if not isinstance(row, dict):
                     raise InputError(
-                        f"{self.location(position)}: expected a json object, found {shown(row)}"
+                        f"{self.location(position)}: expected a JSON object, found {shown(row)}"
                     ) from None
                 if field not in row:
                     listed = ", ".join(map(repr, list(row)[:20])) or "none"
@@ -165,7 +165,7 @@ class Records:
 
     def inner(self, field: str) -> "Records":
         """The objects in a field, one per record."""
-        values = self._of_type(field, dict, "a json object")
+        values = self._of_type(field, dict, "a JSON object")
         return Records(values, lambda position: f"{self.location(position)}, field {field!r}")
 
     def booleans(self, field: str) -> list[bool]:

@@ -141,7 +141,7 @@ def _annotations(path: Path, key: str | None) -> Annotations:
     batches = read_records(path, key, header)
     first = next(batches)
     if not isinstance(first.rows[0], dict):
-        raise InputError(f"{first.location(0)}: expected a json object, found {shown(first.rows[0])}")
+        raise InputError(f"{first.location(0)}: expected a JSON object, found {shown(first.rows[0])}")
     kind = first.rows[0].get("question_type")
     is_tdiuc = "ans_source" in first.rows[0] or (isinstance(kind, str) and kind in QUESTION_TYPES)
     read = _tdiuc if is_tdiuc else _vqa

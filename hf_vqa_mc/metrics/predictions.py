@@ -232,7 +232,7 @@ def _csv_lines(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, dict[str
             else:
                 yield reader.line_num, dict(zip(header, cells, strict=True))
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: not csv: {error}") from None
+        raise InputError(f"{path}, line {reader.line_num}: not CSV: {error}") from None
     if header is None:
         raise InputError(f"{path}: the file is empty; expected a header and predictions")
 
@@ -268,7 +268,7 @@ def _check_mapped(records: Records) -> None:
 def _columns(records: Records, id_column: str | None, answer_column: str | None) -> _Columns:
     first = records.rows[0]
     if not isinstance(first, dict):
-        raise InputError(f"{records.location(0)}: expected a record such as a json object, found {shown(first)}")
+        raise InputError(f"{records.location(0)}: expected a record such as a JSON object, found {shown(first)}")
     named = partial(_named, records, list(first))
     name = named(id_column, ID_COLUMNS, "question ids", "--id-column")
     answer = named(answer_column, ANSWER_COLUMNS, "answers", "--answer-column")

@@ -62,7 +62,7 @@ def candidate_scores(
         InputError: an input of the model is missing, or questions_of is not ascending.
     """
     if np.any(np.diff(questions_of) < 0):
-        raise InputError("questions_of is not ascending; expected the candidates in their questions' order")
+        raise InputError("questions_of is not ascending; expected candidates sorted by question")
     for name, table in (("image", images), ("question", questions)):
         if name in model.parts() and table is None:
             raise InputError(f"{model.config.model_type} sees the {name}; expected its table, found none")

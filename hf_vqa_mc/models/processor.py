@@ -159,7 +159,7 @@ class VqaMcProcessor(ProcessorMixin):
         kind, found = self.image_kind, backbone.kind
         if any(getattr(found, name) != getattr(kind, name) for name in ("revision", "shape", "precision") if kind):
             raise InputError(
-                f"the model was trained with image features of {kind}, this backbone makes {found}; use the same "
+                f"the model was trained with image features of {kind}, this backbone gives {found}; use the same "
                 "backbone, or train with features of this one"
             )
 

@@ -96,7 +96,7 @@ def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> lis
         try:
             rows = [row for row in csv.reader(lines, strict=True) if row]
         except (csv.Error, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: not csv in UTF-8 ({error}); expected answer,index or a json list") from None
+            raise InputError(f"{path}: not CSV in UTF-8 ({error}); expected answer,index or a JSON list") from None
     if rows and rows[0][:1] == ["answer"] and not (rows[0][1:] and rows[0][1].isdigit()):
         rows = rows[1:]
     for number, row in enumerate(rows, 1):

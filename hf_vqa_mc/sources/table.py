@@ -117,8 +117,8 @@ def read_annotated(
     differ = questions["question_id"].filter(pc.not_equal(questions["image_id"], annotations["image_id"]))
     if len(differ):
         raise InputError(
-            f"{annotations_file.location}: the annotation of question_id {differ[0]} expected the image_id of "
-            f"{questions_file.location}, found another"
+            f"{annotations_file.location}: question_id {differ[0]} has another image_id than in "
+            f"{questions_file.location}; use files of the same release"
         )
     for name in set(annotations.column_names).difference(questions.column_names):
         questions = questions.append_column(name, annotations[name])

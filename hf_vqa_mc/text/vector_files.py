@@ -81,7 +81,7 @@ def read_vector_file(path: Path) -> VectorTable:
         else:
             count, dim = int(header[1]), int(header[2])
             if not count or not dim:
-                raise InputError(f"{path}, line 1: the header promises {count} vectors of {dim} numbers")
+                raise InputError(f"{path}, line 1: the header declares {count} vectors of {dim} numbers")
             if _is_text(stream.peek(1)[: 1 << 16], dim):
                 words, vectors = _read_text(stream, path, b"", dim, count)
             else:
@@ -134,7 +134,7 @@ def _read_text(
         line += block.count(b"\n")
     if count is not None and len(words) != count:
         raise InputError(
-            f"{path}: the header (line 1) promises {count} vectors, the file holds {len(words)}; is the file complete?"
+            f"{path}: the header (line 1) declares {count} vectors, the file holds {len(words)}; is the file complete?"
         )
     return words, np.concatenate(matrices)
 
@@ -222,19 +222,19 @@ def _read_binary(stream: "_Stream", path: Path, count: int, dim: int) -> tuple[l
     try:
         vectors = np.empty((count, dim), "<f4")
     except (MemoryError, ValueError) as error:
-        raise InputError(f"{path}, line 1: the header promises {count} vectors of {dim} numbers ({error})") from error
+        raise InputError(f"{path}, line 1: the header declares {count} vectors of {dim} numbers ({error})") from error
     rest = b""
     while len(words) < count:
         chunk = stream.read(BLOCK)
         if not chunk:
             raise InputError(
-                f"{path}: the header (line 1) promises {count} vectors of {dim} numbers, the file ends inside vector "
+                f"{path}: the header (line 1) declares {count} vectors of {dim} numbers, the file ends inside vector "
                 f"{len(words) + 1}; is it complete?"
             )
         rest = _take_binary(rest + chunk, words, vectors, path)
     if extra := len((rest + stream.read()).strip(b"\n")):
         raise InputError(
-            f"{path}: the header (line 1) promises {count} vectors of {dim} numbers, {extra} bytes follow after them"
+            f"{path}: the header (line 1) declares {count} vectors of {dim} numbers, {extra} bytes follow after them"
         )
     check_finite(words, vectors, f"{path}, vector")
     return words, vectors.astype(np.float32, copy=False)

@@ -270,7 +270,7 @@ def read_keyed_vectors(path: Path) -> VectorTable:
             "from a pickle. Save the vectors with gensim's save_word2vec_format instead"
         ) from error
     except Exception as error:  # a damaged pickle may raise anything
-        raise InputError(f"{path}: not a whole gensim KeyedVectors file ({error})") from error
+        raise InputError(f"{path}: not a complete gensim KeyedVectors file ({error})") from error
     attributes = vars(saved) if isinstance(saved, _Attributes) else {}
     words = attributes.get("index_to_key", attributes.get("index2word"))  # since gensim 4, before
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):

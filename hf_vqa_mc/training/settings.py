@@ -84,7 +84,7 @@ class TrainingSettings:
     weight_decay: float = option("Weight decay.", default=0.0, check=_NOT_NEGATIVE, panel=RECIPE)
     centre: bool = option("Subtract the vocabulary's mean from the word vectors.", default=False, panel=RECIPE)
     held_out: float = option(
-        "Fraction of the training images, chosen by hash, to validate on if the dataset has no third split.",
+        "Fraction of the training images held out for validation if the dataset lacks a validation or test split.",
         default=0.05,
         check=_SHARE,
         panel=RECIPE,

@@ -32,9 +32,11 @@ class GenerateComplementarySettings:
 
     dataset: str = option("Folder of vqa-mc build, or dataset on the Hub.", kw_only=False)
     config: str = option("Config with the questions; candidates are the images of all its splits.", kw_only=False)
-    features: Path = option("Folder of image features, as vqa-mc features names it.")
+    features: Path = option("Folder of image features written by vqa-mc features.")
     output: Path | None = option(
-        "File to write: .jsonl or .parquet.", default=None, cli_default=Path("complementary.jsonl")
+        "File to write: .jsonl (complementary.jsonl for the command) or .parquet.",
+        default=None,
+        cli_default=Path("complementary.jsonl"),
     )
     nearest: int = option(
         "Candidates per question; 24 in Goyal et al. 2017.",

@@ -74,7 +74,7 @@ WRONG = {
     "a label is none of its choices": (table(GOOD, ("Why?", ["a"], 1)), "test, row 1: label is 1"),
     "a label is hidden": (table(("Why?", ["a"], -1)), "test, row 0: label is -1"),
     "a row has no choices": (table(("Why?", [], 0)), "test, row 0: label is 0, expected an index of its 0 choices"),
-    "there are no rows": (table(GOOD).slice(1), "test: no rows at all"),
+    "there are no rows": (table(GOOD).slice(1), "test: no rows"),
 }
 
 

@@ -111,7 +111,7 @@ def test_unreadable_content_is_rejected():
         "has no splits": DatasetDict(),
         "column 'other': .*; expected text": frame.assign(other=[object()]),
         "the column 'label' occurs more than once": pd.concat([frame, frame[["label"]]], axis=1),
-        "no rows at all": frame[:0],
+        "no rows": frame[:0],
     }
     for message, given in wrong.items():
         with pytest.raises(InputError, match=message):

@@ -101,7 +101,7 @@ def test_written_benchmarks_can_be_read(shape, tmp_path, data):
     try:
         written = benchmark.with_choices(benchmark.test, choices, labels)
     except InputError as error:
-        assert "is not read back as the choices" in str(error)  # a text form cannot hold a line break, for example
+        assert "cannot be parsed back" in str(error)  # a text form cannot hold a line break, for example
         assert isinstance(benchmark.layout, ChatMessages) or isinstance(
             benchmark.layout.choices, OptionsInText | Lines
         )
@@ -190,7 +190,7 @@ def test_the_user_names_the_columns(tmp_path):
     assert row["question_type"] == "w"
     assert split.images.read(0) == b"123"
     assert "did you mean 'frage'" in refused(tmp_path, rows, question="frag")
-    assert "expected one column, or several different" in refused(tmp_path, rows, choices=())
+    assert "expected one column, or several distinct columns" in refused(tmp_path, rows, choices=())
 
 
 GOOD = {"question": ["a", "b"], "choices": [["x", "y"], ["x", "y"]], "label": [0, 1]}
@@ -209,7 +209,7 @@ WRONG = {
     "a text that is no choice": ({**GOOD, "label": ["x", "w"]}, "row 1: label is 'w', expected the text of a choice"),
     "a list that is none": ({**GOOD, "choices": ["['x', 'y']", "['x', open('/')]"]}, "row 1: choices is"),
     "lists of lists": ({**GOOD, "choices": [[["x"]], [["y"]]]}, "no choices recognised"),
-    "no rows": (pa.table(GOOD).slice(2), "no rows at all"),
+    "no rows": (pa.table(GOOD).slice(2), "no rows"),
 }
 
 

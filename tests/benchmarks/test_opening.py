@@ -17,7 +17,7 @@ CSV = b"question,A,B,answer\na,x,y,B\n"
 
 BROKEN = {
     "a.parquet": (b"PAR1 no", "a.parquet: cannot be read as parquet"),
-    "a.jsonl": (b'{"question": "a"}\n{"question"', "a.jsonl, line 2: not json at character"),
+    "a.jsonl": (b'{"question": "a"}\n{"question"', "a.jsonl, line 2: not JSON at character"),
     "b.jsonl": (b"[1]\n", "b.jsonl, line 1: expected a record"),
     "a.json": (b"{}", "a.json: expected a list of records"),
     "b.json": (b"[" * 100_000, "b.json: not JSON"),

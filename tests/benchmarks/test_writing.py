@@ -78,7 +78,7 @@ def test_csv_is_unchanged(delimiter, tmp_path):
     output = tmp_path / f"new{path.suffix}"
     write_benchmark(benchmark, rewritten(benchmark), output)
     check_again(benchmark, read_benchmark(str(output)))
-    with pytest.raises(InputError, match="exists, and is not known to be written by vqa-mc"):
+    with pytest.raises(InputError, match="exists and was not written by vqa-mc"):
         write_benchmark(benchmark, rewritten(benchmark), output)
 
 

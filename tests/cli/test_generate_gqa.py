@@ -140,7 +140,7 @@ def test_splits_are_kept_where_files_are_named_after_them(tmp_path):
     ("arguments", "said"),
     [
         (["missing.json"], "no such file"),
-        ([EXAMPLE, EXAMPLE], "comes more than once"),
+        ([EXAMPLE, EXAMPLE], "occurs more than once"),
         ([EXAMPLE, "--splits", "train=0.7,val"], "val"),
         ([EXAMPLE, "--splits", "train=0.7"], "add up to 1"),
         ([EXAMPLE, "--splits", "trian=1"], "did you mean 'train'"),

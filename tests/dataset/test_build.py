@@ -100,7 +100,7 @@ WRONG = {
         {"variants": ["iou", "all"]},
         r"cocoqa cannot have the variant 'all' \(it can have: ",
     ),
-    "a variant twice": ({"variants": ["iou", "iou"]}, r"variant 'iou' is named twice"),
+    "a variant twice": ({"variants": ["iou", "iou"]}, r"variant 'iou' is listed twice"),
     "no variant": ({"variants": []}, r"--variants is empty; known: "),
     "decoys": ({"decoys": "relased"}, r"unknown decoys 'relased': did you mean 'released'\?"),
     "released decoys": ({"decoys": "released"}, r"cocoqa: the authors released no decoys for it"),

@@ -174,7 +174,7 @@ WRONG = {
     "no vectors": ("gqa", {}, r"gqa: QoU decoys need word vectors; .* which need none \(--variants balanced\)"),
     "a variant": ("gqa", {"variants": ["balance"]}, r"unknown variant 'balance': did you mean 'balanced'\?"),
     "a config of another": ("gqa", {"variants": ["tdiuc"]}, r"unknown variant 'tdiuc'"),
-    "twice": ("gqa", {"variants": ["all", "gqa_all"]}, r"variant 'gqa_all' is named twice"),
+    "twice": ("gqa", {"variants": ["all", "gqa_all"]}, r"variant 'gqa_all' is listed twice"),
     "none": ("gqa", {"variants": []}, r"--variants is empty; known: .*balanced"),
     "embedding": (
         "vqa2",
@@ -198,7 +198,7 @@ def test_a_file_that_breaks_off_while_it_is_written_leaves_the_old_folder(raw, t
     write_gqa(tmp_path / "broken")
     whole = (tmp_path / "broken" / "testdev_all_questions.json").read_bytes()
     (tmp_path / "broken" / "testdev_all_questions.json").write_bytes(whole[:-9])
-    with pytest.raises(InputError, match=r"testdev_all_questions\.json: the json is truncated"):
+    with pytest.raises(InputError, match=r"testdev_all_questions\.json: the JSON is truncated"):
         build("gqa", data_dir=tmp_path / "broken", output=output, variants=["all"])
     assert tree_bytes(output) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken", "vqa_mc"]

@@ -90,12 +90,12 @@ def test_several_lists_are_read_in_the_order_of_the_file(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"[1]", "expected a json object with the lists 'images', 'annotations', 'categories', found '.1.'"),
+        (b"[1]", "expected a JSON object with the lists 'images', 'annotations', 'categories', found '.1.'"),
         (b'{"images": [], "categories": []}', "field 'annotations', found the fields 'images', 'categories'$"),
         (b'{"images": [1], "annotations": [2], "images": [3], "categories": []}', "field 'images' occurs twice"),
         (b'{"images": [1], "annotations": {}, "categories": []}', "field 'annotations': expected a list, found"),
         (b'{"images": [1], "annotations": [2', "truncated .it ends in the list 'annotations' after 1 records"),
-        (b'{"images": [], "annotations": [], "categories": []} 1', "expected nothing after the end of the json"),
+        (b'{"images": [], "annotations": [], "categories": []} 1', "expected nothing after the end of the JSON"),
     ],
 )
 def test_a_file_without_each_list_once_is_refused(content: bytes, message: str) -> None:
@@ -127,13 +127,13 @@ def test_a_field_that_occurs_twice_is_given_twice() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"[1]", "expected a json object, found '.1.'"),
-        (b"", "expected a json object, found the end of the file"),
+        (b"[1]", "expected a JSON object, found '.1.'"),
+        (b"", "expected a JSON object, found the end of the file"),
         (b'{"a": 1', "truncated"),
         (b'{"a": [1, 2', "truncated .it ends in the middle of field 'a'"),
         (b'{"a" 1}', "expected ':', found '1}'"),
         (b"{a: 1}", "expected a field's name in quotes, found 'a: 1}'"),
-        (b'{"a": 1} 2', "expected nothing after the end of the json, found '2'"),
+        (b'{"a": 1} 2', "expected nothing after the end of the JSON, found '2'"),
     ],
 )
 def test_a_file_without_object_is_rejected(content: bytes, message: str) -> None:
@@ -156,15 +156,15 @@ def test_a_truncated_file_is_refused_wherever_it_ends(items: list[Any], data: st
         (b'{"items": [1, {"a": "b', "truncated .it ends in the middle of the list 'items' after 1 records"),
         (b'{"items": [1, tru', "truncated .it ends in the middle of the list 'items' after 1 records"),
         (b'{"items": [1]', "truncated"),
-        (b'{"items": [1 2]}', "not json at character 13: expected ',', found '2"),
-        (b'{"items": [1, nix]}', "not json at character 14: Expecting value in the list 'items' after 1 records"),
-        (b'{"items": [1,]}', "not json at character 13"),
-        (b'{"items": [1]} {}', "expected nothing after the end of the json, found '{}'"),
+        (b'{"items": [1 2]}', "not JSON at character 13: expected ',', found '2"),
+        (b'{"items": [1, nix]}', "not JSON at character 14: Expecting value in the list 'items' after 1 records"),
+        (b'{"items": [1,]}', "not JSON at character 13"),
+        (b'{"items": [1]} {}', "expected nothing after the end of the JSON, found '{}'"),
         (b'{"items": [1], "items": [2]}', "field 'items' occurs twice"),
         (b"{items: []}", "expected a field's name in quotes, found 'items"),
-        (b"", "expected a json object with a list 'items', found the end of the file"),
-        (b"[1, 2]", "expected a json object with a list 'items', found '.1, 2.'"),
-        (b"<html>", "expected a json object with a list 'items', found '<html>'"),
+        (b"", "expected a JSON object with a list 'items', found the end of the file"),
+        (b"[1, 2]", "expected a JSON object with a list 'items', found '.1, 2.'"),
+        (b"<html>", "expected a JSON object with a list 'items', found '<html>'"),
         (b'{"items": ["\xff"]}', "expected UTF-8 text, found 0xff as byte 12"),
         (b'{"items": ["\xc3', "expected UTF-8 text, found 0xc3 as byte 12"),
         (b'{"items": [' + b"1" * 5000 + b"]}", "Exceeds the limit"),
@@ -178,7 +178,7 @@ def test_invalid_json_is_reported_with_its_location(content: bytes, message: str
 
 def test_a_malformed_record_is_found_before_the_rest_of_the_file_is_read() -> None:
     stream = io.BytesIO(b'[{"a" 1}, ' + b'{"a": 1}, ' * 1_000_000 + b"]")
-    with pytest.raises(InputError, match="not json at character 6"):
+    with pytest.raises(InputError, match="not JSON at character 6"):
         list(list_items(InMemory(stream)))
     assert stream.tell() <= json_stream.CHUNK
 

@@ -106,7 +106,7 @@ BAD = {
     "empty list": ([], "expected records in the list, found none"),
     "no list": ({"annotations": []}, "expected records in the list 'annotations', found none"),
     "a questions file": ({"questions": [{"question_id": 1}]}, "expected a field 'annotations', found .*'questions'"),
-    "numbers": ([1], r"record\[0\]: expected a json object, found 1"),
+    "numbers": ([1], r"record\[0\]: expected a JSON object, found 1"),
     "no answers": (without("answers"), r"record\[1\], field 'answers': it is missing"),
     "no type": (without("question_type"), r"record\[1\], field 'question_type': it is missing"),
     "none given": (changed(answers=[]), r"record\[0\], field 'answers': expected at least one answer"),

@@ -155,7 +155,7 @@ def test_tdiuc_takes_an_answer_vocabulary(tmp_path, as_csv):
         ("red\n", "answer 1: expected answer,index, found 'red'"),
         ("red,0\nblue,x\n", "answer 2: expected answer,index"),
         ('["red", 2]', "record 1: expected text, found 2"),
-        ('"red,0\n', "not csv"),
+        ('"red,0\n', "not CSV"),
     ],
 )
 def test_a_vocabulary_of_another_kind_is_rejected(right, tmp_path, content, message):
@@ -304,7 +304,7 @@ WRONG_FILES = {
         {"choices": files.gqa_records()},
         "--choices-file .*, '201': expected .* plausible and valid",
     ),
-    "a list as choices": ({"choices": [1]}, "--choices-file .*choices.json: expected a json object"),
+    "a list as choices": ({"choices": [1]}, "--choices-file .*choices.json: expected a JSON object"),
     "choices of others": (
         {"choices": {"9": CHOICES["201"]}},
         "--choices-file .*: found none of the 3 scored quest.*'9'",
@@ -339,7 +339,7 @@ def test_a_wrong_file_is_named_with_its_option(right, tmp_path, wrong, message):
         ([[1]], r"record\[0\]: expected two question ids, found \[1\]"),
         ([[1, 2], [1, True]], r"record\[1\]: expected two question ids"),
         ([[1, 9]], "pairs has question 9, which is not among the question_ids"),
-        ({}, "expected a json list"),
+        ({}, "expected a JSON list"),
         ([], "expected records in the list, found none"),
     ],
 )

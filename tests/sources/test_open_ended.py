@@ -382,7 +382,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], None], str]] = [
     ("gqa_balanced", GQA_TRAIN, _without_answer, r"question '0000', field 'answer': it is missing"),
     ("gqa_balanced", GQA_TRAIN, _set("answer", " "), r"field 'answer': expected text, found ' '"),
     ("gqa_balanced", GQA_TRAIN, _set("isBalanced", 1), r"field 'isBalanced': expected true or false, found 1"),
-    ("gqa_balanced", GQA_TRAIN, _set("types", "query"), r"field 'types': expected a json object, found 'query'"),
+    ("gqa_balanced", GQA_TRAIN, _set("types", "query"), r"field 'types': expected a JSON object, found 'query'"),
     ("gqa_balanced", GQA_TRAIN, _set("types", {"structural": "query"}), r"field 'types', field 'semantic': it is missing"),
     ("gqa_balanced", GQA_TRAIN, _set("entailed", ["1", 2]), r"question '0000', field 'entailed': expected text, found 2"),
     ("gqa_balanced", GQA_TRAIN, _set("annotations", {"question": {"1": 2}, "answer": {}, "fullAnswer": {}}), r"field 'annotations', field 'question': expected text, found 2"),
@@ -391,7 +391,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], None], str]] = [
     ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"question_type": "colour"}), r"annotations\[1\], field 'question_type': expected one of 'absurd', .*, found 'colour'"),
     ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"answers": []}), r"annotations\[1\], field 'answers': expected an answer, found \[\]"),
     ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"].append(content["annotations"][0]), r"annotations\[72\], field 'question_id': 420 occurs already in record 0"),
-    ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"image_id": 7}), r"the annotation of question_id 421 expected the image_id of"),
+    ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"image_id": 7}), r"question_id 421 has another image_id than in"),
     ("vqa2_pairs", PAIRS, _other_pair(1, 252, 7), r"pairs\.json, pair 1: question_id 7 is not among the questions of .*v2_OpenEnded"),
     ("vqa2_pairs", PAIRS, _other_pair(1, 252, 90), r"pair 1 \(252, 90\): expected the same as question of both, found"),
     ("vqa2_pairs", PAIRS, _other_pair(1, 252), r"pair 1: expected two question ids .*, found \[252\]"),
@@ -423,7 +423,7 @@ def test_truncated_json_is_refused_wherever_it_ends(name: str, tmp_path: Path) -
     content = (tmp_path / file).read_bytes()
     for share in (0.1, 0.5, 0.999):
         (tmp_path / file).write_bytes(content[: int(len(content) * share)])
-        with pytest.raises(InputError, match=rf"{Path(file).name}: the json is truncated"):
+        with pytest.raises(InputError, match=rf"{Path(file).name}: the JSON is truncated"):
             _read(name, tmp_path)
 
 

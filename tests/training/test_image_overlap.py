@@ -84,8 +84,8 @@ def test_the_file_is_read_plain_packed_and_of_the_first_release(tmp_path):
         ('[{"image_id": 1}]', "field 'coco_id': it is missing"),
         ('[{"image_id": 1, "coco_id": "seven"}]', "field 'coco_id': expected a whole number or null, found 'seven'"),
         ('[{"image_id": 1, "coco_id": true}]', "field 'coco_id': expected a whole number or null, found True"),
-        ("[7]", r"record\[0\]: expected a json object"),
-        ("{}", "expected a json list"),
+        ("[7]", r"record\[0\]: expected a JSON object"),
+        ("{}", "expected a JSON list"),
     ],
 )
 def test_another_file_is_refused(tmp_path, text, message):

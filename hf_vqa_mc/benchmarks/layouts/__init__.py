@@ -60,5 +60,5 @@ def _check_one_list(found: Layout, tables: Tables, split: str, options: Benchmar
     for other in others:
         raise InputError(
             f"{location}: choices are in {columns_in_words(found.columns)}, and options in {other}, too, which would "
-            f"keep the old ones; name one with --choices"
+            f"keep the old choices; choose one with --choices"
         )

@@ -196,5 +196,5 @@ def typed(texts: pa.Array, kind: pa.DataType, column: str, what: str) -> pa.Arra
         return (pc.utf8_lower(texts) if pa.types.is_boolean(kind) else texts).cast(kind)
     except pa.ArrowInvalid as error:
         raise InputError(
-            f"column {column!r} holds {kind}, but a new {what} is not one ({error}); store the column as text"
+            f"column {column!r} holds {kind}, a new {what} does not fit ({error}); store the column as text"
         ) from error

@@ -144,7 +144,7 @@ class TextForm(OneColumn, ABC):
                 if list(self.parse(cells[row])) == list(choices):
                     continue
             raise InputError(
-                f"row {row}: column {self.column!r}: {shown(cells[row])} is not read back as the choices "
+                f"row {row}: column {self.column!r}: {shown(cells[row])} cannot be parsed back into the choices "
                 f"{shown(list(choices))}; use a column of lists"
             )
         return {self.column: pa.array(cells, table.schema.field(self.column).type)}

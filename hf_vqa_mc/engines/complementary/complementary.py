@@ -109,8 +109,8 @@ def _with_features(triplets: pa.Table, image_ids: Sequence[str]) -> tuple[pa.Tab
     if not (images >= 0).any():
         mine, others = triplets["image_id"][0].as_py(), f", such as {image_ids[0]!r}" if image_ids else ""
         raise InputError(
-            f"no question is about an image with features: the questions' images are such as {mine!r}, and there are "
-            f"features of {len(image_ids):,} images{others}; make them of this dataset's images"
+            f"no question is about an image with features: questions have image ids such as {mine!r}, and there are "
+            f"features of {len(image_ids):,} images{others}; extract features from this dataset's images"
         )
     return triplets.filter(pa.array(images >= 0)).combine_chunks(), images[images >= 0]
 
@@ -135,8 +135,8 @@ def _take_given(
                     taken += 1
         if not taken:
             raise InputError(
-                f"none of the {len(given):,} given answers is to a question about one of its candidate images, the "
-                f"first is to {next(iter(given))!r}; expected (question_id, image_id) of the candidates"
+                f"none of the {len(given):,} given answers is for a question and one of its candidate images; the "
+                f"first is for {next(iter(given))!r}; expected (question_id, image_id) of a candidate"
             )
     return taken
 

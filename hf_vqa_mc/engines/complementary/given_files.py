@@ -83,7 +83,7 @@ def read_answer_probabilities(path: Path) -> Probabilities:
         pair = record.ids("question_id")[0], record.ids("image_id")[0]
         if pair in found:
             raise InputError(
-                f"{record.location(0)}: question_id {pair[0]!r} with image_id {pair[1]!r} occurs twice; leave one"
+                f"{record.location(0)}: question_id {pair[0]!r} with image_id {pair[1]!r} occurs twice; remove one"
             )
         found[pair] = record.inner("answers").rows[0]
         for answer, share in found[pair].items():
@@ -92,5 +92,5 @@ def read_answer_probabilities(path: Path) -> Probabilities:
         if (total := sum(found[pair].values())) > 1.001:
             raise InputError(f"{record.location(0)}, field 'answers': probabilities add up to {total:.4g}, above 1")
     if not found:
-        raise InputError(f"{path}: no answers at all; expected lines of {{question_id, image_id, answers}}")
+        raise InputError(f"{path}: no answers; expected lines of {{question_id, image_id, answers}}")
     return found

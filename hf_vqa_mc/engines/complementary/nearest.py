@@ -34,7 +34,7 @@ def check_features(features: NDArray[np.float32], image_ids: Sequence[str]) -> N
         raise InputError(f"features of {len(features):,} images for {len(image_ids):,} image ids; expected one each")
     if len(set(image_ids)) < len(image_ids):
         repeated = Counter(image_ids).most_common(1)[0][0]
-        raise InputError(f"image_id {repeated!r} has features twice; leave one")
+        raise InputError(f"image_id {repeated!r} has features twice; remove one")
     for start in range(0, len(features), _IMAGES):
         broken = np.flatnonzero(~np.isfinite(features[start : start + _IMAGES]).all(axis=1))
         if len(broken):

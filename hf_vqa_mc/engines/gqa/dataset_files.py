@@ -40,7 +40,7 @@ def question_id(image_id: str, number: int) -> str:
     '23866210007'
     """
     if number >= 10**DIGITS:
-        raise InputError(f"image {image_id!r}: more than {10**DIGITS:,} questions; limit the questions about an image")
+        raise InputError(f"image {image_id!r}: more than {10**DIGITS:,} questions; use a smaller --depth")
     return f"{image_id}{number:0{DIGITS}}"
 
 

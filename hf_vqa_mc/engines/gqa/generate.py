@@ -67,7 +67,7 @@ def generate(
     progress("reading scene graphs", 1, 1)
     if not images:
         most = (+problems).most_common(5)
-        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in most) or "no image at all"
+        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in most) or "no images"
         raise InputError(f"no image of {paths} has an object to ask about ({reasons})")
     with generated_folder(output, ENGINE) as folder, Spilled(folder) as spilled:
         for done, (_, graph) in enumerate(_graphs(scene_graphs, words, Counter())):
@@ -78,7 +78,7 @@ def generate(
         progress("generating questions", len(images), len(images))
         table = spilled.table()
         if not table.count:
-            raise InputError(f"the scene graphs of {paths} settle no question; does the ontology know their words?")
+            raise InputError(f"no question can be generated from {paths}; use an ontology that contains its words")
         selected = select_balanced(table, settings, progress)
         splits = list(images.values())
         write_dataset(folder, spilled, table, selected.kept, splits, progress)
@@ -93,7 +93,7 @@ def _counted(
 ) -> Iterator[SceneGraph]:
     for path, graph in _graphs(paths, ontology, problems):
         if graph.image_id in images:
-            raise InputError(f"{path}: image {graph.image_id!r} comes more than once; give it one scene graph")
+            raise InputError(f"{path}: image {graph.image_id!r} occurs more than once; keep one of them")
         if not settings.keep_splits:
             images[graph.image_id] = split_of(graph.image_id, settings.seed, settings.splits)
         elif split := next((split for split in SPLITS if path.name.startswith(f"{split}_")), None):
@@ -135,5 +135,5 @@ def _read(path: Path) -> Iterator[RawGraph]:
             )
         return read_visual_genome(files)
     if not path.exists():
-        raise InputError(f"{path}: no such file; expected scene graphs as GQA's, or a folder with Visual Genome's")
+        raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
     return read_gqa_graphs(PublishedFile(path.name, path))

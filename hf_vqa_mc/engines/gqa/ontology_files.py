@@ -60,7 +60,7 @@ def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
         return own_ontology()
     if objects is None or attributes is None:
         given, missing = ("objects", "attributes") if objects else ("attributes", "objects")
-        raise InputError(f"the ontology's {given} are given without its {missing}: give both files, or none")
+        raise InputError(f"the ontology's {given} are given without its {missing}: give both files or neither")
     return _read(objects, attributes)
 
 
@@ -104,7 +104,7 @@ def _rows(path: Path, separator: str, layout: str, is_valid: Callable[[str], boo
             raise InputError(f"{file.location}, line {number}: expected {layout}, found {text[:60]!r}")
         yield name.lower(), fields[1:] if fields[0].isdigit() else fields
     if not lines:
-        raise InputError(f"{file.location}: expected {layout}, one a line, found none")
+        raise InputError(f"{file.location}: expected {layout}, one per line, found none")
 
 
 def _marks(fields: Iterable[str], separator: str) -> tuple[dict[str, list[str]], list[str]]:

@@ -129,7 +129,7 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
             raise InputError(f"{location}: occurs twice")
         seen.add(image_id)
         if image_id not in sizes:
-            raise InputError(f"{location}: image_data.json has no size of it; take both files from the same release")
+            raise InputError(f"{location}: image_data.json lacks its size; take both files from the same release")
         graph = RawGraph(image_id, *sizes[image_id], {})
         _put_objects(graph, record.nested("objects"))
         if whole:

@@ -52,7 +52,7 @@ class GqaSettings:
         cli=False,
     )
     shares: Mapping[str, float] = option(
-        "Fraction of the balanced questions per structural type, such as query=0.4,verify=0.3; others are free.",
+        "Fraction of the balanced questions per structural type, such as query=0.4,verify=0.3; others have no limit.",
         factory=lambda: dict(SHARES),
         separator=",",
         panel=BALANCING,

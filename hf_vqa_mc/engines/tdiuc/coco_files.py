@@ -196,7 +196,7 @@ class _FilePart:
             raise InputError(
                 f"{self.file.location}, annotations[{unlisted[0]}], field 'image_id': image "
                 f"{self.image_ids[unlisted[0]]} is not in the list 'images' ({len(unlisted):,} of "
-                f"{len(self.image_ids):,} annotations): the file is cut, so objects that it does not annotate may "
+                f"{len(self.image_ids):,} annotations): the file is truncated, so unannotated objects may "
                 "still be on the images; give the whole file"
             )
 

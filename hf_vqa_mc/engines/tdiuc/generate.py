@@ -86,7 +86,7 @@ def generate(
     if not questions:
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
         why = f" ({reasons})" if reasons else ""
-        raise InputError(f"nothing can be asked of these annotations{why}; give more images")
+        raise InputError(f"no question can be generated from these annotations{why}; give more images")
     statistics = {
         "settings": asdict(settings),
         "visual_genome_image_ids": f"those from {GENOME_OFFSET} on are {GENOME_OFFSET} + Visual Genome's id",

@@ -201,7 +201,7 @@ def read_annotated(path: Path, images: Images, made: Made) -> None:
         named = subset_in(path.name)
         if named is None or "annotations.json" not in path.name:
             raise InputError(
-                f"--annotated {path}: expected json lines ({', '.join(_JSON_LINES)}), or TDIUC's "
+                f"--annotated {path}: expected JSON lines ({', '.join(_JSON_LINES)}), or TDIUC's "
                 "mscoco_train2014_annotations.json or mscoco_val2014_annotations.json; rename it, or name the "
                 "folder of TDIUC's files"
             )

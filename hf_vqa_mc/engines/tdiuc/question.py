@@ -64,8 +64,8 @@ class Images:
             self._clusters[image_id] = cluster
         if subset is not None and self._subsets.setdefault(image_id, subset) != subset:
             raise InputError(
-                f"{location}: image {image_id} is of {subset} here and of {self._subsets[image_id]} in another file; "
-                "give files that agree"
+                f"{location}: image {image_id} is in {subset}, but in {self._subsets[image_id]} in another file; "
+                "use files of the same release"
             )
 
     def subset(self, image_id: int) -> str:

@@ -28,7 +28,7 @@ class TdiucInputs:
         "Folder with COCO-VQA's questions and annotations, to import.", default=None, panel=SOURCES
     )
     annotated: tuple[Path, ...] = option(
-        "Hand-annotated questions on sentiment and utility: json lines with image_id, question, answer and "
+        "Hand-annotated questions on sentiment and utility: JSON lines with image_id, question, answer and "
         "question_type, or TDIUC's own files; may be repeated.",
         default=(),
         panel=SOURCES,

@@ -101,7 +101,7 @@ def _given(table: pa.Table, plausible: Mapping[str, Sequence[str]]) -> tuple[pa.
         example, mine = next(iter(plausible)), question_ids[0]
         raise InputError(
             f"plausible answers: none of their {len(plausible):,} question ids, such as {example!r}, is one of the "
-            f"dataset, such as {mine!r}; is the file another dataset's?"
+            f"dataset, such as {mine!r}; use the file of this dataset"
         )
     lists = [plausible.get(question_id, ()) for question_id in question_ids]
     texts = pa.array(list(chain.from_iterable(lists)), pa.string())

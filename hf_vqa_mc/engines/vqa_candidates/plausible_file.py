@@ -13,7 +13,7 @@ LONGEST_ANSWER = 200
 """Characters; the longest answer of VQA's annotators has 99."""
 _BREAKS = ("Cc", "Zl", "Zp")
 """Unicode categories of line ends and control characters."""
-_EXPECTED = "a json object {question_id: [answer, ...]} or a list of {question_id, answers: [answer, ...]}"
+_EXPECTED = "a JSON object {question_id: [answer, ...]} or a list of {question_id, answers: [answer, ...]}"
 
 
 def read_plausible(path: Path) -> dict[str, list[str]]:
@@ -31,10 +31,10 @@ def read_plausible(path: Path) -> dict[str, list[str]]:
     answers: dict[str, list[str]] = {}
     for location, question_id, given in _rows(path):
         if question_id in answers:
-            raise InputError(f"{location}: question_id {question_id!r} occurs twice in {path}; leave one")
+            raise InputError(f"{location}: question_id {question_id!r} occurs twice in {path}; remove one")
         answers[question_id] = _checked(given, f"{location}, field 'answers'")
     if not answers:
-        raise InputError(f"plausible answers {path}: no question at all; expected {_EXPECTED}")
+        raise InputError(f"plausible answers {path}: no questions; expected {_EXPECTED}")
     return answers
 
 

@@ -55,11 +55,11 @@ def test_answers_of_a_model_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
-        ("", "no answers at all"),
-        ("not json", "line 1: not json"),
-        ("[]", "line 1: expected a json object"),
+        ("", "no answers"),
+        ("not JSON", "line 1: not JSON"),
+        ("[]", "line 1: expected a JSON object"),
         ('{"question_id": 1, "answers": {}}', "line 1, field 'image_id'"),
-        ('{"question_id": 1, "image_id": 2, "answers": ["yes"]}', "line 1, field 'answers': expected a json object"),
+        ('{"question_id": 1, "image_id": 2, "answers": ["yes"]}', "line 1, field 'answers': expected a JSON object"),
         ('{"question_id": 1, "image_id": 2, "answers": {"yes": 1.5}}', "of 'yes', found 1.5"),
         ('{"question_id": 1, "image_id": 2, "answers": {"yes": NaN}}', "of 'yes', found nan"),
         ('{"question_id": 1, "image_id": 2, "answers": {"yes": 0.7, "no": 0.7}}', "add up to 1.4"),
@@ -74,8 +74,8 @@ def test_answers_that_cannot_be_used_are_named_with_their_line(tmp_path, lines, 
 @pytest.mark.parametrize(
     ("file", "complaint"),
     [
-        ("[", "expected a json object"),
-        ([], "expected a json object"),
+        ("[", "expected a JSON object"),
+        ([], "expected a JSON object"),
         ({"images": []}, "expected a field 'categories'"),
         ({**INSTANCES, "annotations": [{"image_id": 1, "category_id": 9}]}, r"annotations\[0\], field 'category_id'"),
         ({**INSTANCES, "annotations": [{"category_id": 7}]}, r"annotations\[0\], field 'image_id'"),
@@ -84,7 +84,7 @@ def test_answers_that_cannot_be_used_are_named_with_their_line(tmp_path, lines, 
             r"annotations\[1\], field 'image_id': expected one of 2 listed images, found 3: the file is trunc",
         ),
         ({**INSTANCES, "categories": [{"id": 7}]}, r"categories\[0\], field 'name'"),
-        ({**INSTANCES, "images": ["x"]}, r"images\[0\]: expected a json object"),
+        ({**INSTANCES, "images": ["x"]}, r"images\[0\]: expected a JSON object"),
     ],
 )
 def test_instances_that_are_not_coco_s_are_refused(tmp_path, file, complaint):

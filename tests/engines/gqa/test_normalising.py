@@ -230,7 +230,7 @@ def test_the_scene_is_derived_from_the_file_and_the_objects(tmp_path: Path) -> N
     [
         (lambda g: g.pop("width"), "image '7', field 'width': it is missing"),
         (lambda g: g.update(height=0), "field 'height': expected the image's height"),
-        (lambda g: g.update(objects=[]), "field 'objects': expected a json object"),
+        (lambda g: g.update(objects=[]), "field 'objects': expected a JSON object"),
         (lambda g: g.update(weather=3), "field 'weather': expected text"),
         (lambda g: g["objects"]["1"].pop("name"), "object '1', field 'name': it is missing"),
         (lambda g: g["objects"]["1"].update(name=None), "object '1', field 'name': expected text"),
@@ -239,9 +239,9 @@ def test_the_scene_is_derived_from_the_file_and_the_objects(tmp_path: Path) -> N
         (lambda g: g["objects"]["1"].update(y=float("nan")), "field 'y': expected a number of pixels"),
         (lambda g: g["objects"]["1"].update(attributes={}), "field 'attributes': expected a list"),
         (lambda g: g["objects"]["1"].update(attributes=[1]), "field 'attributes': expected text"),
-        (lambda g: g["objects"]["1"].update(relations=["on"]), r"relations\[0\]: expected a json object"),
+        (lambda g: g["objects"]["1"].update(relations=["on"]), r"relations\[0\]: expected a JSON object"),
         (lambda g: g["objects"]["1"].update(relations=[{"name": "on"}]), r"relations\[0\], field 'object': it is"),
-        (lambda g: g["objects"].update({"1": 5}), "object '1': expected a json object"),
+        (lambda g: g["objects"].update({"1": 5}), "object '1': expected a JSON object"),
     ],
 )
 def test_errors_in_a_file_name_the_location(tmp_path: Path, spoil: Any, message: str) -> None:
@@ -286,7 +286,7 @@ def test_visual_genomes_merged_objects_are_one(tmp_path: Path) -> None:
         ([{"object_id": 1}], [], r"objects\[0\], field 'names'"),
         ([{"object_id": None, "names": []}], [], r"objects\[0\], field 'object_id': expected a whole number"),
         ([_part(1, "man", attributes="red")], [], "field 'attributes': expected a list"),
-        ([7], [], r"objects\[0\]: expected a json object"),
+        ([7], [], r"objects\[0\]: expected a JSON object"),
         ([], [{"predicate": "on", "subject_id": 1}], r"relationships\[0\], field 'object_id'"),
     ],
 )
@@ -301,7 +301,7 @@ def test_errors_in_visual_genome_name_the_location(
 def test_an_image_without_a_size_is_named(tmp_path: Path) -> None:
     _genome(tmp_path, [], [])
     (tmp_path / "image_data.json").write_text('[{"image_id": 2, "width": 400, "height": 300}]')
-    with pytest.raises(InputError, match=r"image '1': image_data\.json has no size of it"):
+    with pytest.raises(InputError, match=r"image '1': image_data\.json lacks its size"):
         list(read_visual_genome(Folder(tmp_path)))
 
 

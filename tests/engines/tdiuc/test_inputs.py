@@ -244,7 +244,7 @@ def _broken(name: str, change: Callable[[dict[str, Any]], object]) -> Any:
         (lambda c: c["categories"][0].update(name="persn"), "unknown category 'persn': did you mean 'person'"),
         (lambda c: c.pop("categories"), "expected a field 'categories'"),
         (lambda c: c.update(images={}), "field 'images': expected a list"),
-        (lambda c: c.update(annotations=[], images=c["images"]), "nothing can be asked"),
+        (lambda c: c.update(annotations=[], images=c["images"]), "no question can be generated"),
     ],
 )
 def test_a_broken_coco_file_is_named_with_its_record(
@@ -311,7 +311,7 @@ def test_an_annotation_without_its_question_is_an_error(tmp_path: Path) -> None:
 def test_an_image_in_both_subsets_is_an_error(tmp_path: Path) -> None:
     content = made.instances(3, 8)
     paths = [made.write(tmp_path / f"instances_{one}2014.json", content) for one in ("train", "val")]
-    with pytest.raises(InputError, match="is of val2014 here and of train2014 in another file"):
+    with pytest.raises(InputError, match="is in val2014, but in train2014 in another file"):
         generate(TdiucInputs(coco=paths), tmp_path / "out")
 
 

@@ -66,8 +66,8 @@ def test_packed_files_are_read(tmp_path):
             "field 'question_id': expected a whole number .or text., found 1.5",
         ),
         ("[]", "expected records in the list"),
-        ('"yes"', "expected a json object"),
-        ("", "expected a json object"),
+        ('"yes"', "expected a JSON object"),
+        ("", "expected a JSON object"),
         ('{"1": ["yes"', "truncated"),
     ],
 )
