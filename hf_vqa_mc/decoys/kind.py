@@ -102,7 +102,7 @@ RANDOM_TARGETS = ChoiceKind(
     methods=(
         Method(
             name="random_uniform",
-            label="random, drawn evenly",
+            label="random, drawn uniformly",
             take="hf_vqa_mc.decoys.drawn_targets:take_uniform_decoys",
             size="n_random",
         ),

@@ -49,7 +49,7 @@ def official_scheme(annotations: Annotations) -> Scheme:
     for scheme in SCHEMES.values():
         if scheme.official and annotations.kind in scheme.kinds and not scheme.misfit(annotations):
             return scheme
-    raise InputError(f"--official: {annotations.kind.description} with one right answer have no official files")
+    raise InputError(f"--official: {annotations.kind.description} with one correct answer have no official files")
 
 
 def choose_schemes(

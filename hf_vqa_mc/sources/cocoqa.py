@@ -54,7 +54,7 @@ def _read_split(files: Files, split: str, subset: str) -> pa.Table:
 COCOQA = Source(
     name="cocoqa",
     title="COCO-QA",
-    description="Questions on objects, numbers, colours and locations, made by a program from the captions of COCO "
+    description="Questions about objects, numbers, colours and locations, generated from the captions of COCO "
     "images, with answers of one word; no choices are published.",
     homepage="https://www.cs.toronto.edu/~mren/research/imageqa/data/cocoqa/",
     licence="not stated by the publisher; made from COCO's captions, which are CC-BY-4.0",

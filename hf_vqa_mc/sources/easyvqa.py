@@ -55,7 +55,7 @@ def _named(row: object, location: str) -> dict[str, Any]:
 EASYVQA = Source(
     name="easyvqa",
     title="easy-VQA",
-    description="Questions on 5,000 images of one coloured shape each, made by a program; small enough to try "
+    description="Generated questions about 5,000 images of one coloured shape each; small enough to try "
     "everything on.",
     homepage="https://github.com/vzhou842/easy-VQA",
     licence="MIT",

@@ -142,8 +142,8 @@ GQA = Source(
     title="GQA",
     description="Compositional questions about real images, made from cleaned scene graphs of Visual Genome, each "
     "with the program that answers it; the multiple-choice variants are of the balanced questions, whose answers were "
-    "smoothed within groups of alike questions. Testdev (where it is not there, a test file with answers) is the test "
-    "split. question_type is the structural type, answer_type the semantic one.",
+    "smoothed within groups of similar questions. The test split is testdev or, without it, a test file with answers. "
+    "question_type is the structural type, answer_type the semantic one.",
     homepage="https://cs.stanford.edu/people/dorarad/gqa/",
     licence="CC-BY-4.0",
     citation=reference("hudson2019gqa"),
@@ -163,13 +163,13 @@ GQA = Source(
     open_ended=(
         _config(
             BALANCED,
-            description="The balanced questions, whole records.",
+            description="The balanced questions with all published fields.",
             expected_counts={"train": 943_000, "validation": 132_062, "test": 12_578},
             before="gqa_all",
         ),
         _config(
             ALL,
-            description="All questions, before balancing, whole records.",
+            description="All questions, before balancing, with all published fields.",
             expected_counts={"train": 14_305_356, "validation": 2_011_853, "test": 172_174},
         ),
     ),

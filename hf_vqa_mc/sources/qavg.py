@@ -108,7 +108,7 @@ QAVG = Source(
     name="qavg",
     title="qaVG (Visual Genome)",
     description="Questions and answers that people wrote freely about images of Visual Genome and regions of them, "
-    "divided by image into 50/20/30%, each part a superset of Visual7W's; no choices are published.",
+    "split by image into 50/20/30%, each split a superset of Visual7W's; no choices are published.",
     homepage="https://homes.cs.washington.edu/~ranjay/visualgenome/",
     licence="CC-BY-4.0",
     citation=reference("krishna2017visual"),

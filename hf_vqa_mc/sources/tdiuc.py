@@ -42,7 +42,7 @@ SCHEMA = pa.schema(
 COLUMNS = {
     "question_id, image_id, question": "as in the question file",
     "question_type": f"one of {', '.join(sorted(QUESTION_TYPES))}",
-    "answer": "the first of answers; an absurd question's says that the question does not apply to the image",
+    "answer": "the first of answers; for an absurd question, that the question does not apply to the image",
     "answers": 'as in the annotation file: answer, answer_id and answer_confidence (null and "" where a record lacks '
     "the latter)",
     "ans_source": "where the question comes from: imported, generated or asked by a person, in the words of the "
@@ -222,7 +222,7 @@ def _annotation_columns(records: Records) -> pa.Table:
 OPEN = OpenEnded(
     name="tdiuc",
     word="open",
-    description="All questions of the files, whole records.",
+    description="All questions of the files with all published fields.",
     schema=SCHEMA,
     columns=COLUMNS,
     splits=lambda files, not_read: tuple(SUBSETS[subset] for subset in available_subsets(files, not_read)),

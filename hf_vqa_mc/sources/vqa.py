@@ -146,7 +146,7 @@ COCO_IMAGES = (
 VQA = Source(
     name="vqa",
     title="VQA v1 (real images)",
-    description="Open questions on COCO images, ten answers by as many people each; in the multiple-choice task with "
+    description="Open-ended questions about COCO images with ten human answers each; in the multiple-choice task with "
     "18 choices, 17 of them wrong: plausible, popular and random answers.",
     homepage="https://visualqa.org/vqa_v1_download.html",
     licence="CC-BY-4.0",

@@ -36,9 +36,9 @@ SCHEMA = pa.schema(
     ]
 )
 COLUMNS = {
-    "question, question_type": "asked of both images",
+    "question, question_type": "asked about both images",
     "question_id, image_id, image_file": "of the pair's first question, as listed",
-    "answer, answers, answer_type": "what most people said (multiple_choice_answer), all ten answers, and their type",
+    "answer, answers, answer_type": "most frequent answer (multiple_choice_answer), all ten, and their type",
     f"{OTHER}question_id, {OTHER}image_id, ...": "the same of the pair's second question",
 }
 COUNTED = ("question_type", "answer", f"{OTHER}answer")
@@ -162,8 +162,8 @@ def statistics(counts: Counts) -> dict[str, Any]:
 VQA2_PAIRS = OpenEnded(
     name="vqa2_pairs",
     word="pairs",
-    description="A row a complementary pair: one question, two similar images, and what people answered of each. The "
-    "files do not show which of the two images the question was first asked of (in VQA v1); *first* is as listed. "
+    description="Each row is a complementary pair: one question, two similar images, and the human answers for each. "
+    "The files do not show which of the two images is that of VQA v1; *first* is as listed. "
     "Goyal et al. count 9% of pairs whose answers turned out the same; these are kept.",
     schema=SCHEMA,
     columns=COLUMNS,
@@ -181,8 +181,8 @@ _archive = partial(vqa.archive, prefix=PREFIX, tasks=TASKS)
 VQA2 = Source(
     name="vqa2",
     title="VQA v2 (balanced real images)",
-    description="VQA balanced: most questions are asked of two similar images and have different answers, ten by as "
-    "many people each; no choices are published.",
+    description="VQA balanced: most questions are asked about two similar images and have different answers, with ten "
+    "human answers each; no choices are published.",
     homepage="https://visualqa.org/download.html",
     licence="CC-BY-4.0",
     citation=reference("goyal2017making"),

@@ -55,7 +55,7 @@ class BuildResult(Result):
         splits = [split for split in SPLITS if any(split in config["splits"] for config in self.configs.values())]
         table = Table()
         table.add_column("config", no_wrap=True, min_width=max(map(len, self.configs)))
-        for heading in (*splits, "choices", "prior rule", "chance"):
+        for heading in (*splits, "choices", "answer prior", "chance"):
             table.add_column(heading, justify="right")
         for name, config in self.configs.items():
             if config["variant"] == IMAGES:

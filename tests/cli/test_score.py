@@ -318,7 +318,7 @@ def test_one_right_answer_has_no_official_files(score, tmp_path):
     assert code == 2
     assert "reading annotations" in err
     assert "scoring" not in err
-    assert "--official: multiple-choice rows with one right answer have no official files" in err
+    assert "--official: multiple-choice rows with one correct answer have no official files" in err
     assert not (tmp_path / "here/out").exists()
 
 

@@ -268,7 +268,7 @@ def test_the_card_of_open_ended_configs_does_not_mention_choices(raw, tmp_path):
     card = DatasetCard.load(output / "README.md")
     assert card.data.task_categories == ["visual-question-answering"]
     assert card.data.pretty_name == "VQA-MC: TDIUC, open-ended"
-    for word in ("decoys (wrong", "prior rule", "remedied", "choice_kinds", "word vectors", "chao2018being"):
+    for word in ("decoys (wrong", "answer prior", "remedied", "choice_kinds", "word vectors", "chao2018being"):
         assert word not in card.text.lower(), word
     for text in ["| `tdiuc` (default) | 126 | 72 |", "imported\\_genome", "*Answers by question type*", "kafle2017"]:
         assert text in card.text, text

@@ -203,7 +203,7 @@ BAD = {
     "header only": ("p.csv", "question_id,answer\n", "p.csv: found no predictions"),
     "no json": ("p.json", "hello", "p.json: expected a JSON list, found 'hello'"),
     "cut": ("p.json", f"[{ROW}, ", r"p.json: the JSON is truncated .*; download or write it again$"),
-    "cut lines": ("p.jsonl", f"{ROW}\n{ROW[:20]}", r"p.jsonl, line 2: not json .*write truncated files again"),
+    "cut lines": ("p.jsonl", f"{ROW}\n{ROW[:20]}", r"p.jsonl, line 2: not JSON .*write truncated files again"),
     "annotations": ("p.json", '{"annotations": []}', "found an object with 'annotations'; .*PREDICTIONS comes first"),
     "questions": ("p.json", '{"info": {}, "questions": []}', "found an object with 'info'; .*PREDICTIONS comes first"),
     "a header": ("p.json", '{"data_type": "mscoco", "annotations": []}', "'annotations': .*PREDICTIONS comes first"),
