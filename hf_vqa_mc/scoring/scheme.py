@@ -242,7 +242,7 @@ class Scheme:
         if self.references == "answers":
             return f"{self.name} needs the answers of several annotators; the {what} of {location} have one each"
         if self.references == "gold":
-            return f"{self.name} needs one right answer per question; {location} has no multiple_choice_answer"
+            return f"{self.name} needs one correct answer per question; {location} has no multiple_choice_answer"
         return f"{self.name} needs choices; the {what} of {location} have none"
 
 
@@ -259,5 +259,5 @@ def warn_of_letter_case(pairs: Iterable[tuple[str | None, str]]) -> None:
     cases = ((answer, gold) for answer, gold in pairs if answer is not None and answer != gold)
     count = sum(answer.lower() == gold.lower() for answer, gold in cases)
     if count:
-        text = f"{count:,} predictions differ from the right answer in letter case only and count as wrong"
+        text = f"{count:,} predictions differ from the correct answer in letter case only and count as wrong"
         warnings.warn(LetterCase(text), stacklevel=3)

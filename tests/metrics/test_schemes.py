@@ -366,7 +366,7 @@ def test_a_file_that_is_not_there_is_named_before_anything_is_read(tmp_path):
 def test_answers_that_are_wrong_for_their_letter_case_alone_are_counted(tmp_path, kind):
     annotations_path = {"tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
     shouted = {name: answer.upper() for name, answer in RIGHT[kind].items()}
-    with pytest.warns(LetterCase, match=r"\d+ predictions differ from the right answer in letter case only"):
+    with pytest.warns(LetterCase, match=r"\d+ predictions differ from the correct answer in letter case only"):
         scored = score(files.write(tmp_path / "p.json", shouted), annotations_path)
     assert next(iter(scored.results.values()))["accuracy"] == 0.0
 

@@ -42,7 +42,7 @@ def find_layout(tables: Tables, split: str, options: BenchmarkOptions, location:
     raise InputError(
         f"{location}: no choices recognised among the columns {', '.join(map(shown, tables[split].column_names))}; "
         "expected a list of choices, columns such as A, B, C, D, lettered options in the question or in messages, "
-        f"or a right answer and its distractors; {OPTIONS}"
+        f"or a correct answer and its distractors; {OPTIONS}"
     )
 
 
