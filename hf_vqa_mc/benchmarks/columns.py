@@ -161,7 +161,7 @@ def question_column(table: pa.Table, options: BenchmarkOptions, location: str) -
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
         raise InputError(
-            f"{location}, row {row}: {texts[0]} is empty (null), expected a question; fix or leave out such rows "
+            f"{location}, row {row}: {texts[0]} is empty (null), expected a question; fix or remove such rows "
             f"({column.null_count} of {len(column)})"
         )
     return texts[0]

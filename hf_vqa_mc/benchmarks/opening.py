@@ -55,7 +55,7 @@ def open_tables(dataset: object, config: str | None) -> Opened:
             raise InputError(f"{dataset} is a file, which has no configs; leave out {config!r}")
         return Opened(dataset, None, *splits_of(read_file(path), dataset, split_of(path.name)), path.absolute())
     if not path.is_dir() and (path.is_absolute() or file_form(path) is not None or dataset.startswith(".")):
-        raise InputError(f"there is no file or folder {dataset}; expected {EXPECTED}")
+        raise InputError(f"{dataset}: no such file or folder; expected {EXPECTED}")
     config, splits = load_splits(dataset, config, EXPECTED)
     folder = path.absolute() if path.is_dir() else None
     return _opened(dataset, config, f"{dataset}, {config}", splits, path=folder, location=dataset)

@@ -127,7 +127,7 @@ def _split(
         labels = layout.labels(table, cells, location)
         for row in np.flatnonzero(cells.counts < 2)[:1]:
             raise InputError(
-                f"{location}, row {row}: {cells.counts[row]} choice(s), expected two or more; leave out such rows "
+                f"{location}, row {row}: {cells.counts[row]} choice(s), expected two or more; remove such rows "
                 f"({(cells.counts < 2).sum()} of {len(cells.counts)})"
             )
         questions, question = layout.questions(table, location), layout.columns[0]

@@ -20,7 +20,7 @@ from hf_vqa_mc.verbs import VERBS
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: success; the machine's fault (disk, network); the input's fault; Ctrl-C. 3: a result's own."""
 REMOVED = {
-    ("quickstart", "--no-train"): "models are not trained unless --train is given; leave it out",
+    ("quickstart", "--no-train"): "models are not trained unless --train is given; remove it",
     ("quickstart", "--ties"): "equally similar questions are always in random order; see vqa-mc build --ties",
 }
 """Options of earlier versions: (command, option) to what to do now."""

@@ -78,8 +78,8 @@ def build_folder(settings: BuildSettings, output: Path, progress: Progress) -> I
     readings = [Reading(config, opened.files) for config in configs or ()]
     if settings.embed_images and readings:
         raise InputError(
-            f"--embed-images: {readings[0].config.name} holds no images; leave it out (--variants iou_qou), or leave "
-            "out --embed-images and add images with hf_vqa_mc.with_images"
+            f"--embed-images: {readings[0].config.name} holds no images; use --variants iou_qou, or remove "
+            "--embed-images and add images with hf_vqa_mc.with_images"
         )
     made = gather(opened, named, settings, progress) if with_choices else None
     found = None

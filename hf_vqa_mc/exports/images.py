@@ -45,7 +45,7 @@ def exported_image(questions: Questions, image: int) -> tuple[bytes, str] | None
     except Exception as error:  # PIL raises many types
         where = questions.where(questions.image_rows[image])
         raise InputError(
-            f"{where}: its image cannot be opened ({type(error).__name__}); fix it or leave it out"
+            f"{where}: its image cannot be opened ({type(error).__name__}); fix it or remove it"
         ) from error
 
 

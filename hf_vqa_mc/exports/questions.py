@@ -113,7 +113,7 @@ def exported_questions(benchmark: Benchmark, name: str | None, hide_answers: boo
         if len(texts) < 2 or not all(text.strip() for text in texts):
             raise InputError(
                 f"{split.location}, row {row} (question_id {shown(question_ids[row])}): choices are {shown(texts)}, "
-                "expected two or more, none of them empty; fix or leave out the row"
+                "expected two or more, none of them empty; fix or remove the row"
             )
     if not split.ordered:
         start = purpose_hash(SEED, "order of exported choices")

@@ -184,7 +184,7 @@ def _add_features(backbone: Backbone, batch: list[_Image], store: FeatureStore) 
         is_shaped = row.shape == backbone.kind.shape
         if not is_shaped or not np.isfinite(row).all():
             what = "features that are not finite" if is_shaped else f"features of shape {row.shape}"
-            raise InputError(f"{backbone.kind.backbone} gives {what} for image_id {one.image_id!r}")
+            raise InputError(f"{backbone.kind.backbone} gives {what} for image_id {one.image_id!r}; remove the image")
         store.add(one.image_hash, row)
 
 

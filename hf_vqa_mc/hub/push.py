@@ -67,7 +67,7 @@ def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
         if shipment.private and not private:
             raise InputError(
                 f"{shipment.name} is public, and a push cannot make it private; change that on "
-                f"{url}/settings, or leave --private out"
+                f"{url}/settings, or remove --private"
             )
         gone = _gone(api, shipment, head, replace) if shipment.inventory else []
         commit = api.create_commit(

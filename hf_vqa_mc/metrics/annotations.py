@@ -63,7 +63,7 @@ def _read(path: Path, dataset: str, config: str | None, split: str | None, groun
     if path.is_file() or (path.is_dir() and _is_parts(path)):
         for name, value in (("CONFIG", config), ("--split", split)):
             if value is not None:
-                raise InputError(f"{name} {value}: {dataset} is an annotation file, which has none; leave it out")
+                raise InputError(f"{name} {value}: {dataset} is an annotation file, which has none; remove it")
         return _read_files(path, grounding)
     no_name = {*PACKED, *FORMATS} & set(path.suffixes) or not _HUB_NAME.fullmatch(dataset)
     if no_name and not path.is_dir():

@@ -93,7 +93,7 @@ def _check_options(
     flags = {one.name: one.flag for scheme in SCHEMES.values() for one in scheme.inputs}
     for name, path in inputs.items():
         if name not in taken:
-            raise InputError(f"{flags[name]} is not used by {names} on {kind.description}; leave it out")
+            raise InputError(f"{flags[name]} is not used by {names} on {kind.description}; remove it")
         complement = taken.get(taken[name].complement)
         if complement is not None and complement.name not in inputs:
             raise InputError(f"{taken[name].flag} {path}: {taken[name].what} also needs {complement.flag} FILE")

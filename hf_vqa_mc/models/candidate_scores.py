@@ -65,7 +65,7 @@ def candidate_scores(
         raise InputError("questions_of is not ascending; expected candidates sorted by question")
     for name, table in (("image", images), ("question", questions)):
         if name in model.parts() and table is None:
-            raise InputError(f"{model.config.model_type} sees the {name}; expected its table, found none")
+            raise InputError(f"{model.config.model_type} needs {name} features; found none")
     weights, shift = _folded(model)
     zero = torch.zeros_like(shift)
     output, bias = (tensor.float().cpu().numpy() for tensor in (model.head.output.weight[0], model.head.output.bias))

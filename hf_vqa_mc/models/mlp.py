@@ -120,7 +120,7 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
             if name != "answer":
                 given = seen[name]
                 if given is None:
-                    raise InputError(f"{self.config.model_type} sees the {name}; expected its features, found none")
+                    raise InputError(f"{self.config.model_type} needs {name} features; found none")
                 shared = shared + part(functional.normalize(given, dim=-1))
         return multiple_choice_output(self.head(shared, own, question, answer), mask, labels)
 

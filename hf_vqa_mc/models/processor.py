@@ -74,7 +74,7 @@ class VqaMcProcessor(ProcessorMixin):
         if self.inputs.intersection(IMAGE_INPUTS) != {self._image_input} - {None}:
             given = "no image features" if image_kind is None else f"features of {image_kind}"
             expected = self._image_input or "none"
-            raise InputError(f"a processor of {given} for inputs {sorted(self.inputs)}; expected {expected}")
+            raise InputError(f"a processor with {given} has inputs {sorted(self.inputs)}; expected {expected}")
         if isinstance(backbone, Backbone):
             self._check(backbone)
 
@@ -260,7 +260,9 @@ def _check_texts(questions: Sequence[str], choices: Sequence[Sequence[str]]) -> 
     if isinstance(questions, str) or isinstance(choices, str):
         raise InputError("questions and choices: expected lists with one entry per question, found a string")
     if len(questions) != len(choices):
-        raise InputError(f"found {len(questions)} questions and {len(choices)} lists of choices; expected as many")
+        raise InputError(
+            f"found {len(questions)} questions and {len(choices)} lists of choices; expected one per question"
+        )
     for number, (question, of_question) in enumerate(zip(questions, choices, strict=True)):
         if not isinstance(question, str):
             raise InputError(f"question {number} is {shown(question)}; expected a string")

@@ -149,9 +149,9 @@ def _fetch_rest(partial: Path, remote: RemoteFile, quiet: bool) -> None:
                 file.truncate(0)
                 raise ConnectionError("the server's file has changed since the download began")
             if response.status_code in TRANSIENT_STATUS:
-                raise ConnectionError(f"the server answers {response.status_code}")
+                raise ConnectionError(f"the server returned {response.status_code}")
             if response.status_code not in (OK, PARTIAL_CONTENT):
-                raise _RefusedError(f"the server answers {response.status_code} {response.reason_phrase}")
+                raise _RefusedError(f"the server returned {response.status_code} {response.reason_phrase}")
             start = response.headers.get("Content-Range", "")
             if response.status_code == PARTIAL_CONTENT and not start.startswith(f"bytes {size}-"):
                 file.truncate(0)

@@ -79,7 +79,7 @@ class Reading:
         name, expected = self.config.name, self.config.expected_counts
         if not any(self.rows.values()):
             left = "; ".join(f"{n:,} {reason}" for reason, n in self._left_out.items() if n)
-            raise InputError(f"{name}: nothing is left of it ({left or 'the files are empty'}); leave it out")
+            raise InputError(f"{name}: no row is left ({left or 'the files are empty'}); remove it from --variants")
         warn_about_counts(name, {split: n for split, n in expected.items() if split in self.rows}, self.rows)
         return {
             "rows": {split: rows for split, rows in self.rows.items() if rows},

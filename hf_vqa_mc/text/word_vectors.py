@@ -295,6 +295,8 @@ def _vectors(attributes: dict[str, Any], path: Path) -> NDArray[Any]:
                 return np.asarray(arrays["val"])
         return np.asarray(np.load(f"{path}.vectors.npy", mmap_mode="r", allow_pickle=False))
     except FileNotFoundError as error:
-        raise InputError(f"{path}: its vectors are in {path.name}.vectors.npy, which is not next to it") from error
+        raise InputError(
+            f"{path}: its vectors are in {path.name}.vectors.npy, which is not next to it; move it there"
+        ) from error
     except Exception as error:  # a damaged array may raise anything
         raise InputError(f"{path}: its vectors cannot be read ({error})") from error

@@ -111,7 +111,7 @@ def _model(
     if trained_on not in (None, recipe.config):
         raise InputError(f"--pretrain {recipe.config}: {start} was trained on {trained_on}")
     for key in recipe.model_settings:
-        raise InputError(f"model setting {key}: {start} has its own; leave it out")
+        raise InputError(f"model setting {key}: {start} has its own; remove it")
     model, processor = load_checkpoint(recipe.init_from)
     text = with_word_vectors(processor.text, recipe.word_vectors)
     if text.name != CORPUS and recipe.word_vectors is None:

@@ -48,7 +48,7 @@ class PushSettings:
             if value and name not in kind.options:
                 kinds = " and ".join(one.name for one in PUSHABLES.values() if name in one.options)
                 given = f"--{name}" if value is True else f"--{name} {value}"
-                raise InputError(f"{given} is only for push {kinds}; leave it out")
+                raise InputError(f"{given} is only for push {kinds}; remove it")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -104,13 +104,9 @@ class RemedySettings(BenchmarkOptions):
         check_options(self)
         others = (self.word_vectors, self.pool, self.captions, self.scene_graphs)
         if self.prune is not None and any(one is not None for one in others):
-            raise InputError(
-                "--prune keeps the decoys; leave --word-vectors, --pool, --captions and --scene-graphs out"
-            )
+            raise InputError("--prune keeps the decoys; remove --word-vectors, --pool, --captions and --scene-graphs")
         if self.pool_config is not None and self.pool is None:
-            raise InputError(
-                f"--pool-config {self.pool_config} needs --pool DATASET; add it, or leave --pool-config out"
-            )
+            raise InputError(f"--pool-config {self.pool_config} needs --pool DATASET; add it, or remove --pool-config")
         if self.output and self.report and os.path.realpath(self.output) == os.path.realpath(self.report):
             raise InputError(f"--report {self.report} and --output are the same; use different paths")
 

@@ -86,7 +86,7 @@ class ScoreSettings:
         """Check the options."""
         check_options(self)
         if self.name is not None and self.official is None:
-            raise InputError(f"--name {self.name} needs --official DIR; add it, or leave --name out")
+            raise InputError(f"--name {self.name} needs --official DIR; add it, or remove --name")
 
     @property
     def input_files(self) -> dict[str, Path]:

@@ -81,7 +81,7 @@ def test_the_user_overrides_detection(first, tmp_path):
 def test_a_number_that_is_none_is_refused(tmp_path):
     with pytest.raises(InputError, match="--label-from 2: expected 0 or 1"):
         read_benchmark("a.parquet", label_from=2)
-    with pytest.raises(InputError, match=r"--label-from 1: .* label holds letters, not integers; leave it out"):
+    with pytest.raises(InputError, match=r"--label-from 1: .* label holds letters, not integers; remove it"):
         read(tmp_path, ["A", "B"], columns={"label_from": 1})
     distractors = {"distractor1": ["a cat"], "correct_answer": ["a dog"]}
     pq.write_table(pa.table({"question": ["a"], **distractors}), tmp_path / "a.parquet")

@@ -300,7 +300,7 @@ def test_rows_have_their_questions_themselves(score, tmp_path):
     path = files.write(tmp_path / "p.json", {row["question_id"]: 0 for row in rows_of("vqa_orig", "validation")})
     code, _, err = score(path, "vqa_mc", "vqa_orig", "--questions-file", files.vqa_questions(tmp_path))
     assert code == 2
-    assert "--questions-file is not used by vqa_accuracy on multiple-choice rows; leave it out" in err
+    assert "--questions-file is not used by vqa_accuracy on multiple-choice rows; remove it" in err
 
 
 def test_pairs_can_be_taken_among_rows(score, tmp_path):

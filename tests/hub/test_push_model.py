@@ -225,10 +225,10 @@ def test_the_checkpoint_has_to_be_named(vqa_mc):
 
 @pytest.mark.slow
 def test_options_of_other_kinds_are_rejected(vqa_mc):
-    assert "--metric wups is only for push metric; leave it out" in last_line(
+    assert "--metric wups is only for push metric; remove it" in last_line(
         vqa_mc("push", "model", NAME, "--metric", "wups")
     )
-    assert "--replace is only for push dataset; leave it out" in last_line(vqa_mc("push", "model", NAME, "--replace"))
-    assert "--folder x is only for push dataset and model; leave it out" in last_line(
+    assert "--replace is only for push dataset; remove it" in last_line(vqa_mc("push", "model", NAME, "--replace"))
+    assert "--folder x is only for push dataset and model; remove it" in last_line(
         vqa_mc("push", "metric", "ada/wups", "--folder", "x")
     )

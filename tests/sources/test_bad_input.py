@@ -114,8 +114,8 @@ def test_a_malformed_record_is_named(name: str, file: str, spoil: Spoil, message
 
 
 SPOILT_TEXT = [
-    ("train/answers.txt", lambda text: text.rstrip().rsplit("\n", 1)[0], r"expected as many lines in all four files, found 49 in questions.txt, 48 in answers.txt"),
-    ("train/answers.txt", lambda text: text + "cat\n", r"expected as many lines .* 49 in questions.txt, 50 in answers.txt"),
+    ("train/answers.txt", lambda text: text.rstrip().rsplit("\n", 1)[0], r"expected equal numbers of lines in all four files, found 49 in questions.txt, 48 in answers.txt"),
+    ("train/answers.txt", lambda text: text + "cat\n", r"expected equal numbers of lines .* 49 in questions.txt, 50 in answers.txt"),
     ("test/types.txt", lambda text: text.replace("2", "4"), r"test/types.txt, line 3: expected one of 0 \(object\).*, found '4'"),
     ("test/types.txt", lambda text: text.replace("2", "²"), r"test/types.txt, line 3: expected one of 0 \(object\)"),
     ("test/img_ids.txt", lambda text: text.replace("42", "4x2", 1), r"test/img_ids.txt, line 1: expected the number of a COCO image, found '4x2'"),

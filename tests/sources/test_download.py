@@ -157,7 +157,7 @@ def test_a_page_instead_of_an_archive_is_refused(publisher: Publisher, cache: Do
 def test_a_file_that_the_server_lacks_is_requested_once_and_named(publisher: Publisher, cache: DownloadConfig) -> None:
     publisher.files.clear()
     way_out = "Or get data.zip in another way, put it unchanged into a folder, and name that with --data-dir"
-    with pytest.raises(InputError, match=f"data.zip could not be .*the server answers 404 Not Found.*{way_out}"):
+    with pytest.raises(InputError, match=f"data.zip could not be .*the server returned 404 Not Found.*{way_out}"):
         fetch(_remote(publisher), cache)
     assert len(publisher.requests) == 1
     assert not list(Path(cache.cache_dir).glob("*.partial"))

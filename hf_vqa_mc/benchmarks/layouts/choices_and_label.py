@@ -85,7 +85,7 @@ class ChoicesAndLabel(Layout):
         if options.label_from is not None and all(one.form.first is None for one in found):
             raise InputError(
                 f"--label-from {options.label_from}: in {location}, {first.label} holds {first.form.short}, not "
-                "integers; leave it out"
+                "integers; remove it"
             )
         return cls(form, first.label, first.form, tuple((one.label, one.form) for one in more))
 

@@ -70,7 +70,7 @@ def checked_labels(
             )
         raise InputError(
             f"{location}, row {row}: {name} is {shown(table[name][int(row)].as_py())}, expected {form.description}, "
-            f"one of its {cells.counts[row]}; fix or leave out such rows ({len(wrong)} of {len(found)}), or name "
+            f"one of its {cells.counts[row]}; fix or remove such rows ({len(wrong)} of {len(found)}), or name "
             "another column with --label"
         )
     return found

@@ -42,7 +42,7 @@ class TargetAndDecoys(Layout):
                     if options.label_from is not None:
                         raise InputError(
                             f"--label-from {options.label_from}: in {location}, {target} holds texts, not integers; "
-                            "leave it out"
+                            "remove it"
                         )
                     return cls(target, form)
         return None

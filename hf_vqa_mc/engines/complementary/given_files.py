@@ -53,7 +53,10 @@ def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozense
                 annotated.append((records.location, records.ids("image_id"), records.ids("category_id")))
         categories = frozenset(names.values())
         if known is not None and categories != known:
-            raise InputError(f"{path}: its {len(categories)} categories are not those of {paths[0]} ({len(known)})")
+            raise InputError(
+                f"{path}: its {len(categories)} categories are not the {len(known)} of {paths[0]}; use files "
+                "of the same release"
+            )
         known = categories
         objects |= {image_id: set() for image_id in sorted(listed - objects.keys())}
         for location, image_ids, category_ids in annotated:

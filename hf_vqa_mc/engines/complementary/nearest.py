@@ -31,7 +31,9 @@ def check_features(features: NDArray[np.float32], image_ids: Sequence[str]) -> N
             "as vqa-mc features writes without --grid"
         )
     if len(features) != len(image_ids):
-        raise InputError(f"features of {len(features):,} images for {len(image_ids):,} image ids; expected one each")
+        raise InputError(
+            f"features of {len(features):,} images for {len(image_ids):,} image ids; expected one per image id"
+        )
     if len(set(image_ids)) < len(image_ids):
         repeated = Counter(image_ids).most_common(1)[0][0]
         raise InputError(f"image_id {repeated!r} has features twice; remove one")

@@ -84,7 +84,7 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
         for image_id, graph in batch:
             location = f"{file.location}, image {image_id!r}"
             if image_id in seen:
-                raise InputError(f"{location}: occurs twice")
+                raise InputError(f"{location}: occurs twice; remove one")
             seen.add(image_id)
             yield _gqa_graph(image_id, graph, location)
     if not seen:
@@ -126,10 +126,10 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
     for image_id, record in _images(files.find("scene_graphs.json" if whole else "objects.json")):
         location = record.location(0)
         if image_id in seen:
-            raise InputError(f"{location}: occurs twice")
+            raise InputError(f"{location}: occurs twice; remove one")
         seen.add(image_id)
         if image_id not in sizes:
-            raise InputError(f"{location}: image_data.json lacks its size; take both files from the same release")
+            raise InputError(f"{location}: image_data.json lacks its size; use both files from the same release")
         graph = RawGraph(image_id, *sizes[image_id], {})
         _put_objects(graph, record.nested("objects"))
         if whole:
@@ -196,7 +196,7 @@ class _Aux:
         if left is not None:
             why = "twice" if left in seen else "objects.json does not"
             raise InputError(
-                f"{self._file.location}: it has image {left!r}, {why}; take both files from the same release"
+                f"{self._file.location}: it has image {left!r}, {why}; use both files from the same release"
             )
 
 

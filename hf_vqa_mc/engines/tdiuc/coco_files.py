@@ -81,7 +81,7 @@ class CocoAnnotations:
             one_photograph = f"in {other_file}; an id must be of one photograph in all files"
             if known is not None and known[:2] != (width, height):
                 size = f"{width} x {height} pixels here and {known[0]} x {known[1]}"
-                raise InputError(f"{here} {size} {one_photograph}: give files of the same images")
+                raise InputError(f"{here} {size} {one_photograph}: use files of the same images")
             if _photograph(name) != _photograph(other_name):
                 both = f"{shown(name)} here and {shown(other_name)}"
                 raise InputError(f"{here} {both} {one_photograph}: renumber the images of one of them")
@@ -105,7 +105,7 @@ class CocoAnnotations:
             found = numbers[ones[np.argmax(differ)]]
             raise InputError(
                 f"COCO annotation {found[0]} of image {found[1]} differs between two files or occurs twice in one; "
-                "give files of the same release"
+                "use files of the same release"
             )
         self.left_out["objects listed in another file too"] = len(ones)
         order = order[~again]
@@ -144,7 +144,7 @@ class _FilePart:
         sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), strict=True)
         for at, (image_id, name, (width, height)) in enumerate(zip(ids, names, sizes, strict=True)):
             if image_id in self.images:
-                raise records.unexpected(at, "id", "an image that is not listed before", image_id)
+                raise records.unexpected(at, "id", "a unique id", image_id)
             if not width or not height:
                 raise records.unexpected(at, "width" if not width else "height", "pixels, 1 or more", 0)
             self.images[image_id] = (width, height, PurePosixPath(name).name)
@@ -177,7 +177,7 @@ class _FilePart:
                 if name not in COCO_OBJECTS:
                     raise InputError(f"{self.file.location}: {unknown_name('category', name, COCO_OBJECTS)}")
                 if one in names or name in names.values():
-                    raise records.unexpected(at, "id", "a category that is not listed before", one)
+                    raise records.unexpected(at, "id", "a unique id", one)
                 names[one] = name
         if not names:
             raise InputError(f"{self.file.location}: field 'categories': expected a list of categories, found none")

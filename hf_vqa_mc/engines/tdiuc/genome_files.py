@@ -63,7 +63,7 @@ def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> di
         rows = zip(records.whole_numbers("image_id"), records.column("coco_id"), records.rows, strict=True)
         for at, (image_id, coco_id, row) in enumerate(rows):
             if image_id in ids:
-                raise records.unexpected(at, "image_id", "an image that is not listed before", image_id)
+                raise records.unexpected(at, "image_id", "a unique id", image_id)
             if coco_id is None:
                 ids[image_id] = GENOME_OFFSET + image_id
                 images.add(ids[image_id], "genome", None, file.location)
@@ -108,7 +108,7 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
                 written = written_id(image_id, ids, images, records.location(at))
                 image, seen = waiting.setdefault(image_id, (GenomeImage(written), set()))
                 if name in seen or image_id in done:
-                    raise records.unexpected(at, "image_id", "an image that is not listed before", image_id)
+                    raise records.unexpected(at, "image_id", "a unique id", image_id)
                 seen.add(name)
                 inner = partial("{} (image {}), {}[{}]".format, records.location(at), image_id, _LISTS[name])
                 _add(image, name, Records(rows, inner), left_out)
@@ -132,7 +132,7 @@ def written_id(image_id: int, ids: dict[int, int], images: Images, location: str
         images.add(GENOME_OFFSET + image_id, "genome", None, location)
         return GENOME_OFFSET + image_id
     if image_id not in ids:
-        raise InputError(f"{location}: image {image_id} is not in {IMAGES}; give files of the same release")
+        raise InputError(f"{location}: image {image_id} is not in {IMAGES}; use files of the same release")
     return ids[image_id]
 
 

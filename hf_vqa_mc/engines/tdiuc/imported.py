@@ -131,7 +131,7 @@ def _import_vqa_subset(
         columns = records.ids("question_id"), records.whole_numbers("image_id"), records.filled_texts("question")
         for at, (question_id, image_id, question) in enumerate(zip(*columns, strict=True)):
             if question_id in asked:
-                raise records.unexpected(at, "question_id", "one that is not listed before", question_id)
+                raise records.unexpected(at, "question_id", "a unique id", question_id)
             asked[question_id] = (image_id, question)
             images.add(image_id, "coco", subset, questions.location)
     for question_id, location, answers in _answers(annotations):
@@ -251,7 +251,7 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
         question_id, (_, _, _, location) = next(iter(wanted.items()))
         raise InputError(
             f"{location}: question_id {question_id} is not in {questions_name(subset)} "
-            f"({len(wanted):,} are not); give files of the same release"
+            f"({len(wanted):,} are not); use files of the same release"
         )
 
 

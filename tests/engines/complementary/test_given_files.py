@@ -94,7 +94,7 @@ def test_instances_that_are_not_coco_s_are_refused(tmp_path, file, complaint):
 
 def test_files_with_different_categories_are_refused(tmp_path):
     other = written(tmp_path, {**INSTANCES, "categories": INSTANCES["categories"][:1]}, "other.json")
-    with pytest.raises(InputError, match="its 1 categories are not those of"):
+    with pytest.raises(InputError, match="its 1 categories are not the"):
         read_instances([written(tmp_path, INSTANCES), other])
 
 
