@@ -89,7 +89,7 @@ class BenchmarkOptions:
         if not isinstance(self.dataset, str | Path):
             return "dataset"
         if not str(self.dataset):
-            raise InputError("DATASET is empty; name a file, a folder or a dataset on the Hub")
+            raise InputError("DATASET is empty; give a file, a folder or a dataset on the Hub")
         return str(self.dataset)
 
     def check_columns(self, names: Sequence[str], location: str) -> None:

@@ -23,7 +23,7 @@ which may refer to the first question about the image."""
 LOOKED_AT = 1000
 """Number of images checked before they count as missing."""
 
-NAME_FOLDER = "name the folder that holds them with --images"
+NAME_FOLDER = "give the folder that holds them with --images"
 """Remedy, for messages."""
 
 _LONGEST_SHOWN = 80  # characters
@@ -105,7 +105,7 @@ class PictureCells:
                 return bytes(stored.read())
         file = self._file(value)
         if file is None:
-            raise InputError(f"{where}: no image {shown(value)} in {self.base}; name its folder with --images DIR")
+            raise InputError(f"{where}: no image {shown(value)} in {self.base}; give its folder with --images DIR")
         try:
             return file.read_bytes()
         except OSError as error:

@@ -97,7 +97,7 @@ def _layout(
             return split, find_layout(candidates, split, options, location)
         except HiddenLabels as error:
             if wanted is not None or len(candidates) == 1:
-                remedy = "name another split with --split" if len(tables) > 1 else "a benchmark needs labels"
+                remedy = "choose another split with --split" if len(tables) > 1 else "a benchmark needs labels"
                 raise InputError(f"{error}; {remedy}") from error
             left_out[split] = str(error)
             del candidates[split]

@@ -195,7 +195,7 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> dict[str, Pictures]:
     if not any(image_id in folder for image_id in wanted) and not any(pictures.source for pictures in found.values()):
         some = f"such as {wanted[0]!r}" if wanted else "and the rows name none"
         raise InputError(
-            f"--images {images}: holds no image of the benchmark, {some}; name the folder with its images"
+            f"--images {images}: holds no image of the benchmark, {some}; give the folder with its images"
         )
     return _stored_in(folder, str(images), found)
 

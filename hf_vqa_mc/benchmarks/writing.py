@@ -42,7 +42,7 @@ def check_output(dataset: object, output: Path) -> None:
         if source is not None and source.exists():
             old, new = source.resolve(), output.absolute().resolve()
             if old.is_relative_to(new) or new.is_relative_to(old):
-                raise InputError(f"output {output} would replace or change an input, {source}; name another path")
+                raise InputError(f"output {output} would replace or change an input, {source}; choose another path")
         _check_no_build(output)
         atomic_folder.check_output(output.absolute().resolve(), BUILT)
         return
@@ -209,7 +209,7 @@ def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]
 def _check_no_build(output: Path) -> None:
     """Raise InputError if a build wrote the folder."""
     if output.is_dir() and (read_inventory(output) or {}).get("sources"):
-        raise InputError(f"output {output} is a folder that vqa-mc build wrote; name another")
+        raise InputError(f"output {output} is a folder that vqa-mc build wrote; choose another")
 
 
 def _with_files(table: pa.Table) -> pa.Table:

@@ -129,7 +129,7 @@ def gather(
             f"; or build open-ended configs alone, which need none (--variants {c.word})" for c in source.open_ended
         ]
         raise InputError(
-            f"{source.name}: QoU decoys need word vectors; name them (--word-vectors, or word_vectors= in Python): a "
+            f"{source.name}: QoU decoys need word vectors; give them (--word-vectors, or word_vectors= in Python): a "
             "word2vec, GloVe or .kv file, a name of gensim-data (the paper's: word2vec-google-news-300), or "
             f"{CORPUS!r} to train them on the dataset's own text{alone}"
         )

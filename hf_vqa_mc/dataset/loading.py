@@ -39,9 +39,9 @@ def check_has_choices(columns: Collection[str], dataset: str, config: str | None
     source = open_ended_source(columns)
     if source is not None:
         raise InputError(
-            f"{dataset}: {config or source.name} is an open-ended config: it has answers, but no choices; take a "
+            f"{dataset}: {config or source.name} is an open-ended config: it has answers, but no choices; use a "
             f"multiple-choice config such as {source.name}_{PREFERRED} (vqa-mc build {source.name} --variants "
-            f"{PREFERRED} makes it)"
+            f"{PREFERRED} builds it)"
         )
 
 

@@ -172,7 +172,7 @@ def images_folder(ds: Any, images: str | Path | None) -> str:  # noqa: ANN401  a
     if where is None:
         raise InputError(
             f"with_images: the rows do not record their origin and {Path.cwd()} has no built folder "
-            f'{ds.info.dataset_name or "vqa_mc"}; name it: with_images(ds, images="path/to/vqa_mc")'
+            f'{ds.info.dataset_name or "vqa_mc"}; give it: with_images(ds, images="path/to/vqa_mc")'
         )
     if Path(where).is_dir():
         where = str(Path(where).absolute())

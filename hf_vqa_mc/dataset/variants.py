@@ -49,7 +49,7 @@ def build_variants(
     """
     variants = find_variants(names, triplets)
     if vectors is None and needs_word_vectors(variants, triplets.column_names):
-        raise InputError("QoU decoys need word vectors; name some: --word-vectors FILE, a gensim-data name, or corpus")
+        raise InputError("QoU decoys need word vectors; give some: --word-vectors FILE, a gensim-data name, or corpus")
     return _build(Material.of(triplets, settings, vectors), variants, progress)
 
 

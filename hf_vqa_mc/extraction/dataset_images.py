@@ -68,7 +68,7 @@ def find_images(dataset: str, config: str, directory: Path | None = None) -> Dat
         return DatasetImages(folder, StoredImages(folder), image_ids)
     except (InputError, FileNotFoundError) as error:
         reason = str(error).removeprefix("with_images: ")
-        raise InputError(f"{reason}; or name the folder with the image files: --images DIR") from error
+        raise InputError(f"{reason}; or give the folder with the image files: --images DIR") from error
 
 
 class FolderImages:

@@ -209,7 +209,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder, created if it does not exist, and remove what killed processes left in it."""
     for path in (folder, *folder.parents):
         if path.is_file():
-            raise InputError(f"{path} is a file; name another folder with --output")
+            raise InputError(f"{path} is a file; choose another folder with --output")
     with in_plain_words(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):  # in a read-only folder FileLock may wait forever

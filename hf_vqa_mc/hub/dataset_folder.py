@@ -19,7 +19,7 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     """The files of a built dataset: card, statistics and the Parquet files listed there, unchanged since the build."""
     name, folder = check_name(request.name), request.folder or FOLDER
     if not folder.is_dir():
-        raise InputError(f"{folder}: folder does not exist; create it with vqa-mc build or name another")
+        raise InputError(f"{folder}: folder does not exist; create it with vqa-mc build or choose another")
     inventory = read_inventory(folder)
     if inventory is None:
         raise InputError(f"{folder}: not a folder of vqa-mc build (its {INVENTORY} is missing)")

@@ -90,11 +90,11 @@ def read_record(folder: Path) -> Record:
     try:
         found = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise InputError(f"{folder}: {RECORD} is missing; name a checkpoint that vqa-mc train wrote") from None
+        raise InputError(f"{folder}: {RECORD} is missing; give a checkpoint that vqa-mc train wrote") from None
     except (ValueError, RecursionError):
         raise InputError(f"{path} is not valid JSON; train again or use another checkpoint") from None
     if not isinstance(found, dict) or found.get("written_by") != WRITTEN_BY:
-        raise InputError(f"{path}: vqa-mc train did not write this file; name a checkpoint that it wrote")
+        raise InputError(f"{path}: vqa-mc train did not write this file; give a checkpoint that it wrote")
     record: Record = _checked(found, _FIELDS, str(path), "")
     return record
 

@@ -34,14 +34,14 @@ def model_shipment(request: Request, progress: Progress = silent) -> Shipment:
 
 def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
-        raise InputError(f"{folder}: folder does not exist; name a checkpoint that vqa-mc train wrote")
+        raise InputError(f"{folder}: folder does not exist; give a checkpoint that vqa-mc train wrote")
     if not (folder / CONFIG).is_file() and (folder / BEST / CONFIG).is_file():
         raise InputError(f"{folder} is a run folder, not a checkpoint: did you mean {folder / BEST}?")
     load_checkpoint(folder)
     missing = [one for one in FILES if not (folder / one).is_file()]
     if missing:
         raise InputError(
-            f"{folder} is not a complete checkpoint: {', '.join(missing)} missing; name a checkpoint of vqa-mc train"
+            f"{folder} is not a complete checkpoint: {', '.join(missing)} missing; give a checkpoint of vqa-mc train"
         )
 
 

@@ -49,21 +49,21 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
 def check_output_file(path: Path, option: str, inputs: Iterable[Path] = ()) -> None:
     """Raise InputError unless a file can be written at the path that ``option`` names, outside of all ``inputs``."""
     if path.is_dir():
-        raise InputError(f"{option} {path} is a folder; name a file in it")
+        raise InputError(f"{option} {path} is a folder; give a file in it")
     if path.exists() and not path.is_file():
-        raise InputError(f"{option} {path} is not a regular file; name one")
+        raise InputError(f"{option} {path} is not a regular file; give one")
     check_folder(path.absolute().parent, f"{option} {path}: the folder")
     target = Path(os.path.realpath(path))  # circular links stay links
     if target.is_symlink() or not target.parent.parent.is_dir():
-        raise InputError(f"{option} {path} is a broken link; name a file")
+        raise InputError(f"{option} {path} is a broken link; give a file")
     if any(target.is_relative_to(os.path.realpath(given)) for given in inputs):
-        raise InputError(f"{option} {path} would replace or change an input; name another path")
+        raise InputError(f"{option} {path} would replace or change an input; choose another path")
 
 
 def check_folder(folder: Path, what: str) -> None:
     """Raise InputError unless it is a folder or can be created in an existing one; ``what`` names it in messages."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{what} {folder} is a file; name a folder")
+        raise InputError(f"{what} {folder} is a file; give a folder")
     if not folder.absolute().parent.is_dir():
         raise InputError(f"{what} {folder}: there is no folder {folder.absolute().parent}; create it first")
 

@@ -36,7 +36,7 @@ class FolderKind:
     """the file by which its output is recognized, for messages: ``statistics.json``"""
     is_ours: Callable[[Path], bool]
     """whether a folder is the command's output; raises InputError if it is, but must not be changed"""
-    remedy: str = "name another"
+    remedy: str = "choose another"
     """what to do if the output is another folder, for messages"""
 
 
@@ -49,12 +49,12 @@ def check_output(output: Path, kind: FolderKind) -> None:
         return
     if target == Path.cwd().resolve():
         raise InputError(
-            f"output {output} is the current directory, which {kind.command} would replace; name a folder in it"
+            f"output {output} is the current directory, which {kind.command} would replace; give a folder in it"
         )
     if target.is_mount():
-        raise InputError(f"output {output} is a mount point, which cannot be replaced; name a folder in it")
+        raise InputError(f"output {output} is a mount point, which cannot be replaced; give a folder in it")
     if not target.is_dir():
-        raise InputError(f"output {output} exists and is not a folder; name another")
+        raise InputError(f"output {output} exists and is not a folder; choose another")
     if any(target.iterdir()) and not kind.is_ours(target):
         raise InputError(
             f"output {output} is a folder that {kind.command} did not write (it has no valid {kind.mark}); "

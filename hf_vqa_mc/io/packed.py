@@ -119,5 +119,5 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
     names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
     if len(names) != 1:
         found = ", ".join(names) or "nothing"
-        raise InputError(f"{path}: expected a zip with one file, found {found}; unpack it and name one of them")
+        raise InputError(f"{path}: expected a zip with one file, found {found}; unpack it and give one of them")
     return names[0]

@@ -106,14 +106,14 @@ def _read_files(path: Path, grounding: bool) -> Annotations:
         balanced = {"gqa": "test_balanced_questions.json (with consistency: test_all_questions.json)"}
         name = balanced.get(generated["engine"], "mscoco_val2014_annotations.json")
         raise InputError(
-            f"{path} is an output of vqa-mc generate with all splits; name one file, such as {path}/{name}"
+            f"{path} is an output of vqa-mc generate with all splits; give one file, such as {path}/{name}"
         )
     parts = _json_files(path) if path.is_dir() else [path]
     layouts = {_layout(part) for part in parts}
     if layouts == {"gqa"}:
         return _gqa(parts, str(path), grounding)
     if len(parts) > 1:
-        raise InputError(f"{path}: expected a folder with GQA questions only, found other files; name one file")
+        raise InputError(f"{path}: expected a folder with GQA questions only, found other files; give one file")
     return _annotations(parts[0], "annotations" if "object" in layouts else None)
 
 

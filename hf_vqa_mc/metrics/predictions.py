@@ -292,7 +292,7 @@ def _named(
     listed = ", ".join(map(repr, fields[:20])) or "none"
     swapped = f"; {SWAPPED}" if PUBLISHED & set(fields) else ""
     raise InputError(
-        f"{records.location(0)}: no column of {what}: expected {', '.join(known)}, found {listed}; name it with "
+        f"{records.location(0)}: no column of {what}: expected {', '.join(known)}, found {listed}; give it with "
         f"{option}{swapped}"
     )
 

@@ -225,7 +225,7 @@ def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401 
     """
     folder = Path(name).expanduser()
     if folder.is_file():
-        raise InputError(f"checkpoint {name} is a file; name its folder")
+        raise InputError(f"checkpoint {name} is a file; give its folder")
     expected = "expected a folder written by vqa-mc train, or a name on the Hub"
     return folder if folder.is_dir() else hub_folder("checkpoint", str(name), CHECKPOINT_FILES, expected, **of_hub)
 

@@ -113,7 +113,7 @@ def _distinct_cells(column: str, split: Split) -> Iterator[tuple[str, Any]]:
     images = split.rows["image_id"].to_pylist()
     if not any(images):
         raise InputError(
-            f"{split.location} has no images, which IoU decoys from {column} need; name them with --image"
+            f"{split.location} has no images, which IoU decoys from {column} need; give them with --image"
         )
     seen = set()
     for image_id, value in zip(images, split.original[column].to_pylist(), strict=True):

@@ -54,9 +54,9 @@ def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) ->
     for one in (Path(os.path.realpath(path)) for path in data if Path(path).exists()):
         inside = one.is_dir() and target.is_relative_to(one)
         if inside or one.is_relative_to(target):
-            raise InputError(f"{option} {folder} would change {one}; name another folder")
+            raise InputError(f"{option} {folder} would change {one}; choose another folder")
     if target.is_dir() and any(target.iterdir()) and not _is_audit(target):
-        raise InputError(f"{option} {folder} contains files that are not from an audit; name another folder")
+        raise InputError(f"{option} {folder} contains files that are not from an audit; choose another folder")
 
 
 def _is_audit(folder: Path) -> bool:

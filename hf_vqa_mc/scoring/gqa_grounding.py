@@ -116,7 +116,7 @@ def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[R
 
 def _objects(columns: Questions, row: int, image: str, graphs: Mapping[str, Any]) -> dict[str, Any]:
     if image not in graphs:
-        raise InputError(f"{columns.where(row)}: image {image!r} has no scene graph")
+        raise InputError(f"{columns.where(row)}: image {image!r} has no scene graph; add it to scene_graphs")
     graph = graphs[image]
     objects = graph.get("objects") if isinstance(graph, Mapping) else None
     if not isinstance(objects, Mapping):

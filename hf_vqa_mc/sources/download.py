@@ -46,7 +46,7 @@ class Downloads:
         """
         remote = next((remote for remote in self._table if name in remote.holds), None)
         if remote is None:
-            raise InputError(f"{name}: no address is known to download it from; name its folder with --data-dir")
+            raise InputError(f"{name}: no address is known to download it from; give its folder with --data-dir")
         if remote not in self._paths:
             self._paths[remote] = fetch(remote, self._config)
         path = self._paths[remote]

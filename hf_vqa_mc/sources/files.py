@@ -81,7 +81,7 @@ class Folder:
     def __init__(self, path: Path, downloads: Sequence[RemoteFile] = ()) -> None:
         """downloads: where to get the files, for messages about missing ones."""
         if not path.is_dir():
-            found = "is a file; name its folder" if path.exists() else "does not exist"
+            found = "is a file; give its folder" if path.exists() else "does not exist"
             names = ", ".join(remote.name for remote in downloads)
             where = f" (as downloaded: {names})" if names else ""
             raise InputError(f"data folder {path} {found}. Expected a folder with the publisher's files{where}")
@@ -191,7 +191,7 @@ def _only(files: list[PublishedFile]) -> PublishedFile:
     if len(files) > 1:
         listed = " and ".join(file.location for file in files[:3])
         raise InputError(
-            f"{files[0].name} was found {len(files)} times: {listed}; expected one, name a folder with one"
+            f"{files[0].name} was found {len(files)} times: {listed}; expected one, give a folder with one"
         )
     return files[0]
 

@@ -81,7 +81,9 @@ def add_released_decoys(files: Files, triplets: pa.Table) -> pa.Table:
     decoys = decoys.take(rows)
     differ = triplets["question_id"].filter(pc.not_equal(decoys["image_id"], triplets["image_id"]))
     if len(differ):
-        raise InputError(f"{location}: qa_id {differ[0]} is on another image than in {TELLING}")
+        raise InputError(
+            f"{location}: qa_id {differ[0]} is on another image than in {TELLING}; use files of the same release"
+        )
     for name in RELEASED_DECOYS.names:
         triplets = triplets.append_column(RELEASED_DECOYS.field(name), decoys[name])
     return triplets.combine_chunks()

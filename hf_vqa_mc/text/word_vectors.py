@@ -75,7 +75,7 @@ def load_word_vectors(
     """
     if name == CORPUS:
         if corpus is None:
-            raise InputError(f"word vectors {CORPUS!r} are trained on a dataset's text; name a file")
+            raise InputError(f"word vectors {CORPUS!r} are trained on a dataset's text; give a file")
         return _indexed(CORPUS, _train_on_corpus(_Restartable(corpus), seed))
     path = Path(name).expanduser()
     if path.is_dir():
@@ -143,7 +143,7 @@ def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
         model.build_vocab(sentences)
         words = list(model.wv.index_to_key)
         if not words:
-            raise InputError("word vectors from the corpus: it has no words; name a vector file instead")
+            raise InputError("word vectors from the corpus: it has no words; give a vector file instead")
         model.train(sentences, total_examples=model.corpus_count, epochs=EPOCHS)
     vectors = np.ascontiguousarray(model.wv.vectors, np.float32)
     return VectorTable(words, vectors, table_checksum(words, vectors))

@@ -116,7 +116,7 @@ class _Run:
                 if own[name] != state.settings.get(name):
                     raise InputError(
                         f"--output {self.settings.output} is a run whose {name} is {state.settings.get(name)}, "
-                        f"not {own[name]}; name another folder (and --init-from to start from that run), or remove it"
+                        f"not {own[name]}; choose another folder (and --init-from to start from it), or remove it"
                     )
             self.state = state
             weights = {name.removeprefix("model."): one for name, one in tensors.items() if name.startswith("model.")}

@@ -231,7 +231,7 @@ def _check_checkpoint(
     """Raise InputError unless a checkpoint is of the requested model, with the same features."""
     start = f"--init-from {settings.init_from}"
     if not MODELS.find(settings.model).fits(config):
-        raise InputError(f"{start} is not a checkpoint of {settings.model}; name its model with --model")
+        raise InputError(f"{start} is not a checkpoint of {settings.model}; give its model with --model")
     for key in settings.model_settings:
         raise InputError(f"--model-settings {key}: {start} has its own; remove it")
     if settings.centre:

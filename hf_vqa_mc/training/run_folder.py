@@ -131,27 +131,27 @@ def lock_folder(path: Path, work: str) -> AcquireReturnProxy[FileLock]:
         try:
             return FileLock(path / ".lock").acquire(timeout=0)
         except Timeout:
-            raise InputError(f"--output {path}: another {work} writes there; wait, or name another folder") from None
+            raise InputError(f"--output {path}: another {work} writes there; wait, or choose another folder") from None
 
 
 def check_run_folder(path: Path) -> None:
     """Raise InputError unless the path does not exist, is an empty folder, or is the folder of a run."""
     if path.exists() and not path.is_dir():
-        raise InputError(f"--output {path} is a file; name a folder")
+        raise InputError(f"--output {path} is a file; give a folder")
     if path.is_symlink() and not path.exists():
-        raise InputError(f"--output {path} is a broken link; name a folder")
+        raise InputError(f"--output {path} is a broken link; give a folder")
     found = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
     if any((path / name).is_file() for name in (f"{BEST}/{RECORD}", f"{LAST}/{STATE}")):
         found = [name for name in (BEST, LAST) if (path / name).is_symlink() or (path / name).is_file()]
         found += [name for name in (LOG, PREDICTIONS) if (path / name).is_dir()]
     if found:
-        raise InputError(f"--output {path} is not the folder of a run: it has {min(found)}; name another folder")
+        raise InputError(f"--output {path} is not the folder of a run: it has {min(found)}; choose another folder")
 
 
 def damaged(path: Path, error: Exception) -> InputError:
     """The error for a damaged run."""
     reason = " ".join(str(error).split())[:100] or type(error).__name__
-    return InputError(f"{path} is damaged ({reason}); remove {path.parent}, or name another --output")
+    return InputError(f"{path} is damaged ({reason}); remove {path.parent}, or choose another --output")
 
 
 def copy_checkpoint(checkpoint: Path, output: Path) -> list[Path]:

@@ -181,7 +181,9 @@ def check_transfer_folder(path: Path) -> None:
     check_folder(path, "--output")
     names = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
     if names and not {PLAN, RESULTS, SUMMARY, PRETRAINED} & set(names):
-        raise InputError(f"--output {path} is not the folder of a transfer: it has {min(names)}; name another folder")
+        raise InputError(
+            f"--output {path} is not the folder of a transfer: it has {min(names)}; choose another folder"
+        )
 
 
 def _plan(inputs: Inputs, training: TrainingSettings | None, fine_tuning: TrainingSettings) -> dict[str, Any]:
@@ -201,12 +203,12 @@ def _check_plan(output: Path, plan: Mapping[str, Any]) -> None:
     path, own = output / PLAN, json.loads(json.dumps(plan))
     before = _read(path, f"remove {output}") if path.is_file() else {}
     if not before and any((output / RESULTS).glob("*.json")):
-        raise InputError(f"--output {output} has results without {PLAN}; remove it or name another folder")
+        raise InputError(f"--output {output} has results without {PLAN}; remove it or choose another folder")
     for name in own:
         if name in before and own[name] != before[name]:
             raise InputError(
                 f"--output {output} is a transfer with another {name}: {before[name]}, not {own[name]}; "
-                "name another folder, or remove it"
+                "choose another folder, or remove it"
             )
     write_json(path, {**before, **own}, indent=1)
 

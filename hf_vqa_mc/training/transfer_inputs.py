@@ -109,7 +109,7 @@ def _model(
     start = f"--init-from {recipe.init_from}"
     trained_on = config_of(recipe.init_from)
     if trained_on not in (None, recipe.config):
-        raise InputError(f"--pretrain {recipe.config}: {start} was trained on {trained_on}")
+        raise InputError(f"--pretrain {recipe.config}: {start} was trained on {trained_on}; remove --pretrain")
     for key in recipe.model_settings:
         raise InputError(f"model setting {key}: {start} has its own; remove it")
     model, processor = load_checkpoint(recipe.init_from)
@@ -160,7 +160,7 @@ def _features(
     if folder is None or model_of(config).inputs.isdisjoint(IMAGE_INPUTS):
         return dict.fromkeys(images, open_images(folder, config, model))
     if (folder / INDEX).is_file():
-        raise InputError(f"--features {folder} has features of one config; name its parent folder, {folder.parent}")
+        raise InputError(f"--features {folder} has features of one config; give its parent folder, {folder.parent}")
     dataset = Path(recipe.dataset).resolve().name if Path(recipe.dataset).is_dir() else recipe.dataset
     found: dict[str, ImageFeatures | None] = {}
     lacking = []
@@ -176,7 +176,7 @@ def _features(
     if lacking:
         inside = sorted({str(index.parents[1]) for index in folder.glob(f"*/*/{INDEX}")})
         if inside:
-            raise InputError(f"--features {folder} has features of several kinds; name one, such as {inside[0]}")
+            raise InputError(f"--features {folder} has features of several kinds; give one, such as {inside[0]}")
         skip = ", or skip questions without image features with --skip-missing" if any(found.values()) else ""
         raise InputError(
             f"--features {folder} lacks features of {', '.join(lacking)}; run vqa-mc features {recipe.dataset} CONFIG "

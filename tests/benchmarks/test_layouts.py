@@ -205,7 +205,7 @@ WRONG = {
     "a question null": ({**GOOD, "question": ["a", None]}, "row 1: question is empty (null)"),
     "no questions": ({"choices": GOOD["choices"], "label": [0, 1]}, "no question column, expected text; columns:"),
     "questions of numbers": ({**GOOD, "question": [1, 2]}, "question holds int64, expected text"),
-    "no labels": ({"question": ["a", "b"], "choices": GOOD["choices"]}, "name it with --label"),
+    "no labels": ({"question": ["a", "b"], "choices": GOOD["choices"]}, "give it with --label"),
     "a text that is no choice": ({**GOOD, "label": ["x", "w"]}, "row 1: label is 'w', expected the text of a choice"),
     "a list that is none": ({**GOOD, "choices": ["['x', 'y']", "['x', open('/')]"]}, "row 1: choices is"),
     "lists of lists": ({**GOOD, "choices": [[["x"]], [["y"]]]}, "no choices recognised"),

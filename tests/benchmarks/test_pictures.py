@@ -99,7 +99,7 @@ def test_paths_start_from_the_files_folder_and_never_leave_it(tmp_path):
     split = read(folder, image_path=["pictures/1.png", "../secret.png", str(tmp_path / "secret.png")])
     assert split.images.read(0) == RED
     for row in (1, 2):
-        with pytest.raises(InputError, match="name its folder with --images DIR"):
+        with pytest.raises(InputError, match="give its folder with --images DIR"):
             split.images.read(row)
 
 
@@ -131,7 +131,7 @@ def missing(folder, **more):
 
 
 def test_why_there_are_no_images_is_said_with_a_remedy(tmp_path):
-    remedy = "name the folder that holds them with --images"
+    remedy = "give the folder that holds them with --images"
     paths = ["pics/1.jpg", "pics/2.jpg", "pics/1.jpg"]
     assert missing(tmp_path, image_path=paths) == f"none of 2 image paths exists, e.g. pics/1.jpg; {remedy}"
     assert missing(tmp_path, image=pa.array([{"bytes": None, "path": path} for path in paths], STORED)).startswith(

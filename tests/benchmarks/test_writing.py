@@ -116,7 +116,7 @@ def test_a_folder_comes_back_for_load_dataset(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
     assert benchmark.evaluated == "validation"
     assert benchmark.left_out["test"].endswith("the labels are hidden (answer is '' in row 0)")
-    with pytest.raises(InputError, match=r"hidden.*name another split with --split"):
+    with pytest.raises(InputError, match=r"hidden.*choose another split with --split"):
         read_benchmark(str(hub_like), split="test")
     output = tmp_path / "remedied"
     files = write_benchmark(benchmark, rewritten(benchmark), output)
@@ -158,7 +158,7 @@ def test_inputs_and_foreign_files_are_never_replaced(hub_like, tmp_path):
         write_benchmark(benchmark, tables, somebodys)
     built = tmp_path / "built"
     write_folder(built, "cocoqa", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
-    with pytest.raises(InputError, match="is a folder that vqa-mc build wrote; name another"):
+    with pytest.raises(InputError, match="is a folder that vqa-mc build wrote; choose another"):
         write_benchmark(benchmark, tables, built)
     with pytest.raises(InputError, match="unknown split"):
         write_benchmark(benchmark, {"tset": tables["train"]}, tmp_path / "new")

@@ -91,7 +91,7 @@ def test_an_audit_never_replaces_what_it_reads(run, tmp_path):
     for dataset in (folder / "rows.jsonl", folder):
         refused = run("audit", dataset, "--no-probes", "--output", folder)
         assert refused.exit_code == 2
-        assert "name another folder" in refused.stderr
+        assert "choose another folder" in refused.stderr
     (folder / "rows.jsonl").unlink()
     assert "not from an audit" in run("audit", "b.jsonl", "--no-probes", "--output", folder).stderr
     assert (folder / "audit.json").read_text("utf-8") == "{}"
@@ -109,7 +109,7 @@ def test_probes_are_held_to_their_time_and_what_was_not_run_is_reported(run, tmp
     printed = json.loads(result.stdout)
     assert not any(one["trained"] for one in printed["shortcuts"])
     why = {one["name"]: one["reason"] for one in printed["not_run"]}
-    assert "name the folder that holds them with --images" in why["probes that see images"]
+    assert "give the folder that holds them with --images" in why["probes that see images"]
     assert "the time limit was reached" in why["logistic regression: choices alone"]
 
 
@@ -133,7 +133,7 @@ def test_probes_find_what_no_heuristic_finds(run, tmp_path):
         (["--time-limit", "nan"], "--time-limit nan: expected a number above 0"),
         (["--mlps"], "--mlps needs word vectors"),
         (["--question", "asked"], "unknown column of"),
-        (["--output", "b.jsonl"], "b.jsonl is a file; name a folder"),
+        (["--output", "b.jsonl"], "b.jsonl is a file; give a folder"),
         (["--output", "."], "would change"),
         (["--split", "dev"], "dev"),
         (["--seed", "-1"], "--seed -1: expected 0 or more"),

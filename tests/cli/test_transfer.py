@@ -127,7 +127,7 @@ def test_other_configs_than_the_papers(transfer):
     [
         (["--targets", "visual7w_orig,vqa_all"], "vqa_mc has no vqa_all; it has "),
         (["--word-vectors", "none.txt"], "word vectors none.txt: no such file"),
-        (["--features", "vqa_mc_features"], "of several kinds; name one, such as vqa_mc_features/pixels-1"),
+        (["--features", "vqa_mc_features"], "of several kinds; give one, such as vqa_mc_features/pixels-1"),
         (["--image-data", "none.json"], "--image-data none.json: no such file; image_data.json is in https://"),
         (["--epochs", "0"], "--epochs 0.0: expected more than 0"),
         (["--fine-tuning-epochs", "0"], "--fine-tuning-epochs 0.0: expected more than 0"),

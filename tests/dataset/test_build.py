@@ -104,7 +104,7 @@ WRONG = {
     "no variant": ({"variants": []}, r"--variants is empty; known: "),
     "decoys": ({"decoys": "relased"}, r"unknown decoys 'relased': did you mean 'released'\?"),
     "released decoys": ({"decoys": "released"}, r"cocoqa: the authors released no decoys for it"),
-    "no vectors": ({"word_vectors": None}, r"cocoqa: QoU decoys need word vectors; name them"),
+    "no vectors": ({"word_vectors": None}, r"cocoqa: QoU decoys need word vectors; give them"),
     "vectors": (
         {"word_vectors": "/nowhere/glove.txt"},
         r"word vectors /nowhere/glove.txt: there is no folder /nowhere",

@@ -121,7 +121,7 @@ def test_the_folder_here_is_found_without_being_named(built, monkeypatch):
     monkeypatch.chdir(built.parent)
     assert colour(with_images(rows)[0]["image"]) == colour_of("0")
     monkeypatch.chdir(built.parent.parent)
-    with pytest.raises(InputError, match=r"no built folder vqa_mc; name it: with_images\(ds, images="):
+    with pytest.raises(InputError, match=r"no built folder vqa_mc; give it: with_images\(ds, images="):
         with_images(rows)
 
 

@@ -271,7 +271,7 @@ def test_the_images_built_into_a_dataset_are_taken_if_none_are_named(built, name
 
 
 def test_a_dataset_without_images_says_how_to_name_them(dataset):
-    with pytest.raises(InputError, match=r"has no images for .*; or name the folder with the image files: --images"):
+    with pytest.raises(InputError, match=r"has no images for .*; or give the folder with the image files: --images"):
         extract_features(str(dataset), "made", backbone="pixels")
 
 
@@ -281,7 +281,7 @@ def test_what_cannot_be_used_is_named(dataset, pictures, tmp_path):
     with pytest.raises(InputError, match=r"--images nowhere: no such folder"):
         extract(dataset, Path("nowhere"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"name another"):
+    with pytest.raises(InputError, match=r"choose another"):
         extract(dataset, pictures, output=tmp_path / "file")
 
 

@@ -137,7 +137,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
 def test_a_file_where_the_folder_should_be_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "store"):
-        with pytest.raises(InputError, match=r"name another"):
+        with pytest.raises(InputError, match=r"choose another"):
             filled(folder, POOLED, 1)
 
 

@@ -190,7 +190,7 @@ SPOILT = {
     "no processor": (lambda best: (best / "processor_config.json").unlink(), "processor_config.json"),
     "no record": (
         lambda best: (best / "training.json").unlink(),
-        "training.json missing; name a checkpoint of vqa-mc train",
+        "training.json missing; give a checkpoint of vqa-mc train",
     ),
     "another config": (
         lambda best: (best / "config.json").write_text((best / "config.json").read_text().replace(": 8,", ": 9,")),

@@ -102,12 +102,12 @@ def test_nan_is_not_written(tmp_path):
 
 
 def test_an_invalid_output_path_is_rejected(tmp_path):
-    with pytest.raises(InputError, match=r"--output .* is a folder; name a file in it"):
+    with pytest.raises(InputError, match=r"--output .* is a folder; give a file in it"):
         check_output_file(tmp_path, "--output")
     with pytest.raises(InputError, match=r"there is no folder .*no; create it first"):
         check_output_file(tmp_path / "no" / "such" / "a.json", "--output")
     (tmp_path / "a.json").write_text("")
-    with pytest.raises(InputError, match=r"--output .*: the folder .*a.json is a file; name a folder"):
+    with pytest.raises(InputError, match=r"--output .*: the folder .*a.json is a file; give a folder"):
         check_output_file(tmp_path / "a.json" / "b.json", "--output")
     (tmp_path / "link").symlink_to("a.json")
     with pytest.raises(InputError, match=r"--output .* would replace or change an input"):
@@ -141,5 +141,5 @@ def test_broken_links_are_rejected(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     (tmp_path / "dangling").symlink_to(tmp_path / "no" / "such" / "a.json")
     for name in ("loop", "dangling"):
-        with pytest.raises(InputError, match=rf"--output .*{name} is a broken link; name a file"):
+        with pytest.raises(InputError, match=rf"--output .*{name} is a broken link; give a file"):
             check_output_file(tmp_path / name, "--output")

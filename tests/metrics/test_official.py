@@ -146,7 +146,7 @@ def test_nothing_that_was_read_or_is_to_be_written_is_replaced(tmp_path, read):
         annotations = annotations.rename(target)
     output = {"output": target} if read == "another output" else {}
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(InputError, match=r"x_predictions.json would replace or change an input; name another"):
+    with pytest.raises(InputError, match=r"x_predictions.json would replace or change an input; choose another"):
         score(predictions, annotations, name="x", official=tmp_path, **output)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -186,7 +186,7 @@ def test_ids_that_are_no_numbers_of_a_machine_stay_text(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_rejected(tmp_path):
     scored = score(files.write(tmp_path / "p.json", RIGHT["vqa"]), files.vqa_file(tmp_path))
-    with pytest.raises(InputError, match="is a file; name a folder"):
+    with pytest.raises(InputError, match="is a file; give a folder"):
         scored.save_official(tmp_path / "p.json")
     with pytest.raises(InputError, match="there is no folder"):
         scored.save_official(tmp_path / "no" / "such")

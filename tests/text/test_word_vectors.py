@@ -198,7 +198,7 @@ def test_a_zip_with_several_files_asks_which_one(tmp_path):
     with zipfile.ZipFile(tmp_path / "glove.6B.zip", "w") as archive:
         archive.writestr("glove.6B.50d.txt", glove())
         archive.writestr("glove.6B.100d.txt", glove())
-    with pytest.raises(InputError, match=r"found glove\.6B\.50d\.txt, glove\.6B\.100d\.txt; unpack it and name one"):
+    with pytest.raises(InputError, match=r"found glove\.6B\.50d\.txt, glove\.6B\.100d\.txt; unpack it and give one"):
         load_word_vectors(str(tmp_path / "glove.6B.zip"))
 
 

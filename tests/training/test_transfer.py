@@ -298,9 +298,9 @@ def test_missing_inputs_are_named_first(recipe, fine_tuning, monkeypatch, change
 
 def test_wrong_feature_folders_are_explained(recipe, fine_tuning):
     features = recipe().features
-    with pytest.raises(InputError, match=rf"has features of several kinds; name one, such as {features}"):
+    with pytest.raises(InputError, match=rf"has features of several kinds; give one, such as {features}"):
         transfer(recipe(features=features.parent), fine_tuning, targets=TARGETS)
-    with pytest.raises(InputError, match=rf"has features of one config; name its parent folder, {features}$"):
+    with pytest.raises(InputError, match=rf"has features of one config; give its parent folder, {features}$"):
         transfer(recipe(features=features / "vqa_mc-vqa_orig"), fine_tuning, targets=TARGETS)
 
 
@@ -314,7 +314,7 @@ def test_a_model_that_sees_no_image_needs_no_features(recipe, fine_tuning):
 def test_another_recipe_goes_into_another_folder(recipe, fine_tuning):
     args = recipe()
     transfer(args, fine_tuning, targets=TARGETS[:1])
-    with pytest.raises(InputError, match=r"another epochs in pretraining: 2.0, not 5.0; name another folder"):
+    with pytest.raises(InputError, match=r"another epochs in pretraining: 2.0, not 5.0; choose another folder"):
         transfer(replace(args, epochs=5), fine_tuning, targets=TARGETS[:1])
     with pytest.raises(InputError, match=r"another learning_rate in fine-tuning: 0.001, not 0.5"):
         transfer(args, replace(fine_tuning, learning_rate=0.5), targets=TARGETS[:1])

@@ -66,7 +66,7 @@ class ChoicesAndLabel(Layout):
         if not names:
             raise InputError(
                 f"{location}: choices are in {', '.join(form.columns)}, but no column of "
-                f"{', '.join(map(shown, table.column_names))} is recognised as labels; name it with --label"
+                f"{', '.join(map(shown, table.column_names))} is recognised as labels; give it with --label"
             )
         same = {name: one for name, one in tables.items() if set(form.columns) <= set(one.column_names)}
         cells = {name: form.read(one, location if name == split else name) for name, one in same.items()}

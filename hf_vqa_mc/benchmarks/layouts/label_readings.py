@@ -69,8 +69,8 @@ def checked_labels(
                 f"{location}: the labels are hidden ({name} is {shown(column[row].as_py())} in row {row})"
             )
         raise InputError(
-            f"{location}, row {row}: {name} is {shown(table[name][int(row)].as_py())}, expected {form.description}, "
-            f"one of its {cells.counts[row]}; fix or remove such rows ({len(wrong)} of {len(found)}), or name "
+            f"{location}, row {row}: {name} is {shown(table[name][int(row)].as_py())}, expected {form.description} "
+            f"({cells.counts[row]} in this row); fix or remove such rows ({len(wrong)} of {len(found)}), or name "
             "another column with --label"
         )
     return found

@@ -131,7 +131,7 @@ def _read(path: Path) -> Iterator[RawGraph]:
         files = Folder(path)
         if not files.has("image_data.json") and (found := sorted(path.glob("*sceneGraphs.json*"))):
             raise InputError(
-                f"{path}: a folder is read as Visual Genome's; name GQA's files one by one, such as {found[0]}"
+                f"{path}: a folder is read as Visual Genome's; give GQA's files one by one, such as {found[0]}"
             )
         return read_visual_genome(files)
     if not path.exists():

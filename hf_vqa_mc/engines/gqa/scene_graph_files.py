@@ -184,7 +184,7 @@ class _Aux:
             found = next(self._rest, None)
             if found is None:
                 raise InputError(
-                    f"{self._file.location}: expected a record of image {image_id!r}, as objects.json has one; take "
+                    f"{self._file.location}: expected a record of image {image_id!r}, as objects.json has one; use "
                     "both files from the same release"
                 )
             self._ahead[found[0]] = found[1]

@@ -210,7 +210,7 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
     found = []
     for path in paths:
         if not path.is_file():
-            raise InputError(f"COCO file {path}: {'it is a folder' if path.is_dir() else 'no such file'}; name a file")
+            raise InputError(f"COCO file {path}: {'it is a folder' if path.is_dir() else 'no such file'}; give a file")
         if not zipfile.is_zipfile(path):
             found.append(PublishedFile(path.name, path))
             continue

@@ -202,7 +202,7 @@ def read_annotated(path: Path, images: Images, made: Made) -> None:
         if named is None or "annotations.json" not in path.name:
             raise InputError(
                 f"--annotated {path}: expected JSON lines ({', '.join(_JSON_LINES)}), or TDIUC's "
-                "mscoco_train2014_annotations.json or mscoco_val2014_annotations.json; rename it, or name the "
+                "mscoco_train2014_annotations.json or mscoco_val2014_annotations.json; rename it, or give the "
                 "folder of TDIUC's files"
             )
         _read_layout(PublishedFile(path.name, path), Folder(path.parent), named, images, made)

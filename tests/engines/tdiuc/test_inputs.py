@@ -360,7 +360,7 @@ def test_the_command_writes_and_prints_json(tmp_path: Path) -> None:
     assert "questions on 30 images" in plain.stdout
     missing = CliRunner().invoke(app, ["generate", "tdiuc", "--coco", "none.json", "--output", str(output)])
     assert missing.exit_code == 2
-    assert "no such file; name a file" in missing.output
+    assert "no such file; give a file" in missing.output
     assert "Example: vqa-mc generate tdiuc" in " ".join(
         CliRunner().invoke(app, ["generate", "tdiuc", "-h"]).output.split()
     )
