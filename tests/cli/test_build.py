@@ -69,7 +69,7 @@ def test_orig_decoys_can_be_made_and_change_no_other_variant(build, inputs, tmp_
     assert "generated like those of VQA" in (tmp_path / "made" / "README.md").read_text("utf-8")
     (tmp_path / "blind.json").write_text(json.dumps({str(rows[0]["question_id"]): ["a guess"]}))
     code, _, err = build("--plausible", tmp_path / "blind.json", "--output", "other")
-    assert (code, "add --orig made" in err) == (2, True)
+    assert (code, "with --orig made; add it" in err) == (2, True)
     code = build("--variants", "orig", "--orig", "made", "--plausible", tmp_path / "blind.json", "--output", "other")[
         0
     ]

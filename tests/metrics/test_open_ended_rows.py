@@ -111,7 +111,7 @@ def test_pairs_have_no_scheme_and_it_is_reported(built: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("config", ["tdiuc", "tdiuc_tail", "gqa_balanced", "gqa_all", "vqa2_pairs"])
 def test_what_needs_choices_says_which_config_has_them(config: str, built: str) -> None:
     source = config.split("_")[0]
-    message = rf"{re.escape(built)}: {config} is an open-ended config: .* no choices; take .* {source}_iou_qou \("
+    message = rf"{re.escape(built)}: {config} is an open-ended config: .* no choices; use .* {source}_iou_qou \("
     with pytest.raises(InputError, match=message):
         read_benchmark(built, config)
     with pytest.raises(InputError, match=message):

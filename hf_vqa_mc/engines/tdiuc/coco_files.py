@@ -220,7 +220,7 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
             one for one in members if PurePosixPath(one).match("instances*.json") and "__MACOSX" not in one
         )
         if not wanted:
-            raise InputError(f"COCO file {path}: expected a member instances*.json in it, found none")
+            raise InputError(f"COCO file {path}: expected a file instances*.json in it, found none")
         found += [PublishedFile(PurePosixPath(one).name, path, one) for one in wanted]
     return found
 

@@ -187,7 +187,7 @@ def test_reasons_that_nothing_was_left_out_for_are_not_reported(tmp_path: Path) 
     (tmp_path / "genome").mkdir()
     made.write(tmp_path / "genome" / "objects.json", [{"image_id": 1, "objects": []}])
     made.write(tmp_path / "genome" / "image_data.json", [{"image_id": 1, "coco_id": None}])
-    with pytest.raises(InputError, match="asked of these annotations; give more images"):
+    with pytest.raises(InputError, match="generated from these annotations; give more images"):
         generate(TdiucInputs(visual_genome=tmp_path / "genome"), tmp_path / "out")
 
 
