@@ -94,6 +94,8 @@ def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
     spec, kind, default = spec_of(one), _option_type(inner_type(one)), default_of(one)
     elsewhere = verb.settings_file or _is_config(one)  # given in the file, or as --config
     required = default is MISSING and spec.cli_default is None and not elsewhere
+    if default in (None, MISSING) and spec.cli_default is not None and not callable(spec.cli_default):
+        default = spec.cli_default
     if not one.kw_only:
         declared = typer.Argument(help=spec.help, metavar=one.name.upper(), show_default=False)
     else:
@@ -102,8 +104,6 @@ def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
             names = [flag_of(one)]  # no --no-X for what is off
         displayed = default not in (MISSING, None, (), {}) and kind is not bool
         declared = typer.Option(*names, help=spec.help, show_default=displayed, rich_help_panel=spec.panel or None)
-    if default is None and spec.cli_default is not None and not callable(spec.cli_default):
-        default = spec.cli_default
     if required:
         default = inspect.Parameter.empty
     elif default is MISSING or default == {}:

@@ -63,7 +63,7 @@ class BuildSettings(DecoySettings):
         "Folder with the publisher's files, unchanged; downloaded by default.", default=None
     )
     output: Path | None = option(
-        "Dataset folder to create, or to add the source to; by default ./vqa_mc, in Python a temporary folder.",
+        "Dataset folder to create, or to add the source to; in Python, by default a temporary folder.",
         default=None,
         cli_default=Path("vqa_mc"),
     )

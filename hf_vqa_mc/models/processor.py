@@ -135,7 +135,9 @@ class VqaMcProcessor(ProcessorMixin):
         parts = [backbone.encode([open_image(image) for image in batch]) for batch in batches]
         features = torch.from_numpy(np.concatenate(parts))
         if len(bad := (~features.isfinite()).flatten(1).any(1).nonzero()):
-            raise InputError(f"image {int(bad[0])}: {backbone.kind.backbone} gives non-finite features; remove the image")
+            raise InputError(
+                f"image {int(bad[0])}: {backbone.kind.backbone} gives non-finite features; remove the image"
+            )
         return features.to(getattr(torch, backbone.kind.precision)).float()
 
     def image_backbone(self, device: str | None = None) -> Backbone:

@@ -46,7 +46,7 @@ class TrainingSettings:
         "Folder of image features written by vqa-mc features, for models with images.", default=None
     )
     word_vectors: str | None = option(
-        "Word vectors, those that the decoys were made with: word2vec, GloVe or .kv file, gensim-data name, or corpus "
+        "Word vectors that the decoys were made with: word2vec, GloVe or .kv file, gensim-data name, or corpus "
         "to train vectors on the training questions and targets.",
         default=None,
     )

@@ -43,7 +43,7 @@ class AuditSettings(ProbeSettings, BenchmarkOptions):
     """
 
     output: Path | None = option(
-        "Folder for report.html, audit.json and rows.parquet.",
+        "Folder for report.html, audit.json and rows.parquet; by default vqa_mc_audit/NAME for the command.",
         default=None,
         panel="Running",
         cli_default=default_folder,

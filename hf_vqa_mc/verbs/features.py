@@ -37,7 +37,7 @@ class FeaturesSettings:
         check=AT_LEAST_ONE,
     )
     output: Path = option(
-        "Folder of all features; an image is encoded once for all datasets.",
+        "Folder of the features of all datasets; each image is encoded once.",
         cli_default=Path("vqa_mc_features"),
     )
     skip_missing: bool = option("Skip and count missing and broken images.", default=False)

@@ -34,7 +34,7 @@ class GenerateComplementarySettings:
     config: str = option("Config with the questions; candidates are the images of all its splits.", kw_only=False)
     features: Path = option("Folder of image features written by vqa-mc features.")
     output: Path | None = option(
-        "File to write: .jsonl (complementary.jsonl for the command) or .parquet.",
+        "File to write: .jsonl or .parquet.",
         default=None,
         cli_default=Path("complementary.jsonl"),
     )

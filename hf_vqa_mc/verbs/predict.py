@@ -34,7 +34,7 @@ class PredictSettings:
         "File of the model's word vectors, for words that were not in training.", default=None
     )
     output: Path | None = option(
-        "File to write the predictions to; CONFIG-predictions.json for the command.",
+        "File to write the predictions to; by default CONFIG-predictions.json for the command.",
         default=None,
         cli_default=default_output,
     )

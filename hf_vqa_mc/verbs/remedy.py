@@ -44,7 +44,7 @@ class RemedySettings(BenchmarkOptions):
     """
 
     output: Path | None = option(
-        "File in the benchmark's format, or folder, to write.", default=None, cli_default=_no_output
+        "File to write, in the benchmark's format, or folder.", default=None, cli_default=_no_output
     )
     variant: str = option("iou_qou, iou, qou, or all (also the published decoys).", default="iou_qou", panel=DECOYS)
     decoys_per_set: int = option(
@@ -85,10 +85,10 @@ class RemedySettings(BenchmarkOptions):
         panel=PRUNING,
     )
     probe_rows: int = option(
-        "Rows used to train each probe, at most.", default=20_000, check=AT_LEAST_ONE, panel=AUDITING
+        "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=AUDITING
     )
     time_limit: float = option(
-        "Seconds per audit after which no further probe starts training.",
+        "Time limit in seconds per audit; no probe starts training after it.",
         default=600.0,
         check=POSITIVE,
         panel=AUDITING,
