@@ -52,7 +52,7 @@ def open_tables(dataset: object, config: str | None) -> Opened:
     path, dataset = Path(dataset), str(dataset)
     if path.is_file():
         if config is not None:
-            raise InputError(f"{dataset} is a file, which has no configs; leave out {config!r}")
+            raise InputError(f"{dataset} is a file, which has no configs; remove {config!r}")
         return Opened(dataset, None, *splits_of(read_file(path), dataset, split_of(path.name)), path.absolute())
     if not path.is_dir() and (path.is_absolute() or file_form(path) is not None or dataset.startswith(".")):
         raise InputError(f"{dataset}: no such file or folder; expected {EXPECTED}")
@@ -67,7 +67,7 @@ def _in_memory(dataset: object, config: str | None) -> Opened:
     from datasets import Dataset
 
     if config is not None:
-        raise InputError(f"a dataset in memory has no configs; leave out {config!r}")
+        raise InputError(f"a dataset in memory has no configs; remove {config!r}")
     if isinstance(dataset, pd.DataFrame):
         return Opened("dataset", None, *splits_of(frame_table(dataset), "the data frame", "test"))
     if not isinstance(dataset, Mapping):  # "train" for "train[:100]"; "test" if unnamed

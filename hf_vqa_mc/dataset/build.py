@@ -152,7 +152,7 @@ def gather(
     possible = [name for name in variants_of(triplets) if f"{source.name}_{name}" not in taken]
     for name in variants or ():
         if name not in possible:
-            raise InputError(f"{source.name} cannot have the variant {name!r} (it can have: {', '.join(possible)})")
+            raise InputError(f"{source.name} does not support the variant {name!r} (supported: {', '.join(possible)})")
     if similar and wanted == CORPUS:
         progress("training word vectors", 0, 1)
         vectors = load_word_vectors(CORPUS, partial(sentences, triplets), method.seed)

@@ -17,9 +17,9 @@ RUNNING = "Running"
 class FeaturesSettings:
     """Compute the image features of a dataset once, for training to read.
 
-    Runs on the GPU (in bfloat16) if there is one. Interrupted at any moment, the same call computes only what is
-    missing. Features are stored by the model's revision and each image's content, so another config with the same
-    images takes no time.
+    Runs on the GPU (in bfloat16) if there is one. After an interruption, the same call computes only what is missing.
+    Features are stored by the model's revision and each image's content, so another config with the same images takes
+    no time.
     """
 
     dataset: str = option("Folder written by vqa-mc build, or dataset on the Hub.", kw_only=False)

@@ -116,7 +116,7 @@ def test_unreadable_content_is_rejected():
     for message, given in wrong.items():
         with pytest.raises(InputError, match=message):
             vm.read_benchmark(given)
-    with pytest.raises(InputError, match="has no configs; leave out 'all'"):
+    with pytest.raises(InputError, match="has no configs; remove 'all'"):
         vm.read_benchmark(frame, "all")
 
 

@@ -64,7 +64,7 @@ def test_missing_datasets_are_reported(tmp_path):
         with pytest.raises(InputError, match=r"no such file|is not a local folder"):
             read_benchmark(name)
     (tmp_path / "a.csv").write_bytes(CSV)
-    with pytest.raises(InputError, match="has no configs; leave out 'all'"):
+    with pytest.raises(InputError, match="has no configs; remove 'all'"):
         read_benchmark(str(tmp_path / "a.csv"), "all")
     with pytest.raises(InputError, match="unknown split"):
         read_benchmark(str(tmp_path / "a.csv"), split="train")

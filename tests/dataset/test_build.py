@@ -98,7 +98,7 @@ WRONG = {
     "a variant": ({"variants": ["iou", "iou_quo"]}, r"unknown variant 'iou_quo': did you mean 'iou_qou'\?"),
     "a variant it cannot have": (
         {"variants": ["iou", "all"]},
-        r"cocoqa cannot have the variant 'all' \(it can have: ",
+        r"cocoqa does not support the variant 'all' \(supported: ",
     ),
     "a variant twice": ({"variants": ["iou", "iou"]}, r"variant 'iou' is listed twice"),
     "no variant": ({"variants": []}, r"--variants is empty; known: "),

@@ -78,7 +78,7 @@ class TargetAndDecoys(Layout):
             raise HiddenLabels(f"{location}: the labels are hidden ({self.target} is empty in all rows)")
         for row in wrong[:1]:
             raise InputError(
-                f"{location}, row {row}: {self.target} is empty, expected the correct answer; fix or leave out such "
+                f"{location}, row {row}: {self.target} is empty, expected the correct answer; fix or remove such "
                 f"rows ({len(wrong)} of {len(found)})"
             )
         return found
