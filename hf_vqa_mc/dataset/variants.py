@@ -84,7 +84,7 @@ def find_variants(names: Sequence[str], triplets: pa.Table) -> list[Variant]:
         if not _has_published(variant, triplets):
             raise InputError(
                 f"variant {variant.name!r} needs the source's own decoys, which these files do not hold for every "
-                f"question; it can have: {', '.join(variants_of(triplets))}"
+                f"question; supported: {', '.join(variants_of(triplets))}"
             )
     return found
 
