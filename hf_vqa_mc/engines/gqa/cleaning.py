@@ -101,10 +101,10 @@ def is_unknown(name: str, ontology: Ontology) -> bool:
     return clean_name(name, ontology).name is None and not any(_known(word, ontology) for word in words)
 
 
-def besides(name: str) -> str:
+def other_mention(name: str) -> str:
     """What else a name mentions: a chair, for "leg of a chair"; "" if nothing.
 
-    >>> besides("leg of a chair"), besides("chair leg")
+    >>> other_mention("leg of a chair"), other_mention("chair leg")
     ('a chair', '')
     """
     words = plain(name).split()

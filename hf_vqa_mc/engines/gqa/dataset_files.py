@@ -102,7 +102,7 @@ _TYPE_CODES = {
 """Column to its array's type code: 40 bytes a question."""
 
 
-class Spilled(AbstractContextManager["Spilled"]):
+class QuestionStore(AbstractContextManager["QuestionStore"]):
     """All questions before balancing: records in a temporary file, columns of integers in memory."""
 
     def __init__(self, folder: Path) -> None:
@@ -177,7 +177,7 @@ def _json_object(path: Path) -> Iterator[Callable[[str, str], None]]:
 
 def write_dataset(
     folder: Path,
-    spilled: Spilled,
+    store: QuestionStore,
     table: QuestionTable,
     kept: Bools,
     splits: Sequence[str],
@@ -198,7 +198,7 @@ def write_dataset(
             (split, name): stack.enter_context(_json_object(folder / f"{split}_{name}.json"))
             for split, name in product(dict.fromkeys(splits), (ALL, BALANCED, GRAPHS, CHOICES))
         }
-        for number, (split, (image, graph, questions)) in enumerate(zip(splits, spilled.images(), strict=True)):
+        for number, (split, (image, graph, questions)) in enumerate(zip(splits, store.images(), strict=True)):
             add[split, GRAPHS](image, json.dumps(graph))
             for question, record in questions:
                 record["isBalanced"] = balanced[index]

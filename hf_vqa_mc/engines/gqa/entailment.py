@@ -72,15 +72,15 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
 
 
 def _all_facts(statement: Statement) -> Iterable[Fact]:
-    """What a question states and presupposes, also of an object that its answer introduces, if that is a new one."""
+    """What a question states and presupposes; also facts about an object that only its answer mentions."""
     yield from statement.facts
     for described, object_id in statement.references:
         yield ("only", described, object_id)
         yield from described_facts(described, object_id)
     referred = {object_id for _, object_id in statement.references}
-    there = [described for described in statement.witnesses if ("some", described) in statement.facts]
-    often = Counter(witness for described in there for witness in statement.witnesses[described])
-    for described in there:
+    existing = [described for described in statement.witnesses if ("some", described) in statement.facts]
+    often = Counter(witness for described in existing for witness in statement.witnesses[described])
+    for described in existing:
         witness, *others = statement.witnesses[described]
         if not others and often[witness] == 1 and witness not in referred:
             yield from described_facts(described, witness)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
-from hf_vqa_mc.engines.gqa.dataset_files import Spilled, write_dataset
+from hf_vqa_mc.engines.gqa.dataset_files import QuestionStore, write_dataset
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.entailment import entailments
 from hf_vqa_mc.engines.gqa.normalising import normalise
@@ -69,19 +69,19 @@ def generate(
         most = (+problems).most_common(5)
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in most) or "no images"
         raise InputError(f"no image of {paths} has an object to ask about ({reasons})")
-    with generated_folder(output, ENGINE) as folder, Spilled(folder) as spilled:
+    with generated_folder(output, ENGINE) as folder, QuestionStore(folder) as store:
         for done, (_, graph) in enumerate(_graphs(scene_graphs, words, Counter())):
             progress("generating questions", done, len(images))
             questions = list(questions_about(graph, words, distractors, settings, rejected))
-            spilled.add(graph, questions, entailments(questions, graph, words))
+            store.add(graph, questions, entailments(questions, graph, words))
         problems.update({f"question: {reason}": count for reason, count in rejected.items()})
         progress("generating questions", len(images), len(images))
-        table = spilled.table()
+        table = store.table()
         if not table.count:
             raise InputError(f"no question can be generated from {paths}; use an ontology that contains its words")
         selected = select_balanced(table, settings, progress)
         splits = list(images.values())
-        write_dataset(folder, spilled, table, selected.kept, splits, progress)
+        write_dataset(folder, store, table, selected.kept, splits, progress)
         source = {"engine": ENGINE, "version": __version__, "ontology": words.name, "seed": settings.seed}
         statistics = {**source, **dataset_statistics(table, selected, splits, problems)}
         write_json(folder / STATISTICS, statistics, indent=1)

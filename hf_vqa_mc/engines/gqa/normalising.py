@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from hf_vqa_mc.engines.gqa.cleaning import (
-    besides,
     clean_name,
     clean_value,
     is_foreign,
     is_unknown,
+    other_mention,
     plain,
     unclear_kinds,
 )
@@ -54,7 +54,7 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
     """A scene graph in the ontology's words, None if no object is left; ``problems`` counts what is left out."""
     things, image_values = _named(raw, ontology, problems)
     unclear = unclear_kinds(
-        (besides(thing.name) if key in things else thing.name for key, thing in raw.objects.items()), ontology
+        (other_mention(thing.name) if key in things else thing.name for key, thing in raw.objects.items()), ontology
     )
     unknown = [thing.name for thing in raw.objects.values() if is_unknown(thing.name, ontology)]
     if any(map(is_foreign, unknown)):

@@ -88,18 +88,18 @@ def _argument(step: Step, ids: Sequence[str]) -> str:
 Part: TypeAlias = tuple[str, str]  # Words and the id of the object that they refer to, "" for none.
 
 
-class Pointed(NamedTuple):
+class GroundedText(NamedTuple):
     """A text and which of its words refer to which object."""
 
     text: str
     objects: dict[str, str]  # indices of words ("3", or "2:5" for words 2 to 4) to object ids
 
 
-def sentence(parts: Sequence[Part], end: str) -> Pointed:
+def sentence(parts: Sequence[Part], end: str) -> GroundedText:
     """Join parts to a sentence: single spaces, no space before a comma, a capital first, ``end`` last.
 
     >>> sentence([("is the", ""), ("apple", "7"), ("red", "")], "?")
-    Pointed(text='Is the apple red?', objects={'2': '7'})
+    GroundedText(text='Is the apple red?', objects={'2': '7'})
     """
     words: list[str] = []
     objects = {}
@@ -113,7 +113,7 @@ def sentence(parts: Sequence[Part], end: str) -> Pointed:
         if object_id and len(words) > first:
             objects[str(first) if len(words) == first + 1 else f"{first}:{len(words)}"] = object_id
     text = " ".join(words)
-    return Pointed(text[:1].upper() + text[1:] + end, objects)
+    return GroundedText(text[:1].upper() + text[1:] + end, objects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,8 @@ class Question:
     detailed: str  # the detailed type, where possible as in GQA's files; ends in "C" if the answer is no
     program: Program
     found: tuple[tuple[str, ...], ...]  # the object ids of each step of the program
-    question: Pointed
+    question: GroundedText
     answer: str
-    full_answer: Pointed
+    full_answer: GroundedText
     global_group: str  # the kind of answer: color, animal; "" for yes and no
     local_group: str  # that and the subject: apple-color

@@ -21,7 +21,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     MATERIAL,
     MENTIONS,
     PEOPLE,
-    Said,
+    NounPhrase,
     as_category,
     called,
     relation_form,
@@ -46,7 +46,7 @@ class Reference(NamedTuple):
     """One way to refer to an object."""
 
     object_id: str
-    said: Said  # its noun in the reference
+    head: NounPhrase  # its noun in the reference
     program: Program
     words: tuple[Part, ...]  # without the article
     facts: frozenset[Fact]
@@ -61,7 +61,7 @@ class Reference(NamedTuple):
         head, (behind, key), *more = self.words
         if not behind and (not more or not more[0][0] or relation_form(more[0][0]) is None):  # the hat the man has on
             return self
-        return self._replace(words=(head, (f"that {self.said.be} {behind}".strip(), key), *more))
+        return self._replace(words=(head, (f"that {self.head.be} {behind}".strip(), key), *more))
 
     @property
     def the(self) -> tuple[Part, ...]:
@@ -72,7 +72,7 @@ class Reference(NamedTuple):
 class Link(NamedTuple):
     """A relation that identifies an object."""
 
-    head: Said
+    head: NounPhrase
     name: str
     relation: str
     side: str  # "s": the object is the subject; "o": it is the object
@@ -90,14 +90,14 @@ class References:
     def _noun(self, object_id: str) -> Noun:
         return self.ontology.nouns[self.graph.objects[object_id].name]
 
-    def _heads(self, object_id: str) -> tuple[tuple[str, Said], ...]:
+    def _heads(self, object_id: str) -> tuple[tuple[str, NounPhrase], ...]:
         """The names of an object, its own first, then two categories, with their words."""
         noun = self._noun(object_id)
         wider = [
-            (category, said)
+            (category, phrase)
             for category in self.categories(noun.name)
             if category not in MENTIONS.too_wide and category != noun.kind and noun.name not in MENTIONS.own_name_only
-            if (said := as_category(self.ontology, category, noun.plural)) is not None
+            if (phrase := as_category(self.ontology, category, noun.plural)) is not None
         ]
         return ((noun.name, called(self.ontology, noun.name)), *wider[:2])
 
@@ -115,16 +115,16 @@ class References:
     def _plain(self, object_id: str) -> Iterator[Reference]:
         """All unambiguous references without another object."""
         rng = SeededRng(0, self.graph.image_id, object_id, "references")
-        for index, (name, said) in enumerate(self.heads(object_id)):
+        for index, (name, phrase) in enumerate(self.heads(object_id)):
             select: Program = (Step("select", (name,)),)
             named: set[Fact] = {(object_id,)} if index else {(object_id,), (object_id, NAMED)}
             direct = self.is_clear(select, object_id)
             if direct:
-                reference = Reference(object_id, said, select, ((said.text, object_id),), frozenset(named), 0)
+                reference = Reference(object_id, phrase, select, ((phrase.text, object_id),), frozenset(named), 0)
                 yield reference
                 _, _, width, height = self.graph.objects[object_id].box
-                if index and not said.proper and width * height >= PROMINENT * self.graph.width * self.graph.height:
-                    yield reference._replace(determiner="these" if said.plural else "this")
+                if index and not phrase.proper and width * height >= PROMINENT * self.graph.width * self.graph.height:
+                    yield reference._replace(determiner="these" if phrase.plural else "this")
             for kind, value, negated in self._modifiers(object_id, name, direct):
                 program = then(select, "filter", kind, value, negated)
                 if not self.is_clear(program, object_id):
@@ -132,12 +132,12 @@ class References:
                 before = None if negated else stands_before(self.ontology, kind, value)
                 facts = frozenset({*named, (object_id, kind)})
                 if before is not None:
-                    words: tuple[Part, ...] = ((f"{before} {said.text}", object_id),)
-                    yield Reference(object_id, said, program, words, facts, 1)
+                    words: tuple[Part, ...] = ((f"{before} {phrase.text}", object_id),)
+                    yield Reference(object_id, phrase, program, words, facts, 1)
                 if before is None or kind == MATERIAL:
-                    behind = stands_behind(self.ontology, kind, value, said, bool(negated), rng)
-                    words = ((said.text, object_id), (behind, ""))
-                    yield Reference(object_id, said, program, words, facts, 1)
+                    behind = stands_behind(self.ontology, kind, value, phrase, bool(negated), rng)
+                    words = ((phrase.text, object_id), (behind, ""))
+                    yield Reference(object_id, phrase, program, words, facts, 1)
 
     def _modifiers(self, object_id: str, name: str, direct: bool) -> list[tuple[str, str, str]]:
         values, own_name = self.graph.objects[object_id].values, self.graph.objects[object_id].name
@@ -198,13 +198,13 @@ class References:
             if target == object_id and not self.ontology.relations[relation].inverse
         ]
         return tuple(
-            Link(said, name, relation, side, other)
+            Link(phrase, name, relation, side, other)
             for relation, side, other in self._nearest(object_id, ends)
             if relation_form(relation) is not None
             and self.askable(other)
             and not (relation in MENTIONS.within and self._noun(other).kind in MENTIONS.pictures)
             and self._noun(object_id).kind != self._noun(other).kind
-            for name, said in self.heads(object_id)
+            for name, phrase in self.heads(object_id)
             if (anchor := self.plain(other)[:1])
             and self.is_clear(then(anchor[0].program, "relate", name, relation, side), object_id)
         )
@@ -282,7 +282,7 @@ def _linked(object_id: str, link: Link, anchor: Reference, own: frozenset[Fact],
         behind = [(that, ""), (link.relation, ""), *anchor.the]
     else:
         short = anchor.depth == 0 and relation_form(link.relation) == "verb" and rng.happens(0.5)
-        behind = [("" if short else "that", ""), *anchor.the, (f"{anchor.said.be} {link.relation}", "")]
+        behind = [("" if short else "that", ""), *anchor.the, (f"{anchor.head.be} {link.relation}", "")]
     words = ((link.head.text, object_id), *behind)
     return Reference(object_id, link.head, program, words, own | anchor.facts, anchor.depth + 1)
 

@@ -72,7 +72,7 @@ PARTITIVES = _WORDS.partitives
 POSITIONS = {(kind, value): phrases for kind, values in _WORDS.positions.items() for value, phrases in values.items()}
 
 
-class Said(NamedTuple):
+class NounPhrase(NamedTuple):
     """A noun phrase and its grammar."""
 
     text: str
@@ -128,45 +128,45 @@ def with_article(text: str) -> str:
     return f"{'an' if AN_BEFORE.match(text.lower()) else 'a'} {text}"
 
 
-def called(ontology: Ontology, name: str) -> Said:
+def called(ontology: Ontology, name: str) -> NounPhrase:
     """A noun as a phrase."""
     noun = ontology.nouns[name]
     return _called(name, noun.plural, noun.mass, noun.proper, bool(noun.plural_form))
 
 
 @lru_cache(maxsize=1 << 14)
-def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: bool) -> Said:
+def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: bool) -> NounPhrase:
     mass = (uncounted or name in _WORDS.uncounted) and not plural
     unique = not (plural or mass or proper or has_plural or name in NOT_UNIQUE)
-    return Said(name.title() if proper else spelled(name), plural, mass, proper, unique)
+    return NounPhrase(name.title() if proper else spelled(name), plural, mass, proper, unique)
 
 
-def one(ontology: Ontology, name: str) -> Said | None:
+def one(ontology: Ontology, name: str) -> NounPhrase | None:
     """The singular phrase: "apple" for apples; None for nouns without a singular (pants, water)."""
     noun = ontology.nouns[name]
     uncounted = noun.mass or noun.proper or name in _WORDS.uncounted or not noun.plural_form
-    return None if uncounted or (noun.plural and not noun.singular) else Said(spelled(noun.singular or name))
+    return None if uncounted or (noun.plural and not noun.singular) else NounPhrase(spelled(noun.singular or name))
 
 
-def several(ontology: Ontology, name: str) -> Said:
+def several(ontology: Ontology, name: str) -> NounPhrase:
     """The plural phrase, or that of a mass noun: apples, pants, water."""
     noun = ontology.nouns[name]
     if noun.plural or not noun.plural_form or name in _WORDS.uncounted:
         return called(ontology, name)
-    return Said(spelled(noun.plural_form), plural=True)
+    return NounPhrase(spelled(noun.plural_form), plural=True)
 
 
-def as_category(ontology: Ontology, category: str, plural: bool) -> Said | None:
+def as_category(ontology: Ontology, category: str, plural: bool) -> NounPhrase | None:
     """The phrase for an object by its category, such as "piece of furniture"; None if there is none."""
     if category in PARTITIVES:
-        return Said(category, mass=True) if plural else Said(f"{PARTITIVES[category]} of {category}")
+        return NounPhrase(category, mass=True) if plural else NounPhrase(f"{PARTITIVES[category]} of {category}")
     noun = ontology.nouns.get(category)
     if noun is None:
-        return Said(spelled(plural_of(category) if plural else category), plural)
+        return NounPhrase(spelled(plural_of(category) if plural else category), plural)
     form = noun.plural_form if plural and not (noun.mass or noun.plural) else category
     if noun.vague or noun.proper or (noun.plural and not plural) or not form:
         return None
-    return Said(spelled(form), plural=plural and not noun.mass, mass=noun.mass)
+    return NounPhrase(spelled(form), plural=plural and not noun.mass, mass=noun.mass)
 
 
 def predicate(ontology: Ontology, kind: str, value: str) -> str:
@@ -188,15 +188,15 @@ def stands_before(ontology: Ontology, kind: str, value: str) -> str | None:
     return spelled(attribute.adjective)
 
 
-def stands_behind(ontology: Ontology, kind: str, value: str, said: Said, negated: bool, rng: SeededRng) -> str:
+def stands_behind(ontology: Ontology, kind: str, value: str, phrase: NounPhrase, negated: bool, rng: SeededRng) -> str:
     """A value after its noun: that is red, made of wood, on the left, that is not waiting."""
-    places = POSITIONS.get((kind, value))
-    if places and not negated:
-        return f"{rng.pick(('', f'that {said.be} '))}{rng.pick(places)}"
+    positions = POSITIONS.get((kind, value))
+    if positions and not negated:
+        return f"{rng.pick(('', f'that {phrase.be} '))}{rng.pick(positions)}"
     text = predicate(ontology, kind, value)
     if kind == MATERIAL and not negated and rng.happens(0.5):
         return text
-    return f"that {said.be} {'not ' if negated else ''}{text}"
+    return f"that {phrase.be} {'not ' if negated else ''}{text}"
 
 
 @cache

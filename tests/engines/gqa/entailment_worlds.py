@@ -6,7 +6,7 @@ from random import Random
 
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, Executor
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology, RelationName
-from hf_vqa_mc.engines.gqa.program import Pointed, Program, Question, Step, joined, then
+from hf_vqa_mc.engines.gqa.program import GroundedText, Program, Question, Step, joined, then
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 
 NOUNS = [
@@ -169,7 +169,7 @@ def questions_about(graph: SceneGraph, random: Random, most: int = 200) -> list[
     for program in programs(graph, random):
         answer, ids = executor.run(program)
         if answer is not None:
-            nothing = Pointed("", {})
+            nothing = GroundedText("", {})
             found.append(Question("", "", program, ids, nothing, answer, nothing, "", ""))
     found = [question for question in found if says(question, executor) is not None]
     return random.sample(found, min(most, len(found)))

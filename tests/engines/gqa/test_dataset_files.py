@@ -8,7 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hf_vqa_mc.engines.gqa.dataset_files import Spilled, graph_record, question_id, question_record, write_dataset
+from hf_vqa_mc.engines.gqa.dataset_files import (
+    QuestionStore,
+    graph_record,
+    question_id,
+    question_record,
+    write_dataset,
+)
 from hf_vqa_mc.engines.gqa.entailment import entailments
 from hf_vqa_mc.engines.gqa.executor import Executor
 from hf_vqa_mc.engines.gqa.generate import split_of
@@ -68,15 +74,15 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     names = [name for name, weight in (("apple", 3), ("banana", 1)) for _ in range(weight)]
     colors = [color for color, weight in (("red", 5), ("green", 2)) for _ in range(weight)]
-    with Spilled(folder) as spilled:
+    with QuestionStore(folder) as store:
         for number, (name, color, _) in enumerate(product(names, colors, range(2))):
             graph = graph_of(str(1000 + number), name, color)
             questions = questions_about(graph)
-            spilled.add(graph, questions, entailments(questions, graph, ONTOLOGY))
-        table = spilled.table()
+            store.add(graph, questions, entailments(questions, graph, ONTOLOGY))
+        table = store.table()
         selected = select_balanced(table, GqaSettings(shares={}))
         splits = [split_of(image, 0, {"train": 0.6, "val": 0.4}) for image in table.names["image"]]
-        write_dataset(folder, spilled, table, selected.kept, splits)
+        write_dataset(folder, store, table, selected.kept, splits)
     return folder, table, selected, splits
 
 
@@ -177,9 +183,9 @@ def test_the_choices_of_a_comparison_are_the_compared_objects(tmp_path):
     full = sentence([("the", ""), ("apple", "apple"), ("is smaller than the", ""), ("table", "table")], ".")
     text = sentence([("which is smaller, the food or the table", "")], "?")
     question = Question("compare", "comparativeChoose", program, found, text, answer, full, "food", "09smaller-a_t")
-    with Spilled(tmp_path) as spilled:
-        spilled.add(graph, [question], entailments([question], graph, ONTOLOGY))
-        write_dataset(tmp_path, spilled, spilled.table(), np.ones(1, np.bool_), ["val"])
+    with QuestionStore(tmp_path) as store:
+        store.add(graph, [question], entailments([question], graph, ONTOLOGY))
+        write_dataset(tmp_path, store, store.table(), np.ones(1, np.bool_), ["val"])
     choices = json.loads((tmp_path / "val_choices.json").read_text())
     assert choices == {"10000": {"valid": ["apple", "table"], "plausible": ["apple"]}}
 
@@ -210,9 +216,9 @@ def test_the_folder_holds_only_the_dataset(made):
 
 def test_a_split_without_balanced_questions_is_an_empty_file(tmp_path):
     graph = graph_of("5", "apple", "red")
-    with Spilled(tmp_path) as spilled:
-        spilled.add(graph, [], entailments([], graph, ONTOLOGY))
-        write_dataset(tmp_path, spilled, spilled.table(), np.zeros(0, np.bool_), ["val"])
+    with QuestionStore(tmp_path) as store:
+        store.add(graph, [], entailments([], graph, ONTOLOGY))
+        write_dataset(tmp_path, store, store.table(), np.zeros(0, np.bool_), ["val"])
     assert json.loads((tmp_path / "val_balanced_questions.json").read_text()) == {}
     assert set(json.loads((tmp_path / "val_sceneGraphs.json").read_text())) == {"5"}
 

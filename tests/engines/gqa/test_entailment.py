@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.entailment import entailments
 from hf_vqa_mc.engines.gqa.executor import Executor
-from hf_vqa_mc.engines.gqa.program import Pointed, Question, Step, joined, then
+from hf_vqa_mc.engines.gqa.program import GroundedText, Question, Step, joined, then
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from tests.engines.gqa.entailment_worlds import (
     LEFT,
@@ -24,7 +24,7 @@ from tests.engines.gqa.entailment_worlds import (
     says,
 )
 
-WORDS = Pointed("", {})
+WORDS = GroundedText("", {})
 APPLE = (Step("select", ("apple",)),)
 FRUIT = (Step("select", ("fruit",)),)
 TABLE = (Step("select", ("table",)),)

@@ -44,13 +44,13 @@ def test_names_have_their_capitals_in_texts() -> None:
     ],
 )
 def test_articles_and_verbs_follow_the_number_of_the_noun(name: str, some: str, verbs: tuple[str, ...]) -> None:
-    said = called(ONTOLOGY, name)
-    assert (said.some, said.be, said.do, said.have) == (some, *verbs)
+    phrase = called(ONTOLOGY, name)
+    assert (phrase.some, phrase.be, phrase.do, phrase.have) == (some, *verbs)
 
 
 def test_one_of_something_is_its_singular_and_pants_and_grass_have_none() -> None:
     found = {name: one(ONTOLOGY, name) for name in ("apples", "man", "pants", "grass", "sky")}
-    assert {name: said and said.text for name, said in found.items()} == {
+    assert {name: phrase and phrase.text for name, phrase in found.items()} == {
         "apples": "apple",
         "man": "man",
         "pants": None,

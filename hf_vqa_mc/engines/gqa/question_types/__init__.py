@@ -9,7 +9,7 @@ from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Program, Question
 from hf_vqa_mc.engines.gqa.question_types import attributes, categories, comparisons, objects, relations, scene
-from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.rng import SeededRng
@@ -26,7 +26,7 @@ class QuestionType(NamedTuple):
     structural: str
     semantic: str  # as GQA's files spell it; they have attr for what compares, Table 3 has object
     most: int  # questions about one image; GQA has 200 about one (22,669,678 of 113,018 images, Sect. 4.1)
-    ask: Callable[[Asking, SeededRng], Iterator[Draft]]
+    ask: Callable[[ImageContext, SeededRng], Iterator[Draft]]
 
 
 QUESTION_TYPES = Listing(
@@ -75,21 +75,21 @@ def questions_about(
     """
     for name in settings.most or ():
         QUESTION_TYPES.find(name)
-    asking = Asking(graph, ontology, decoys, settings, left_out)
+    image = ImageContext(graph, ontology, decoys, settings, left_out)
     texts: set[str] = set()
     for kind in QUESTION_TYPES.values():
         most = kind.most if settings.most is None else settings.most.get(kind.name, 0)
-        yield from islice(_asked(kind, asking, texts), most)
+        yield from islice(_asked(kind, image, texts), most)
 
 
-def _asked(kind: QuestionType, asking: Asking, texts: set[str]) -> Iterator[Question]:
-    rng = SeededRng(asking.seed, asking.graph.image_id, kind.name)
+def _asked(kind: QuestionType, image: ImageContext, texts: set[str]) -> Iterator[Question]:
+    rng = SeededRng(image.seed, image.graph.image_id, kind.name)
     programs: set[Program] = set()
-    for draft in kind.ask(asking, rng):
-        if (question := asking.question(kind.name, draft, rng)) is None:
+    for draft in kind.ask(image, rng):
+        if (question := image.question(kind.name, draft, rng)) is None:
             continue
         if question.question.text in texts or question.program in programs:
-            asking.left_out["asked before"] += 1
+            image.left_out["asked before"] += 1
             continue
         texts.add(question.question.text)
         programs.add(question.program)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.program import Part, Step, then
-from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, slots_of, yes_no
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, slots_of, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
 from hf_vqa_mc.engines.gqa.wording import (
@@ -29,23 +29,23 @@ OPPOSITE_SIDE = {"left": "right", "right": "left", "top": "bottom", "bottom": "t
 SIDES = (HORIZONTAL, VERTICAL)
 
 
-def _refer(asking: Asking, object_id: str, rng: SeededRng, *kinds: str) -> Reference | None:
+def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> Reference | None:
     """A reference that mentions none of the types; for positions, nor what is to the left or right."""
     hidden: set[Fact] = set()
     for kind in kinds:
         hidden |= {(object_id, other) for other in (DOING if kind in DOING else (kind, *HINTS.get(kind, ())))}
     if HORIZONTAL in kinds:
-        hidden |= {(object_id, other) for name, other in asking.thing(object_id).relations if name in (LEFT, RIGHT)}
-    reference = asking.references.pick(object_id, rng, hidden)
+        hidden |= {(object_id, other) for name, other in image.thing(object_id).relations if name in (LEFT, RIGHT)}
+    reference = image.references.pick(object_id, rng, hidden)
     if reference is not None and len(reference.words) > 1 and not {*SIDES}.isdisjoint(kinds):
-        return asking.references.pick(object_id, rng, hidden, 0)  # on the left of what?
+        return image.references.pick(object_id, rng, hidden, 0)  # on the left of what?
     return reference
 
 
-def _can_be_asked(asking: Asking, object_id: str, kind: str) -> bool:
+def _can_be_asked(image: ImageContext, object_id: str, kind: str) -> bool:
     """Whether a type is asked about: not the age of a baby."""
     if kind == "age":
-        return asking.kind(object_id) not in MENTIONS.young
+        return image.kind(object_id) not in MENTIONS.young
     return kind not in ("gender", "race", "fatness")
 
 
@@ -53,75 +53,75 @@ def _group(kind: str) -> str:
     return "" if kind in SIDES else kind
 
 
-def _states(asking: Asking, object_id: str, kind: str, value: str) -> list[Part]:
+def _states(image: ImageContext, object_id: str, kind: str, value: str) -> list[Part]:
     where = " of the image" if (kind, value) in POSITIONS else ""
     place = {HORIZONTAL: "on the ", VERTICAL: "at the "}.get(kind)
-    text = f"{place}{value}{where}" if place else asking.predicate(kind, value)
-    return [*asking.the(object_id), (asking.said(object_id).be, ""), (text, "")]
+    text = f"{place}{value}{where}" if place else image.predicate(kind, value)
+    return [*image.the(object_id), (image.phrase(object_id).be, ""), (text, "")]
 
 
 def _with_positions(
-    asking: Asking, pairs: list[tuple[str, str, str]], kinds: tuple[str, ...], rng: SeededRng
+    image: ImageContext, pairs: list[tuple[str, str, str]], kinds: tuple[str, ...], rng: SeededRng
 ) -> list[tuple[str, str, str]]:
     """(Object, type, value), at most a third of them positions, in random order."""
     positions = [
         (key, kind, value)
-        for key in asking.objects
+        for key in image.objects
         for kind in kinds
-        for value in asking.thing(key).values.get(kind, ())
-        if value in OPPOSITE_SIDE and asking.references.has_sides(asking.name(key))
+        for value in image.thing(key).values.get(kind, ())
+        if value in OPPOSITE_SIDE and image.references.has_sides(image.name(key))
     ]
     return rng.shuffled([*pairs, *pairs, *pairs, *rng.shuffled(positions)[: max(4, len(pairs) // 3)]])
 
 
-def query(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """What color is the apple?"""
     pairs = [
         (key, kind, value)
-        for key in asking.objects
-        for kind, value in asking.value_kinds(key)
-        if kind in QUERY_TYPES and _can_be_asked(asking, key, kind)
+        for key in image.objects
+        for kind, value in image.value_kinds(key)
+        if kind in QUERY_TYPES and _can_be_asked(image, key, kind)
     ]
-    for key, kind, value in _with_positions(asking, pairs, (HORIZONTAL,), rng):
-        doings = sum(kind in DOING for kind, _ in asking.value_kinds(key))
-        if kind in DOING and (doings != 1 or not asking.ontology.attributes[value].verb):
+    for key, kind, value in _with_positions(image, pairs, (HORIZONTAL,), rng):
+        doings = sum(kind in DOING for kind, _ in image.value_kinds(key))
+        if kind in DOING and (doings != 1 or not image.ontology.attributes[value].verb):
             continue
-        reference = _refer(asking, key, rng, kind)
+        reference = _refer(image, key, rng, kind)
         if reference is not None:
             detailed = QUERY_TYPES.get(kind, "positionQuery")
             patterns = QUERIES["side" if kind == HORIZONTAL else kind]
             program, slots = then(reference.program, "query", kind), slots_of(reference)
-            full, local = _states(asking, key, kind, value), f"10q-{asking.name(key)}_{kind}"
+            full, local = _states(image, key, kind, value), f"10q-{image.name(key)}_{kind}"
             yield Draft(detailed, program, value, patterns, slots, full, local, _group(kind))
 
 
-def verify(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Is the apple red?"""
-    for key, kind, value in _values_and_positions(asking, rng):
-        asked = value if rng.happens(0.5) else _other_value(asking, key, kind, value, rng)
-        reference = _refer(asking, key, rng, kind)
+    for key, kind, value in _values_and_positions(image, rng):
+        asked = value if rng.happens(0.5) else _other_value(image, key, kind, value, rng)
+        reference = _refer(image, key, rng, kind)
         if asked is None or reference is None:
             continue
-        detailed, form = _verify_wordings(asking, kind, asked, reference, rng)
-        attribute = asking.ontology.attributes.get(asked)
-        text = asked if kind in SIDES else asking.predicate(kind, asked)
-        look = "look" if reference.said.plural else "looks"
+        detailed, form = _verify_form(image, kind, asked, reference, rng)
+        attribute = image.ontology.attributes.get(asked)
+        text = asked if kind in SIDES else image.predicate(kind, asked)
+        look = "look" if reference.head.plural else "looks"
         slots = slots_of(reference) | {"value": text, "noun": spelled(asked), "look": look, "a": with_article(text)}
         if form == "this" and attribute is not None:
-            slots["a"] = with_article(f"{attribute.adjective or asked} {reference.said.text}")
+            slots["a"] = with_article(f"{attribute.adjective or asked} {reference.head.text}")
         program = then(reference.program, "verify", kind, asked)
-        full, local = _states(asking, key, kind, value), f"06-{asking.name(key)}_{asked}"
+        full, local = _states(image, key, kind, value), f"06-{image.name(key)}_{asked}"
         yield yes_no(detailed, program, asked == value, VERIFY[form], slots, full, local)
 
 
-def _verify_wordings(asking: Asking, kind: str, value: str, reference: Reference, rng: SeededRng) -> tuple[str, str]:
+def _verify_form(image: ImageContext, kind: str, value: str, reference: Reference, rng: SeededRng) -> tuple[str, str]:
     if kind in SIDES:
         return "positionVerify", kind
     if kind == MATERIAL:
         return "materialVerify", MATERIAL
-    attribute = asking.ontology.attributes[value]
+    attribute = image.ontology.attributes[value]
     adjective = not attribute.verb and not attribute.after_only
-    alone = reference.depth == 0 and one(asking.ontology, asking.name(reference.object_id)) == reference.said
+    alone = reference.depth == 0 and one(image.ontology, image.name(reference.object_id)) == reference.head
     if alone and adjective and rng.happens(0.2):
         return "verifyAttrThis", "this"
     if adjective and rng.happens(0.2):
@@ -129,26 +129,26 @@ def _verify_wordings(asking: Asking, kind: str, value: str, reference: Reference
     return "verifyAttr", "color" if kind == "color" else "any"
 
 
-def logical(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Is the apple red and shiny?"""
-    items = [(key, pairs) for key in asking.objects if (pairs := _exclusive_pairs(asking, key))]
+    items = [(key, pairs) for key in image.objects if (pairs := _exclusive_pairs(image, key))]
     for key, pairs in rng.shuffled([*items, *items, *items]):
-        chosen = _two_values(asking, key, pairs, rng)
+        chosen = _two_values(image, key, pairs, rng)
         if chosen is None:
             continue
-        reference = _refer(asking, key, rng, *(kind for kind, _ in chosen))
-        answers = [asking.executor.has_value(key, *pair) for pair in chosen]
+        reference = _refer(image, key, rng, *(kind for kind, _ in chosen))
+        answers = [image.executor.has_value(key, *pair) for pair in chosen]
         if reference is None or None in answers:
             continue
         last = len(reference.program) - 1
         both = (Step("verify", pair, (last,)) for pair in chosen)
         program = (*reference.program, *both, Step("and", (), (last + 1, last + 2)))
-        clause = any(asking.ontology.attributes[value].verb or kind == MATERIAL for kind, value in chosen)
+        clause = any(image.ontology.attributes[value].verb or kind == MATERIAL for kind, value in chosen)
         detailed, patterns = ("verifyAttrAnd", BOTH[:1] + BOTH[2:]) if clause else ("verifyAttrs", BOTH)
-        one_text, other_text = (asking.predicate(*pair) for pair in sorted(chosen, key=_is_material))
+        one_text, other_text = (image.predicate(*pair) for pair in sorted(chosen, key=_is_material))
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         local = "05-" + "_".join(sorted(value for _, value in chosen))
-        full = _what_it_is(asking, key, chosen, answers)
+        full = _what_it_is(image, key, chosen, answers)
         yield yes_no(detailed, program, answers == [YES, YES], patterns, slots, full, local)
 
 
@@ -156,16 +156,16 @@ def _is_material(pair: tuple[str, str]) -> bool:
     return pair[0] == MATERIAL
 
 
-def _exclusive_pairs(asking: Asking, key: str) -> list[tuple[str, str]]:
+def _exclusive_pairs(image: ImageContext, key: str) -> list[tuple[str, str]]:
     return [
         (kind, value)
-        for kind, value in asking.value_kinds(key)
-        if kind in asking.ontology.exclusive and _can_be_asked(asking, key, kind)
+        for kind, value in image.value_kinds(key)
+        if kind in image.ontology.exclusive and _can_be_asked(image, key, kind)
     ]
 
 
 def _two_values(
-    asking: Asking, key: str, pairs: list[tuple[str, str]], rng: SeededRng
+    image: ImageContext, key: str, pairs: list[tuple[str, str]], rng: SeededRng
 ) -> list[tuple[str, str]] | None:
     if len(pairs) < 2:
         return None
@@ -174,51 +174,51 @@ def _two_values(
         return None
     if rng.happens(0.5):
         for index in (0,) if rng.happens(0.8) else (0, 1):
-            decoy = asking.decoy_value(key, chosen[index][0], rng)
+            decoy = image.decoy_value(key, chosen[index][0], rng)
             if decoy is None:
                 return None
             chosen[index] = (chosen[index][0], decoy)
     return rng.shuffled(chosen)
 
 
-def _what_it_is(asking: Asking, key: str, chosen: list[tuple[str, str]], answers: list[str | None]) -> list[Part]:
+def _what_it_is(image: ImageContext, key: str, chosen: list[tuple[str, str]], answers: list[str | None]) -> list[Part]:
     """The horses are large but brown: the correct values, and the actual ones in place of the wrong ones."""
-    values = asking.thing(key).values
+    values = image.thing(key).values
     right = [pair for pair, answer in zip(chosen, answers, strict=True) if answer == YES]
     instead = [(kind, values[kind][0]) for (kind, _), answer in zip(chosen, answers, strict=True) if answer == NO]
     pairs, word = [*right, *instead], "but"
     if not right or not instead:
         pairs, word = sorted(pairs, key=_is_material), "and"
-    one_text, other_text = (asking.predicate(*pair) for pair in pairs)
-    return [*asking.the(key), (f"{asking.said(key).be} {one_text} {word} {other_text}", "")]
+    one_text, other_text = (image.predicate(*pair) for pair in pairs)
+    return [*image.the(key), (f"{image.phrase(key).be} {one_text} {word} {other_text}", "")]
 
 
-def choose(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Is the apple green or red?"""
-    for key, kind, value in _values_and_positions(asking, rng):
-        decoy = _other_value(asking, key, kind, value, rng)
-        reference = _refer(asking, key, rng, kind)
+    for key, kind, value in _values_and_positions(image, rng):
+        decoy = _other_value(image, key, kind, value, rng)
+        reference = _refer(image, key, rng, kind)
         if decoy is None or reference is None:
             continue
         options = rng.shuffled((value, decoy))
         form = kind if kind in CHOOSE else "any"
-        if kind in DOING and not all(asking.ontology.attributes[option].verb for option in options):
+        if kind in DOING and not all(image.ontology.attributes[option].verb for option in options):
             form = "any"
         patterns = CHOOSE[form]
         if kind == "color" and len(reference.words) > 1:
             patterns = patterns[:-1]  # is the color of the cup on the table in the kitchen red or blue
         plain = kind in (*SIDES, MATERIAL)
-        one_text, other_text = (spelled(option) if plain else asking.predicate(kind, option) for option in options)
+        one_text, other_text = (spelled(option) if plain else image.predicate(kind, option) for option in options)
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         program, detailed = then(reference.program, "choose", kind, *options), CHOOSE_TYPES.get(form, "chooseAttr")
-        full, local = _states(asking, key, kind, value), f"10c-{asking.name(key)}_{kind}"
+        full, local = _states(image, key, kind, value), f"10c-{image.name(key)}_{kind}"
         yield Draft(detailed, program, value, patterns, slots, full, local, _group(kind))
 
 
-def _values_and_positions(asking: Asking, rng: SeededRng) -> list[tuple[str, str, str]]:
-    pairs = [(key, kind, value) for key in asking.objects for kind, value in _exclusive_pairs(asking, key)]
-    return _with_positions(asking, pairs, SIDES, rng)
+def _values_and_positions(image: ImageContext, rng: SeededRng) -> list[tuple[str, str, str]]:
+    pairs = [(key, kind, value) for key in image.objects for kind, value in _exclusive_pairs(image, key)]
+    return _with_positions(image, pairs, SIDES, rng)
 
 
-def _other_value(asking: Asking, key: str, kind: str, value: str, rng: SeededRng) -> str | None:
-    return OPPOSITE_SIDE[value] if kind in SIDES else asking.decoy_value(key, kind, rng)
+def _other_value(image: ImageContext, key: str, kind: str, value: str, rng: SeededRng) -> str | None:
+    return OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)

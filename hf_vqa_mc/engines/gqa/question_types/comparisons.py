@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES
 from hf_vqa_mc.engines.gqa.program import Part, joined, then
-from hf_vqa_mc.engines.gqa.question_types.asking import Asking, Draft, selected, slots_of, yes_no
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of, yes_no
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, Phrase, several, spelled, wordings
 from hf_vqa_mc.engines.rng import SeededRng
@@ -21,128 +21,128 @@ LARGER = 2.0  # The larger of two things must cover at least this many times the
 COMMON = ("color", MATERIAL, "shape", "size", "pattern")  # Types that two things can have in common.
 
 
-def _pairs(asking: Asking, rng: SeededRng) -> list[tuple[str, str]]:
+def _pairs(image: ImageContext, rng: SeededRng) -> list[tuple[str, str]]:
     keys = rng.shuffled(
         key
-        for key in asking.objects
-        if not asking.is_any(asking.name(key), BODY_PART) and asking.references.has_sides(asking.name(key))
+        for key in image.objects
+        if not image.is_any(image.name(key), BODY_PART) and image.references.has_sides(image.name(key))
     )
     kindred: list[tuple[str, str]] = []
     others: list[tuple[str, str]] = []
     for index, key in enumerate(keys):
         for other in keys[:index]:
-            (kindred if _kinds_of_both(asking, key, other) else others).append((key, other))
+            (kindred if _kinds_of_both(image, key, other) else others).append((key, other))
     return [*rng.shuffled(kindred)[:40], *rng.shuffled(others)[:10]]
 
 
-def _kinds_of_both(asking: Asking, one: str, other: str) -> set[str]:
-    return set(asking.kinds_asked(asking.name(one))).intersection(asking.kinds_asked(asking.name(other)))
+def _kinds_of_both(image: ImageContext, one: str, other: str) -> set[str]:
+    return set(image.kinds_asked(image.name(one))).intersection(image.kinds_asked(image.name(other)))
 
 
 def _refer_to_both(
-    asking: Asking, one: str, other: str, kinds: Sequence[str], rng: SeededRng
+    image: ImageContext, one: str, other: str, kinds: Sequence[str], rng: SeededRng
 ) -> tuple[Reference, Reference] | None:
     """Unambiguous references to both that mention neither the types nor each other."""
-    if asking.kind(one) == asking.kind(other):
+    if image.kind(one) == image.kind(other):
         return None
     hidden: set[Fact] = {(key, kind) for key in (one, other) for kind in kinds}
-    first = _refer(asking, one, {*hidden, (other,)}, rng)
+    first = _refer(image, one, {*hidden, (other,)}, rng)
     if first is None:
         return None
     mentioned = {fact for fact in first.facts if len(fact) == 1}
-    second = _refer(asking, other, {*hidden, *mentioned}, rng)
-    if second is None or first.the == second.the or first.said.text == second.said.text:
+    second = _refer(image, other, {*hidden, *mentioned}, rng)
+    if second is None or first.the == second.the or first.head.text == second.head.text:
         return None
     return first, second
 
 
-def _refer(asking: Asking, key: str, hidden: set[Fact], rng: SeededRng) -> Reference | None:
+def _refer(image: ImageContext, key: str, hidden: set[Fact], rng: SeededRng) -> Reference | None:
     """A short reference if there is one: two long ones in one question are hard to read."""
-    short = asking.references.pick(key, rng, hidden, 0) if rng.happens(0.75) else None
-    return short or asking.references.pick(key, rng, hidden, 1)
+    short = image.references.pick(key, rng, hidden, 0) if rng.happens(0.75) else None
+    return short or image.references.pick(key, rng, hidden, 1)
 
 
-def compare(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+def compare(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Who is taller, the boy or the girl?"""
     for more, (kind, high, low) in rng.shuffled(COMPARATIVES.items()):
         winners, losers = (
-            [key for key in asking.objects if asking.thing(key).values.get(kind) == (value,)] for value in (high, low)
+            [key for key in image.objects if image.thing(key).values.get(kind) == (value,)] for value in (high, low)
         )
         for winner, loser in product(winners, losers):
-            if not _can_be_compared(asking, kind, winner, loser):
+            if not _can_be_compared(image, kind, winner, loser):
                 continue
             first, second = rng.shuffled((winner, loser))
-            both = _refer_to_both(asking, first, second, (kind,), rng)
-            if both is None or any(reference.said.plural for reference in both):
+            both = _refer_to_both(image, first, second, (kind,), rng)
+            if both is None or any(reference.head.plural for reference in both):
                 continue
-            name = asking.name(winner)
-            which = "Who" if asking.is_any(name, PEOPLE) else "Which"
+            name = image.name(winner)
+            which = "Who" if image.is_any(name, PEOPLE) else "Which"
             program = joined(both[0].program, both[1].program, "compare", more)
             slots: dict[str, str | Phrase] = {"which": which, "more": more, "one": both[0].the, "other": both[1].the}
-            full = [*asking.the(winner), (f"is {more} than", ""), *asking.the(loser)]
-            local, category = f"09{more}-{_names(asking, winner, loser)}", asking.category(name)
+            full = [*image.the(winner), (f"is {more} than", ""), *image.the(loser)]
+            local, category = f"09{more}-{_names(image, winner, loser)}", image.category(name)
             yield Draft("comparativeChoose", program, name, WHICH, slots, full, local, category)
 
 
-def _can_be_compared(asking: Asking, kind: str, more: str, less: str) -> bool:
+def _can_be_compared(image: ImageContext, kind: str, more: str, less: str) -> bool:
     """Whether the comparison is clear in the image; values are relative to a kind.
 
     A large cup may be smaller than a small table, so what is larger or taller must also take more of the image. For
     other types only things of one category are compared.
     """
-    if asking.name(more) == asking.name(less) or BODY_PART in asking.noun(more).parents:
+    if image.name(more) == image.name(less) or BODY_PART in image.noun(more).parents:
         return False
-    _, _, width, height = asking.thing(more).box
-    _, _, less_width, less_height = asking.thing(less).box
+    _, _, width, height = image.thing(more).box
+    _, _, less_width, less_height = image.thing(less).box
     if kind == "size":
-        return width * height >= LARGER * less_width * less_height and asking.references.has_sides(
-            asking.name(more), asking.name(less)
+        return width * height >= LARGER * less_width * less_height and image.references.has_sides(
+            image.name(more), image.name(less)
         )
-    return bool(_kinds_of_both(asking, more, less)) and (kind != "height" or height > less_height)
+    return bool(_kinds_of_both(image, more, less)) and (kind != "height" or height > less_height)
 
 
-def _names(asking: Asking, one: str, other: str) -> str:
-    return "_".join(sorted((asking.name(one), asking.name(other))))
+def _names(image: ImageContext, one: str, other: str) -> str:
+    return "_".join(sorted((image.name(one), image.name(other))))
 
 
-def common(asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+def common(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """What is common to the shirt and the flower?"""
-    for one, other in _pairs(asking, rng):
-        both = _refer_to_both(asking, one, other, COMMON, rng)
+    for one, other in _pairs(image, rng):
+        both = _refer_to_both(image, one, other, COMMON, rng)
         if both is None:
             continue
         program = joined(both[0].program, both[1].program, "common")
-        kind = asking.executor.run(program).answer
-        if kind not in COMMON or not all(asking.references.can_have(asking.name(key), kind) for key in (one, other)):
+        kind = image.executor.run(program).answer
+        if kind not in COMMON or not all(image.references.can_have(image.name(key), kind) for key in (one, other)):
             continue
-        end = (f"have the same {kind}, {spelled(asking.thing(one).values[kind][0])}", "")
-        full = [("Both", ""), *asking.the(one), ("and", ""), *asking.the(other), end]
-        slots, local = {"one": both[0].the, "other": both[1].the}, f"09common-{_names(asking, one, other)}"
+        end = (f"have the same {kind}, {spelled(image.thing(one).values[kind][0])}", "")
+        full = [("Both", ""), *image.the(one), ("and", ""), *image.the(other), end]
+        slots, local = {"one": both[0].the, "other": both[1].the}, f"09common-{_names(image, one, other)}"
         yield Draft("twoCommon", program, kind, IN_COMMON, slots, full, local, "common")
 
 
-def _two(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+def _two(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Do the shirt and the flower have the same color? Are the table and the chair made of different materials?"""
-    for one, other in _pairs(asking, rng):
+    for one, other in _pairs(image, rng):
         kinds = [
             kind
             for kind in COMPARED
             if all(
-                len(asking.thing(key).values.get(kind, ())) == 1 and asking.references.can_have(asking.name(key), kind)
+                len(image.thing(key).values.get(kind, ())) == 1 and image.references.can_have(image.name(key), kind)
                 for key in (one, other)
             )
         ]
         if not kinds:
             continue
         kind = rng.pick(kinds)
-        both = _refer_to_both(asking, one, other, (kind,), rng)
+        both = _refer_to_both(image, one, other, (kind,), rng)
         if both is None:
             continue
-        is_same = asking.thing(one).values[kind] == asking.thing(other).values[kind]
+        is_same = image.thing(one).values[kind] == image.thing(other).values[kind]
         detailed = f"two{operation.title()}{'Material' if kind == MATERIAL else ''}"
         program = joined(both[0].program, both[1].program, operation, kind)
         slots = slots_of(both[0]) | {"one": both[0].the, "other": both[1].the}
-        full, local = _both_values(asking, one, other, kind), f"09{SHORT_NAME[operation]}-{_names(asking, one, other)}"
+        full, local = _both_values(image, one, other, kind), f"09{SHORT_NAME[operation]}-{_names(image, one, other)}"
         right = is_same == (operation == "same")
         yield yes_no(detailed, program, right, TWO[operation][kind], slots, full, local)
 
@@ -150,56 +150,56 @@ def _two(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
 same, different = partial(_two, "same"), partial(_two, "different")
 
 
-def _both_values(asking: Asking, one: str, other: str, kind: str) -> list[Part]:
-    value, other_value = (asking.predicate(kind, asking.thing(key).values[kind][0]) for key in (one, other))
+def _both_values(image: ImageContext, one: str, other: str, kind: str) -> list[Part]:
+    value, other_value = (image.predicate(kind, image.thing(key).values[kind][0]) for key in (one, other))
     if value == other_value:
-        return [("both", ""), *asking.the(one), ("and", ""), *asking.the(other), (f"are {value}", "")]
-    first = [*asking.the(one), (f"{asking.said(one).be} {value} and", "")]
-    return [*first, *asking.the(other), (f"{asking.said(other).be} {other_value}", "")]
+        return [("both", ""), *image.the(one), ("and", ""), *image.the(other), (f"are {value}", "")]
+    first = [*image.the(one), (f"{image.phrase(one).be} {value} and", "")]
+    return [*first, *image.the(other), (f"{image.phrase(other).be} {other_value}", "")]
 
 
-def _all(operation: str, asking: Asking, rng: SeededRng) -> Iterator[Draft]:
+def _all(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Are all the people there the same gender? Are the animals in the image of different types?"""
-    groups = {(asking.kind(key), kind) for key in asking.objects for kind in ("color", MATERIAL)}
+    groups = {(image.kind(key), kind) for key in image.objects for kind in ("color", MATERIAL)}
     groups |= {(PEOPLE, "gender")}
-    groups |= {(category, NAME) for key in asking.objects for category in asking.kinds_asked(asking.name(key))}
+    groups |= {(category, NAME) for key in image.objects for category in image.kinds_asked(image.name(key))}
     for name, kind in rng.shuffled(sorted(groups)):
-        if name not in asking.ontology.nouns or (name == PEOPLE) != (kind == "gender"):
+        if name not in image.ontology.nouns or (name == PEOPLE) != (kind == "gender"):
             continue
-        if kind in COMPARED and not asking.references.can_have(name, kind):
+        if kind in COMPARED and not image.references.can_have(name, kind):
             continue
-        found = asking.executor.find(selected(name))
-        said = several(asking.ontology, name)
-        if found is None or len(found.certain) < 2 or not said.plural:
+        found = image.executor.find(selected(name))
+        phrase = several(image.ontology, name)
+        if found is None or len(found.certain) < 2 or not phrase.plural:
             continue
-        answer = asking.executor.run(then(selected(name), "same", kind)).answer
+        answer = image.executor.run(then(selected(name), "same", kind)).answer
         if answer is None:
             continue
-        two = len(found.certain) == 2 and not any(asking.said(key).plural for key in found.certain)
-        compared = said.text.title().replace(" ", "") if kind == NAME else kind.title()
+        two = len(found.certain) == 2 and not any(image.phrase(key).plural for key in found.certain)
+        compared = phrase.text.title().replace(" ", "") if kind == NAME else kind.title()
         program, right = then(selected(name), operation, kind), (answer == YES) == (operation == "same")
         patterns = (BOTH_SAME if two and operation == "same" else ALL[operation])[kind]
-        slots = {"all": f"the {said.text}", "plain": said.text}
-        full = _all_values(asking, found.certain, kind, said.text, two)
+        slots = {"all": f"the {phrase.text}", "plain": phrase.text}
+        full = _all_values(image, found.certain, kind, phrase.text, two)
         short = SHORT_NAME[operation]
-        yield yes_no(f"{short}{compared}", program, right, patterns, slots, full, f"07{short}-all{said.text}")
+        yield yes_no(f"{short}{compared}", program, right, patterns, slots, full, f"07{short}-all{phrase.text}")
 
 
 all_same, all_different = partial(_all, "same"), partial(_all, "different")
 
 
-def _all_values(asking: Asking, keys: Sequence[str], kind: str, text: str, two: bool) -> list[Part]:
+def _all_values(image: ImageContext, keys: Sequence[str], kind: str, text: str, two: bool) -> list[Part]:
     everything = f"both {text}" if two else f"all the {text}"
     if kind == NAME:
-        apart = (pair for pair in combinations(keys, 2) if not asking.ontology.mixed_up(*map(asking.name, pair)))
+        apart = (pair for pair in combinations(keys, 2) if not image.ontology.mixed_up(*map(image.name, pair)))
         pair = min(apart, key=lambda pair: keys.index(pair[1]), default=None)  # that with the earliest second
         if pair is None:
-            return [(f"{everything} are {several(asking.ontology, asking.name(keys[0])).text}", "")]
+            return [(f"{everything} are {several(image.ontology, image.name(keys[0])).text}", "")]
         if two:
-            return [("one is", ""), *asking.a(pair[0]), ("and the other is", ""), *asking.a(pair[1])]
-        one, other = (several(asking.ontology, asking.name(key)).text for key in pair)
+            return [("one is", ""), *image.a(pair[0]), ("and the other is", ""), *image.a(pair[1])]
+        one, other = (several(image.ontology, image.name(key)).text for key in pair)
         return [(f"some are {one} and some are {other}", "")]
-    values = list(dict.fromkeys(asking.predicate(kind, asking.thing(key).values[kind][0]) for key in keys))
+    values = list(dict.fromkeys(image.predicate(kind, image.thing(key).values[kind][0]) for key in keys))
     if len(values) == 1:
         return [(f"{everything} are {values[0]}", "")]
     if two:

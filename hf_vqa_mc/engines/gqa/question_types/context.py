@@ -18,9 +18,9 @@ from hf_vqa_mc.engines.gqa.wording import (
     PARTITIVES,
     PEOPLE,
     POSITIONS,
+    NounPhrase,
     Pattern,
     Phrase,
-    Said,
     as_category,
     called,
     predicate,
@@ -59,7 +59,7 @@ def yes_no(
     return Draft(detailed + suffix, program, answer, wordings, slots, [(begin, ""), *full], local_group)
 
 
-class Asking:
+class ImageContext:
     """One image, its references and decoys, as the question types use them; objects are given by id."""
 
     def __init__(
@@ -99,20 +99,20 @@ class Asking:
         """An object's kind."""
         return self.noun(object_id).kind
 
-    def said(self, object_id: str) -> Said:
+    def phrase(self, object_id: str) -> NounPhrase:
         """The words for an object."""
         return called(self.ontology, self.name(object_id))
 
     def the(self, object_id: str) -> list[Part]:
         """An object by its name with the definite article, as in full answers."""
-        said = self.said(object_id)
-        return [(said.the, ""), (said.text, object_id)]
+        phrase = self.phrase(object_id)
+        return [(phrase.the, ""), (phrase.text, object_id)]
 
     def a(self, object_id: str) -> list[Part]:
         """An object by its name with the indefinite article if it takes one."""
-        said = self.said(object_id)
-        article, _, words = said.some.rpartition(said.text)
-        return [(article + words, ""), (said.text, object_id)]
+        phrase = self.phrase(object_id)
+        article, _, words = phrase.some.rpartition(phrase.text)
+        return [(article + words, ""), (phrase.text, object_id)]
 
     def is_any(self, name: str, *categories: str) -> bool:
         """Whether a name is of one of the categories."""
@@ -142,7 +142,7 @@ class Asking:
         """A value after "is"."""
         return predicate(self.ontology, kind, value)
 
-    def is_there(self, name: str) -> str | None:
+    def exists(self, name: str) -> str | None:
         """Whether there is such an object: yes, no, or None if the graph does not settle it."""
         return self.executor.run(then(selected(name), "exist")).answer
 
@@ -192,16 +192,16 @@ def discloses(text: str, answer: str) -> bool:
 
 def kind_of(ontology: Ontology, category: str, plural: bool) -> tuple[str, str]:
     """A category after "what kind of", with its verb: devices are, clothing is."""
-    said = as_category(ontology, category, plural)
-    if said is None or said.mass or category in PARTITIVES:
+    phrase = as_category(ontology, category, plural)
+    if phrase is None or phrase.mass or category in PARTITIVES:
         return category, "is"
-    return said.text, said.be
+    return phrase.text, phrase.be
 
 
 def slots_of(reference: Reference) -> dict[str, str | Phrase]:
     """The slots of patterns that a reference fills: {the}, {is}, {do}, {have}."""
-    said = reference.said
-    return {"the": reference.the, "is": said.be, "do": said.do, "have": said.have}
+    phrase = reference.head
+    return {"the": reference.the, "is": phrase.be, "do": phrase.do, "have": phrase.have}
 
 
 def selected(name: str) -> Program:
