@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.transfer import transfer as transfer
     from hf_vqa_mc.version import __version__ as __version__
 
-_HOMES = {
+_PUBLIC = {
     "InputError": "errors",
     "MissingExtra": "errors",
     "VqaMc": "dataset.builder",
@@ -44,6 +44,6 @@ _HOMES = {
     "with_images": "dataset.stored_images",
     **{verb: f"verbs.{verb}" for verb in VERBS},
 }
-__all__ = sorted(_HOMES)
+__all__ = sorted(_PUBLIC)
 
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

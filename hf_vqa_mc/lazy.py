@@ -5,15 +5,15 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package; ``homes`` is the module in the package by public name."""
+def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package; ``modules`` is the module in the package by public name."""
 
     def get(name: str) -> object:
-        if name not in homes:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        return getattr(import_module(f"{package}.{modules[name]}"), name)
 
     def names() -> list[str]:
-        return sorted({*homes, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
+        return sorted({*modules, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
 
     return get, names

@@ -25,7 +25,7 @@ class Listing(UserDict[str, N]):
     Args:
         what: type of the declarations, for messages: ``source``.
         declarations: the initial ones.
-        homes: more of them, as ``package.module:NAME`` by name, imported on first use.
+        lazy: more of them, as ``package.module:NAME`` by name, imported on first use.
 
     >>> from hf_vqa_mc.listing import Listing
     >>> from types import SimpleNamespace
@@ -35,10 +35,10 @@ class Listing(UserDict[str, N]):
     ['vqa', 'mine']
     """
 
-    def __init__(self, what: str, *declarations: N, homes: Mapping[str, str] | None = None) -> None:
+    def __init__(self, what: str, *declarations: N, lazy: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self.what = what
-        self.data = cast(dict[str, N], dict(homes or {}))
+        self.data = cast(dict[str, N], dict(lazy or {}))
         for declaration in declarations:
             self.add(declaration)
 

@@ -19,7 +19,7 @@ class ModelListing(Listing["Model"]):
 
 MODELS = ModelListing(
     "model",
-    homes={
+    lazy={
         "mlp-a": "hf_vqa_mc.models.mlp:MLP_A",
         "mlp-ia": "hf_vqa_mc.models.mlp:MLP_IA",
         "mlp-qa": "hf_vqa_mc.models.mlp:MLP_QA",

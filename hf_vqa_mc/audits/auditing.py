@@ -50,17 +50,17 @@ class Audit:
         return f"Audit of {self.benchmark!r}\n{len(self.gains)} shortcuts, {len(self.findings)} findings"
 
     @cached_property
-    def chances(self) -> NDArray[np.float64] | None:
+    def probabilities(self) -> NDArray[np.float64] | None:
         """Mean P(target) of the probes with question and choices but no image, (rows, choices); None without any.
 
         The target is in column 0.
         """
-        return mean_chances([gain.shortcut for gain in self.gains], Sees.QUESTION)
+        return mean_probabilities([gain.shortcut for gain in self.gains], Sees.QUESTION)
 
     @property
     def bias(self) -> NDArray[np.float64] | None:
-        """(rows,): P(target) that `chances` gives the target."""
-        return None if self.chances is None else self.chances[:, 0]
+        """(rows,): P(target) that `probabilities` gives the target."""
+        return None if self.probabilities is None else self.probabilities[:, 0]
 
     @cached_property
     def possibly_correct(self) -> NDArray[np.bool_]:
@@ -74,9 +74,9 @@ class Audit:
 
     def picked_blind(self, rows: Sequence[int]) -> dict[int, int]:
         """Row to the index of the choice that the probes with question and choices pick."""
-        if self.chances is None:
+        if self.probabilities is None:
             return {}
-        best = self.chances[rows].argmax(axis=1)
+        best = self.probabilities[rows].argmax(axis=1)
         return dict(zip(rows, self.rows.positions[rows, best].tolist(), strict=True))
 
     def as_json(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Audit:
                 "reasons": {reason: float(found.sum() / max(decoys, 1)) for reason, found in self.ambiguous.items()},
             },
             "predictive_texts": self.predictive_texts,
-            "calibration": [] if self.chances is None else calibration(self.chances),
+            "calibration": [] if self.probabilities is None else calibration(self.probabilities),
             "bias": None if self.bias is None else _histogram(self.bias),
             "not_run": [vars(one) for one in self.not_run],
         }
@@ -160,23 +160,23 @@ class Audit:
         return listed
 
 
-def mean_chances(shortcuts: Sequence[Shortcut], sees: Sees) -> NDArray[np.float64] | None:
+def mean_probabilities(shortcuts: Sequence[Shortcut], sees: Sees) -> NDArray[np.float64] | None:
     """Mean P(target) of the shortcuts with these inputs, (rows, choices); None if none has probabilities."""
-    found = [one.chances for one in shortcuts if one.sees is sees and one.chances is not None]
+    found = [one.probabilities for one in shortcuts if one.sees is sees and one.probabilities is not None]
     return np.mean(found, axis=0) if found else None
 
 
-def calibration(chances: NDArray[np.float64]) -> list[dict[str, float]]:
+def calibration(probabilities: NDArray[np.float64]) -> list[dict[str, float]]:
     """Reliability diagram: accuracy of the most probable choice by its probability.
 
     Args:
-        chances: (rows, choices), the target in column 0, padded with 0.
+        probabilities: (rows, choices), the target in column 0, padded with 0.
 
     Returns:
         For each non-empty tenth of [0, 1]: mean ``confidence``, ``accuracy``, and number of ``rows``.
     """
-    confidence = chances.max(axis=1)
-    best = chances >= confidence[:, None] - TIED
+    confidence = probabilities.max(axis=1)
+    best = probabilities >= confidence[:, None] - TIED
     right = best[:, 0] / best.sum(axis=1)
     of_row = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
     rows, sums, rights = (np.bincount(of_row, weights, CALIBRATION_BINS) for weights in (None, confidence, right))

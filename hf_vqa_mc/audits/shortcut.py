@@ -66,7 +66,7 @@ class Prediction:
 
     scores: NDArray[np.float64] = field(repr=False)
     """(rows,): probability in [0, 1] that the target is picked; ties are broken at random"""
-    chances: NDArray[np.float64] | None = field(default=None, repr=False)
+    probabilities: NDArray[np.float64] | None = field(default=None, repr=False)
     """(rows, choices): P(target) of each choice, the target in column 0; None where unknown"""
     folds: int = 0
     """number of cross-validation folds of the audited rows; 0 if it was not fitted on audited rows"""

@@ -15,7 +15,7 @@ MOST_LETTERS = 400
 """Characters of a choice that are compared."""
 MOST_WORDS = 400
 """Words of a choice and of a question that are compared."""
-LIKE = 1_000_000
+IDENTICAL = 1_000_000
 """Similarity of a text to itself; integers, so that sums tie exactly in any order."""
 
 _SPACE = 32
@@ -46,13 +46,13 @@ class Letters(NamedTuple):
         return cls(codes, starts(np.fromiter(map(len, short), np.int64, len(short))), numbers)
 
 
-def likeness(rows: Rows, letters: Letters) -> NDArray[np.float64]:
+def trigram_similarity(rows: Rows, letters: Letters) -> NDArray[np.float64]:
     """Similarity of each choice to the other choices of its row: Jaccard index of character trigrams.
 
     Returns:
-        float64 (rows, choices): the sum over the other choices, integers in units of 1 / LIKE.
+        float64 (rows, choices): the sum over the other choices, integers in units of 1 / IDENTICAL.
     """
-    return _likeness(rows.keys, letters)
+    return _trigram_similarity(rows.keys, letters)
 
 
 def words_in_question(rows: Rows) -> NDArray[np.float64]:
@@ -72,7 +72,7 @@ def containing(rows: Rows, letters: Letters) -> NDArray[np.bool_]:
 
 
 @njit(cache=True)
-def _likeness(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.float64]:
+def _trigram_similarity(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.float64]:
     sums, counts = np.zeros(keys.shape), np.zeros(keys.shape[1], np.int64)
     trigrams = np.empty((keys.shape[1], MOST_LETTERS), np.uint64)
     for row in range(len(keys)):
@@ -84,7 +84,7 @@ def _likeness(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.float64]:
                 if keys[row, one] == MISSING or keys[row, other] == MISSING:
                     continue
                 if keys[row, one] == keys[row, other]:
-                    alike = LIKE
+                    alike = IDENTICAL
                 else:
                     alike = _alike(trigrams[one][: counts[one]], trigrams[other][: counts[other]])
                 sums[row, one] += alike
@@ -131,7 +131,7 @@ def _alike(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
         else:
             j += 1
     either = len(one) + len(other) - common
-    return (LIKE * common) // either if either else 0
+    return (IDENTICAL * common) // either if either else 0
 
 
 @njit(cache=True)

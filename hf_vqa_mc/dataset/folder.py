@@ -117,10 +117,10 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
             before = read_inventory(old) if old else None
             inventory.update(with_source(before, source, entry))
             if before and old:
-                gone = before["sources"].get(source, {"configs": {}})["configs"].keys()
+                earlier = before["sources"].get(source, {"configs": {}})["configs"].keys()
                 kept = inventory["sources"][source]["configs"].keys()
                 outdated = {PREVIEW} if pictured(before) and not pictured(inventory) else set()
-                carry_over(old, new.tree, leave_out={CARD, INVENTORY, *outdated, *(gone - kept)})
+                carry_over(old, new.tree, leave_out={CARD, INVENTORY, *outdated, *(earlier - kept)})
             write_inventory(new.tree, inventory)
             (new.tree / CARD).write_text(card(inventory), "utf-8")
 

@@ -113,7 +113,7 @@ def _prior_rule(
     if "train" not in splits:
         return {}
     train = choices.keys[splits["train"]]
-    rule = PriorRule.learn(train, len(material.candidates.key_texts), decoys_per_row(train))
+    rule = PriorRule.fit(train, len(material.candidates.key_texts), decoys_per_row(train))
     return {
         split: {"accuracy": rule.accuracy(choices.keys[rows]), "chance": chance(choices.keys[rows])}
         for split, rows in splits.items()
@@ -129,7 +129,7 @@ class PriorRule:
     """(keys,): P(correct | C) of each text, in [0, 1]"""
 
     @classmethod
-    def learn(cls, keys: NDArray[np.int32], n_keys: int, decoys_per_row: int) -> "PriorRule":
+    def fit(cls, keys: NDArray[np.int32], n_keys: int, decoys_per_row: int) -> "PriorRule":
         """Count targets and decoys in text keys below ``n_keys``; ``decoys_per_row`` is K."""
         as_target = np.bincount(keys[:, 0], minlength=n_keys)
         decoys = keys[:, 1:]

@@ -111,7 +111,7 @@ def _is_excluded(decoys: DecoySet, triplet: int, view: int, key: int) -> bool:
 
 
 @reading
-def offer_targets(
+def try_targets(
     decoys: DecoySet,
     triplet: int,
     others: NDArray[np.int64],
@@ -133,12 +133,12 @@ def offer_targets(
             and triplets.questions[others[i]] == triplets.questions[triplet]
         )
         if not same_question:  # true for the triplet itself
-            n_taken = _offer(decoys, triplet, others[i], triplets, memory, n_taken, tables)
+            n_taken = _try_target(decoys, triplet, others[i], triplets, memory, n_taken, tables)
     return n_taken
 
 
 @reading_inline
-def _offer(
+def _try_target(
     decoys: DecoySet, triplet: int, donor: int, triplets: Triplets, memory: Memory, n_taken: int, tables: FilterTables
 ) -> int:
     """Test one candidate, the target of a donor.

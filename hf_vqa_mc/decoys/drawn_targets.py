@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import FilterTables, starts
-from hf_vqa_mc.decoys.decoy_set import DecoySet, new_memory, offer_targets, wants_more
+from hf_vqa_mc.decoys.decoy_set import DecoySet, new_memory, try_targets, wants_more
 from hf_vqa_mc.decoys.material import Material, Triplets
 from hf_vqa_mc.decoys.rng import below, draw, order_keys, purpose_hash
 
 MOST_DRAWS = 1_000
 """Draws, with replacement, after which a set stays incomplete; the paper does not state a limit."""
-_DRAWS_PER_OFFER = 8
+_DRAWS_PER_CALL = 8
 _TRIPLETS_PER_TASK = 4096
 _IMAGES_PER_TASK = 512
 _SORTED_FIRST = 256
@@ -57,7 +57,7 @@ def _take_iou(
             n_taken, low, high = 0, np.uint64(0), _first_keys(len(members))
             while wants_more(decoys, triplet, len(members)):
                 others = _between(low, high, keys, members)
-                n_taken = offer_targets(decoys, triplet, others, triplets, memory, n_taken, tables, len(members))
+                n_taken = try_targets(decoys, triplet, others, triplets, memory, n_taken, tables, len(members))
                 if high == _LAST_KEY:
                     break
                 low, high = high, _LAST_KEY
@@ -89,13 +89,14 @@ def _take_random(
     targets = triplets.targets[pool]
     rank = np.empty(len(candidates.texts), np.int64)
     rank[sorted(range(len(rank)), key=candidates.texts.__getitem__)] = np.arange(len(rank))
-    urn = pool[np.argsort(rank[targets], kind="stable")]
+    donors = pool[np.argsort(rank[targets], kind="stable")]
     if not by_frequency:
         unique = set(candidates.most_frequent(targets).tolist())
-        first = {int(triplets.targets[triplet]): triplet for triplet in urn[::-1].tolist()}
-        urn = np.array([triplet for text, triplet in reversed(first.items()) if text in unique], np.int64)
+        first = {int(triplets.targets[triplet]): triplet for triplet in donors[::-1].tolist()}
+        donors = np.array([triplet for text, triplet in reversed(first.items()) if text in unique], np.int64)
     seed_hash = purpose_hash(material.settings.seed, "random_frequency" if by_frequency else "random_uniform")
-    over_ranges(_take_drawn, len(pool), _TRIPLETS_PER_TASK, decoys, pool, urn, triplets, candidates.tables, seed_hash)
+    inputs = decoys, pool, donors, triplets, candidates.tables, seed_hash
+    over_ranges(_take_drawn, len(pool), _TRIPLETS_PER_TASK, *inputs)
 
 
 take_uniform_decoys = partial(_take_random, by_frequency=False)
@@ -108,18 +109,18 @@ def _take_drawn(
     last: int,
     decoys: DecoySet,
     pool: NDArray[np.int64],
-    urn: NDArray[np.int64],
+    donors: NDArray[np.int64],
     triplets: Triplets,
     tables: FilterTables,
     seed_hash: np.uint64,
 ) -> None:
     memory = new_memory(decoys, tables)
-    drawn = np.empty(_DRAWS_PER_OFFER, np.int64)
+    drawn = np.empty(_DRAWS_PER_CALL, np.int64)
     for triplet in pool[first:last]:
         n_taken = 0
         number = 0
         while number < MOST_DRAWS and wants_more(decoys, triplet, MOST_DRAWS):
             for i in range(len(drawn)):
-                drawn[i] = urn[below(draw(seed_hash, triplets.hashes[triplet], number), len(urn))]
+                drawn[i] = donors[below(draw(seed_hash, triplets.hashes[triplet], number), len(donors))]
                 number += 1
-            n_taken = offer_targets(decoys, triplet, drawn, triplets, memory, n_taken, tables, MOST_DRAWS)
+            n_taken = try_targets(decoys, triplet, drawn, triplets, memory, n_taken, tables, MOST_DRAWS)

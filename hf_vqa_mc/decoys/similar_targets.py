@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import FilterTables
-from hf_vqa_mc.decoys.decoy_set import DecoySet, clear, new_memory, offer_targets, wants_more
+from hf_vqa_mc.decoys.decoy_set import DecoySet, clear, new_memory, try_targets, wants_more
 from hf_vqa_mc.decoys.material import Material, Triplets
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
@@ -92,7 +92,7 @@ def _take(
             clear(decoys, triplet)
             alike = members[member_starts[own] : member_starts[own + 1]]
             alike = _from_random_start(alike, n_similar, random_start, triplets.hashes[triplet])
-            n_taken = offer_targets(decoys, triplet, alike, triplets, memory, 0, tables, n_similar)
+            n_taken = try_targets(decoys, triplet, alike, triplets, memory, 0, tables, n_similar)
             start = 0
             while start < usable and wants_more(decoys, triplet, n_similar):
                 end = start + 1
@@ -100,7 +100,7 @@ def _take(
                     end += 1
                 alike = _members_in_order(found.groups[query, start:end], members, member_starts)
                 alike = _from_random_start(alike, n_similar, random_start, triplets.hashes[triplet])
-                n_taken = offer_targets(decoys, triplet, alike, triplets, memory, n_taken, tables, n_similar)
+                n_taken = try_targets(decoys, triplet, alike, triplets, memory, n_taken, tables, n_similar)
                 start = end
             short[triplet] = wants_more(decoys, triplet, n_similar)
 

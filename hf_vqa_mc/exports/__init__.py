@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 HARNESSES: "Listing[Harness]" = Listing(
     "harness",
-    homes={
+    lazy={
         "lm-eval": "hf_vqa_mc.exports.task_folders:LM_EVAL",
         "lmms-eval": "hf_vqa_mc.exports.task_folders:LMMS_EVAL",
         "vlmevalkit": "hf_vqa_mc.exports.vlmevalkit:VLMEVALKIT",

@@ -67,7 +67,7 @@ class TextFeatures:
     def of(cls, vectors: WordVectors, texts: Iterable[str], *, centred: bool = False) -> "TextFeatures":
         """The vectors of the words in the training texts; if centred, the mean over the vocabulary is subtracted."""
         empty = np.zeros((0, vectors.dim), np.float32)
-        text = cls(vectors.name, vectors.sha256, vectors.dim, (), empty, frozenset(), file=vectors).knowing(texts)
+        text = cls(vectors.name, vectors.sha256, vectors.dim, (), empty, frozenset(), file=vectors).with_texts(texts)
         mean = None
         if centred:
             mean = (text.vectors.sum(0, dtype=np.float64) / max(len(text.words), 1)).astype(np.float32)
@@ -86,7 +86,7 @@ class TextFeatures:
             )
         return replace(self, file=vectors)
 
-    def knowing(self, texts: Iterable[str]) -> "TextFeatures":
+    def with_texts(self, texts: Iterable[str]) -> "TextFeatures":
         """These features with the vocabulary of more training texts, looked up in the file; unchanged without one."""
         if self.file is None:
             return self

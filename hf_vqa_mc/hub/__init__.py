@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 PUSHABLES: "Listing[Pushable]" = Listing(
     "kind of push",
-    homes={
+    lazy={
         "dataset": "hf_vqa_mc.hub.dataset_folder:DATASET",
         "model": "hf_vqa_mc.hub.model_folder:MODEL",
         "metric": "hf_vqa_mc.hub.metric_space:METRIC",

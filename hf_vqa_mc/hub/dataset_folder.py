@@ -62,7 +62,7 @@ def files_of(inventory: Inventory, location: str) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def files_gone(shipment: Shipment, before: Inventory, existing: Collection[str], *, replace: bool) -> list[str]:
+def outdated_files(shipment: Shipment, before: Inventory, existing: Collection[str], *, replace: bool) -> list[str]:
     """The data files and card picture of an earlier push that a new push removes.
 
     ``before`` is the repository's inventory, ``existing`` are its files. Raises InputError if whole configs would be

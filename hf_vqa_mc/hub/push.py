@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hf_vqa_mc.dataset.inventory import INVENTORY, read_inventory
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.hub.dataset_folder import files_gone
+from hf_vqa_mc.hub.dataset_folder import outdated_files
 from hf_vqa_mc.hub.shipment import Shipment
 from hf_vqa_mc.version import __version__
 
@@ -69,15 +69,15 @@ def push(shipment: Shipment, *, replace: bool = False) -> Pushed:
                 f"{shipment.name} is public, and a push cannot make it private; change that on "
                 f"{url}/settings, or remove --private"
             )
-        gone = _gone(api, shipment, head, replace) if shipment.inventory else []
+        outdated = _outdated(api, shipment, head, replace) if shipment.inventory else []
         commit = api.create_commit(
             shipment.name,
-            [*_additions(shipment), *(CommitOperationDelete(path) for path in gone)],
+            [*_additions(shipment), *(CommitOperationDelete(path) for path in outdated)],
             commit_message=shipment.message,
             repo_type=shipment.kind,
             parent_commit=head,
         )
-    return Pushed(url, commit.oid, commit.oid != head, private, created, tuple(gone))
+    return Pushed(url, commit.oid, commit.oid != head, private, created, tuple(outdated))
 
 
 def _opened(api: "HfApi", shipment: Shipment) -> tuple[str | None, bool, bool]:
@@ -100,7 +100,7 @@ def _opened(api: "HfApi", shipment: Shipment) -> tuple[str | None, bool, bool]:
         return info.sha, bool(info.private), True
 
 
-def _gone(api: "HfApi", shipment: Shipment, head: str | None, replace: bool) -> list[str]:
+def _outdated(api: "HfApi", shipment: Shipment, head: str | None, replace: bool) -> list[str]:
     existing = set(api.list_repo_files(shipment.name, repo_type=shipment.kind, revision=head))
     if INVENTORY not in existing:
         return []
@@ -110,7 +110,7 @@ def _gone(api: "HfApi", shipment: Shipment, head: str | None, replace: bool) -> 
             before = read_inventory(Path(folder))
         except InputError as error:
             raise InputError(str(error).replace(folder, shipment.name)) from None
-    return files_gone(shipment, before, existing, replace=replace) if before else []
+    return outdated_files(shipment, before, existing, replace=replace) if before else []
 
 
 def _additions(shipment: Shipment) -> "Iterator[CommitOperationAdd]":

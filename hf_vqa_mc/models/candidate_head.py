@@ -23,7 +23,7 @@ from hf_vqa_mc.errors import InputError
 
 UNITS = 256
 """Units per block: those of some hundred candidates fit into a core's L2 cache."""
-FAIR = 0.5
+ONE_BIT = 0.5
 """The dropout probability (the paper's) for which one random bit per unit is enough."""
 
 Floats = NDArray[np.float32]
@@ -80,7 +80,7 @@ class CandidateHead(nn.Module):
 
 
 def _fits_kernels(own: Tensor, dropout: float) -> bool:
-    return own.device.type == "cpu" and own.dtype == torch.float32 and dropout in (0.0, FAIR)
+    return own.device.type == "cpu" and own.dtype == torch.float32 and dropout in (0.0, ONE_BIT)
 
 
 class _Blocks(torch.autograd.Function):
@@ -92,8 +92,8 @@ class _Blocks(torch.autograd.Function):
         kept = [tensor.contiguous() for tensor in given]
         own, count = kept[1], len(kept[3])
         hidden = own.shape[1]
-        coins, blocks = _coins(count, hidden, seed), -(-hidden // UNITS)
-        ctx.numbers = np.float32(eps), np.float32(1.0 if seed is None else 1.0 / FAIR), coins
+        mask, blocks = _dropout_mask(count, hidden, seed), -(-hidden // UNITS)
+        ctx.numbers = np.float32(eps), np.float32(1.0 if seed is None else 1.0 / ONE_BIT), mask
         mean, variance, parts = own.new_empty(hidden), own.new_empty(hidden), own.new_empty(blocks, count)
         arguments = [_arrays(kept[:4]), _arrays(kept[4:]), ctx.numbers, _arrays([mean, variance]), *_arrays([parts])]
         in_threads(_score, blocks, arguments)
@@ -107,8 +107,8 @@ class _Blocks(torch.autograd.Function):
         kept = ctx.saved_tensors
         shared, own, gamma = kept[0], kept[1], kept[4]
         found = [torch.zeros_like(shared), torch.zeros_like(own), *(torch.empty_like(gamma) for _ in range(3))]
-        (pull,) = _arrays([d_scores.contiguous()])
-        arguments = [_arrays(kept[:4]), _arrays(kept[4:]), ctx.numbers, pull, _arrays(found)]
+        (d_unit,) = _arrays([d_scores.contiguous()])
+        arguments = [_arrays(kept[:4]), _arrays(kept[4:]), ctx.numbers, d_unit, _arrays(found)]
         in_threads(_differentiate, -(-own.shape[1] // UNITS), arguments)
         d_shared, d_own, *of_parameters = found
         return None, None, d_shared, d_own, None, None, *of_parameters
@@ -138,7 +138,7 @@ def _arrays(tensors: Sequence[Tensor]) -> Arrays:
     return tuple(tensor.detach().numpy() for tensor in tensors)
 
 
-def _coins(count: int, hidden: int, seed: int | None) -> NDArray[np.uint8]:
+def _dropout_mask(count: int, hidden: int, seed: int | None) -> NDArray[np.uint8]:
     """Dropout mask: uint8 (candidates, H) of 0 and 1; all 1 without a seed."""
     if seed is None:
         return np.ones((count, hidden), np.uint8)
@@ -157,7 +157,7 @@ def _score(
 ) -> None:
     """Fill the means and variances of the hidden units, (H,), and each block's part of the scores, (blocks, n)."""
     own, answer, (gamma, beta, weight) = inputs[1], inputs[3], parameters
-    (eps, scale, coins), (mean, variance) = numbers, moments
+    (eps, scale, mask), (mean, variance) = numbers, moments
     count, hidden = len(answer), own.shape[1]
     sums = np.empty((count, UNITS), np.float32)
     slope, shift = np.empty(UNITS, np.float32), np.empty(UNITS, np.float32)
@@ -171,7 +171,7 @@ def _score(
             shift[h] = beta[first + h] - mean[first + h] * slope[h]
         out = weight[first:last]
         for i in range(count):
-            both, kept = sums[i], coins[i, first:last]
+            both, kept = sums[i], mask[i, first:last]
             score = np.float32(0)
             for h in range(last - first):
                 normal = both[h] * slope[h] + shift[h]
@@ -215,9 +215,9 @@ def _differentiate(
 ) -> None:
     """Fill the gradients; those of shared and own must be 0 initially."""
     (_, own, question, answer), (gamma, beta, weight, mean, variance) = inputs, parameters
-    (eps, scale, coins), (d_shared, d_own, d_gamma, d_beta, d_weight) = numbers, gradients
+    (eps, scale, mask), (d_shared, d_own, d_gamma, d_beta, d_weight) = numbers, gradients
     count, hidden = len(answer), own.shape[1]
-    units, pulls = np.empty((count, UNITS), np.float32), np.empty((count, UNITS), np.float32)
+    units, d_units = np.empty((count, UNITS), np.float32), np.empty((count, UNITS), np.float32)
     inverse = np.empty(UNITS, np.float32)
     for block in range(low, high):
         first = block * UNITS
@@ -227,46 +227,46 @@ def _differentiate(
         _add(first, last, inputs, units)
         centre, factor, shift = mean[first:last], gamma[first:last], beta[first:last]
         for i in range(count):
-            unit, pull, kept, of_score = units[i], pulls[i], coins[i, first:last], d_scores[i] * scale
+            unit, d_unit, kept, of_score = units[i], d_units[i], mask[i, first:last], d_scores[i] * scale
             for h in range(last - first):
                 unit[h] = (unit[h] - centre[h]) * inverse[h]
             for h in range(last - first):
-                pull[h] = of_score * np.float32(kept[h]) if unit[h] * factor[h] + shift[h] > 0 else np.float32(0)
+                d_unit[h] = of_score * np.float32(kept[h]) if unit[h] * factor[h] + shift[h] > 0 else np.float32(0)
         of_beta, of_gamma = d_beta[first:last], d_gamma[first:last]
-        _total(units, pulls, of_beta, of_gamma)
+        _total(units, d_units, of_beta, of_gamma)
         for h in range(last - first):
             d_weight[first + h] = factor[h] * of_gamma[h] + shift[h] * of_beta[h]
             of_beta[h] *= weight[first + h]
             of_gamma[h] *= weight[first + h]
             inverse[h] *= factor[h]
-        _through_norm(units, pulls, inverse, weight[first:last], of_beta, of_gamma)
+        _through_norm(units, d_units, inverse, weight[first:last], of_beta, of_gamma)
         for i in range(count):
-            pull, of_common, of_single = pulls[i], d_shared[question[i], first:last], d_own[answer[i], first:last]
+            d_unit, of_common, of_single = d_units[i], d_shared[question[i], first:last], d_own[answer[i], first:last]
             for h in range(last - first):
-                of_common[h] += pull[h]
+                of_common[h] += d_unit[h]
             for h in range(last - first):
-                of_single[h] += pull[h]
+                of_single[h] += d_unit[h]
 
 
 @_kernel
-def _total(units: Floats, pulls: Floats, of_one: Floats, of_unit: Floats) -> None:
-    """Fill a block's sums over the candidates of `pulls` and of `pulls * units`."""
+def _total(units: Floats, d_units: Floats, of_one: Floats, of_unit: Floats) -> None:
+    """Fill a block's sums over the candidates of `d_units` and of `d_units * units`."""
     of_one[:], of_unit[:] = np.float32(0), np.float32(0)
     for i in range(len(units)):
-        unit, pull = units[i], pulls[i]
+        unit, d_unit = units[i], d_units[i]
         for h in range(len(of_one)):
-            of_one[h] += pull[h]
+            of_one[h] += d_unit[h]
         for h in range(len(of_one)):
-            of_unit[h] += pull[h] * unit[h]
+            of_unit[h] += d_unit[h] * unit[h]
 
 
 @_kernel
 def _through_norm(
-    units: Floats, pulls: Floats, slope: Floats, weight: Floats, of_beta: Floats, of_gamma: Floats
+    units: Floats, d_units: Floats, slope: Floats, weight: Floats, of_beta: Floats, of_gamma: Floats
 ) -> None:
     """Backpropagate a block's gradients through the output unit and batch normalisation, in place."""
     count, width = np.float32(len(units)), len(weight)
     for i in range(len(units)):
-        unit, pull = units[i], pulls[i]
+        unit, d_unit = units[i], d_units[i]
         for h in range(width):
-            pull[h] = slope[h] * (pull[h] * weight[h] - (of_beta[h] + unit[h] * of_gamma[h]) / count)
+            d_unit[h] = slope[h] * (d_unit[h] * weight[h] - (of_beta[h] + unit[h] * of_gamma[h]) / count)

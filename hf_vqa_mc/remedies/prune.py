@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.auditing import mean_chances
+from hf_vqa_mc.audits.auditing import mean_probabilities
 from hf_vqa_mc.audits.gains import Estimate, estimate
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.settings import ProbeSettings
@@ -74,8 +74,8 @@ def _strongest(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimat
     found, _ = run_probes(context, blind)
     chance, clusters = context.rows.chance, context.split.clusters
     gains = [estimate(one.scores, chance, clusters, one.inflation) for one in found]
-    chances = mean_chances(found, Sees.QUESTION)
-    if chances is None:
+    probabilities = mean_probabilities(found, Sees.QUESTION)
+    if probabilities is None:
         location = context.split.location
         raise InputError(f"{location}: no probe can be fitted, since all rows are connected by images or choices")
-    return max(gains, key=lambda one: one.gain), chances[:, 0]
+    return max(gains, key=lambda one: one.gain), probabilities[:, 0]

@@ -28,11 +28,11 @@ OF_PREDICTIONS = {
 """The schemes that score predictions files, and the modules of their functions."""
 _MODULES = {**OF_PREDICTIONS, "counterexample_recall": "counterexamples"}
 SCHEMES: "Listing[Scheme]" = Listing(
-    "metric", homes={name: f"{__name__}.{module}:SCHEME" for name, module in _MODULES.items()}
+    "metric", lazy={name: f"{__name__}.{module}:SCHEME" for name, module in _MODULES.items()}
 )
 """All schemes by name; each module declares a ``SCHEME``."""
 
-_HOMES = {**_MODULES, "Scheme": "scheme", "also_absurd": "tdiuc", "in_tail": "tdiuc"}
-__all__ = ["SCHEMES", *sorted(_HOMES)]
+_PUBLIC = {**_MODULES, "Scheme": "scheme", "also_absurd": "tdiuc", "in_tail": "tdiuc"}
+__all__ = ["SCHEMES", *sorted(_PUBLIC)]
 
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

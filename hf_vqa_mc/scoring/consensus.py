@@ -126,7 +126,7 @@ def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
     answered = np.where(np.repeat(agreed, sizes), agreed_answers, free_answers)
     right = answered == np.repeat(np.where(agreed, agreed_predictions, free_predictions), sizes)
     matches = np.add.reduceat(right, starts, dtype=np.int64)
-    others = np.repeat(matches, sizes) - right * _twins(columns, right, starts, matches)
+    others = np.repeat(matches, sizes) - right * _equal_records(columns, right, starts, matches)
     scores: NDArray[np.float64] = np.add.reduceat(np.minimum(others / ENOUGH, 1.0), starts) / sizes
     return scores
 
@@ -170,7 +170,7 @@ def _numbered(
     return of_agreed[index], of_free[index]
 
 
-def _twins(
+def _equal_records(
     columns: Questions, right: NDArray[np.bool_], starts: NDArray[np.int64], matches: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Number of records equal to each matching record, itself included, int64 (answers,); 1 where answers are text.

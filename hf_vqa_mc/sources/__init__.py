@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SOURCES: "Listing[Source]" = Listing(
     "source",
-    homes={
+    lazy={
         "visual7w": "hf_vqa_mc.sources.visual7w:VISUAL7W",
         "vqa": "hf_vqa_mc.sources.vqa:VQA",
         "vqa_minus": "hf_vqa_mc.sources.vqa:VQA_MINUS",

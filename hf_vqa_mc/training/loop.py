@@ -150,10 +150,10 @@ class _Run:
                 if validated or done % LOSS_CHECKED == 0:
                     loss = self._checked(losses / summed, done)
                 if validated:
-                    took = time.perf_counter() - started
+                    elapsed = time.perf_counter() - started
                     self.state.seconds += time.perf_counter() - since
                     since = time.perf_counter()
-                    self._validate(done, loss, {"seconds_per_step": took / summed, "waited": waited / took})
+                    self._validate(done, loss, {"seconds_per_step": elapsed / summed, "waited": waited / elapsed})
                     losses, summed, waited, started = self._zero(), 0, 0.0, time.perf_counter()
                     if self.state.finished:
                         return
@@ -198,7 +198,7 @@ class _Run:
             )
         return loss
 
-    def _validate(self, done: int, loss: float, pace: dict[str, float]) -> None:
+    def _validate(self, done: int, loss: float, timing: dict[str, float]) -> None:
         """Validate, and save the best checkpoint and the state."""
         for buffer in self._plain_model().buffers():
             buffer.copy_(broadcast(buffer))  # running statistics differ between processes
@@ -228,8 +228,8 @@ class _Run:
             logger.info(
                 f"epoch {point['epoch']:g}, step {done:,} of {self.steps:,}: loss {loss:.4f}, validation "
                 f"{found.accuracy:.1%}{', the best so far' if better else ''}; rate {point['learning_rate']:g}, "
-                f"{1000 * pace['seconds_per_step']:.0f} ms per step, {pace['waited']:.0%} of it waiting for input",
-                extra={"validation": {**point, **pace}},
+                f"{1000 * timing['seconds_per_step']:.0f} ms per step, {timing['waited']:.0%} of it waiting for input",
+                extra={"validation": {**point, **timing}},
             )
         self.accelerator.wait_for_everyone()
 

@@ -88,7 +88,7 @@ def gather(settings: TrainingSettings, progress: Progress) -> Material:
         model, processor = load_checkpoint(settings.init_from)
         _check_checkpoint(settings, model.config, images, processor)
         text = with_word_vectors(processor.text, settings.word_vectors)
-    text = text.knowing([data.texts[number] for number in train.used_texts()])
+    text = text.with_texts([data.texts[number] for number in train.used_texts()])
     processor = VqaMcProcessor(text, images.kind if images else None, model_of(model.config).inputs)
     used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
     inputs = Inputs(data.texts, used, text, model_of(model.config).inputs, images)

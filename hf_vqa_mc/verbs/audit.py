@@ -202,8 +202,8 @@ def shortcut_table(audits: "list[Audit]") -> "Table":
     found = [{gain.shortcut.name: gain for gain in done.gains} for done in audits]
     for name in dict.fromkeys(name for gains in found for name in gains):
         table.add_row(Text(name), *(cell for gains in found for cell in _cells(gains.get(name), two)))
-    chances = [f"{100 * float(done.rows.chance.mean()):.1f}" for done in audits]
-    table.add_row("chance", *(cell for chance in chances for cell in ([chance, ""] if two else [chance, "", ""])))
+    cells = [f"{100 * float(done.rows.chance.mean()):.1f}" for done in audits]
+    table.add_row("chance", *(cell for text in cells for cell in ([text, ""] if two else [text, "", ""])))
     return table
 
 

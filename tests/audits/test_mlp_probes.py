@@ -33,7 +33,7 @@ def test_what_sees_the_image_finds_its_cue_and_nothing_is_left_behind(word_file,
     assert by_sight[Sees.IMAGE].scores.mean() > 0.25 + 0.7 * truth
     assert by_sight[Sees.CHOICES].scores.mean() < 0.25 + 0.3 * truth
     for shortcut in found.values():
-        np.testing.assert_allclose(shortcut.chances.sum(axis=1), 1)
+        np.testing.assert_allclose(shortcut.probabilities.sum(axis=1), 1)
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("torchinductor")] == []  # torch's own
 
 
@@ -50,7 +50,7 @@ def test_one_epoch_on_a_training_split_gives_chances(word_file, monkeypatch):
     monkeypatch.setattr("hf_vqa_mc.audits.probes.mlps.EPOCHS", 1.0)
     train, table = planted("question cue", 1.0, 100, 0)[0], planted("question cue", 1.0, 30, 1)[0]
     found, _ = ran(context_of(table, train, mlps=True, word_vectors=word_file), MLPS[:1])
-    np.testing.assert_allclose(found["mlp-a: choices alone"].chances.sum(axis=1), 1)
+    np.testing.assert_allclose(found["mlp-a: choices alone"].probabilities.sum(axis=1), 1)
 
 
 def test_what_there_was_no_time_for_is_reported(word_file):

@@ -75,13 +75,13 @@ def test_labels_of_the_evaluated_rows_change_no_answer():
         context = context_of(one, folds=folds, vectors=np.zeros((300, 3), np.float32), rows=rows)
         found = {}
         for name, shortcut in ran(context, MODELS)[0].items():
-            by_position = np.zeros(shortcut.chances.shape)
-            np.put_along_axis(by_position, rows.positions, shortcut.chances, axis=1)
+            by_position = np.zeros(shortcut.probabilities.shape)
+            np.put_along_axis(by_position, rows.positions, shortcut.probabilities, axis=1)
             found[name] = by_position[evaluated]
         answers.append(found)
     assert len(answers[0]) == 8
-    for name, chances in answers[0].items():
-        np.testing.assert_allclose(chances, answers[1][name], atol=1e-6, err_msg=name)
+    for name, probabilities in answers[0].items():
+        np.testing.assert_allclose(probabilities, answers[1][name], atol=1e-6, err_msg=name)
 
 
 def test_labels_of_a_training_split_are_used_and_those_of_the_evaluated_split_are_not_needed():
@@ -121,16 +121,16 @@ def test_chances_sum_to_one_and_what_is_no_choice_has_none():
     )
     context = context_of(table, folds=np.arange(24) % 5, probe_rows=10)
     for shortcut in ran(context, MODELS)[0].values():
-        assert shortcut.chances.shape == context.rows.texts.shape
-        np.testing.assert_allclose(shortcut.chances.sum(axis=1), 1)
-        assert (shortcut.chances[~context.rows.valid] == 0).all()
+        assert shortcut.probabilities.shape == context.rows.texts.shape
+        np.testing.assert_allclose(shortcut.probabilities.sum(axis=1), 1)
+        assert (shortcut.probabilities[~context.rows.valid] == 0).all()
         assert (shortcut.scores[::4] == 1).all()  # rows of one choice
 
 
 def test_the_same_seed_gives_the_same_answers():
     first, again = (audited("length", 0.3, 200, 0)[0] for _ in range(2))
     for name, shortcut in first.items():
-        np.testing.assert_array_equal(shortcut.chances, again[name].chances)
+        np.testing.assert_array_equal(shortcut.probabilities, again[name].probabilities)
 
 
 def test_probes_beyond_the_time_limit_are_reported():
@@ -166,4 +166,4 @@ def test_any_rows_can_be_evaluated(rows):
     assert bool(not_run) == (len(set(folds)) == 1)
     for shortcut in found.values():
         assert ((shortcut.scores >= 0) & (shortcut.scores <= 1)).all()
-        np.testing.assert_allclose(shortcut.chances.sum(axis=1), 1)
+        np.testing.assert_allclose(shortcut.probabilities.sum(axis=1), 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits.auditing import calibration, mean_chances
+from hf_vqa_mc.audits.auditing import calibration, mean_probabilities
 from hf_vqa_mc.audits.findings import predictive_texts
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.shortcut import Sees, Shortcut
@@ -69,10 +69,8 @@ def test_the_number_of_texts_is_limited():
     assert len(predictive_texts(rows, most=2)["choices"]) <= 2
 
 
-def shortcut(sees, chances):
-    return Shortcut(
-        np.ones(len(chances)), np.array(chances, float), name=f"{sees} {chances}", sees=sees, sentence="sees"
-    )
+def shortcut(sees, values):
+    return Shortcut(np.ones(len(values)), np.array(values, float), name=f"{sees} {values}", sees=sees, sentence="sees")
 
 
 def test_bias_is_the_mean_of_the_probes_that_see_question_and_choices():
@@ -81,13 +79,13 @@ def test_bias_is_the_mean_of_the_probes_that_see_question_and_choices():
         shortcut(Sees.QUESTION, [[0.2, 0.8], [0.6, 0.4]]),
         shortcut(Sees.QUESTION, [[0.4, 0.6], [1.0, 0.0]]),
     ]
-    assert mean_chances(found, Sees.QUESTION)[:, 0].tolist() == pytest.approx([0.3, 0.8])
-    assert mean_chances(found, Sees.IMAGE) is None
+    assert mean_probabilities(found, Sees.QUESTION)[:, 0].tolist() == pytest.approx([0.3, 0.8])
+    assert mean_probabilities(found, Sees.IMAGE) is None
 
 
 def test_calibration_compares_confidence_with_accuracy():
-    chances = np.array([[0.95, 0.05, 0.0], [0.05, 0.93, 0.02], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
-    found = calibration(chances)
+    probabilities = np.array([[0.95, 0.05, 0.0], [0.05, 0.93, 0.02], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
+    found = calibration(probabilities)
     assert [one["rows"] for one in found] == [1, 3]
     assert found[0] == {"confidence": 0.5, "accuracy": 0.5, "rows": 1}
     assert found[1]["accuracy"] == pytest.approx(2 / 3)

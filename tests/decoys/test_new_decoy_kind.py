@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, ChoiceKind, Method, Variant
-from hf_vqa_mc.decoys.decoy_set import DecoySet, new_memory, offer_targets
+from hf_vqa_mc.decoys.decoy_set import DecoySet, new_memory, try_targets
 from hf_vqa_mc.decoys.material import Material
 from hf_vqa_mc.errors import CountMismatch
 from hf_vqa_mc.hub.model_card import model_card, read_record
@@ -29,7 +29,7 @@ def take_longest(
     tables = material.candidates.tables
     memory = new_memory(decoys, tables)
     for done, triplet in enumerate(pool.tolist(), 1):
-        offer_targets(decoys, triplet, longest, material.triplets, memory, 0, tables, len(longest))
+        try_targets(decoys, triplet, longest, material.triplets, memory, 0, tables, len(longest))
         progress(done)
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.candidate_head import UNITS, CandidateHead, _Blocks, _coins
+from hf_vqa_mc.models.candidate_head import UNITS, CandidateHead, _Blocks, _dropout_mask
 from hf_vqa_mc.models.candidate_scores import Table, candidate_scores
 from tests.models import plain_mlp
 from tests.models.checkpoints import AUTO_CLASS, REGISTRATION, assert_loaded_in_a_new_process
@@ -144,16 +144,18 @@ def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout
     question = torch.randint(3, (count,)).sort().values
     answer = torch.randint(count, (count,)) if repeated else torch.arange(count)
     shared, own = torch.randn(3, hidden, requires_grad=True), torch.randn(count, hidden, requires_grad=True)
-    coins = int(torch.randint(2**62, ()))
+    random_seed = int(torch.randint(2**62, ()))
     # where all candidates are nearly alike, normalising leaves few of float32's digits, in torch as here
     assume((shared[question] + own[answer]).std(0).min() > 0.1)
     inputs = (shared, own, question, answer, head.norm.weight, head.norm.bias, head.output.weight[0])
-    found, mean, variance = _Blocks.apply(head.norm.eps, coins if dropout else None, *inputs)
-    pull = torch.randn(count)
+    found, mean, variance = _Blocks.apply(head.norm.eps, random_seed if dropout else None, *inputs)
+    d_scores = torch.randn(count)
     parameters = [shared, own, head.norm.weight, head.norm.bias, head.output.weight]
-    gradients = torch.autograd.grad((found * pull).sum(), parameters)
+    gradients = torch.autograd.grad((found * d_scores).sum(), parameters)
 
-    kept = torch.from_numpy(_coins(count, hidden, coins)) / dropout if dropout else torch.ones(count, hidden)
+    kept = (
+        torch.from_numpy(_dropout_mask(count, hidden, random_seed)) / dropout if dropout else torch.ones(count, hidden)
+    )
 
     exactly = [tensor.detach().double().requires_grad_() for tensor in parameters]
     total = exactly[0][question] + exactly[1][answer]
@@ -162,16 +164,16 @@ def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout
     torch.testing.assert_close(found.double(), expected, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(mean.double(), total.mean(0), atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(variance.double(), total.var(0, unbiased=False), atol=1e-6, rtol=1e-5)
-    for ours, truth in zip(gradients, torch.autograd.grad((expected * pull).sum(), exactly), strict=True):
+    for ours, truth in zip(gradients, torch.autograd.grad((expected * d_scores).sum(), exactly), strict=True):
         assert (ours - truth).abs().max() <= 1e-5 * max(1.0, truth.abs().max().item())
 
 
-def test_coins_are_fair_independent_and_of_their_seed():
-    coins = _coins(400, 1000, 7).astype(float)
-    assert abs(coins.mean() - 0.5) < 0.004
-    assert np.abs(np.corrcoef(coins[:, :50].T) - np.eye(50)).max() < 0.25
-    assert not np.array_equal(coins, _coins(400, 1000, 8))
-    assert np.array_equal(coins, _coins(400, 1000, 7))
+def test_dropout_masks_are_balanced_independent_and_depend_on_the_seed():
+    mask = _dropout_mask(400, 1000, 7).astype(float)
+    assert abs(mask.mean() - 0.5) < 0.004
+    assert np.abs(np.corrcoef(mask[:, :50].T) - np.eye(50)).max() < 0.25
+    assert not np.array_equal(mask, _dropout_mask(400, 1000, 8))
+    assert np.array_equal(mask, _dropout_mask(400, 1000, 7))
 
 
 def test_dropout_leaves_half_of_the_units_out_and_follows_torchs_seed():

@@ -128,12 +128,12 @@ ASKED = [
 
 def image(seed: int = 0, size: tuple[int, int] = (640, 480), format: str = "PNG") -> bytes:
     """A picture of some shapes."""
-    chances = Random(seed)
-    made = Image.new("RGB", size, tuple(chances.randrange(120, 255) for _ in range(3)))
+    rng = Random(seed)
+    made = Image.new("RGB", size, tuple(rng.randrange(120, 255) for _ in range(3)))
     pen = ImageDraw.Draw(made)
     for _ in range(8):
-        x, y, side = chances.randrange(size[0]), chances.randrange(size[1]), chances.randrange(40, 200)
-        pen.ellipse((x, y, x + side, y + side), fill=tuple(chances.randrange(256) for _ in range(3)))
+        x, y, side = rng.randrange(size[0]), rng.randrange(size[1]), rng.randrange(40, 200)
+        pen.ellipse((x, y, x + side, y + side), fill=tuple(rng.randrange(256) for _ in range(3)))
     written = io.BytesIO()
     made.save(written, format=format)
     return written.getvalue()

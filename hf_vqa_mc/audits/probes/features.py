@@ -41,7 +41,7 @@ class CrossFittedCounts:
     This leak exists only for a model trained on the answers of the same split.
     """
 
-    def ladder(self, levels: Sequence[tuple[Contexts, Contexts]]) -> Iterator[Pair]:
+    def backoff(self, levels: Sequence[tuple[Contexts, Contexts]]) -> Iterator[Pair]:
         """P(correct | choice) by eq. 2, then smoothed estimates within narrower and narrower contexts.
 
         Each level has the estimate of the level above as a prior with the weight of one row, as in
@@ -195,7 +195,7 @@ class Features:
         named: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {"seen": counts.evidence()}
         for name, contexts in self._contexts(sees).items():
             levels = [(context[part.counted], context[part.test]) for context in contexts]
-            steps = list(counts.ladder(levels))
+            steps = list(counts.backoff(levels))
             named["prior"] = steps[0]
             if contexts:
                 named |= {f"prior by {name}": steps[-1], f"prior by {name}, roughly": steps[len(steps) // 2]}

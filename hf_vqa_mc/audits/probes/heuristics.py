@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.probes.probe import Context, Probe
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction, Sees
-from hf_vqa_mc.audits.similar_choices import likeness, words_in_question
+from hf_vqa_mc.audits.similar_choices import trigram_similarity, words_in_question
 from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
 from hf_vqa_mc.decoys.candidates import MISSING
 
@@ -54,8 +54,8 @@ def _frequencies(context: Context) -> Values:
     return np.bincount(keys[context.rows.valid])[keys].astype(np.float64)
 
 
-def _likeness(context: Context) -> Values:
-    return likeness(context.rows, context.letters)
+def _trigram_similarity(context: Context) -> Values:
+    return trigram_similarity(context.rows, context.letters)
 
 
 def _heuristic(
@@ -72,8 +72,8 @@ HEURISTICS = (
     _heuristic("shortest choice", "picks the shortest choice", _lengths, -1),
     _heuristic("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies),
     _heuristic("least frequent choice", "picks the choice that the benchmark presents least often", _frequencies, -1),
-    _heuristic("odd one out", "picks the choice spelled least like the others", _likeness, -1),
-    _heuristic("most like the others", "picks the choice spelled most like the others", _likeness),
+    _heuristic("odd one out", "picks the choice spelled least like the others", _trigram_similarity, -1),
+    _heuristic("most like the others", "picks the choice spelled most like the others", _trigram_similarity),
     _heuristic(
         "most words of the question",
         "picks the choice with the largest share of its words in the question",
@@ -125,7 +125,7 @@ def _likelihood(rows: Rows, folds: Folds) -> tuple[Values, NDArray[np.int64]]:
         if not test.all():
             train = rows.keys[~test]
             decoys[test] = n_decoys = decoys_per_row(train)
-            rule = PriorRule.learn(train, len(rows.vocabulary.key_texts), n_decoys)
+            rule = PriorRule.fit(train, len(rows.vocabulary.key_texts), n_decoys)
             likelihood[test] = rule.likelihood[rows.keys[test]]
     return likelihood, decoys
 

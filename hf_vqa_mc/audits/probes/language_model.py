@@ -83,11 +83,11 @@ def _log_likelihoods(model: Any, encoded: Sequence[tuple[list[int], int]]) -> li
     mask = (torch.arange(tokens.shape[1]) < lengths[:, None]).long()
     with torch.inference_mode():
         given = model(input_ids=tokens.to(model.device), attention_mask=mask.to(model.device))
-        log_chances = given.logits.float().log_softmax(-1)
+        log_probabilities = given.logits.float().log_softmax(-1)
     sums = []
     for index, (of_one, count) in enumerate(encoded):
-        own = torch.tensor(of_one[len(of_one) - count :], dtype=torch.int64, device=log_chances.device)
-        before = log_chances[index, len(of_one) - count - 1 : len(of_one) - 1]
+        own = torch.tensor(of_one[len(of_one) - count :], dtype=torch.int64, device=log_probabilities.device)
+        before = log_probabilities[index, len(of_one) - count - 1 : len(of_one) - 1]
         sums.append(float(before.gather(1, own[:, None]).double().sum()) if count else -np.inf)  # 0: an empty choice
     return sums
 

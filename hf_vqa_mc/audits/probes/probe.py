@@ -152,8 +152,8 @@ class Context:
         shares = np.exp(odds - odds.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
         own = self.shuffled.take(slice(len(self.rows)))
-        chances = own.target_first(shares, self.rows.texts.shape[1])
-        return Prediction(picked(chances, self.rows), chances, self.n_folds)
+        probabilities = own.target_first(shares, self.rows.texts.shape[1])
+        return Prediction(picked(probabilities, self.rows), probabilities, self.n_folds)
 
 
 def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut], list[NotRun]]:
