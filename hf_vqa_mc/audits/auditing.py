@@ -25,7 +25,7 @@ from hf_vqa_mc.version import __version__
 FEW_IMAGES = 10
 """Below this effective number of images, the audit warns that intervals are wide."""
 MIN_TYPE_ROWS, MAX_TYPES = 30, 40
-"""Question types with fewer rows are not listed; at most so many types are."""
+"""Minimum number of rows of a listed question type, and maximum number of listed types."""
 MAX_QUESTION_IDS = 20
 """Question ids listed for a finding."""
 CALIBRATION_BINS, BIAS_BINS = 10, 20

@@ -1,4 +1,4 @@
-"""Problems of rows that are no picking strategies: odd choices, duplicates, leaks between splits, predictive texts."""
+"""Problems of rows other than shortcuts: odd choices, duplicates, leaks between splits, predictive texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.normalisation import words
 
 MIN_ROWS = 20
-"""Rows that must present a text; the expected numbers of targets and of decoys must be at least a fifth of it."""
+"""Minimum number of rows that present a text; at least a fifth of it must be expected targets, and as many decoys."""
 MIN_IMAGES = 10
-"""Images with which a text must be presented; a text of fewer images may be specific to them."""
+"""Minimum number of images with which a text is presented; a text with fewer images may be specific to them."""
 MAX_CHARACTERS = 120
 """Characters of a text in the result."""
 
@@ -265,7 +265,7 @@ def _variance_by_image(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """For each name, the variance of its sum with rows clustered by image, and its number of images.
 
-    Of (rows, names), ``beyond`` is target minus expected, and ``share`` is above 0 where a row has a name.
+    ``beyond`` (rows, names) is target minus expected; ``share`` (rows, names) is above 0 where a row has a name.
     """
     of_image = sparse.csr_matrix((np.ones(len(images)), (images, np.arange(len(images)))))
     sums, rows = sparse.csr_matrix(of_image @ beyond), sparse.csr_matrix(of_image @ (share > 0).astype(np.float64))

@@ -12,7 +12,7 @@ from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.decoys.rng import text_hashes
 
 SHARED_BY = (20, 5, 2)
-"""Rows with the same choices are put into one fold if at most so many rows share these; tried in order."""
+"""Rows with the same choices share a fold if there are at most this many of them; tried in order."""
 LARGEST = 0.5
 """Maximum size of a group of connected rows, as a fraction of a fold; above it the next of `SHARED_BY` is tried."""
 COUNTED = 10
@@ -22,9 +22,9 @@ COUNTED = 10
 def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
     """The fold of each row; rows of one image share a fold, rows without image are grouped by `Split.units`.
 
-    With ``rows``, rows with the same few-row set of choices share a fold, too: in a closed answer set one row's answer
-    gives the other's away. The fold is a hash of the group, so it does not depend on other rows, unlike those of
-    scikit-learn's GroupKFold.
+    With ``rows``, rows with the same set of choices also share a fold if they are few (`SHARED_BY`): with a closed set
+    of answers, the answer of one row reveals that of another. The fold is a hash of the group, so it does not depend
+    on other rows, unlike the folds of scikit-learn's GroupKFold.
 
     Returns:
         int8 (rows,), in [0, FOLDS).
@@ -77,9 +77,10 @@ class Part:
 def parts_of(
     folds: NDArray[np.integer], train_folds: NDArray[np.integer] | None, most: int, rng: np.random.Generator
 ) -> list[Part]:
-    """The fits of a probe: one with a training split, else one per fold. Training rows are numbered after the audited.
+    """The fits of a probe: one with a training split, else one per fold.
 
-    ``folds`` are (audited rows,), ``train_folds`` (training rows,); a model is fitted on at most ``most`` rows.
+    Indices of training rows follow those of the audited rows. ``folds`` are (audited rows,), ``train_folds`` (training
+    rows,); a model is fitted on at most ``most`` rows.
     """
     every = np.arange(len(folds))
     if train_folds is not None:

@@ -66,7 +66,7 @@ def estimate(
     spread = np.sqrt(expected * (1 - expected) / rows)
     p = 1.0
     if spread > 0 and hits > 0:
-        by_chance = float(stats.beta.cdf(expected, hits, misses + 1))  # of so many hits or more, binomially
+        by_chance = float(stats.beta.cdf(expected, hits, misses + 1))  # binomial: at least as many hits
         p = max(float(stats.t.sf((accuracy - expected) / spread, freedom)), by_chance)
     low, high = max(low, 0.0), min(high, 1.0)
     return Estimate(accuracy, accuracy - expected, float(low - expected), float(high - expected), p)

@@ -32,7 +32,7 @@ Vectors = NDArray[np.float32]
 def image_vectors(
     splits: Sequence[Split], features: Path | None, progress: Progress = silent
 ) -> tuple[Vectors | None, list[NotRun]]:
-    """Image vectors of the rows of splits, and which images are missing for which reason.
+    """Image vectors of the rows of splits, and the missing images with the reasons.
 
     Args:
         splits: of a benchmark.

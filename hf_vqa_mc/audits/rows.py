@@ -95,7 +95,7 @@ class Rows:
 
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
-        """(rows, choices): mask of the choices that are no padding."""
+        """(rows, choices): mask, False for padding."""
         valid: NDArray[np.bool_] = self.texts != MISSING
         return valid
 

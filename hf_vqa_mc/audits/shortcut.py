@@ -38,7 +38,7 @@ class Sees(StrEnum):
     EVERYTHING = ("everything", "image, question and choices", "", "sees image, question and choices", "#6b7480")
 
     def __new__(cls, value: str, label: str, without: str, sentence: str, colour: str) -> "Sees":
-        """A string with the attributes of a declaration."""
+        """Create a member: its value and its attributes."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.label, member.without, member.sentence, member.colour = label, without, sentence, colour

@@ -16,7 +16,7 @@ MOST_LETTERS = 400
 MOST_WORDS = 400
 """Words of a choice and of a question that are compared."""
 IDENTICAL = 1_000_000
-"""Similarity of a text to itself; integers, so that sums tie exactly in any order."""
+"""Similarity of a text to itself; similarities are integers, so that equal sums are exactly equal."""
 
 _SPACE = 32
 
@@ -47,7 +47,7 @@ class Letters(NamedTuple):
 
 
 def trigram_similarity(rows: Rows, letters: Letters) -> NDArray[np.float64]:
-    """Similarity of each choice to the other choices of its row: Jaccard index of character trigrams.
+    """Similarity of each choice to the other choices of its row: Jaccard index of their character trigrams.
 
     Returns:
         float64 (rows, choices): the sum over the other choices, integers in units of 1 / IDENTICAL.

@@ -21,7 +21,7 @@ MOST_HOPS = 3
 """References are followed up to this depth: a question repeated with shuffled choices refers to its first occurrence,
 which may refer to the first question about the image."""
 LOOKED_AT = 1000
-"""Number of images checked before they count as missing."""
+"""Number of images checked; if all are missing, the benchmark counts as one without images."""
 
 NAME_FOLDER = "give the folder that holds them with --images"
 """Remedy, for messages."""

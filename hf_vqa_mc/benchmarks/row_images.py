@@ -21,7 +21,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.dataset_images import FolderImages, ImageSource
 
 _INDEX_FIRST = tuple(dict.fromkeys(("index", *QUESTION_ID)))
-"""Columns by which rows refer to each other, index first: a question_id next to it is another number."""
+"""Columns whose values a cell may refer to; ``index`` is first, since question_id may be a different number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

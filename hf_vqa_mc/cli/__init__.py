@@ -18,7 +18,7 @@ from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.verbs import VERBS
 
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: success; the machine's fault (disk, network); the input's fault; Ctrl-C. 3: a result's own."""
+"""Exit codes: success; environment error (disk, network); invalid input; Ctrl-C. 3 is for `Result.exit_code`."""
 REMOVED = {
     ("quickstart", "--no-train"): "models are not trained unless --train is given; remove it",
     ("quickstart", "--ties"): "equally similar questions are always in random order; see vqa-mc build --ties",
@@ -55,7 +55,7 @@ class Commands(UserDict[str, Any]):
 
 
 class Group(PlainFlags, TyperGroup):
-    """A group of commands: ``generate``, or the one of all others."""
+    """A group of commands: ``generate``, or ``vqa-mc`` itself."""
 
     def __init__(self, *, name: str, commands: dict[str, Any], **given: Any) -> None:  # noqa: ANN401  as in typer
         prefix = "generate_" if name == "generate" else ""
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def with_exit_code(run: Callable[..., int]) -> Callable[..., None]:
-    """A command whose warnings and errors are a line on stderr each, errors with an exit code, never a traceback."""
+    """Wrap a command: each warning or error is one line on stderr, errors have an exit code, never a traceback."""
 
     @wraps(run)
     def wrapped(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  whatever the verb takes

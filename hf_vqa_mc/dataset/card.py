@@ -36,7 +36,7 @@ _SIZE_NAMES = ["n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n
 
 
 def card(inventory: Inventory) -> str:
-    """The whole card; the same for an inventory before and after it is written to a file, which sorts its keys."""
+    """The whole card; it does not depend on the order of keys, which `write_inventory` sorts."""
     inventory = json.loads(inventory_text(inventory))
     return f"---\n{_card_yaml(inventory)}\n---\n\n{card_text(inventory)}"
 
@@ -128,7 +128,7 @@ def _loading(name: str, config: dict[str, Any], default: str) -> dict[str, Any]:
     """The ``configs`` entry of a config, with a hash of its content in the description.
 
     ``load_dataset`` caches by a hash of this entry, without the content of the files; with the content's hash in it, a
-    rebuilt folder of equal size is not answered from the cache of the old one.
+    rebuilt folder of equal size is not loaded from the cache of the old one.
     """
     hashes = "\n".join(f"{file} {sha256}" for file, sha256 in sorted(config["files"].items()))
     content = hashlib.sha256(hashes.encode()).hexdigest()

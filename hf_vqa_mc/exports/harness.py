@@ -62,7 +62,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 
 def made_folder(folder: Path) -> Path:
-    """The absolute path of the folder of exports, created if missing.
+    """Create the folder of exports if it is missing; return its absolute path.
 
     Raises:
         InputError: it is a file, or its parent folder does not exist.

@@ -84,7 +84,7 @@ class Questions:
         return len(self.question_ids)
 
     def where(self, row: int) -> str:
-        """A row in a message."""
+        """The location of a row, for messages."""
         return f"{self.location}, question_id {shown(self.question_ids[row])}"
 
 

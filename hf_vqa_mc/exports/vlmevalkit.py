@@ -27,7 +27,7 @@ from hf_vqa_mc.io.progress import Progress
 
 HARNESS = "vlmevalkit"
 TURN = 1_000_000
-"""Difference of the indices of a question and of the same with its choices rotated by one."""
+"""Difference between the index of a question and that of its copy with choices rotated by one."""
 PLAIN, CIRCULAR, TEXT = "", "_CIRCULAR", "_TEXT"
 """Suffixes of the file names."""
 TAKEN = re.compile("MMMU|MMT|OCRVQA|LEGO|(?i:openended)")

@@ -1,1 +1,1 @@
-"""Image features: what a backbone makes of each image, computed once and read from the disk while training."""
+"""Image features: outputs of a vision backbone, computed once per image and read from disk during training."""

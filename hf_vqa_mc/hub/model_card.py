@@ -29,7 +29,7 @@ TASK, TEXT_TASK = "visual-question-answering", "multiple-choice"
 USAGE = "python -m hf_vqa_mc.hub.model_card FOLDER [NAMESPACE/NAME]\n"
 RECORD = "training.json"
 HELD_OUT = "held_out"
-"""Name of the training images that were held out to choose the checkpoint, where no split is for that."""
+"""Key of the results on held-out training images, which choose the checkpoint if there is no validation split."""
 NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vectors", "init_from"}
 """Settings that are left out of the table: local paths, and what other paragraphs give."""
 MOST = 2**53
@@ -217,7 +217,7 @@ def default_name(record: Record) -> str:
 
 
 def eval_results(record: Record) -> "list[EvalResult]":
-    """The accuracies on splits of the dataset; that on held-out training images is on no split that others have."""
+    """The accuracies on published splits of the dataset, without the one on held-out training images."""
     from huggingface_hub import EvalResult
 
     config, dataset = one_line(record.get("config", "")), dataset_name(record)

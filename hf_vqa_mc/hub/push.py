@@ -33,9 +33,9 @@ class Pushed:
     url: str
     """of the repository"""
     commit: str
-    """the newest, of this push or, where nothing had changed, of an earlier one"""
+    """commit of this push; the newest one if nothing had changed"""
     changed: bool
-    """whether anything was sent"""
+    """whether anything was uploaded"""
     private: bool
     created: bool
     """whether the repository is new"""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS, MOST = 2, 4
-"""Questions per row, and at most; in more columns text is too small to read."""
+"""Questions per row, and in the picture; with more columns the text is too small to read."""
 WIDTH, PICTURE, LINE, GAP = 3.0, 2.25, 0.24, 0.1
 """Width of a question, heights of its image, of a line of text and of the space between groups, in inches."""
 FONT_SIZE = 12.5

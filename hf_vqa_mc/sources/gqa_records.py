@@ -17,11 +17,11 @@ from hf_vqa_mc.sources.files import Files, PublishedFile
 from hf_vqa_mc.sources.table import lists_of
 
 MOST_STEPS = 1_000
-"""Upper bound of dependencies; no program is nearly as long."""
+"""Maximum index of a dependency; no program has nearly as many steps."""
 PARTS = 10
 """Parts of the published file of all training questions."""
 SPLITS = {"train": "train", "val": "validation", "testdev": "test", "test": "test", "challenge": "challenge"}
-"""The publisher's names of the splits to ours; of two the first with answers is read."""
+"""The publisher's split name to ours; of testdev and test, the first one with answers is read."""
 MAY_LACK_ANSWERS = ("test", "challenge")
 
 TYPES = ("structural", "semantic", "detailed")
@@ -33,7 +33,7 @@ FIELDS = frozenset(
     "question imageId answer fullAnswer isBalanced types groups semantic semanticStr annotations entailed "
     "equivalent".split()
 )
-"""The fields of a record; all are required, except answers in the files without."""
+"""The fields of a record; all are required, except the answers in files with hidden answers."""
 
 _LINKS = pa.list_(pa.struct([("span", pa.string()), ("object_id", pa.string())]))
 _STEP = pa.struct([("operation", pa.string()), ("argument", pa.string()), ("dependencies", pa.list_(pa.int64()))])

@@ -28,7 +28,7 @@ def reading(kernel: Kernel, forceinline: bool = False) -> Kernel:
 
 
 def reading_inline(kernel: Kernel) -> Kernel:
-    """The same, inlined, for kernels in inner loops."""
+    """`reading`, inlined: for kernels that are called in inner loops."""
     return reading(kernel, forceinline=True)
 
 

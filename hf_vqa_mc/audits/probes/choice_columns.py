@@ -12,7 +12,7 @@ from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 
 READ = 400
-"""Characters of a text that are read; limits the time for huge cells."""
+"""Maximum number of characters read of a text; limits the time for huge cells."""
 AT_ONCE = 20_000
 """Rows whose texts are compared at a time."""
 POSITIONS = 10

@@ -18,7 +18,7 @@ from hf_vqa_mc.dataset.statistics import NEVER_SEEN
 from hf_vqa_mc.decoys.candidates import MISSING
 
 Contexts = NDArray[np.integer]
-"""(rows,): number of the context in which each row is counted; MISSING without, such as a fifth word of four"""
+"""(rows,): index of the context in which each row is counted; MISSING without one: a fifth word, if there are four"""
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 """values (choices,) of the training rows and of the test rows"""
 
@@ -42,9 +42,9 @@ class CrossFittedCounts:
     """
 
     def backoff(self, levels: Sequence[tuple[Contexts, Contexts]]) -> Iterator[Pair]:
-        """P(correct | choice) by eq. 2, then smoothed estimates within narrower and narrower contexts.
+        """P(correct | choice) by eq. 2, then back-off estimates within narrower and narrower contexts.
 
-        Each level has the estimate of the level above as a prior with the weight of one row, as in
+        Each level uses the estimate of the wider level as a prior with the weight of one row, as in
         `heuristics.question_answer_prior`.
 
         Args:

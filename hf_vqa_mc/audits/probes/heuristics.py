@@ -87,8 +87,8 @@ def answer_prior(rows: Rows, folds: Folds) -> Values:
     """Pick the choice that is most often correct relative to how often it is presented (Chao et al. 2018, eq. 2).
 
     Args:
-        rows: rows to count and to answer.
-        folds: (rows,): fold of each row, from 0; a row is answered with the counts of the other folds.
+        rows: rows to count and to predict.
+        folds: (rows,): fold of each row, from 0; a row is predicted with the counts of the other folds.
 
     Returns:
         float64 (rows,).
@@ -112,7 +112,7 @@ def question_answer_prior(rows: Rows, folds: Folds) -> Values:
 
 
 def counted_in(train: Rows, rows: Rows, prior: Callable[[Rows, Folds], Values]) -> Values:
-    """Answer ``rows`` by a prior that is counted in ``train``, rows with the same vocabulary."""
+    """Predict ``rows`` with a prior that is counted in ``train``, rows with the same vocabulary."""
     sides = np.repeat(np.arange(2, dtype=np.int8), [len(train), len(rows)])
     return prior(train.followed_by(rows), sides)[len(train) :]
 

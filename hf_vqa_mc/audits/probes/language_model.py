@@ -23,8 +23,8 @@ def predict(
 ) -> Prediction:
     """Pick the choice with the highest log-likelihood per character under a causal language model.
 
-    The prompt is ``Question: ... Answer:``, or ``Answer:`` alone. As lm-eval's ``acc_norm``, which divides by bytes.
-    The model is not trained on the benchmark.
+    The prompt is ``Question: ... Answer:``, or ``Answer:`` alone. lm-eval's ``acc_norm`` is the same
+    per byte. The model is not trained on the benchmark.
 
     Args:
         context: its settings name the model: on the Hub, or a folder, with safetensors weights.

@@ -26,7 +26,7 @@ RECIPE: dict[str, Any] = {
 }
 """As in ``vqa-mc quickstart``."""
 VALIDATED = 10
-"""One in so many images is held out to choose the best epoch."""
+"""One of this many images is held out to choose the best epoch."""
 COLUMNS = ("question_id", "image_id", "question", "choices", "label", "question_type")
 COST = 20
 

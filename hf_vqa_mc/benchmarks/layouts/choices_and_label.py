@@ -38,7 +38,7 @@ class ChoicesAndLabel(Layout):
     """the column"""
     label_form: LabelForm
     also: tuple[tuple[str, LabelForm], ...] = ()
-    """further label columns, such as the choice's text next to its letter"""
+    """additional label columns, such as the choice's text next to its letter"""
 
     @classmethod
     def find(cls, tables: Tables, split: str, options: BenchmarkOptions, location: str) -> "ChoicesAndLabel | None":

@@ -1,6 +1,6 @@
 """Probability that a question's answer differs on another image, estimated from the dataset's own questions.
 
-Of a question q with answer a, and a candidate image c:
+For a question q with answer a and a candidate image c,
 
     P(a on c) = (sum of w(e) over the questions e whose answer is a + P(a | q)) / (sum of w(e) + 1)
 
@@ -9,9 +9,9 @@ over the questions e on c and on the images nearest to c, except q itself. The w
     w(e) = cosine(words of q, words of e) ** SHARPNESS * exp(-(distance(c, image of e) / reach of c) ** 2)
 
 on the images nearest to c, and ON_IMAGE * cosine ** SHARPNESS on c itself, if the cosine is LEAST_COSINE or more, else
-0; the reach of c is its mean distance to its nearest images. P(a | q) is how often other questions with the same words
-have that answer, smoothed by how often those with the same first two words have it, and that by how often all have it:
-each as one more question. The answer differs with 1 - P(a on c).
+0; the reach of c is its mean distance to its nearest images. P(a | q) is the frequency of answer a among the other
+questions with the same words; its prior, with the weight of one question, is the frequency among those with the same
+first two words, whose prior is the frequency among all. The probability that the answer differs is 1 - P(a on c).
 """
 
 from collections import Counter
@@ -29,11 +29,11 @@ from hf_vqa_mc.text.normalisation import comparable, words
 SHARPNESS = 8.0
 """Two questions of five words that differ in one (cosine 0.8) have weight 0.17; ours."""
 ON_IMAGE = 10.0
-"""The same question on the candidate itself, whose answer is known, outweighs questions on images nearby; ours."""
+"""Weight of the same question about the candidate itself; it outweighs questions about nearby images; ours."""
 LEAST_COSINE = 0.5
 """Less similar questions share only words such as "what is the"; ours."""
 _OPENING = 2
-"""First words that define a question's kind, for answers to questions that occur once; ours."""
+"""Number of first words that define a type of question, for the prior of questions that occur once; ours."""
 _QUESTIONS_PER_TASK = 1024
 
 

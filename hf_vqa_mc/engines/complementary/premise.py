@@ -45,7 +45,7 @@ WORDS = vocabulary("complementary/words", Words)
 _NOT_OBJECTS = WORDS.function_words | frozenset(SMALL_NUMBERS)
 _PERSONS = dict.fromkeys(WORDS.people, "person") | WORDS.persons
 _ROOTS = ("object", "matter", "thing")
-"""Nouns whose kinds are visible: things and places; sky, water and food; parts of a body and waters."""
+"""Nouns whose hyponyms are visible: artefacts and animals; sky, water and food; parts of a body, rivers and lakes."""
 _ASKS_WHETHER = frozenset(
     [
         *product(("is", "are", "was", "were"), ("there",)),
@@ -53,9 +53,9 @@ _ASKS_WHETHER = frozenset(
         *product(("does", "do"), ("this", "the"), ("picture", "photo", "image", "scene"), ("show", "have", "contain")),
     ]
 )
-"""Openings of questions whether the object named next is shown."""
+"""Openings of questions that ask whether the object named next is shown."""
 _ASKS_WHAT = frozenset(product(("is", "are", "was", "were"), ("this", "that", "it", "these", "those")))
-"""Openings of questions whether what is shown is of a kind, if an article comes next or the kind comes last."""
+"""Openings of questions that ask what the image shows, if an article comes next or the noun comes last."""
 _BEFORE_A_NOUN = WORDS.known | WORDS.articles | WORDS.quantities | frozenset(SMALL_NUMBERS)
 
 
@@ -90,8 +90,8 @@ class Premises:
     def judge(self, question: str, images: Iterable[int]) -> list[int]:
         """Whether the objects that a question takes for granted are known to be on images, given by index.
 
-        For each image HOLDS if all are known to be there, FAILS if one is known to be absent, UNKNOWN; NONE if the
-        question takes nothing for granted.
+        For each image HOLDS if all are known to be present, FAILS if one is known to be absent, else UNKNOWN; NONE if
+        the question takes nothing for granted.
         """
         objects = taken_for_granted(question)
         if objects is None:
@@ -108,8 +108,8 @@ class Premises:
 def taken_for_granted(question: str) -> tuple[str, ...] | None:
     """The objects that a question presupposes, as base forms; None if it presupposes nothing.
 
-    None is for questions whether something is shown. The result is empty for questions that name no object, such as
-    "is it raining?", and for "is this a dog or a cat?", which presupposes that one of them is shown.
+    None is for questions that ask whether something is shown. The result is empty for questions that name no object,
+    such as "is it raining?", and for "is this a dog or a cat?", which presupposes that one of them is shown.
 
     >>> taken_for_granted("Is there a big tree behind the clock?")
     ('clock',)
@@ -188,7 +188,7 @@ def _opening(spoken: Sequence[str]) -> int:
 
 
 def _is_asked_about(one: _Named, spoken: Sequence[str]) -> bool:
-    """Whether the question asks if this object, the first that it names, is shown or is what is shown."""
+    """Whether the question asks about this object, the first that it names: "is there a dog?", "is this a dog?"."""
     opening = _opening(spoken)
     is_kind = tuple(spoken[:2]) in _ASKS_WHAT and (spoken[2] in WORDS.articles or one.end == len(spoken))
     if not opening and not is_kind:

@@ -16,10 +16,10 @@ Ints = NDArray[np.int64]
 
 
 class AnswerCells:
-    """The answers of each group of one level, global or local, in falling order of their questions."""
+    """The answers of each group of one level, global or local, most frequent first."""
 
     def __init__(self, groups: NDArray[np.integer], answers: NDArray[np.integer], priority: Ints) -> None:
-        """Sort questions into cells by group (below 0: none) and answer; the lowest ``priority`` stays longest."""
+        """Sort questions into cells by group (negative: none) and answer; the lowest ``priority`` is removed last."""
         n_answers = int(answers.max(initial=0)) + 1
         keys = np.where(groups >= 0, groups.astype(np.int64) * n_answers + answers, -1)
         order = np.lexsort((priority, keys))
@@ -32,7 +32,7 @@ class AnswerCells:
         self.cell_starts: Ints = np.concatenate(([0], np.cumsum(self.counts)))
         moved = np.repeat(first[by_count] - self.cell_starts[:-1], self.counts)
         self.questions: Ints = order[np.arange(len(order)) + moved]
-        """indices of questions by cell, those that stay longest first"""
+        """indices of questions by cell, in reverse order of their removal"""
         self.groups, starts = np.unique(group[by_count], return_index=True)
         self.starts: Ints = np.append(starts, len(found)).astype(np.int64)
         """index of each group's first cell, and the number of cells"""
@@ -47,9 +47,9 @@ class AnswerCells:
         """Keep at most ``most`` questions of each cell."""
         _drop(kept, self.questions, self.cell_starts, most)
 
-    def bring_back(self, kept: Bools, more: Ints) -> int:
+    def restore(self, kept: Bools, more: Ints) -> int:
         """Restore up to ``more`` questions of each cell; returns how many."""
-        return int(_bring_back(kept, self.questions, self.cell_starts, more))
+        return int(_restore(kept, self.questions, self.cell_starts, more))
 
 
 @njit(cache=True)
@@ -65,7 +65,7 @@ def _drop(kept: Bools, questions: Ints, starts: Ints, most: Ints) -> None:
 
 
 @njit(cache=True)
-def _bring_back(kept: Bools, questions: Ints, starts: Ints, more: Ints) -> int:
+def _restore(kept: Bools, questions: Ints, starts: Ints, more: Ints) -> int:
     brought = 0
     for cell in range(len(more)):
         left = more[cell]
@@ -81,10 +81,10 @@ def _bring_back(kept: Bools, questions: Ints, starts: Ints, more: Ints) -> int:
 
 @njit(cache=True)
 def out_of_order(counts: Ints, kept: Ints, starts: Ints, fewest: int) -> Ints:
-    """Number of questions that each answer lacks to stay ahead of all answers that were less frequent, int64 (cells,).
+    """Number of questions to restore so that each answer stays above all that were less frequent, int64 (cells,).
 
-    ``counts``: of all questions, falling in each group; ``kept``: of the kept ones; ``starts``: first cell of each
-    group, and the end; ``fewest``: questions that each answer must keep.
+    ``counts``: of all questions, descending in each group; ``kept``: of the kept ones; ``starts``: first cell of each
+    group, and the end; ``fewest``: minimum number of kept questions of each answer.
     """
     lacks = np.zeros(len(counts), np.int64)
     for group in range(len(starts) - 1):
@@ -105,13 +105,13 @@ def smoothed(counts: Ints, starts: Ints, bound: float, min_ratio: float, max_rat
 
     From the most to the least frequent answer, the answers so far (the head) are scaled down together until they hold
     at most ``bound`` times the questions of the others (the tail) and the last of them is at most ``max_ratio`` times
-    as frequent as the next, but not below ``min_ratio`` times the next. Of two answers the more frequent one stays so;
-    equal ones stay equal; none vanishes; the entropy never falls. Not idempotent: ``thin`` is relative to the group.
+    as frequent as the next, but not below ``min_ratio`` times the next. The order of answers, and ties, do not change;
+    no answer vanishes; the entropy never decreases. Not idempotent: ``thin`` is relative to the group.
 
     Args:
-        counts: questions of each answer, int64 (cells,), by group and in falling order, all above 0.
+        counts: questions of each answer, int64 (cells,), by group, descending, all above 0.
         starts: first cell of each group, and the end, int64 (groups + 1,).
-        bound: `GqaSettings.head`; the other three as there.
+        bound: `GqaSettings.head`; see there for the other three.
         min_ratio: at least 1.
         max_ratio: at least ``min_ratio``.
         thin: in (0, 1).
@@ -176,11 +176,11 @@ class QuestionTable:
     global_group: NDArray[np.int32]  # -1 for none
     local_group: NDArray[np.int32]  # -1 for none
     answer: NDArray[np.int32]
-    content: NDArray[np.int32]  # the same for questions about an image that state the same
+    content: NDArray[np.int32]  # equal for questions about an image with the same content
     words: NDArray[np.int16]
     steps: NDArray[np.int16]  # steps of the program
-    entailed: NDArray[np.int32]  # how many other questions follow
-    names: Mapping[str, Sequence[str]]  # column to the names that it indexes
+    entailed: NDArray[np.int32]  # number of entailed questions
+    names: Mapping[str, Sequence[str]]  # column to the names of its values
     vocabulary: int  # distinct words of questions and answers, in lower case
 
     @property

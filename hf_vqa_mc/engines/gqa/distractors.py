@@ -19,7 +19,7 @@ from hf_vqa_mc.engines.rng import SeededRng
 from hf_vqa_mc.engines.vocabulary import vocabulary
 
 LIKELIEST = 12  # A decoy is drawn from this many of the most likely ones, each with its weight.
-_SMOOTHING = 2.0  # Added to the images with a kind before dividing by them, against what was seen once.
+_SMOOTHING = 2.0  # added to the number of images with a kind, which divides co-occurrences
 
 _PLAIN = frozenset({"under", "below", "above", "behind", "in front of", "on top of", "on"})
 """Relations that are plausible between any two objects."""
@@ -142,7 +142,7 @@ class Distractors:
         return None
 
     def absent(self, graph: SceneGraph, near: str, rng: SeededRng) -> str | None:
-        """The name of something certainly not in the image, but often in images with such an object as ``near``."""
+        """The name of an object that is certainly absent, but frequent in images with an object like ``near``."""
         image, kind = self._image(graph), self._kind(graph.objects[near])
         if kind not in image.near:
             counts, total = self._together.get(kind, Counter()), self._kinds[kind] + _SMOOTHING
@@ -151,7 +151,7 @@ class Distractors:
         return _drawn(image.near[kind], rng)
 
     def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, rng: SeededRng) -> str | None:
-        """A name that would suit the other end of a relation, of something that certainly is not in the image.
+        """A plausible name for the other end of a relation, of an object that is certainly not in the image.
 
         ``side``: "s" for a subject of the relation to the object, "o" for an object of it, as in programs.
         """
@@ -214,12 +214,12 @@ class Distractors:
         return [name for name in relations if name in own or relation in relations[name].excludes]
 
     def _absent_from(self, graph: SceneGraph, weighted: Iterable[tuple[str, float]]) -> dict[str, float]:
-        """The first of the names of which certainly nothing is in the image."""
+        """The first of the names that no object in the image can have."""
         absent = ((name, weight) for name, weight in weighted if self.certainly_absent(graph, name))
         return dict(islice(absent, LIKELIEST))
 
     def certainly_absent(self, graph: SceneGraph, name: str) -> bool:
-        """Whether nothing in the image might have this name, and nothing in it suggests such an object."""
+        """Whether no object in the image can have this name, and none suggests such an object."""
         image, noun = self._image(graph), self.ontology.nouns[name]
         if noun.kind not in image.absent:
             own = {noun.kind, *noun.parents}
@@ -256,7 +256,7 @@ class Distractors:
 
 
 def _sorted(weights: Mapping[str, float]) -> list[str]:
-    """Names by falling weight, equal ones by name."""
+    """Names by weight, descending; ties by name."""
     return sorted(weights, key=lambda name: (-weights[name], name))
 
 

@@ -38,15 +38,15 @@ class Entailments(NamedTuple):
 
     entailed: list[list[int]]  # the entailed ones, including the equivalent ones, in order
     equivalent: list[list[int]]  # those with the same statement and references, including the question itself
-    content: list[int]  # questions with the same number state the same, in any words and with any references
+    content: list[int]  # equal for questions that state the same facts, in any words and with any references
 
 
 def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Ontology) -> Entailments:
     """The entailments among the questions about one image.
 
     They are sound, not complete: in every image in which the first question has the same answer, whatever objects it
-    refers to there, the second one has its answer too, if its references are unambiguous there and it has an answer at
-    all. The answers of the questions must be correct.
+    refers to, the second one has the same answer too, if its references are unambiguous in that image and it has an
+    answer. The answers of the questions must be correct.
     """
     statements = [read_question(question, graph, ontology) for question in questions]
     only, index = DescribedIndex(ontology), _Implied(ontology)
@@ -123,7 +123,7 @@ class DescribedIndex:
 
 def _subsets(conditions: frozenset[Condition]) -> Iterator[frozenset[Condition]]:
     if len(conditions) == 1:
-        yield conditions  # first, and without sorting: most have one or none
+        yield conditions  # a fast path: most have one condition or none
         yield frozenset()
         return
     listed = list(conditions)
@@ -134,9 +134,9 @@ def _subsets(conditions: frozenset[Condition]) -> Iterator[frozenset[Condition]]
 class Ways:
     """The sets of facts that settle a question.
 
-    It is given that the question's references are unambiguous, but not which objects they mean: a fact about an object
-    counts only together with all that the question's reference to it says, also of other objects. The object for which
-    all this holds is then the one referred to.
+    The question's references are assumed to be unambiguous, but it is not known which objects they mean. So a fact
+    about an object counts only together with everything that the question's reference to it says, also about other
+    objects: the object for which all this holds is the one referred to.
     """
 
     def __init__(self, ontology: Ontology, only: DescribedIndex) -> None:
@@ -167,7 +167,7 @@ class Ways:
         return [(one,) for one in self._same(fact, statement)]
 
     def _excluded(self, described: Described, statement: Statement) -> Iterator[Way]:
-        """No object fits if the only object of a wider description does not."""
+        """Sets of facts by which no object fits: the only object of a wider description does not fit."""
         for wider, object_id in self._only.wider(described):
             seen: Way = () if (wider, object_id) in statement.references else (("only", wider, object_id),)
             fails = [condition_fact(object_id, one, False) for one in sorted(described.conditions - wider.conditions)]
@@ -204,7 +204,7 @@ class Ways:
 
 
 def _meant(facts: Iterable[Fact], statement: Statement) -> Iterator[Fact]:
-    """All that a question's references to the objects of some facts say."""
+    """All facts that a question's references state about the objects of some facts."""
     mentioned = {key for fact in facts for key in _objects(fact)}
     for described, object_id in reversed(statement.references):  # what a reference mentions comes before it
         if object_id in mentioned:
@@ -237,7 +237,7 @@ def _others(described: Described) -> Iterator[str]:
 
 
 class _Implied:
-    """From facts to the questions about one image that they settle: first `need` for all, then `settled`."""
+    """Maps facts to the questions about one image that they settle: call `need` for all questions, then `settled`."""
 
     def __init__(self, ontology: Ontology) -> None:
         self._ontology = ontology
@@ -249,7 +249,7 @@ class _Implied:
         self._memory: dict[Fact, tuple[int, ...]] = {}
 
     def need(self, question: int, facts: Way) -> None:
-        """Add facts that together settle a question, ideally the fact that fewest questions need first."""
+        """Add facts that together settle a question; it is fastest if the rarest fact comes first."""
         first, *others = map(self._number, facts)
         self._settles[first].append((question, frozenset(others)))
 

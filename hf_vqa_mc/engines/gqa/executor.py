@@ -1,8 +1,8 @@
-"""Runs programs on scene graphs. If the graph does not settle an answer, there is none, and nothing is asked.
+"""Runs programs on scene graphs. If the graph does not determine the answer, the result is None: no question is asked.
 
 Annotations are not exhaustive (Hudson and Manning 2019, Sect. 3.2), so a selection has certain objects and possible
 ones: a ``person`` where a man is selected, an apple without a color where a red one is, objects between which no
-relation is annotated. Only the list of objects counts as complete: what cannot be an apple by its name is none.
+relation is annotated. Only the list of objects counts as complete: if no object can be an apple, there is no apple.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ COMPARATIVES = {
 """Comparative to the type of the compared values, the value of the winner and that of the loser."""
 
 IN_COMMON = frozenset({"color", "material", "shape"})
-"""Types that two objects can have in common: the only valid answers in GQA's official scores."""
+"""Types that two objects can have in common; official scores accept no other answers."""
 
 
 class Found(NamedTuple):
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 class Run(NamedTuple):
     """The result of a program."""
 
-    answer: str | None  # None if the graph does not settle it
+    answer: str | None  # None if the graph does not determine it
     found: tuple[tuple[str, ...], ...]  # the objects that each step certainly found or used
 
 
@@ -133,7 +133,7 @@ class Executor:
         return kept, kept.certain
 
     def _relate(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
-        """The objects at the other end of a relation; if there is usually one, the annotated ones are all."""
+        """The objects at the other end of a relation; if one is usual, annotations count as complete."""
         anchor = _only(inputs)
         if anchor is None:
             return UNSETTLED
@@ -207,7 +207,7 @@ class Executor:
         return (OPPOSITE[value] if isinstance(value, str) else None), keys
 
     def _all_alike(self, keys: tuple[str, ...], kind: str) -> str | None:
-        """Whether all have the same value of a type; "no" only if two have dissimilar values."""
+        """Whether all objects have the same value of a type; "no" only if two have dissimilar values."""
         objects, ontology = self.graph.objects, self.ontology
         if kind == NAME:
             names = [objects[key].name for key in keys]
@@ -256,7 +256,7 @@ def _exists(value: Value) -> str | None:
 
 
 def _compared(inputs: Inputs) -> tuple[str, ...] | None:
-    """The objects to compare: the only ones of two inputs, or all of one, at least two."""
+    """The objects to compare: the single objects of two inputs, or all objects of one input, at least two."""
     if len(inputs) == 1:
         (found,) = inputs
         if not isinstance(found, Found) or found.certain != found.possible:

@@ -70,7 +70,7 @@ def relation_condition(ontology: Ontology, side: str, relation: str, other: str)
 
 
 def condition_fact(object_id: str, condition: Condition, holds: bool = True) -> Fact:
-    """That a condition holds for an object, or that it does not."""
+    """The fact that a condition holds, or does not hold, for an object."""
     what, one, two, three = condition
     if what == "value":
         return ("value", object_id, one, two, three if holds else OPPOSITE[three])
@@ -87,8 +87,8 @@ def described_facts(described: Described, object_id: str) -> list[Fact]:
 def read_question(question: Question, graph: SceneGraph, ontology: Ontology) -> Statement:
     """What a question states and what settles it.
 
-    A question of an unknown form states its references, and is settled only by a question with the same program. So is
-    one that refers to an object in two ways, neither of which implies the other: it states nothing.
+    A question of an unknown form states only its references; one that refers to an object in two ways, neither of
+    which implies the other, states nothing. Both are settled only by a question with the same program.
     """
     statement = _Reader(question, graph, ontology).statement
     same: Fact = ("program", question.program, question.answer)

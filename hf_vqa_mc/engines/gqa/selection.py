@@ -2,10 +2,10 @@
 
 Redundant questions are removed, then answers are balanced globally and locally, then types are sampled. A question
 belongs to a global and a local group, and removing it may change the order of answers in both. So after each step
-questions are restored until the order is right at both levels. What then holds, compared with all questions:
+questions are restored until the order is right at both levels. The result, compared with all questions:
 
-- Of two answers of a group, global or local, the one with more questions keeps more, or both keep none.
-- No answer of a global group vanishes. Local groups may, as a whole or from their rarest answers on.
+- The answers of a group, global or local, keep their order of frequency; two answers may both keep no question.
+- No answer of a global group vanishes. Local groups may vanish, or lose their rarest answers.
 - No group's entropy is lower, except for groups that vanish.
 - The bounds hold for each group when its level is balanced. The other level and restored questions may exceed them:
   ``Selected.beyond`` counts where.
@@ -33,15 +33,15 @@ class Selected:
 
     kept: Bools  # (questions,)
     removed: Mapping[str, int]  # step to questions removed and not restored
-    brought_back: int  # questions restored to keep the order of answers
+    restored: int  # questions restored to keep the order of answers
     beyond: Mapping[str, int]  # level to groups in which the most frequent of several answers exceeds its bound
 
 
 def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progress = silent) -> Selected:
     """The questions of the balanced dataset.
 
-    Which questions of an answer stay depends on the seed, their image's id and their number, not on their order. Of
-    the questions of an answer of a global group those most over-represented in their local group are removed first.
+    Which questions of an answer are kept depends on the seed, the image's id and the question's number, not on their
+    order. Of an answer in a global group, the questions most over-represented in their local group are removed first.
     """
     bits = _random_bits(table, settings.seed)
     priority = _ranks(bits)
@@ -75,7 +75,7 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
 
 
 def _same_content(table: QuestionTable, priority: Ints) -> Bools:
-    """All but one of the questions about an image with the same content."""
+    """Mask of the redundant questions: all but one of those about an image with the same content."""
     order = np.lexsort((priority, table.content, table.image))
     image, content = table.image[order], table.content[order]
     again = np.zeros(len(order), np.bool_)
@@ -100,13 +100,13 @@ def _ranks(bits: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:
 
 
 def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
-    """How over-represented an answer is in its local group with a question and those that stay longer.
+    """How over-represented an answer is in its local group when a question is the next of that answer to be removed.
 
     1 means as many questions as the most frequent other answer.
     """
     excess = np.zeros(count)
     first, sizes = local.starts[:-1], np.diff(local.starts)
-    others = np.repeat(local.counts[first], sizes)  # the most frequent answer's
+    others = np.repeat(local.counts[first], sizes)  # count of the most frequent answer
     others[first] = 1  # if there is no other answer
     several = first[sizes > 1]
     others[several] = local.counts[several + 1]
@@ -148,7 +148,7 @@ def _sample_types(table: QuestionTable, kept: Bools, settings: GqaSettings, bits
 
 
 def _turns(table: QuestionTable, indices: Ints, bits: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
-    """Rank of questions, in [0, 1]: even over the answers of a large local group, one rank for a small group.
+    """Rank of questions, in [0, 1]: even within each answer of a large local group, one rank for a small group.
 
     So small groups are removed as a whole and are not left with one answer.
     """
@@ -180,11 +180,11 @@ def _restore(global_cells: AnswerCells, local_cells: AnswerCells, kept: Bools, e
             lacks = out_of_order(level.counts, counts, level.starts, fewest)
             if rounds >= PATIENCE:
                 lacks = np.where(lacks > 0, level.counts, 0)
-            back += level.bring_back(kept, lacks)
+            back += level.restore(kept, lacks)
         if even and not back:
             for level in (global_cells, local_cells):
                 lacks = _uneven(level, kept)
-                back += level.bring_back(kept, lacks if evened < PATIENCE else np.where(lacks > 0, level.counts, 0))
+                back += level.restore(kept, lacks if evened < PATIENCE else np.where(lacks > 0, level.counts, 0))
             rounds, evened = 0, evened + 1
         total, rounds = total + back, rounds + 1
         if not back:
@@ -192,7 +192,7 @@ def _restore(global_cells: AnswerCells, local_cells: AnswerCells, kept: Bools, e
 
 
 def _uneven(level: AnswerCells, kept: Bools) -> Ints:
-    """For groups whose entropy fell: how many questions each answer lacks to its share of what is kept."""
+    """For groups with reduced entropy: the number of questions that each answer lacks to its original share."""
     counts = level.kept_counts(kept)
     fell = entropies(counts, level.starts) < entropies(level.counts, level.starts) - TINY
     if not fell.any():

@@ -175,7 +175,7 @@ def ask_kinds(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
 
 
 def ask_sport(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
-    """Ask which sport it is, if there are people with the equipment of one."""
+    """Ask which sport it is, if people and the equipment of one sport are shown."""
     sports = {SCENES.equipment[name] for name in image.present if name in SCENES.equipment}
     if not sports:
         if BALL in image.present:

@@ -16,7 +16,7 @@ from hf_vqa_mc.text.wordnet import load_wordnet
 COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.asked)} | OBJECTS.unannotated) - {
     "person"
 }
-"""Objects that color questions ask about: COCO's 91 except people, whose color should not be asked for."""
+"""Objects that color questions ask about: COCO's 91 except people."""
 _PLURALS = OBJECTS.plural_only | {"eye glasses"}
 _POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.positions.items()}
 _ADJECTIVES = ANSWERS.adjectives | COLORS.keys()
@@ -98,7 +98,7 @@ def _is_colored(one: GenomeObject) -> bool:
 
 
 def _same_kind(other: GenomeObject, one: GenomeObject) -> bool:
-    """Whether a question about one could mean the other: the same noun, of one or many, or the same synset."""
+    """Whether a question about one could mean the other: the same noun (singular or plural) or the same synset."""
     if one.synset and one.synset == other.synset:
         return True
     nouns = {name.split()[-1] for name in (one.name, *one.other_names)}
@@ -118,7 +118,7 @@ def _is_name(name: str) -> bool:
 
 
 def _specified(one: GenomeObject) -> str:
-    """With a fitting attribute before it wherever there is one, for another may be there that was not annotated."""
+    """Its name after a suitable attribute if it has one, since another object of that name may not be annotated."""
     fitting = sorted({word for word in one.attributes if word in _ADJECTIVES and word not in one.name.split()})
     color = single_color(one.attributes)
     chosen = color or next((word for word in fitting if word not in COLORS), None)

@@ -1,4 +1,4 @@
-"""Questions by people: imported from COCO-VQA and Visual Genome, or hand-annotated for two types.
+"""Human questions: imported from COCO-VQA and Visual Genome, or hand-annotated for two types.
 
 Kafle and Kanan 2017, "Importing Questions from Existing Datasets" and "Manual Annotation". The rules for the type of a
 question are in ``data/imported_types.yaml``; they cover every type but object utility.
@@ -65,7 +65,7 @@ _IS_THERE = re.compile(
 
 
 def type_of(question: str, answer: str) -> str | None:
-    """TDIUC's type of a question by a person, or None if no rule fits it and its (tidied) answer.
+    """TDIUC's type of a human question; None if no rule fits it and its (tidied) answer.
 
     >>> type_of("What color is the cow?", "brown"), type_of("How many cows are there?", "brown")
     ('color', None)

@@ -17,7 +17,7 @@ from hf_vqa_mc.scoring.tdiuc_types import ABSURD, COUNTING, PRESENCE
 
 
 def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) -> list[Question]:
-    """Keep each question of an image once: that of the first of ORIGINS; sorted by image, then origin, stably.
+    """Keep one of the equal questions about an image, from the first of ORIGINS; stable sort by image, then origin.
 
     A question that one origin asks twice of an image with different answers is ambiguous and left out.
     """

@@ -64,7 +64,7 @@ def vqa_candidates(
         and statistics for JSON.
 
     Raises:
-        InputError: the table is none of triplets, an option is unknown, or no id of ``plausible`` is a question's.
+        InputError: the table is not one of triplets, an option is unknown, or no id of ``plausible`` is a question's.
 
     Source: Antol et al. 2015, Sect. 3, "For multiple-choice task, 18 candidate answers".
     """
@@ -94,7 +94,7 @@ def vqa_candidates(
 
 
 def _given(table: pa.Table, plausible: Mapping[str, Sequence[str]]) -> tuple[pa.StringArray, NDArray[np.int64], int]:
-    """The plausible answers of all questions, where each one's start, and how many questions are none of the table."""
+    """The plausible answers of all questions, the start of each question's, and the number of unknown question ids."""
     question_ids = table["question_id"].to_pylist()
     known = sum(question_id in plausible for question_id in question_ids)
     if plausible and not known:

@@ -35,7 +35,7 @@ class Picks(NamedTuple):
 
 @njit(cache=True)
 def _add(question: int, text: int, kind: int, questions: Questions, picks: Picks) -> int:
-    """Add a text as a decoy and return MISSING, or the index in GIVEN_REASONS of why it is none."""
+    """Add a text as a decoy and return MISSING; if it is not added, return the reason's index in GIVEN_REASONS."""
     key, decoy = questions.keys[text], picks.found[question]
     if key == questions.keys[questions.targets[question]]:
         return 0
