@@ -6,7 +6,7 @@ from importlib import import_module
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package; ``modules`` is the module in the package by public name."""
+    """``__getattr__`` and ``__dir__`` of a package; ``modules`` maps each public name to its module in the package."""
 
     def get(name: str) -> object:
         if name not in modules:

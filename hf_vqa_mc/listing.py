@@ -25,7 +25,7 @@ class Listing(UserDict[str, N]):
     Args:
         what: type of the declarations, for messages: ``source``.
         declarations: the initial ones.
-        lazy: more of them, as ``package.module:NAME`` by name, imported on first use.
+        lazy: name to ``package.module:NAME`` of more declarations, imported on first use.
 
     >>> from hf_vqa_mc.listing import Listing
     >>> from types import SimpleNamespace

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 REPR_WIDTH = 120
 """Columns of a result's ``repr``."""
 HTML_ROWS = 40
-"""Rows of a table in a notebook, at most; more are elided in the middle."""
+"""Maximum number of rows of a table in a notebook; rows in the middle are left out."""
 
 
 class Result(ABC):

@@ -35,7 +35,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=_\-\s]*")
 
 @dataclass(frozen=True, eq=False)
 class PictureCells:
-    """The image columns of a table; of several images in a row the first is read."""
+    """The image columns of a table; if a row has several images, the first is read."""
 
     columns: Sequence[pa.ChunkedArray]
     base: Path | None

@@ -13,7 +13,7 @@ from hf_vqa_mc.models.processor import PROCESSOR_CONFIG
 
 CARD = "README.md"
 FILES = (CONFIG, WEIGHTS, PROCESSOR_CONFIG, WORDS_FILE, RECORD)
-"""Files of a checkpoint other than the card; nothing else is sent, in particular no pickle."""
+"""Files of a checkpoint other than the card; nothing else is uploaded, in particular no pickle."""
 BEST = "best"
 """The folder of a run's best checkpoint."""
 

@@ -44,7 +44,7 @@ class Shipment:
     private: bool = False
     """of a new repository; an existing one keeps its visibility"""
     left_out: tuple[str, ...] = ()
-    """files of the folder that are not sent, see ``other_files``"""
+    """files of the folder that are not uploaded, see ``other_files``"""
     space_sdk: str | None = None
     """of a Space"""
     inventory: Inventory | None = None
@@ -64,18 +64,18 @@ class Request:
 
 @dataclass(frozen=True)
 class Pushable:
-    """A kind of thing that can be pushed; listed in ``hub.PUSHABLES``."""
+    """A type of object that can be pushed; listed in ``hub.PUSHABLES``."""
 
     name: str
     """as users type it"""
     prepare: Callable[[Request, Progress], Shipment]
-    """Raises InputError unless everything can be sent."""
+    """collects the files; raises InputError unless everything can be uploaded"""
     usage: Callable[[Shipment], str]
     """code that loads it from the Hub"""
     options: tuple[str, ...]
-    """options that only some kinds have"""
+    """options that not every type has"""
     left_out: str = ""
-    """why a file of the folder is not sent"""
+    """why a file of the folder is not uploaded"""
 
 
 def check_name(name: str) -> str:
@@ -100,6 +100,6 @@ def check_name(name: str) -> str:
 
 
 def other_files(folder: Path, sent: Collection[str]) -> tuple[str, ...]:
-    """The files below a folder whose relative paths are not sent, except hidden ones."""
+    """The files below a folder whose relative paths are not uploaded, except hidden ones."""
     found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return tuple(sorted(p.as_posix() for p in found if p.as_posix() not in sent and not p.parts[0].startswith(".")))

@@ -143,7 +143,7 @@ def exchange(one: Path, other: Path) -> bool:
 def remove_leftovers(output: Path) -> None:
     """Remove the hidden folders of killed commands, recognized by their names and free locks.
 
-    The one of a command killed between two renames holds the old output, which is restored.
+    If a command was killed between two renames, its folder holds the old output, which is restored.
     """
     ours = re.compile(rf"\.{re.escape(output.name)}\.[a-z0-9_]{{8}}\.partial")
     for folder in sorted(output.parent.iterdir()):

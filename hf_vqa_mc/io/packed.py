@@ -30,14 +30,14 @@ _CHUNK = 1 << 20
 
 
 class Readable(Protocol):
-    """A file in whatever packing, such as ``sources.files.PublishedFile``."""
+    """A plain or packed file, such as ``sources.files.PublishedFile``."""
 
     @property
     def location(self) -> str:
         """The file's name for messages."""
 
     def open(self) -> AbstractContextManager[IO[bytes]]:
-        """The file's content, unpacked on the way."""
+        """Open the file; its content is unpacked while it is read."""
 
 
 File: TypeAlias = Path | Readable

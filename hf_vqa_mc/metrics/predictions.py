@@ -23,9 +23,9 @@ ANSWER_COLUMNS = ("answer", "prediction", "label")
 PUBLISHED = frozenset({"answers", "isBalanced", "question"})
 """Fields of published annotations and questions files, which predictions files lack."""
 FIRST_FIELD = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.)', re.DOTALL)
-"""Of a json object: the name of its first field, and the first character of the value."""
+"""The name of the first field of a JSON object, and the first character of its value."""
 HEADER_FIELDS = frozenset({"info", "license", "data_type", "data_subtype", "task_type", "annotations", "questions"})
-"""Of VQA's and TDIUC's annotation and questions files."""
+"""Header fields of VQA's and TDIUC's annotation and questions files."""
 SWAPPED = "is this an annotation or questions file? PREDICTIONS comes first, then DATASET"
 
 _BATCH = 10_000
@@ -47,13 +47,13 @@ class Predictions:
     """Answers by question id."""
 
     path: Path | None
-    """the file; None of Python objects"""
+    """the file; None for Python objects"""
     answers: dict[str, Answer]
-    """by the question's id as text; of several the last"""
+    """by the question's id as text; the last one if there are several"""
     repeated: tuple[str, ...]
     """ids that occurred more than once"""
     from_csv: bool
-    """whether text may stand for a number"""
+    """whether text may represent a number"""
 
     @property
     def location(self) -> str:
@@ -174,7 +174,7 @@ def _format(path: Path) -> str:
 
 
 def _is_lines(head: str) -> bool:
-    """Whether another object follows on the next line: json lines under another name."""
+    """Whether another object follows on the next line: JSON lines without their file extension."""
     first, _, following = head.partition("\n")
     try:
         return following.lstrip()[:1] == "{" and isinstance(json.loads(first), dict)
@@ -309,7 +309,7 @@ def _answers(records: Records, columns: _Columns) -> list[Answer]:
 
 
 def _cells(records: Records, columns: _Columns) -> list[Answer]:
-    """Answers in csv, which knows only text: indices where the column is for them."""
+    """Answers in a CSV file, which has only text; converted to integers if the column has indices."""
     values: list[str] = records.column(columns.answer)
     indices = columns.types == _INDEX
     for row, value in enumerate(values):

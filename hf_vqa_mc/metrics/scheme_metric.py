@@ -80,7 +80,7 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         super().add_batch(**_stored(answered, known))
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:  # noqa: ANN401
-        """Score all rows added so far and these, then forget them; None on processes other than the first.
+        """Score all rows added so far and these, then discard them; None on processes other than the first.
 
         Invalid rows leave the rows added so far unchanged. Optional columns belong to the rows given with
         them or, without predictions and references, to all rows.

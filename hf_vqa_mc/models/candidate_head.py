@@ -250,7 +250,7 @@ def _differentiate(
 
 @_kernel
 def _total(units: Floats, d_units: Floats, of_one: Floats, of_unit: Floats) -> None:
-    """Fill a block's sums over the candidates of `d_units` and of `d_units * units`."""
+    """Fill a block's sums of `d_units` and of `d_units * units` over the candidates."""
     of_one[:], of_unit[:] = np.float32(0), np.float32(0)
     for i in range(len(units)):
         unit, d_unit = units[i], d_units[i]

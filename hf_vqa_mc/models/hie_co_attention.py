@@ -21,7 +21,7 @@ LEVELS = ("word", "phrase", "question")
 
 
 class AlternatingCoAttention(nn.Module):
-    """The question summarises itself, the summary guides the image, the image guides the question."""
+    """Self-attention of the question guides attention to the image, which guides attention to the question."""
 
     def __init__(self, size: int, dropout: float) -> None:
         super().__init__()

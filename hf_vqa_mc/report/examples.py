@@ -149,7 +149,7 @@ def examples_of(
 
 
 def picks_of(split: Split, predictions: Path) -> dict[int, int]:
-    """Row to the index of the choice that a model picks; of several choices with the same text the target.
+    """Row to the index of the choice that a model picks; the target if several choices have the predicted text.
 
     Args:
         split: of a benchmark.

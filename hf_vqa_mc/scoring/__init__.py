@@ -1,4 +1,4 @@
-"""Every scoring scheme as a plain function with its declaration; knows nothing of torch, datasets or the network."""
+"""Every scoring scheme as a plain function with its declaration; independent of torch, datasets and the network."""
 
 from typing import TYPE_CHECKING
 

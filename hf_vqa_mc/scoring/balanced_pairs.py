@@ -29,7 +29,7 @@ class VqaPairAccuracy(TypedDict):
     count: float | None
     """the same among the pairs whose questions both begin with ``how many``"""
     both_right: float
-    """the same as `all`; with the next two what Goyal et al. report (arXiv 1612.00837, section 4)"""
+    """the same as `all`; Goyal et al. report this and the next two (arXiv 1612.00837, section 4)"""
     identical: float
     """pairs with the same text as both predictions, correct or not"""
     different: float

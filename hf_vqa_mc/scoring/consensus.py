@@ -32,9 +32,9 @@ class Forms(NamedTuple):
     """Normalisation of both sides in a protocol."""
 
     agreed_answer: Callable[[str], str]
-    """of an annotator's answer; where all are the same in this form, the annotators agree"""
+    """for annotators' answers; if all answers to a question are equal in this form, the annotators agree"""
     answer: Callable[[str], str]
-    """of an annotator's answer where they do not agree"""
+    """for annotators' answers if they do not agree"""
     agreed_prediction: Callable[[str], str]
     prediction: Callable[[str], str]
 
@@ -73,7 +73,7 @@ def vqa_accuracy(
 
     Args:
         predictions: text.
-        references: each question's answers, usually ten: text, each of an annotator of its own, or records with
+        references: each question's answers, usually ten: text, each from a different annotator, or records with
             ``answer``. As in the official program, identical records (after normalising their answers) do not count as
             other annotators of each other; distinct values of ``answer_id`` prevent that.
         question_types: for `per_question_type`.
@@ -216,7 +216,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 
 
 def _warn_of_case(matched: Matched, scores: Sequence[float]) -> None:
-    """Warn of predictions that would score higher in lower case, where the model chose the case."""
+    """Warn of predictions that would score higher in lower case, if the questions have no choices."""
     rows = [row for row, text in enumerate(matched.texts) if text is not None and text != text.lower()]
     if matched.choices is not None or not rows:
         return

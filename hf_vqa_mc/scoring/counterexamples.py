@@ -28,7 +28,7 @@ def counterexample_recall(
 ) -> dict[str, Any]:
     """Recall@k of the picked candidate, with chance and the order by distance for comparison.
 
-    Of candidates with equal scores the earlier one comes first. For the paper's VQA baseline, pass
+    Ties are broken by position: the earlier candidate comes first. For the paper's VQA baseline, pass
     the scores of a VQA model.
 
     Args:

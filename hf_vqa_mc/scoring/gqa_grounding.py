@@ -26,8 +26,8 @@ def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping
     """The attention on the regions that question and full answer point to, float64 (questions,).
 
     A cell counts by the share of its area inside; a region that is pointed to twice counts twice; a question that
-    points nowhere scores 0. The official program means to add the whole image to questions about the scene, but
-    looks for "scene" among the names of an operation's fields, where it never is.
+    points nowhere scores 0. The official program is meant to count the whole image for questions about the
+    scene, but never does: it searches for "scene" among the names of an operation's fields.
 
     The columns include `annotations` and `imageId`; attentions are square maps of numbers, float (n, n), of any n;
     ``map[i][j]``: i runs along x; scene graphs are by image id.

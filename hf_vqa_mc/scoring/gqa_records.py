@@ -18,8 +18,8 @@ RECORD = (dict, Mapping)
 def by_question_id(name: str, given: ById, field: str | None = None, once: bool = False) -> dict[str, Any]:
     """Values by question id as text: 201 and "201" are the same question.
 
-    Messages use ``name``; in a list, the value is a field of a record, or all of it. Of a question that comes twice,
-    the last counts, as in the official program; with ``once`` it is an error.
+    Messages use ``name``; in a list, the value is a field of a record, or all of it. If a question occurs twice, the
+    last value counts, as in the official program; with ``once`` it is an error.
 
     >>> by_question_id("predictions", [{"questionId": 201, "prediction": "yes"}], "prediction")
     {'201': 'yes'}

@@ -34,7 +34,7 @@ class Input:
     kinds: tuple[str, ...] = ()
     """names of the kinds of annotations that it is for; any without"""
     option: str = ""
-    """name of the option, such as ``questions_file``, if it is another"""
+    """name of the option, such as ``questions_file``, if it differs"""
 
     @property
     def flag(self) -> str:

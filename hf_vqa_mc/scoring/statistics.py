@@ -41,7 +41,7 @@ def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None =
 def mean_of_each(
     measures: Mapping[str, NDArray[np.float64]], clusters: Sequence[str] | None, per_question: bool
 ) -> dict[str, Any]:
-    """The mean of each measure's scores; under ``stderr`` and, if wanted, ``per_question`` by the same names."""
+    """The mean of each measure's scores; the same keys under ``stderr`` and, if requested, ``per_question``."""
     return {
         **{name: float(scores.mean()) for name, scores in measures.items()},
         "stderr": {name: standard_error(scores, clusters) for name, scores in measures.items()},

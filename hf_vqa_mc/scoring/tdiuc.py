@@ -38,7 +38,7 @@ class TdiucMpt(TypedDict):
     arithmetic_mpt: float
     harmonic_mpt: float
     arithmetic_nmpt: float
-    """of per_type_normalized, as the next"""
+    """mean of per_type_normalized, like the next"""
     harmonic_nmpt: float
     per_type: dict[str, float]
     per_type_normalized: dict[str, float]

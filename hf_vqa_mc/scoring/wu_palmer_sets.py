@@ -14,9 +14,9 @@ from hf_vqa_mc.text.similarity import WordScores, exact_word_score, word_scores
 from hf_vqa_mc.text.wu_palmer import reading
 
 THRESHOLDS = (0.9, 0.0)
-"""Those that the paper reports."""
+"""Thresholds that the paper reports."""
 BELOW_THRESHOLD = 0.1
-"""What a similarity below the threshold is multiplied by."""
+"""Factor of similarities below the threshold."""
 
 
 def wups(

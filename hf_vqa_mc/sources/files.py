@@ -99,7 +99,7 @@ class Folder:
         return self._found[name] is not None
 
     def find(self, name: str) -> PublishedFile:
-        """Find a file by name; of several the one in the topmost folder, plain before packed.
+        """Find a file by name; if there are several, the one in the topmost folder, plain before packed.
 
         Raises:
             InputError: there is none, or two at the same level, or its zip file is damaged or unsafe.

@@ -1,1 +1,1 @@
-"""Text normalisation, word vectors and WordNet similarity; knows nothing of VQA."""
+"""Text normalisation, word vectors and WordNet similarity; independent of VQA."""

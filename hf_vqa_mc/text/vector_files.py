@@ -38,7 +38,7 @@ class VectorTable(NamedTuple):
     """The content of a vector file, in its order."""
 
     words: list[str]
-    """of repeated words the first counts; bytes that are not UTF-8 are surrogate escapes"""
+    """the first of repeated words counts; bytes that are not UTF-8 are surrogate escapes"""
     vectors: NDArray[np.floating]
     """float32 (words, dim), or the type of a memory-mapped array; finite"""
     sha256: str

@@ -161,7 +161,7 @@ class Sample(NamedTuple):
 class Sampler:
     """Samples the questions and decoys of each step, which depend only on the seed and the step.
 
-    Each epoch is a permutation of all questions; batches can span two epochs. Of each question, a kind of decoys is
+    Each epoch is a permutation of all questions; batches can span two epochs. For each question, a kind of decoys is
     drawn uniformly, then at most ``decoys`` of that kind (Chao et al. 2018, supplement A.4).
     """
 

@@ -148,8 +148,8 @@ class BuildResult(Result):
             The files of the source.
 
         Raises:
-            InputError: another program's folder is there.
-            OSError: the disk is full or read-only; what was there is unchanged.
+            InputError: the folder was written by another program.
+            OSError: the disk is full or read-only; an existing folder is unchanged.
         """
         from hf_vqa_mc.dataset.folder import copy_source
 
@@ -186,8 +186,8 @@ def build(settings: BuildSettings, progress: Progress) -> BuildResult:
         ``output`` was given.
 
     Raises:
-        InputError: something given cannot be used; nothing was written.
-        OSError: the output cannot be written (disk full, no permission); nothing was left behind.
+        InputError: an input or option cannot be used; nothing was written.
+        OSError: the output cannot be written (disk full, no permission); no partial output is left.
     """
     from tempfile import TemporaryDirectory
 

@@ -61,7 +61,7 @@ class PushResult(Result):
     """None for a dry run"""
 
     def report(self) -> "Iterator[RenderableType]":
-        """The repository, its commit and how to load it; of a dry run the files."""
+        """The repository, its commit and how to load it; for a dry run, the files."""
         shipment, done, kind = self.shipment, self.pushed, PUSHABLES[self.settings.what]
         private = shipment.private if done is None else done.private
         visibility = "private" if private else "public"

@@ -30,7 +30,7 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
     Raises:
         InputError: the dataset, features, word vectors or settings cannot be used, or the loss is not finite.
         ConnectionError: the Hub cannot be reached.
-        OSError: the disk is full or read-only; what was saved before still is.
+        OSError: the disk is full or read-only; earlier checkpoints are kept.
     """
     from hf_vqa_mc.training.loop import train as train_model
     from hf_vqa_mc.training.result import draw_curve

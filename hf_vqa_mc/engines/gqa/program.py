@@ -89,7 +89,7 @@ Part: TypeAlias = tuple[str, str]  # Words and the id of the object that they re
 
 
 class GroundedText(NamedTuple):
-    """A text and which of its words refer to which object."""
+    """A text, and the objects that its words refer to."""
 
     text: str
     objects: dict[str, str]  # indices of words ("3", or "2:5" for words 2 to 4) to object ids

@@ -169,7 +169,7 @@ class _FilePart:
         """The name of each category id.
 
         Raises:
-            InputError: a category is none of COCO's 80, or an annotation is of a category that is not listed.
+            InputError: a category is not one of COCO's 80, or an annotation is of a category that is not listed.
         """
         names: dict[int, str] = {}
         for records in self._categories:
@@ -202,7 +202,7 @@ class _FilePart:
 
 
 def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
-    """The instance files at paths: plain, .gz or .xz; of a .zip all members called instances*.json.
+    """The instance files at paths: plain, .gz or .xz; for a .zip, all members called instances*.json.
 
     Raises:
         InputError: a path is not a file, or a zip file has no such member.

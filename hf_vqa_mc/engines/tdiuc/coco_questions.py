@@ -75,7 +75,7 @@ _INDOOR_SIGNS = SCENES.indoor_signs | {
 
 
 def ask_coco(image: CocoImage, mentioned: frozenset[str], settings: TdiucSettings, made: Made) -> None:
-    """Ask all that COCO's annotation of an image allows; objects that are ``mentioned`` elsewhere are not absent."""
+    """Add all questions that COCO's annotation of an image allows; objects ``mentioned`` elsewhere are not absent."""
     ask_presence(image, mentioned, settings, made)
     ask_counting(image, settings, made)
     ask_kinds(image, settings, made)
@@ -85,7 +85,7 @@ def ask_coco(image: CocoImage, mentioned: frozenset[str], settings: TdiucSetting
 
 
 def ask_presence(image: CocoImage, mentioned: frozenset[str], settings: TdiucSettings, made: Made) -> None:
-    """Ask about the presence of each category with a large enough object, and of as many absent ones."""
+    """Add questions about the presence of each category with a large enough object, and of as many absent ones."""
     rng = SeededRng(settings.seed, "tdiuc", PRESENCE, str(image.image_id))
     large = sorted({one.name for one in image.instances if one.area >= settings.min_area})
     made.leave_out(PRESENCE, f"all smaller than {settings.min_area:g} pixels", len(image.present) - len(large))
@@ -97,7 +97,7 @@ def ask_presence(image: CocoImage, mentioned: frozenset[str], settings: TdiucSet
 
 
 def absent_objects(image: CocoImage, mentioned: frozenset[str]) -> list[str]:
-    """Objects that are provably absent, and so is everything with a related name, in COCO's order."""
+    """Objects that are provably absent, like everything with a related name; in COCO's order."""
     present = image.present | mentioned
     return [name for name in COCO_OBJECTS if name in image.annotated and not related(name) & present]
 

@@ -75,7 +75,7 @@ def _with_positions(
 
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """What color is the apple?"""
+    """Drafts such as "What color is the apple?"."""
     pairs = [
         (key, kind, value)
         for key in image.objects
@@ -96,7 +96,7 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 
 def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Is the apple red?"""
+    """Drafts such as "Is the apple red?"."""
     for key, kind, value in _values_and_positions(image, rng):
         asked = value if rng.happens(0.5) else _other_value(image, key, kind, value, rng)
         reference = _refer(image, key, rng, kind)
@@ -130,7 +130,7 @@ def _verify_form(image: ImageContext, kind: str, value: str, reference: Referenc
 
 
 def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Is the apple red and shiny?"""
+    """Drafts such as "Is the apple red and shiny?"."""
     items = [(key, pairs) for key in image.objects if (pairs := _exclusive_pairs(image, key))]
     for key, pairs in rng.shuffled([*items, *items, *items]):
         chosen = _two_values(image, key, pairs, rng)
@@ -182,7 +182,7 @@ def _two_values(
 
 
 def _what_it_is(image: ImageContext, key: str, chosen: list[tuple[str, str]], answers: list[str | None]) -> list[Part]:
-    """The horses are large but brown: the correct values, and the actual ones in place of the wrong ones."""
+    """The full answer, such as "the horses are large but brown": wrong values are replaced by the correct ones."""
     values = image.thing(key).values
     right = [pair for pair, answer in zip(chosen, answers, strict=True) if answer == YES]
     instead = [(kind, values[kind][0]) for (kind, _), answer in zip(chosen, answers, strict=True) if answer == NO]
@@ -194,7 +194,7 @@ def _what_it_is(image: ImageContext, key: str, chosen: list[tuple[str, str]], an
 
 
 def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Is the apple green or red?"""
+    """Drafts such as "Is the apple green or red?"."""
     for key, kind, value in _values_and_positions(image, rng):
         decoy = _other_value(image, key, kind, value, rng)
         reference = _refer(image, key, rng, kind)

@@ -12,7 +12,7 @@ QUERY, CHOOSE = wordings("query category"), wordings("choose category")
 
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """What kind of fruit is on the left? Who is playing?"""
+    """Drafts such as "What kind of fruit is on the left?" and "Who is playing?"."""
     for category, reference in _references(image, rng):
         name, filtered = image.name(reference.object_id), reference.program[1:]
         if not filtered:
@@ -77,7 +77,7 @@ def _full(image: ImageContext, reference: Reference, detailed: str) -> list[Part
 
 
 def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """What kind of fruit is it, an apple or a banana?"""
+    """Drafts such as "What kind of fruit is it, an apple or a banana?"."""
     for category, reference in _references(image, rng):
         name = image.name(reference.object_id)
         decoy = image.decoys.sibling(name, category, rng, image.graph)

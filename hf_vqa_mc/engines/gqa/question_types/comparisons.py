@@ -63,7 +63,7 @@ def _refer(image: ImageContext, key: str, hidden: set[Fact], rng: SeededRng) -> 
 
 
 def compare(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Who is taller, the boy or the girl?"""
+    """Drafts such as "Who is taller, the boy or the girl?"."""
     for more, (kind, high, low) in rng.shuffled(COMPARATIVES.items()):
         winners, losers = (
             [key for key in image.objects if image.thing(key).values.get(kind) == (value,)] for value in (high, low)
@@ -106,7 +106,7 @@ def _names(image: ImageContext, one: str, other: str) -> str:
 
 
 def common(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """What is common to the shirt and the flower?"""
+    """Drafts such as "What is common to the shirt and the flower?"."""
     for one, other in _pairs(image, rng):
         both = _refer_to_both(image, one, other, COMMON, rng)
         if both is None:
@@ -122,7 +122,7 @@ def common(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 
 def _two(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Do the shirt and the flower have the same color? Are the table and the chair made of different materials?"""
+    """Drafts such as "Do the shirt and the flower have the same color?"."""
     for one, other in _pairs(image, rng):
         kinds = [
             kind
@@ -159,7 +159,7 @@ def _both_values(image: ImageContext, one: str, other: str, kind: str) -> list[P
 
 
 def _all(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Are all the people there the same gender? Are the animals in the image of different types?"""
+    """Drafts such as "Are all the people there the same gender?"."""
     groups = {(image.kind(key), kind) for key in image.objects for kind in ("color", MATERIAL)}
     groups |= {(PEOPLE, "gender")}
     groups |= {(category, NAME) for key in image.objects for category in image.kinds_asked(image.name(key))}

@@ -1,4 +1,4 @@
-"""What all question types share. A question whose program gives another answer is never asked."""
+"""Shared parts of all question types. A draft is rejected if its program gives another answer."""
 
 import re
 from collections import Counter
@@ -60,7 +60,7 @@ def yes_no(
 
 
 class ImageContext:
-    """One image, its references and decoys, as the question types use them; objects are given by id."""
+    """One image with its references and decoys, the input of all question types; objects are given by id."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class ImageContext:
         return self.noun(object_id).kind
 
     def phrase(self, object_id: str) -> NounPhrase:
-        """The words for an object."""
+        """The noun phrase for an object."""
         return called(self.ontology, self.name(object_id))
 
     def the(self, object_id: str) -> list[Part]:

@@ -28,7 +28,7 @@ Filters = tuple[tuple[str, str] | None, tuple[str, str] | None]  # (type, value)
 
 
 class ObjectForm:
-    """How an object is named where its existence is asked: one, several or a mass."""
+    """The noun of a question about existence: singular, plural or mass."""
 
     def __init__(self, image: ImageContext, name: str, rng: SeededRng, before: str = "") -> None:
         """``before``: an adjective."""
@@ -42,7 +42,7 @@ class ObjectForm:
 
 
 def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Is there an apple in the picture? Is there one that is (not) red?"""
+    """Drafts such as "Is there an apple in the picture?" and "Is there one that is (not) red?"."""
     for key in rng.shuffled([*image.objects, *image.objects, *image.objects]):
         way = rng.below(4)
         if way > 1:
@@ -63,7 +63,7 @@ def _exist_name(image: ImageContext, name: str, rng: SeededRng) -> Iterator[Draf
 
 
 def cannot_be_missing(image: ImageContext, name: str) -> bool:
-    """Whether its existence is never asked: the sky, a proper name, a plural with another meaning (glasses)."""
+    """Whether its existence cannot be asked about: the sky, a proper name, a plural with another meaning (glasses)."""
     phrase, noun = called(image.ontology, name), image.ontology.nouns[name]
     plural = image.ontology.nouns.get(noun.plural_form, noun)
     is_place = phrase.mass and image.is_any(name, *PLACES)
@@ -127,7 +127,7 @@ def _without(image: ImageContext, name: str, kind: str, value: str, negated: boo
 
 
 def either(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Do you see either an apple or a banana there?"""
+    """Drafts such as "Do you see either an apple or a banana there?"."""
     for key in rng.shuffled(image.objects):
         absent = image.decoys.absent(image.graph, key, rng)
         if absent is None:
@@ -138,7 +138,7 @@ def either(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 
 def both(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Do you see both green apples and bananas there?"""
+    """Drafts such as "Do you see both green apples and bananas there?"."""
     for key in rng.shuffled(image.objects):
         other: str | None = image.name(rng.pick(image.objects))
         if rng.happens(0.5):

@@ -21,7 +21,7 @@ _SCENERY = MENTIONS.background | MENTIONS.scenery
 
 
 def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Is there an apple on the black table?"""
+    """Drafts such as "Is there an apple on the black table?"."""
     for subject, relation, target in _triples(image, rng):
         way, detailed = rng.below(4), "existRelS"
         name: str | None = image.name(subject)
@@ -57,7 +57,7 @@ def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Who is wearing the hat? What is the small girl wearing? What kind of furniture is behind the man?"""
+    """Drafts such as "Who is wearing the hat?" and "What kind of furniture is behind the man?"."""
     for subject, relation, target in _triples(image, rng):
         side = rng.pick(("s", "s", "o"))
         given, wanted = (target, subject) if side == "s" else (subject, target)
@@ -121,7 +121,7 @@ def _states(image: ImageContext, subject: str, relation: str, target: str) -> li
 
 
 def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Is she wearing a blue dress?"""
+    """Drafts such as "Is she wearing a blue dress?"."""
     for subject, relation, target in _triples(image, rng):
         way = rng.below(4)
         name: str | None = image.name(target)
@@ -158,7 +158,7 @@ def _some(image: ImageContext, name: str, relation: str) -> str:
 
 
 def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Is the cat to the left or to the right of the flower?"""
+    """Drafts such as "Is the cat to the left or to the right of the flower?"."""
     for subject, relation, target in _triples(image, rng):
         other = _other_relation(image, subject, relation, target, rng)
         if other is None:
@@ -187,7 +187,7 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 
 def choose_object(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """What is the boy eating, an apple or a slice of pizza?"""
+    """Drafts such as "What is the boy eating, an apple or a slice of pizza?"."""
     for subject, relation, target in _triples(image, rng):
         side = rng.pick(("s", "o"))
         given, wanted = (target, subject) if side == "s" else (subject, target)

@@ -29,7 +29,7 @@ def _full(image: ImageContext, kind: str, value: str) -> list[Part]:
 
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """How is the weather? The location is only verified and chosen."""
+    """Drafts such as "How is the weather?"; the location is only verified and chosen."""
     for kind, value in sorted(image.graph.scene.items()):
         if kind in (WEATHER, PLACE):
             program, full = then(selected(SCENE), "query", kind), _full(image, kind, value)
@@ -37,7 +37,7 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 
 def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Is it cloudy?"""
+    """Drafts such as "Is it cloudy?"."""
     for kind, value in rng.shuffled(sorted(image.graph.scene.items())):
         asked = value if rng.happens(0.5) else _other_than(image, kind, value, rng)
         if asked is None or kind not in VERIFY:
@@ -49,7 +49,7 @@ def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 
 def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
-    """Is it sunny or cloudy?"""
+    """Drafts such as "Is it sunny or cloudy?"."""
     for kind, value in rng.shuffled(sorted(image.graph.scene.items())):
         other = _other_than(image, kind, value, rng)
         if other is None or kind not in CHOOSE:
