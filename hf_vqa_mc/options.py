@@ -210,7 +210,7 @@ class Verb:
     """A verb of Python and the command line."""
 
     name: str
-    """of the Python function and, with ``generate_gqa`` as ``generate gqa``, of the command"""
+    """name of the Python function and the command (``generate_gqa``: ``generate gqa``)"""
     settings: type
     run: Callable[[Any, Progress], Any]
     examples: tuple[str, ...]

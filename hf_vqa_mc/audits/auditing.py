@@ -37,7 +37,7 @@ class Audit:
 
     benchmark: Benchmark
     rows: Rows
-    """of the audited split"""
+    """rows of the audited split"""
     gains: list[Gain]
     """largest first"""
     findings: list[Finding]

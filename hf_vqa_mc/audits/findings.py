@@ -31,7 +31,7 @@ class Finding:
     """A problem and the rows that have it."""
 
     name: str
-    """such as ``duplicate choices``; unique in an audit"""
+    """unique name, such as ``duplicate choices``"""
     sentence: str
     """description with figures"""
     rows: NDArray[np.int64] = field(repr=False)

@@ -23,7 +23,7 @@ class Estimate:
     """An accuracy and its gain over chance, with an interval for the gain."""
 
     accuracy: float
-    """in [0, 1]"""
+    """accuracy in [0, 1]"""
     gain: float
     """accuracy minus chance"""
     low: float
@@ -110,7 +110,7 @@ class Gain:
     shortcut: Shortcut
     estimate: Estimate
     p_holm: float
-    """one-sided, adjusted for all shortcuts of the audit; 1 for a probe with all inputs, which is no shortcut"""
+    """one-sided, adjusted for all shortcuts of the audit; 1 for a probe with all inputs"""
 
     @property
     def alarm(self) -> bool:

@@ -34,13 +34,13 @@ class Vocabulary:
     """All distinct texts of the splits of a dataset; a text's number is its index."""
 
     choices: list[str]
-    """as published"""
+    """distinct choices, as published"""
     keys: NDArray[np.int32]
     """(choices,): number of the comparable text, shared by choices that count as the same text"""
     key_texts: list[str]
     """(keys,): the comparable texts"""
     questions: list[str]
-    """as published"""
+    """distinct questions, as published"""
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self.choices):,} choices, {len(self.questions):,} questions)"

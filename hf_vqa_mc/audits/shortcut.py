@@ -15,16 +15,16 @@ TIED = 1e-9
 
 
 class Sees(StrEnum):
-    """The inputs of a probe, in the order of reports; a probe with all inputs is no shortcut."""
+    """The inputs of a probe, in the order of reports; a probe with all inputs is not a shortcut."""
 
     label: str
-    """in tables and in names of trained probes"""
+    """name in tables, and part of the names of trained probes"""
     without: str
     """the missing inputs in words; "" if none"""
     sentence: str
     """continues "A strategy that ..." """
     colour: str
-    """in charts"""
+    """colour in charts"""
 
     CHOICES = ("choices", "choices alone", "without the image and the question", "sees the choices alone", "#b3372f")
     QUESTION = (
@@ -86,7 +86,7 @@ class Shortcut(Prediction):
     """The prediction of a named strategy."""
 
     name: str
-    """such as ``longest choice``; unique in an audit"""
+    """unique name, such as ``longest choice``"""
     sees: Sees
     sentence: str
     """continues "A strategy that ...": ``picks the longest choice``"""

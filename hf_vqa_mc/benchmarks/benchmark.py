@@ -50,7 +50,7 @@ class Split:
 
     name: str
     location: str
-    """for messages: dataset, config and split, or the file"""
+    """location for messages: dataset, config and split, or the file"""
     rows: pa.Table
     """``ROWS``"""
     original: pa.Table
@@ -116,7 +116,7 @@ class Benchmark:
     evaluated: str
     """the evaluated split"""
     splits: dict[str, Split]
-    """in the benchmark's order, without unreadable ones, such as a split with hidden answers"""
+    """readable splits, in the benchmark's order; those with hidden answers are left out"""
     layout: Layout
     """how choices and labels are read and written"""
     left_out: dict[str, str]

@@ -41,7 +41,7 @@ class PictureCells:
     base: Path | None
     """the folder to which paths are relative and which they must not leave"""
     location: str
-    """for messages"""
+    """location for messages"""
     references: Mapping[str, int] = field(default_factory=dict)
     """row by the reference that a cell may hold instead of an image"""
     trusted: bool = False

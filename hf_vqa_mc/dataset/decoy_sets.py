@@ -44,7 +44,7 @@ class MadeSet:
     """A set of decoys in all its views."""
 
     views: dict[str, View]
-    """by the name of the variant, or ALONE"""
+    """name of the variant, or ALONE, to its view"""
 
     def view(self, variant: Variant) -> View:
         """The set as in a variant."""

@@ -1,4 +1,4 @@
-"""Load a dataset's splits with ``load_dataset``: names checked, errors in one sentence, no second progress bars."""
+"""Load a dataset's splits with ``load_dataset``; check names, shorten errors, and hide its progress bars."""
 
 import contextlib
 from collections.abc import Collection, Iterator

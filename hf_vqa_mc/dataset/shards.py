@@ -28,7 +28,7 @@ class WrittenSplit:
 
     rows: int = 0
     num_bytes: int = 0
-    """of the Arrow tables"""
+    """size of the Arrow tables"""
     files: dict[str, str] = field(default_factory=dict)
     """file name to sha256"""
     file_bytes: int = 0

@@ -39,7 +39,7 @@ class NumberedTexts:
     """Distinct texts in order of first occurrence; equivalent ones share a key."""
 
     texts: list[str]
-    """as published; the index of a text is its number"""
+    """distinct texts, as published; the index of a text is its number"""
     keys: NDArray[np.int32]
     """(texts,): the number of the comparable text, the same for "2" and "two" """
     key_texts: list[str]

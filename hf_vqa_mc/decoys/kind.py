@@ -23,9 +23,9 @@ class Method:
     """A way to make decoys of a kind: one set per row."""
 
     name: str
-    """of the set in variants and statistics, such as ``random_uniform``"""
+    """name of the set in variants and statistics, such as ``random_uniform``"""
     label: str
-    """in tables of the dataset card"""
+    """label in tables of the dataset card"""
     take: "Take | str | None" = None
     """``take(decoys, pool, material, progress)`` fills ``decoys`` in place for the triplets ``pool`` (int64, sorted),
     which are donors for one another, and calls ``progress`` with the number of triplets done; or its
@@ -47,13 +47,13 @@ class ChoiceKind:
     label: str
     """adjective of its decoys: "IoU decoys" """
     colour: str
-    """in pictures and on light pages, such as ``#2d66b1``"""
+    """colour in pictures and on light pages, such as ``#2d66b1``"""
     dark_colour: str
-    """on dark pages"""
+    """colour on dark pages"""
     methods: tuple[Method, ...] = ()
     """the sets of decoys of this kind; none for the target"""
     definition: str = ""
-    """for model cards: "IoU decoys are {definition}" """
+    """definition for model cards: "IoU decoys are {definition}" """
     fits: str = ""
     """what its decoys fit, for legends: "they fit the image" """
     card: str = ""

@@ -23,7 +23,7 @@ class Exported:
     """Result of an export."""
 
     name: str
-    """of the task or dataset"""
+    """name of the task or dataset"""
     files: list[Path]
     """main files; images are not listed"""
     questions: int
@@ -38,7 +38,7 @@ class Harness:
     """An evaluation program; listed in ``exports.HARNESSES``."""
 
     name: str
-    """as users type it"""
+    """name as typed by users"""
     write: Callable[[Questions, Path, Progress], Exported]
     """Write the tasks into a folder for the harness, created if missing.
 

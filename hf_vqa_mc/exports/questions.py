@@ -61,9 +61,9 @@ class Questions:
     """The questions of one export."""
 
     name: str
-    """of the task: letters, digits, "_" and "-" only, for YAML and file names"""
+    """name of the task: letters, digits, "_" and "-" only, for YAML and file names"""
     location: str
-    """for messages"""
+    """location for messages"""
     question_ids: list[str]
     questions: list[str]
     choices: list[list[str]]
@@ -78,7 +78,7 @@ class Questions:
     image_rows: list[int]
     """(images,): the first row that shows it"""
     source: Images | None
-    """None where there are no images to export"""
+    """image source; None if no images are exported"""
 
     def __len__(self) -> int:
         return len(self.question_ids)

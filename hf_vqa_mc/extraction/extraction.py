@@ -31,7 +31,7 @@ class FeaturesResult(Result):
     """What was extracted, and where it is."""
 
     folder: Path
-    """for ``features`` of `train`"""
+    """folder of the features: argument ``features`` of `train`"""
     kind: FeatureKind
     images: dict[str, bytes] = field(default_factory=dict)
     """image_id to sha256"""

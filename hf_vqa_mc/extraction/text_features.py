@@ -32,9 +32,9 @@ class TextFeatures:
     """Average word vectors of texts, with the vectors of the training vocabulary."""
 
     name: str
-    """of the word vectors: a file name, a gensim-data name, or ``corpus``"""
+    """name of the word vectors: a file name, a gensim-data name, or ``corpus``"""
     sha256: str
-    """as of `WordVectors`"""
+    """checksum, see `WordVectors`"""
     dim: int
     words: tuple[str, ...] = field(repr=False)
     """training vocabulary with vectors, sorted"""

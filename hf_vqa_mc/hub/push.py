@@ -31,7 +31,7 @@ class Pushed:
     """The outcome of a push."""
 
     url: str
-    """of the repository"""
+    """URL of the repository"""
     commit: str
     """commit of this push; the newest one if nothing had changed"""
     changed: bool

@@ -40,9 +40,9 @@ class Shipment:
     """NAMESPACE/NAME"""
     files: tuple[ShippedFile, ...]
     message: str
-    """of the commit"""
+    """commit message"""
     private: bool = False
-    """of a new repository; an existing one keeps its visibility"""
+    """whether a new repository is private; an existing one keeps its visibility"""
     left_out: tuple[str, ...] = ()
     """files of the folder that are not uploaded, see ``other_files``"""
     space_sdk: str | None = None
@@ -67,7 +67,7 @@ class Pushable:
     """A type of object that can be pushed; listed in ``hub.PUSHABLES``."""
 
     name: str
-    """as users type it"""
+    """name as typed by users"""
     prepare: Callable[[Request, Progress], Shipment]
     """collects the files; raises InputError unless everything can be uploaded"""
     usage: Callable[[Shipment], str]

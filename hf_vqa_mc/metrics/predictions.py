@@ -49,7 +49,7 @@ class Predictions:
     path: Path | None
     """the file; None for Python objects"""
     answers: dict[str, Answer]
-    """by the question's id as text; the last one if there are several"""
+    """question id as text to answer; the last one if there are several"""
     repeated: tuple[str, ...]
     """ids that occurred more than once"""
     from_csv: bool

@@ -26,11 +26,11 @@ class Model:
     """
 
     name: str
-    """for --model"""
+    """value of ``--model``"""
     title: str
-    """in cards"""
+    """name in cards"""
     description: str
-    """in cards: a sentence without full stop"""
+    """description in cards: a sentence without full stop"""
     source: str
     """paper and section"""
     config_class: type[PreTrainedConfig]

@@ -24,7 +24,7 @@ class Donor(NamedTuple):
     """the question that it answers; "" for captions and scene graphs, which give only IoU decoys"""
     answer: str
     origin: str
-    """for the column choice_origins"""
+    """value for the column choice_origins"""
 
 
 def read_donors(

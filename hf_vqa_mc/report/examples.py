@@ -38,9 +38,9 @@ class Example:
     label: int
     """index of the target in ``choices``"""
     kinds: list[str]
-    """of each choice, names of `decoys.CHOICE_KINDS`; empty if unknown"""
+    """kind of each choice, of `decoys.CHOICE_KINDS`; empty if unknown"""
     origins: list[str]
-    """of each choice, such as the question that it answers, or ``FALLBACK``; "" or an empty list if unknown"""
+    """origin of each choice, such as the question that it answers, or ``FALLBACK``; "" or an empty list if unknown"""
     picked: int | None
     """index of the choice that a model or a probe picks"""
     bias: float | None

@@ -32,9 +32,9 @@ class Forms(NamedTuple):
     """Normalisation of both sides in a protocol."""
 
     agreed_answer: Callable[[str], str]
-    """for annotators' answers; if all answers to a question are equal in this form, the annotators agree"""
+    """form of annotators' answers; if all answers to a question are equal in this form, the annotators agree"""
     answer: Callable[[str], str]
-    """for annotators' answers if they do not agree"""
+    """form of annotators' answers if they do not agree"""
     agreed_prediction: Callable[[str], str]
     prediction: Callable[[str], str]
 

@@ -95,7 +95,7 @@ def _in_file_name(text: str) -> str:
 
 
 def _subset(annotations: Annotations) -> str:
-    """Such as ``mscoco_val2014``: from the header, the split or the name of the annotation file."""
+    """The data subtype, such as ``mscoco_val2014``: from the header, the split or the name of the annotation file."""
     about = annotations.about
     if "data_subtype" in about:
         return _in_file_name(f"{about.get('data_type', 'mscoco')}_{about['data_subtype']}")

@@ -183,7 +183,7 @@ class Scheme:
     function: Callable[..., Result]
     """takes predictions, references, the columns and input files by name, ``per_question`` and ``protocol``"""
     title: str
-    """of its table; may name keys of the result, and ``{gold}``, the kind's right answer"""
+    """title of its table; may name keys of the result, and ``{gold}``, the kind's right answer"""
     columns: tuple[str, ...] = ()
     """its arguments that hold one value per question; the others are options"""
     features: tuple[tuple[Any, Any], ...] = (("string", "string"),)
@@ -191,7 +191,7 @@ class Scheme:
     joined_by_id: bool = False
     """whether predictions and references have question ids, so that their lengths may differ"""
     folder: Path | None = None
-    """of the evaluate module and its card; by default in ``hf_vqa_mc.metrics``"""
+    """folder of the evaluate module and its card; by default in ``hf_vqa_mc.metrics``"""
     kinds: tuple[QuestionKind, ...] = ()
     """supported kinds of annotations; without any it cannot score a predictions file"""
     python_only: str = ""

@@ -23,7 +23,7 @@ from hf_vqa_mc.sources.table import in_split_order, triplet_table
 
 QUESTIONS = "question_answers.json"
 PERCENT = {"train": 50, "validation": 20, "test": 30}
-"""of the images that have questions; Chao et al. 2018, section 5.1"""
+"""Percentages of the images that have questions; Chao et al. 2018, section 5.1."""
 
 
 def read(files: Files) -> pa.Table:

@@ -71,7 +71,7 @@ class OpenEnded:
     together: tuple[tuple[str, ...], ...]
     """columns that are counted together; memory grows with their distinct combinations"""
     statistics: Callable[[Counts], dict[str, Any]]
-    """for JSON: ``answers``, ``entropy`` and ``tables``, see ``sources.open_ended``"""
+    """statistics for JSON: ``answers``, ``entropy`` and ``tables``, see ``sources.open_ended``"""
     counted: Callable[[pa.Table], pa.Table] = lambda table: table
     """the columns of ``together``, text without nulls, from a table of rows"""
     images: Callable[[pa.Table], pa.Table] = lambda table: table.select(["image_id", "image_file"])
@@ -89,14 +89,14 @@ class Source:
     """A dataset: its publisher, its files, and how they become triplets."""
 
     name: str
-    """as in commands and config names"""
+    """name in commands and config names"""
     title: str
     description: str
     homepage: str
     licence: str
     """an SPDX identifier, or text if there is none"""
     citation: str
-    """BibTeX"""
+    """BibTeX entry"""
     read: Callable[[Files], pa.Table]
     """reads the publisher's files as a table ``schema.TRIPLETS``, deterministically"""
     image_hint: str
@@ -110,9 +110,9 @@ class Source:
     read_released: Callable[[Files, pa.Table], pa.Table] | None = None
     """adds the columns ``schema.RELEASED_DECOYS`` to the triplets"""
     consensus: bool = False
-    """each question has answers of several annotators"""
+    """whether each question has answers of several annotators"""
     has_orig_decoys: bool = False
-    """its publisher provides decoys (VQA: in the multiple-choice files only)"""
+    """whether its publisher provides decoys (VQA: in the multiple-choice files only)"""
     default_word_vectors: str | None = None
     """word vectors used unless the user names others"""
     default_folder: Callable[[], Path] | None = None
@@ -122,7 +122,7 @@ class Source:
     has_triplets: Callable[[Files], bool] = lambda files: True
     """whether the files hold what ``read`` needs; matters only for sources with open-ended configs"""
     scored_as_published: bool = False
-    """``vqa-mc score`` reads its published annotation files"""
+    """whether ``vqa-mc score`` reads its published annotation files"""
     image_numbering: str = ""
     """whose ids its image_ids are, such as ``COCO``; datasets with the same one share images"""
 
@@ -135,7 +135,7 @@ class OpenedSource:
     """the declaration, adapted if the files were generated"""
     files: Files
     location: str
-    """for messages"""
+    """location for messages"""
 
     def triplets(self, released_decoys: bool = False) -> pa.Table:
         """Read the triplets, a table ``schema.TRIPLETS``: train, validation, test, in the publisher's order.

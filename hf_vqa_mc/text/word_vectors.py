@@ -40,7 +40,7 @@ class WordVectors:
     name: str
     """the file's name, the gensim-data name, or ``corpus``"""
     sha256: str
-    """of the unpacked file; of words and vectors for .kv files and ``corpus``"""
+    """checksum of the unpacked file; of words and vectors for .kv files and ``corpus``"""
     dim: int
     _vectors: NDArray[np.floating] = field(repr=False)
     _row: dict[str, int] = field(repr=False)

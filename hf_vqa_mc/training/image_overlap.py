@@ -27,7 +27,7 @@ class QuestionImages(NamedTuple):
 
     config: str
     image_ids: Sequence[str]
-    """of each question"""
+    """image id of each question"""
 
     @property
     def numbering(self) -> str | None:

@@ -34,7 +34,7 @@ class Questions:
     """The questions of a split; texts are indices into ``Splits.texts``."""
 
     location: str
-    """of the split, for messages"""
+    """location of the split, for messages"""
     question_ids: list[str]
     image_ids: list[str]
     texts: NDArray[np.int64]

@@ -40,7 +40,7 @@ class Inputs:
     """The inputs of a transfer."""
 
     recipe: TrainingSettings
-    """as given, with the model and the word vectors filled in"""
+    """the given recipe, with the model and the word vectors filled in"""
     features: Mapping[str, Path | None]
     """config to the folder of its image features"""
     splits: Mapping[str, str]

@@ -116,7 +116,7 @@ class RemedyResult(Result):
     """A remedied benchmark, what was changed, and its audits before and after."""
 
     benchmark: "Benchmark"
-    """as published"""
+    """the published benchmark"""
     remedied: "Benchmark"
     statistics: dict[str, Any]
     before: "Audit"

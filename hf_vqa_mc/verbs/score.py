@@ -110,7 +110,7 @@ class ScoreResult(Result):
     predictions: "Predictions"
     matched: "Matched"
     results: dict[str, dict[str, Any]]
-    """by scheme"""
+    """result by scheme"""
     written: tuple[Path, ...] = ()
 
     @property

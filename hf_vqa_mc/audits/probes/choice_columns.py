@@ -31,7 +31,7 @@ Columns = dict[str, NDArray[np.float32]]
 def own_columns(rows: ShuffledRows, ordered: bool) -> Columns:
     """Features of the choices alone, of their frequencies in all rows, and of their positions.
 
-    There are no positions unless ``ordered``: the order of choices is the benchmark's own.
+    Positions are included only if ``ordered``: the benchmark defines the order of choices.
     """
     valid = rows.valid
     used, number = np.unique(rows.texts[valid], return_inverse=True)

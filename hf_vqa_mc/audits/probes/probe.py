@@ -55,10 +55,10 @@ class Context:
 
     split: Split
     rows: Rows
-    """of ``split``, the target in column 0"""
+    """rows of ``split``, the target in column 0"""
     train: Split | None = None
     train_rows: Rows | None = None
-    """of ``train``, with the same vocabulary as ``rows``"""
+    """rows of ``train``, with the same vocabulary as ``rows``"""
     settings: ProbeSettings = ProbeSettings()  # noqa: RUF009  it is frozen
     progress: Progress = silent
 

@@ -30,7 +30,7 @@ class ChatMessages(Layout):
 
     column: str
     turns: ChoicesAndLabel
-    """of a table with the text of the user turn and of the assistant turn"""
+    """layout of a table with the text of the user turn and of the assistant turn"""
 
     @classmethod
     def find(cls, tables: Tables, split: str, options: BenchmarkOptions, location: str) -> "ChatMessages | None":

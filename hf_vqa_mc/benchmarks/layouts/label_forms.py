@@ -30,9 +30,9 @@ class LabelForm:
     """A form of labels."""
 
     description: str
-    """of one label, for messages"""
+    """description of one label, for messages"""
     short: str
-    """of labels, in one or two words"""
+    """description of labels in one or two words"""
     read: Read
     """(rows,): position of the correct choice among the row's cells, or UNKNOWN, from labels as text"""
     write: Write

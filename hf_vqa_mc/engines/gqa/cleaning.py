@@ -175,7 +175,7 @@ def _known(name: str, ontology: Ontology) -> str | None:
 
 
 def _values(words: list[str], ontology: Ontology) -> tuple[str, ...] | None:
-    """The values of all words, one or two words each; None if a word is no value."""
+    """The values of all words, one or two words each; None if a word is not a value."""
     values: list[str] = []
     start = 0
     while start < len(words):
@@ -198,7 +198,7 @@ def _values(words: list[str], ontology: Ontology) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=1 << 14)
 def _is_another(form: str, last: str) -> bool:
-    """Whether WordNet has a noun that is no hyponym of its last word: home plate, key board."""
+    """Whether WordNet has the noun, and it is not a hyponym of its last word: home plate, key board."""
     wordnet = load_wordnet()
     senses = wordnet.nouns.senses(form)
     if not senses:

@@ -172,7 +172,7 @@ def _heads_alike(nouns: Mapping[str, Noun], aliases: Mapping[str, str]) -> dict[
 
 
 def _people_alike(nouns: Iterable[Noun]) -> dict[str, set[str]]:
-    """For each kind of person the kinds that the same person might be: a skier may be a man, a man is no woman."""
+    """For each kind of person the kinds that the same person might be: a skier may be a man, a man is not a woman."""
     kinds = {noun.kind for noun in nouns if "person" in noun.parents or noun.kind in KINDS.groups_of_people}
     return {kind: {other for other in kinds if other != kind and not _two_people(kind, other)} for kind in kinds}
 

@@ -151,7 +151,7 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
 
 
 def _ends(relations: Records) -> Records:
-    """The subject and the object of each relation in turn."""
+    """The subject and the object of each relation, alternating."""
     sides = [relations.inner(side) for side in ("subject", "object")]
     rows = list(chain.from_iterable(zip(*(side.rows for side in sides), strict=True)))
     return Records(rows, lambda position: sides[position % 2].location(position // 2))

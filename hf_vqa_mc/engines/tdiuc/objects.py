@@ -102,7 +102,7 @@ def related(name: str) -> frozenset[str]:
 
 
 def objects_named(text: str) -> frozenset[str]:
-    """The objects that a text may mean, by COCO's names; a "hot dog" is no dog.
+    """The objects that a text may mean, by COCO's names; a "hot dog" is not a dog.
 
     >>> sorted(objects_named("A puppy near two hot dogs"))
     ['dog', 'hot dog', 'sandwich']

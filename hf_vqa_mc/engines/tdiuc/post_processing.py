@@ -127,7 +127,7 @@ class AbsurdQuestions:
         return self._ends[-1] if self._ends else 0
 
     def for_image(self, provable: frozenset[str], asked: Set[str], how_many: int, rng: SeededRng) -> list[str]:
-        """Questions that are absurd for an image, drawn uniformly from all that are; fewer only if there are no more.
+        """A uniform random sample of the questions that are absurd for an image; all of them if there are fewer.
 
         ``provable``: objects that the annotation proves absent; ``asked``: the image's own questions in lower case.
         """
