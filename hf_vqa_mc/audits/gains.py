@@ -176,7 +176,7 @@ def verdict(found: Sequence[Gain], chance: float) -> str:
 
 
 def exceeding(found: Sequence[Gain], most: float) -> list[Gain]:
-    """The shortcuts whose whole interval is above a gain of ``most``, a fraction of the rows."""
+    """The significant shortcuts whose whole interval is above a gain of ``most``, a fraction of the rows."""
     return [one for one in found if one.shortcut.sees.is_shortcut and one.alarm and one.estimate.low > most]
 
 

@@ -23,7 +23,7 @@ PREVIEW = "preview.png"
 """The picture on the card."""
 WRITTEN_BY = "hf_vqa_mc"
 LAYOUT = 1
-"""Version of the format; increased when older versions could no longer add to a folder."""
+"""Version of the format; increased when earlier versions of the package can no longer add to a folder."""
 IMAGES = "images"
 """``variant`` of the config ``<source>_images``, which holds the images."""
 PREFERRED = "iou_qou"

@@ -76,7 +76,7 @@ def _checked(thresholds: Sequence[float]) -> list[float]:
 def _scores(
     predictions: Sequence[str], references: Sequence[str], thresholds: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Each question's score under each threshold, then by equality: float64 (thresholds + 1, questions)."""
+    """Scores at each threshold, then exact matches: float64 (thresholds + 1, questions)."""
     numbers: dict[str, int] = {}
     answered = np.array([numbers.setdefault(text, len(numbers)) for text in predictions])
     expected = np.array([numbers.setdefault(text, len(numbers)) for text in references])

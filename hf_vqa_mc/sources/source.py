@@ -201,7 +201,7 @@ def generated_by(folder: Path) -> dict[str, Any] | None:
 
 
 def has_true_subsets(folder: Path) -> bool:
-    """Whether all of COCO's images are in their own subset of 2014, as in the published dataset."""
+    """Whether all of COCO's images are in their original subset of 2014, as in the published dataset."""
     found = generated_by(folder)
     if found is None:
         return True

@@ -56,7 +56,7 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
     """Extract image features.
 
     Returns:
-        What was extracted; its ``folder`` is what `train` takes.
+        Counts, and the ``folder`` of the features, which `train` takes.
 
     Raises:
         InputError: the dataset, the images or the backbone cannot be used; or images are missing or broken, without

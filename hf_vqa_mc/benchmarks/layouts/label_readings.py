@@ -189,5 +189,5 @@ def _range(numbers: NDArray[np.int64]) -> str:
 
 
 def _agreeing(found: list[Reading], certain: Reading) -> list[Reading]:
-    """The reading that agrees with another one; the first if none or all do."""
+    """The first reading that agrees with ``certain``, else the first one."""
     return [one for one in found if (one.labels == certain.labels).all()][:1] or found[:1]

@@ -79,7 +79,7 @@ def condition_fact(object_id: str, condition: Condition, holds: bool = True) -> 
 
 
 def described_facts(described: Described, object_id: str) -> list[Fact]:
-    """What is known of an object that fits a description."""
+    """The facts that a description implies about an object."""
     kind: Fact = ("kind", object_id, described.kind, YES)
     return [kind, *(condition_fact(object_id, condition) for condition in sorted(described.conditions))]
 

@@ -110,7 +110,7 @@ def _refer(image: ImageContext, given: str, other: str, rng: SeededRng, sides: b
 
 
 def _repeats(reference: Reference, *relations: str) -> bool:
-    """Whether a reference has one of the relations already, or the other side of it."""
+    """Whether a reference already mentions one of the relations; left and right count as the same."""
     words = {text for text, _ in reference.words}
     sides = bool(words & {LEFT, RIGHT})
     return any(relation in words or (relation in (LEFT, RIGHT) and sides) for relation in relations)
