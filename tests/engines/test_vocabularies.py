@@ -121,11 +121,11 @@ def test_relations_refer_to_meanings_and_relations() -> None:
 def test_scenes_and_words_name_objects_of_coco() -> None:
     scene, file = coco_questions.SCENES, objects.OBJECTS
     named = [scene.equipment, scene.no_such_kind, scene.outdoor_signs, scene.outdoor_proof, scene.indoor_signs]
-    named += [scene.indoor_proof, scene.indoor_pair, scene.outdoor_exceptions, *scene.likenesses.values()]
+    named += [scene.indoor_proof, scene.indoor_pair, scene.outdoor_exceptions, *scene.confusable.values()]
     named += [names for room in scene.rooms.values() for names in (room.marks, room.others)]
-    named += [file.asked, file.counted, file.mass, file.plural_only, *(one.objects for one in file.may_mean)]
+    named += [file.wordings, file.counted, file.mass, file.plural_only, *(one.objects for one in file.may_mean)]
     assert {name for names in named for name in names} <= objects.COCO_OBJECTS.keys()
-    groups = {*scene.kinds, *scene.likenesses, *scene.indoor_supercategories}
+    groups = {*scene.kinds, *scene.confusable, *scene.indoor_supercategories}
     groups |= {one.supercategory for one in file.may_mean} - {""}
     assert groups <= file.supercategories.keys()
     words = [word for one in file.may_mean for word in one.words]

@@ -47,7 +47,7 @@ class Scenes:
 
     kinds: dict[str, tuple[str, ...]]
     no_such_kind: frozenset[str]
-    likenesses: dict[str, frozenset[str]]
+    confusable: dict[str, frozenset[str]]
     equipment: dict[str, str]
     ball_games: frozenset[str]
     rooms: dict[str, Room]
@@ -117,7 +117,7 @@ def _negatives(large: list[str], present: frozenset[str], absent: list[str], rng
 
 
 def _is_there(thing: CocoObject, rng: SeededRng) -> str:
-    where, name = rng.pick(TEMPLATES.presence_places), thing.asked
+    where, name = rng.pick(TEMPLATES.presence_places), thing.wording
     if name in OBJECTS.plural_only:
         start = f"Are there any {name}"
     elif name in OBJECTS.mass:
@@ -163,7 +163,7 @@ def ask_kinds(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
             made.leave_out(SUBORDINATE, "several kinds")
         elif present[0] in SCENES.no_such_kind:
             made.leave_out(SUBORDINATE, f"{present[0]} is not called {nouns[0]}")
-        elif image.present & SCENES.likenesses.get(group, frozenset()):
+        elif image.present & SCENES.confusable.get(group, frozenset()):
             made.leave_out(SUBORDINATE, "a likeness of its kind next to it")
         elif not any(one.name == present[0] and one.area >= settings.min_area for one in image.instances):
             made.leave_out(SUBORDINATE, f"all smaller than {settings.min_area:g} pixels")
@@ -241,7 +241,7 @@ def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None
             elif near[0].area < settings.min_area or not _is_next_to(near[0], one, side, image, settings):
                 made.leave_out(POSITION, "the object next to it is too small or too far")
             else:
-                question = template.format(side=side, object=COCO_OBJECTS[one.name].asked)
+                question = template.format(side=side, object=COCO_OBJECTS[one.name].wording)
                 made.ask(image.image_id, question, near[0].name, POSITION, "coco_generated")
 
 

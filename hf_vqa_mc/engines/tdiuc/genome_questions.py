@@ -13,7 +13,7 @@ from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
 from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION
 from hf_vqa_mc.text.wordnet import load_wordnet
 
-COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.asked)} | OBJECTS.unannotated) - {
+COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.wording)} | OBJECTS.unannotated) - {
     "person"
 }
 """Objects that color questions ask about: COCO's 91 except people."""

@@ -23,7 +23,7 @@ class Objects:
 
     supercategories: dict[str, tuple[str, ...]]
     unannotated: frozenset[str]
-    asked: dict[str, str]
+    wordings: dict[str, str]
     plurals: dict[str, str]
     counted: dict[str, str]
     plural_only: frozenset[str]
@@ -41,7 +41,7 @@ class CocoObject(NamedTuple):
 
     name: str  # COCO's, which is also the answer
     supercategory: str
-    asked: str  # as a question calls one of them
+    wording: str  # singular noun in questions
     plural: str
     counted: str  # what follows "How many"
 
@@ -71,10 +71,10 @@ def plural_of(phrase: str) -> str:
 
 
 COCO_OBJECTS = {
-    name: CocoObject(name, group, asked, plural_of(asked), OBJECTS.counted.get(name, plural_of(asked)))
+    name: CocoObject(name, group, wording, plural_of(wording), OBJECTS.counted.get(name, plural_of(wording)))
     for group, names in OBJECTS.supercategories.items()
     for name in names
-    for asked in (OBJECTS.asked.get(name, name),)
+    for wording in (OBJECTS.wordings.get(name, name),)
 }
 """The 80 annotated objects, by COCO's names."""
 MAY_MEAN = {
@@ -83,7 +83,7 @@ MAY_MEAN = {
     for word in one.words
 }
 """Singular nouns to the objects that they may mean."""
-PROVABLE = OBJECTS.provable | {one.asked for one in COCO_OBJECTS.values() if one.name not in OBJECTS.plural_only}
+PROVABLE = OBJECTS.provable | {one.wording for one in COCO_OBJECTS.values() if one.name not in OBJECTS.plural_only}
 """Words for annotated objects only: if nothing that they may mean is annotated, the image shows none."""
 
 _SINGULAR = {plural_of(phrase): phrase for phrase in MAY_MEAN} | {phrase: phrase for phrase in MAY_MEAN}

@@ -123,7 +123,7 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         lambda patch: patch.setattr(
             coco_questions,
             "COCO_OBJECTS",
-            {name: one._replace(counted=one.asked) for name, one in COCO_OBJECTS.items()},
+            {name: one._replace(counted=one.wording) for name, one in COCO_OBJECTS.items()},
         ),
         "counting",
     ),

@@ -88,9 +88,9 @@ def test_all_words_that_annotation_can_prove_absent_name_objects() -> None:
     assert PROVABLE <= MAY_MEAN.keys()
     assert set().union(*MAY_MEAN.values()) == COCO_OBJECTS.keys()
     for name, one in COCO_OBJECTS.items():
-        assert name in objects_named(one.asked)
+        assert name in objects_named(one.wording)
         assert name in objects_named(one.plural)
-        objects = objects_asked_of(f"What color is the {one.asked}?")
+        objects = objects_asked_of(f"What color is the {one.wording}?")
         assert objects is not None
         assert name in objects
 
