@@ -13,7 +13,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """As typed by users."""
+        """Its name, as typed by users."""
 
 
 N = TypeVar("N", bound=Named)

@@ -110,7 +110,7 @@ class Gain:
     shortcut: Shortcut
     estimate: Estimate
     p_holm: float
-    """one-sided, adjusted for all shortcuts of the audit; 1 for a probe with all inputs"""
+    """one-sided p-value, adjusted for all shortcuts of the audit; 1 for a probe with all inputs"""
 
     @property
     def alarm(self) -> bool:

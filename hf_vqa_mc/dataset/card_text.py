@@ -88,7 +88,7 @@ def _template() -> Any:  # noqa: ANN401  jinja2 is imported late
 
 
 def choice_configs(configs: Configs) -> Configs:
-    """The multiple-choice configs among some."""
+    """The configs that are multiple-choice."""
     return {name: one for name, one in configs.items() if one["variant"] != IMAGES and not is_open(one)}
 
 

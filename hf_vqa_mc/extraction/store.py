@@ -45,7 +45,7 @@ class FeatureStore:
         self.folder, self.kind = folder, kind
         self._files: dict[Path, torch.Tensor] = {}
         self.locations: dict[bytes, Location] = {}
-        """of the features of stored images by sha256"""
+        """sha256 of each stored image to the location of its features"""
         self._new: dict[bytes, torch.Tensor] = {}
         self._since = 0.0
         self.refresh()

@@ -7,9 +7,9 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.options import FRACTION, POSITIVE, SEED, check_options, option, settings
 
 SPLITS: Mapping[str, float] = {"train": 0.7, "val": 0.1, "test": 0.1, "challenge": 0.1}
-"""Sect. 3.5, where challenge has "19%", with which they would add up to 109%."""
+"""Sect. 3.5, but challenge has 10%: with the "19%" of the paper the sum would be 109%."""
 SHARES: Mapping[str, float] = {"verify": 0.25, "logical": 0.12}
-"""Ours: the paper gives no numbers. Most possible questions have yes or no as answer."""
+"""Ours, since the paper gives no numbers: without sampling most questions would be yes/no questions."""
 BALANCING = "Balancing (Sect. 3.5, appendix B)"
 
 
