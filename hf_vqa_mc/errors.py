@@ -33,7 +33,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
 
 
 def listed(names: Sequence[str], most: int = 10, separator: str = ", ") -> str:
-    """The first names, and the number of further ones.
+    """The first names, and the number of the others.
 
     >>> listed(["a", "b", "c"], 2)
     'a, b and 1 more'

@@ -67,7 +67,7 @@ def option(
         default: by keyword, so that type checkers see it; without one the option is required.
         kw_only: False for a positional argument of the command.
         factory: makes the default, as ``default_factory``.
-        spec: further fields of `Spec`.
+        spec: other fields of `Spec`.
     """
     given = {"default": default} if factory is None else {"default_factory": factory}
     return field(**given, kw_only=kw_only, metadata={"spec": Spec(help, **spec)})
@@ -242,7 +242,7 @@ def verb(
     Args:
         settings: dataclass whose docstring describes the verb.
         examples: command lines.
-        settings_file: whether the command reads a YAML file of settings, too.
+        settings_file: whether the command also reads a YAML file of settings.
     """
 
     def decorated(run: Callable[[S, Progress], R]) -> PublicFunction[P, R]:

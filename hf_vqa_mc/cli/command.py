@@ -64,7 +64,7 @@ def _keyword(name: str, annotation: Any, default: Any = None) -> inspect.Paramet
 
 
 def _is_config(one: "Field[Any]") -> bool:
-    """Whether a field is the positional CONFIG, which may be given as ``--config``, too."""
+    """Whether a field is the positional CONFIG, which may also be given as ``--config``."""
     return one.name == "config" and not one.kw_only
 
 
@@ -142,7 +142,7 @@ def _settings(verb: Verb, file: Path | None, given: Mapping[str, Any]) -> Any:  
 
 
 def _pairs(one: "Field[Any]", given: list[str]) -> dict[str, Any]:
-    """``NAME=VALUE`` texts as a dictionary; values are read as YAML, ``1e-3`` as a number, too."""
+    """``NAME=VALUE`` texts as a dictionary; values are read as YAML, ``1e-3`` also as a number."""
     import yaml
 
     if separator := spec_of(one).separator:

@@ -63,7 +63,7 @@ def write_split(
         n_rows: number of rows.
         total_bytes: approximate size of the rows as Arrow data.
         rows: function of start and stop to these rows; called in order.
-        group_rows: most rows in a row group, the unit that streaming readers fetch and shuffle.
+        group_rows: maximum number of rows in a row group, the unit that streaming readers fetch and shuffle.
         wrote: called with the number of rows of each row group written.
     """
     shards = max(1, math.ceil(total_bytes / SHARD_BYTES))

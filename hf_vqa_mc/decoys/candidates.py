@@ -23,7 +23,7 @@ MISSING = -1
 
 
 class FilterTables(NamedTuple):
-    """Lookup tables of the filters, for numba kernels. A key is the number of a comparable text; texts may share one."""
+    """Lookup tables of the filters, for numba kernels. A key numbers a comparable text; texts may share one."""
 
     letters: NDArray[np.uint8]  # the squeezed texts of all keys in UTF-8, concatenated
     letter_starts: NDArray[np.int64]  # (keys + 1,)

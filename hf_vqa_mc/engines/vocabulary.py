@@ -23,7 +23,7 @@ def vocabulary(name: str, schema: type[T]) -> T:
     Args:
         name: engine and file, such as ``gqa/nouns`` for ``engines/gqa/data/nouns.yaml``.
         schema: dataclass with a field per key, with ``_`` for spaces: text, numbers, tuples, frozensets (of distinct
-            items), dictionaries, further dataclasses. Text needs no quotes in the file, not even ``on`` or ``no``.
+            items), dictionaries, other dataclasses. Text needs no quotes in the file, not even ``on`` or ``no``.
 
     Raises:
         InputError: the file cannot be read, or a key is missing, unknown, given twice or of another type; names the

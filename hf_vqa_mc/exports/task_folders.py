@@ -39,7 +39,7 @@ class TaskFolder:
     command: str
     """runs the tasks"""
     hidden_options: str
-    """further options if answers are hidden"""
+    """additional options if answers are hidden"""
     submitted: str
     """the file of predictions if answers are hidden"""
     questions: Questions

@@ -20,7 +20,7 @@ def write_json(path: Path, value: Any, indent: int | None = None) -> None:  # no
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write or replace a file atomically; create its folder if missing. After an OSError an existing file is unchanged."""
+    """Write or replace a file atomically; create its folder if missing. An OSError leaves an old file unchanged."""
     with in_plain_words(path):
         Path(os.path.realpath(path)).parent.mkdir(exist_ok=True)
     with replaced_file(path) as file:

@@ -15,7 +15,7 @@ def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_h
         name: NAMESPACE/NAME.
         files: patterns of the files.
         expected: description of valid names, for messages.
-        of_hub: further arguments of ``huggingface_hub.snapshot_download``.
+        of_hub: additional arguments of ``huggingface_hub.snapshot_download``.
 
     Raises:
         InputError: there is no such repository.

@@ -45,8 +45,8 @@ def candidate_scores(
 ) -> Floats:
     """The logits of ``model.eval()`` for each candidate, within float32 rounding.
 
-    Questions are scored in blocks of `ROWS`. The scores of a block are bit-identical whatever the other blocks, the
-    order of the tables, and the number of threads and processes.
+    Questions are scored in blocks of `ROWS`. The scores of a block are bit-identical for any other blocks, order
+    of the tables, and number of threads and processes.
 
     Args:
         model: on any device; scored on the CPU in float32.

@@ -32,7 +32,7 @@ Sides = Mapping[str, Mapping[str, Any]]
 
 
 def matched(sides: Sides, section: str, key: str = "name") -> dict[str, dict[str, Any]]:
-    """The rows of a section by name, each as side to row; None if a side does not have it."""
+    """The rows of a section by name, then by side; None if a side does not have the row."""
     by_side = {side: {row[key]: row for row in audit.get(section) or ()} for side, audit in sides.items()}
     names = dict.fromkeys(name for rows in by_side.values() for name in rows)
     return {name: {side: rows.get(name) for side, rows in by_side.items()} for name in names}

@@ -22,7 +22,7 @@ TYPES = ("structural", "semantic", "detailed")
 UNCOUNTED_STEPS = ("exist", "query: name", "choose name")
 """Operations that only request the answer; matched anywhere in "operation: argument", as in the official program."""
 COMMON_ANSWERS = ("color", "material", "shape")
-"""what is valid and plausible for questions whose detailed type contains "Common", whatever the choices file says"""
+"""valid and plausible answers to questions whose detailed type contains "Common"; the choices file is ignored"""
 
 
 class GqaScore(TypedDict):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 def standard_error(scores: NDArray[np.float64], clusters: Sequence[str] | None = None) -> float | None:
-    """The standard error of a mean of scores, clustered because questions on one image are correlated.
+    """The standard error of a mean of scores, clustered because questions about one image are correlated.
 
     With deviations d from the mean, summed within each of G clusters::
 

@@ -13,7 +13,7 @@ from hf_vqa_mc.schema import SPLITS, TRIPLETS
 from hf_vqa_mc.sources.files import PublishedFile
 
 ROWS = 10_000
-"""Most rows that are processed together."""
+"""Maximum number of rows processed together."""
 
 Texts: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
 

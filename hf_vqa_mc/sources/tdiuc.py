@@ -22,7 +22,7 @@ from hf_vqa_mc.sources.table import in_split_order, lists_of, read_annotated, tr
 from hf_vqa_mc.sources.vqa import COCO_IMAGES, SUBSETS, annotations_name, id_columns, questions_name
 
 NOT_IN_TAIL = (ABSURD, PRESENCE)
-"""Excluded from TDIUC-Tail (appendix), as all their answers are frequent; in small files, too."""
+"""Excluded from TDIUC-Tail (appendix), since all their answers are frequent; also excluded in small files."""
 GENOME_OFFSET = 10_000_000_000
 """Added by vqa-mc generate to Visual Genome's ids of images that are not COCO's, as both count from 1."""
 

@@ -1,6 +1,6 @@
 """Word vector files as they are published: word2vec binary and text, GloVe text; plain or packed with gzip, xz or zip.
 
-gensim reads them too, but reports neither the malformed line nor a NaN, and is several times slower on text; the
+gensim also reads them, but reports neither the malformed line nor a NaN, and is several times slower on text; the
 values are the same.
 """
 

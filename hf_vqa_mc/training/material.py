@@ -52,7 +52,7 @@ class Material:
     """number of questions without image features"""
 
     def as_json(self) -> dict[str, Any]:
-        """Everything but the settings that the result depends on."""
+        """Everything that the result depends on, except the settings."""
         rows = {"train": len(self.train), self.validated_on: len(self.validation)}
         if self.reported is not None and self.reported_on is not None:
             rows[self.reported_on] = len(self.reported)

@@ -50,7 +50,7 @@ class Inputs:
     tested: Mapping[str, QuestionImages]
     """target to the images of its reported split"""
     identity: Mapping[str, Any]
-    """everything but the recipes that the results depend on, by name"""
+    """everything that the results depend on, except the recipes; by name"""
 
 
 def check_inputs(recipe: TrainingSettings, targets: Sequence[str], progress: Progress) -> Inputs:

@@ -138,7 +138,7 @@ def push(settings: PushSettings, progress: Progress) -> PushResult:
 
     Raises:
         InputError: what is pushed is incomplete or changed, the token may not write there, configs would be removed,
-            or somebody else pushed meanwhile.
+            or there was a concurrent push.
         ConnectionError: the Hub cannot be reached, or fails.
     """
     from hf_vqa_mc.hub.push import push as send

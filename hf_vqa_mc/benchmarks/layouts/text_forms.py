@@ -119,7 +119,7 @@ class TextForm(OneColumn, ABC):
 
     @abstractmethod
     def parse(self, cell: str) -> Sequence[str | None]:
-        """The choices in a text; raises InputError if they are not certain."""
+        """The choices in a text; raises InputError if they are ambiguous."""
 
     @abstractmethod
     def replaced(self, cell: str, choices: Sequence[str]) -> str:

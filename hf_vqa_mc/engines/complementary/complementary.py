@@ -2,7 +2,7 @@
 
 Goyal et al. 2017, Sect. 3: workers saw a question's 24 nearest images and picked one that the question makes sense
 for and whose answer differs. Here every candidate has an estimated probability instead; candidates that lack an object
-that the question takes for granted come last.
+that the question presupposes come last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,14 +56,14 @@ def complementary(
     """Rank the images nearest to each question's image by how likely the question's answer differs there.
 
     Candidates whose premise is known to fail come last, whatever the estimate; ties are in the order of nearness.
-    ``premise`` is one of PREMISES: the objects that the question takes for granted are all known to be on the
-    candidate (holds), one is known to be absent (fails), neither is known (unknown), or the question takes nothing for
-    granted, like "is there a dog?" (none).
+    ``premise`` is one of PREMISES: the objects that the question presupposes are all known to be in the candidate
+    image (holds), one is known to be absent (fails), neither is known (unknown), or the question presupposes nothing,
+    like "is there a dog?" (none).
 
     Args:
         features: float32 (images, dim), finite; may be memory-mapped.
         image_ids: unique ids of the features' images, which are all candidates.
-        triplets: a table ``schema.TRIPLETS``; questions on images without features are left out and counted.
+        triplets: a table ``schema.TRIPLETS``; questions about images without features are left out and counted.
         k: candidates per question; limited by the number of other images.
         known: captions and annotated instances of the images.
         given: (question_id, image_id) to the probability of each answer, by a model; replaces the estimate.
@@ -103,7 +103,7 @@ def complementary(
 
 
 def _with_features(triplets: pa.Table, image_ids: Sequence[str]) -> tuple[pa.Table, NDArray[np.int32]]:
-    """The questions on images with features, and the indices of their images."""
+    """The questions about images with features, and the indices of their images."""
     index = {image_id: number for number, image_id in enumerate(image_ids)}
     images = np.array([index.get(image_id, -1) for image_id in triplets["image_id"].to_pylist()], np.int32)
     if not (images >= 0).any():

@@ -1,4 +1,4 @@
-"""Readers of further information on images: COCO's captions and instances, and the answers of a model."""
+"""Readers of additional information about images: COCO's captions and instances, and answers of a model."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,7 +27,7 @@ def read_captions(paths: Sequence[Path]) -> dict[str, list[str]]:
 
 
 def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozenset[str]]:
-    """Read the categories of the objects on each image, by image_id, from COCO's ``instances_*.json``.
+    """Read the categories of the objects in each image, by image_id, from COCO's ``instances_*.json``.
 
     Images without objects have an empty set. All files must have the same categories and list the images of all their
     annotations, since objects that are missing from a truncated file would count as absent.

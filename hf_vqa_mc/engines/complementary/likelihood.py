@@ -1,4 +1,4 @@
-"""Probability that a question's answer differs on another image, estimated from the dataset's own questions.
+"""Probability that a question's answer differs for another image, estimated from the dataset's own questions.
 
 For a question q with answer a and a candidate image c,
 
@@ -44,7 +44,7 @@ def answer_differs(
     candidates: NDArray[np.int32],
     near: Nearest,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate how likely the answers of questions differ on other images; the formula is in the module docstring.
+    """Estimate how likely the answers of questions differ for other images; the formula is in the module docstring.
 
     Args:
         questions: the texts of all questions.

@@ -1,4 +1,4 @@
-"""Premises of questions: which objects a question takes for granted, and whether an image is known to show them.
+"""Premises of questions: which objects a question presupposes, and whether an image is known to show them.
 
 Goyal et al. 2017, Sect. 3: workers saw that "what is the woman doing?" needs a woman. Here the objects are looked up
 in what is known of an image: its captions, its annotated instances, its other questions and their answers. Only
@@ -66,12 +66,12 @@ class Known:
     captions: dict[str, list[str]] = field(default_factory=dict)
     """the captions of each image"""
     instances: dict[str, set[str]] = field(default_factory=dict)
-    """the categories of the objects annotated on each image: all that it shows of ``categories``"""
+    """the categories of the objects annotated in each image: all that it shows of ``categories``"""
     categories: frozenset[str] = frozenset()
 
 
 class Premises:
-    """Decides whether the premises of questions hold on images."""
+    """Decides whether the premises of questions hold for images."""
 
     def __init__(self, image_ids: Sequence[str], questions: Iterable[tuple[str, str, int]], known: Known) -> None:
         """``questions``: text, answer and the index of the image in ``image_ids``; ``known``: of the images."""
@@ -88,12 +88,12 @@ class Premises:
             self._absent.append(frozenset(map(_category, absent)))
 
     def judge(self, question: str, images: Iterable[int]) -> list[int]:
-        """Whether the objects that a question takes for granted are known to be on images, given by index.
+        """Whether the objects that a question presupposes are known to be in images, given by index.
 
         For each image HOLDS if all are known to be present, FAILS if one is known to be absent, else UNKNOWN; NONE if
-        the question takes nothing for granted.
+        the question presupposes nothing.
         """
-        objects = taken_for_granted(question)
+        objects = presupposed(question)
         if objects is None:
             return [NONE for _ in images]
         judged = []
@@ -105,17 +105,17 @@ class Premises:
 
 
 @lru_cache(maxsize=1 << 16)
-def taken_for_granted(question: str) -> tuple[str, ...] | None:
+def presupposed(question: str) -> tuple[str, ...] | None:
     """The objects that a question presupposes, as base forms; None if it presupposes nothing.
 
     None is for questions that ask whether something is shown. The result is empty for questions that name no object,
     such as "is it raining?", and for "is this a dog or a cat?", which presupposes that one of them is shown.
 
-    >>> taken_for_granted("Is there a big tree behind the clock?")
+    >>> presupposed("Is there a big tree behind the clock?")
     ('clock',)
-    >>> taken_for_granted("Are there any trees?") is None
+    >>> presupposed("Are there any trees?") is None
     True
-    >>> taken_for_granted("What color is the tree?")
+    >>> presupposed("What color is the tree?")
     ('tree',)
     """
     spoken = words(question)
@@ -212,13 +212,13 @@ def _is_known(one: _Named, spoken: Sequence[str], before: Sequence[_Named], know
 
 
 def _asserted(question: str, answer: str) -> list[str]:
-    """The objects that a question and its answer imply to be on the image."""
+    """The objects that a question and its answer imply to be in the image."""
     spoken, said = words(question), words(answer)
     if " ".join(said) in WORDS.no or (said and said[0] in WORDS.no):
         return []
     # "is this a dog or a cat?" names what is not shown
     chooses = "or" in spoken and spoken[0] in WORDS.yes_or_no and said[:1] != ["yes"]
-    return [*((taken_for_granted(question) or ()) if chooses else objects_in(question)), *objects_in(answer)]
+    return [*((presupposed(question) or ()) if chooses else objects_in(question)), *objects_in(answer)]
 
 
 def _with_kinds(nouns: Iterable[str]) -> set[str]:

@@ -1,6 +1,6 @@
 """The facts about objects that a question and its answer state, and the facts that settle a question.
 
-Hudson and Manning 2019, Sect. 3.4. Within a question an object id stands for whichever object the question refers to.
+Hudson and Manning 2019, Sect. 3.4. Within a question an object id represents the object that the question refers to.
 """
 
 from collections.abc import Sequence

@@ -171,7 +171,7 @@ class References:
         return found is not None and found.only == object_id
 
     def has_sides(self, *names: str) -> bool:
-        """Whether people would speak of such things as to the left or right of something or of the image."""
+        """Whether left and right are natural for such objects."""
         nouns = map(self.ontology.nouns.__getitem__, names)
         return all(noun.kind not in _NO_SIDES and BODY_PART not in noun.parents for noun in nouns)
 

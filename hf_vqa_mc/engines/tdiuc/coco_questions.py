@@ -150,7 +150,7 @@ def ask_counting(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
 
 
 def ask_kinds(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
-    """Ask what kind of animal, vehicle, ... it is, if only one kind of it is on the image, whatever its size."""
+    """Ask what kind of animal, vehicle, ... it is, if the image has only one kind of it, of any size."""
     rng = SeededRng(settings.seed, "tdiuc", SUBORDINATE, str(image.image_id))
     for group, nouns in SCENES.kinds.items():
         members = frozenset(OBJECTS.supercategories[group])
@@ -222,7 +222,7 @@ def _where(present: frozenset[str]) -> str | None:
 def ask_positions(image: CocoImage, settings: TdiucSettings, made: Made) -> None:
     """Ask what is next to each object that is the only one of its kind, if exactly one object is.
 
-    Objects that meet the heuristics with thresholds LOOSELY times as wide could be meant too.
+    Objects that meet the heuristics with thresholds LOOSELY times as wide make the question ambiguous.
     """
     rng = SeededRng(settings.seed, "tdiuc", POSITION, str(image.image_id))
     counts = Counter(one.name for one in image.instances)

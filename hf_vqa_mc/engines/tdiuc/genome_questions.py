@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 
 
 def ask_genome(image: GenomeImage, settings: TdiucSettings, made: Made) -> None:
-    """The questions on one image of Visual Genome."""
+    """The questions about one image of Visual Genome."""
     objects = [one for object_id, one in sorted(image.objects.items()) if object_id not in image.aliases]
     _ask_colors(image, objects, settings, made)
     _ask_positions(image, objects, settings, made)

@@ -1,8 +1,8 @@
 """Processing of questions of all origins, and absurd ones: Kafle and Kanan 2017, "Post Processing" and "Generating".
 
-A question is reused as absurd on another image only if it names nothing but objects that COCO's annotation proves
+A question is reused as absurd for another image only if it names nothing but objects that COCO's annotation proves
 absent: no yes/no question, no counting, no question with a word for something that COCO does not annotate, and none
-with a synonym, hypernym or hyponym of something on the image.
+with a synonym, hypernym or hyponym of an object in the image.
 """
 
 from bisect import bisect_right
@@ -107,10 +107,10 @@ _TRIES = 32  # draws from all questions before those that fit an image are liste
 
 
 class AbsurdQuestions:
-    """All questions that may be absurd on other images, by the objects that must be absent for that."""
+    """All questions that may be absurd for other images, by the objects that must be absent for that."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
-        """questions: the rest of the dataset; each text counts once."""
+        """questions: all other questions of the dataset; each text counts once."""
         groups: dict[frozenset[str], list[str]] = {}
         texts = {one.question for one in questions if one.question_type not in (ABSURD, COUNTING)}
         texts -= {one.question for one in questions if one.answer in (YES, NO)}

@@ -10,7 +10,7 @@ from hf_vqa_mc.scoring.tdiuc_types import SENTIMENT, UTILITY
 from hf_vqa_mc.sources.source import BY_HASH
 
 Origin = Literal["annotated", "coco_generated", "genome_generated", "vqa_imported", "genome_imported"]
-"""The columns of Kafle and Kanan 2017, Table 4; of equal questions on an image the first origin's is kept."""
+"""The columns of Kafle and Kanan 2017, Table 4; of equal questions about an image the first origin's is kept."""
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 HAND_ANNOTATED = (SENTIMENT, UTILITY)  # types without a template: section "Manual Annotation"
 TRAIN_SHARE = 0.7  # of the images without a split of COCO's; Kafle and Kanan 2017, "Train and Test Split"
@@ -21,7 +21,7 @@ DOES_NOT_APPLY = "does not apply"
 
 
 class Question(NamedTuple):
-    """One question on one image."""
+    """One question about one image."""
 
     image_id: int
     question: str

@@ -11,7 +11,7 @@ from hf_vqa_mc.engines.complementary.premise import (
     Known,
     Premises,
     objects_in,
-    taken_for_granted,
+    presupposed,
 )
 
 
@@ -86,7 +86,7 @@ def test_an_image_without_annotations_is_unknown_and_one_with_none_of_them_is_em
 )
 def test_a_question_whether_something_is_there_takes_nothing_for_granted(question):
     known = {"instances": {"i": set()}, "categories": frozenset(["dog"])}
-    assert taken_for_granted(question) is None
+    assert presupposed(question) is None
     assert judged(question, **known) == NONE
     assert judged(question, [("what color is the dog", "red")]) == NONE
     assert PREMISES[NONE] == "none"
@@ -115,7 +115,7 @@ def test_a_question_whether_something_is_there_takes_nothing_for_granted(questio
     ],
 )
 def test_what_a_question_speaks_of_as_known_is_taken_for_granted(question, needed):
-    assert taken_for_granted(question) == tuple(needed)
+    assert presupposed(question) == tuple(needed)
 
 
 def test_what_is_asked_about_may_be_absent_and_what_is_known_may_not():
