@@ -29,7 +29,7 @@ _FULL_SCALE = 30_000.0
 _OUTLIER = 4.0
 """Sums of vectors longer than this multiple of the median are always scored in float64; they need all 16 bits."""
 _WIDEST_MARGIN = 300.0
-"""Bags with a larger possible rounding error, in integer units, are also scored in float64: many or very long words."""
+"""Bags with a larger possible rounding error, in integer units, are also scored in float64: many or long words."""
 
 
 class Neighbours(NamedTuple):

@@ -191,7 +191,7 @@ def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
 def touching(edges: Set[Edge]) -> set[frozenset[str]]:
     """The pairs of objects that touch, so that neither is to the left of the other.
 
-    A rider and the horse, a plate and the table that it is on; what a person wears or holds is at the position of the person.
+    A rider and the horse, a plate and the table below it; what a person wears or holds is where the person is.
 
     >>> [sorted(pair) for pair in touching({("man", "riding", "horse"), ("dog", "near", "man")})]
     [['horse', 'man']]
