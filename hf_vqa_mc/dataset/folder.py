@@ -145,7 +145,7 @@ def _write_variant(
 
 
 def _write_images(tree: Path, name: str, images: ImageFiles, progress: Progress) -> dict[str, Any]:
-    """A single split, so that an image with questions in several splits is stored once."""
+    """Write the images as one split, so that an image with questions in several splits is stored once."""
     written = write_split(
         tree / name,
         IMAGES,

@@ -143,7 +143,7 @@ def write_lmms_eval(questions: Questions, output: Path, progress: Progress) -> E
 
 
 def _write_images(questions: Questions, tree: Path, progress: Progress) -> list[str]:
-    """The file of each image, "" if it is missing."""
+    """Write the images; return the file name of each, "" if it is missing."""
     files, total = [], len(questions.image_rows)
     (tree / "images").mkdir()
     for image in range(total):

@@ -118,10 +118,10 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -
         return
     any_case = bool(picking) and all(scheme.takes_indices for scheme in picking)
     pairs = enumerate(zip(matched.answers, allowed, strict=True))
-    strays = [row for row, (answer, texts) in pairs if answer is not None and not _is_among(answer, texts, any_case)]
-    if not strays:
+    invalid = [row for row, (answer, texts) in pairs if answer is not None and not _is_among(answer, texts, any_case)]
+    if not invalid:
         return
-    answer, texts = matched.answers[strays[0]], allowed[strays[0]]
+    answer, texts = matched.answers[invalid[0]], allowed[invalid[0]]
     what = f"its choices {texts}" if matched.vocabulary is None else f"the {len(texts):,} answers of the vocabulary"
     remedy = "predictions for another config or split? Map free text to a choice first, or use --metric wups"
     if isinstance(answer, int):
@@ -133,8 +133,8 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -
     elif answer is not None and _is_among(answer, texts, any_case=True):
         remedy = "VQA's program is case-sensitive"
     raise InputError(
-        f"{location}: question {matched.annotations.names[strays[0]]!r}: {shown(answer)} is not one of {what} "
-        f"({len(strays):,} of {len(matched.answers):,} predictions are invalid); {remedy}"
+        f"{location}: question {matched.annotations.names[invalid[0]]!r}: {shown(answer)} is not one of {what} "
+        f"({len(invalid):,} of {len(matched.answers):,} predictions are invalid); {remedy}"
     )
 
 

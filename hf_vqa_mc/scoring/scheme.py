@@ -55,12 +55,12 @@ class Annotations:
     location: str
     """the dataset's name for messages"""
     ids: list[str | int]
-    """as their publisher has them"""
+    """question ids, as published"""
     image_ids: list[str] | None = None
     question_types: list[str] | None = None
     answer_types: list[str] | None = None
     questions: list[str] | None = None
-    """their text"""
+    """text of the questions"""
     gold: list[str] | None = None
     """the one right answer"""
     answers: list[list[Any]] | None = None
@@ -70,7 +70,7 @@ class Annotations:
     """index of the right choice"""
     choice_kinds: list[list[int]] | None = None
     records: Mapping[str, dict[str, Any]] | None = None
-    """GQA's own, by id"""
+    """GQA's question records by id"""
     about: Mapping[str, str] = field(default_factory=dict)
     """dataset, config and split; or data_type, data_subtype and task_type of an annotation file"""
 

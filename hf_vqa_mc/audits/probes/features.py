@@ -111,7 +111,7 @@ def _log_odds(likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 FIRST_WORDS = 8
-"""Lengths of the question's beginnings that are contexts; the last context is the whole question."""
+"""Number of beginnings of the question that are contexts; the last context is the whole question."""
 SEEN_IN = 2
 """Minimum number of non-zero training values of a sparse column."""
 

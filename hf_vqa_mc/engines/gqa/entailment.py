@@ -34,7 +34,7 @@ Way: TypeAlias = tuple[Fact, ...]  # Facts that together settle a question, thos
 
 
 class Entailments(NamedTuple):
-    """For each question about an image, indices of other ones."""
+    """For each question about an image, indices of other questions."""
 
     entailed: list[list[int]]  # the entailed ones, including the equivalent ones, in order
     equivalent: list[list[int]]  # those with the same statement and references, including the question itself
