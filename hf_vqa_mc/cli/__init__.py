@@ -20,7 +20,7 @@ from hf_vqa_mc.verbs import VERBS
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: success; environment error (disk, network); invalid input; Ctrl-C. 3 is for `Result.exit_code`."""
 REMOVED = {
-    ("quickstart", "--no-train"): "models are not trained unless --train is given; remove it",
+    ("quickstart", "--no-train"): "models are trained only with --train",
     ("quickstart", "--ties"): "equally similar questions are always in random order; see vqa-mc build --ties",
 }
 """Options of earlier versions: (command, option) to what to do now."""

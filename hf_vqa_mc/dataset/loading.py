@@ -70,7 +70,9 @@ def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
     except InputError:
         raise
     except ConnectionError as error:
-        raise ConnectionError(f"{dataset} is not a local folder, and the Hub failed: {first_line(error)}") from error
+        raise ConnectionError(
+            f"{dataset} is not a local folder and cannot be loaded from the Hub: {first_line(error)}"
+        ) from error
     except (DatasetsError, FileNotFoundError, HFValidationError, ValueError) as error:
         raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from error
 

@@ -148,7 +148,7 @@ def _images(dataset: str, config: str) -> tuple[dict[str, list[str]], str]:
     found = {str(split): image_ids_of(rows, f"{location}, {split}") for split, rows in splits.items()}
     others = [split for split in found if split != "train"]
     if not others:
-        raise InputError(f"{location} has only a split train; expected one to test on")
+        raise InputError(f"{location} has only the split train; expected another to test on")
     return found, chosen_split(others, None, location)
 
 

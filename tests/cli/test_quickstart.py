@@ -271,7 +271,7 @@ def test_a_wrong_option_is_exit_code_2(quickstart, options):
 def test_the_removed_option_is_answered_with_what_to_do(quickstart):
     code, out, err = quickstart("--no-train")
     assert (code, out) == (2, "")
-    assert err == "vqa-mc: --no-train was removed: models are not trained unless --train is given; remove it\n"
+    assert err == "vqa-mc: --no-train was removed: models are trained only with --train\n"
 
 
 def test_help_has_an_example():

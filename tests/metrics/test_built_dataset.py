@@ -129,7 +129,8 @@ def test_without_a_network_a_name_on_the_hub_is_a_matter_of_the_network(monkeypa
 
     monkeypatch.setattr(datasets, "get_dataset_config_names", unreachable)
     with pytest.raises(
-        ConnectionError, match=r"somebody/vqa_mc is not a local folder, and the Hub failed: Couldn't reach it$"
+        ConnectionError,
+        match=r"somebody/vqa_mc is not a local folder and cannot be loaded from the Hub: Couldn't reach it$",
     ):
         read_annotations("somebody/vqa_mc")
 
