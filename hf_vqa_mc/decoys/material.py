@@ -37,7 +37,7 @@ class Material:
     table: pa.Table
     settings: Settings
     vectors: WordVectors | None
-    """for the similarity of questions"""
+    """word vectors for the similarity of questions"""
     candidates: Candidates
     triplets: Triplets
     lists: dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]

@@ -45,7 +45,7 @@ class TextFeatures:
     mean: NDArray[np.float32] | None = field(default=None, repr=False)
     """float32 (dim,), subtracted from all vectors; None if they are not centred"""
     file: WordVectors | None = field(default=None, repr=False)
-    """for new words"""
+    """file of the word vectors, for new words"""
     new_words: NewWords = "refuse"
     _row: dict[str, int] = field(init=False, repr=False)
 

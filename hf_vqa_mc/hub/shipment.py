@@ -46,9 +46,9 @@ class Shipment:
     left_out: tuple[str, ...] = ()
     """files of the folder that are not uploaded, see ``other_files``"""
     space_sdk: str | None = None
-    """of a Space"""
+    """SDK of a Space"""
     inventory: Inventory | None = None
-    """of a dataset; names the files of an earlier push that it replaces"""
+    """inventory of a dataset; names the files of an earlier push that it replaces"""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Model:
     config_class: type[PreTrainedConfig]
     model_class: type[PreTrainedModel]
     inputs: frozenset[str]
-    """its inputs of `IMAGE_INPUTS` and `QUESTION_INPUTS`, in addition to the choices"""
+    """inputs of `IMAGE_INPUTS` and `QUESTION_INPUTS`, in addition to the choices"""
     preset: Mapping[str, Any] = field(default_factory=dict)
     """config arguments that define this model"""
 

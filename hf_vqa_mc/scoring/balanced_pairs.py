@@ -34,7 +34,7 @@ class VqaPairAccuracy(TypedDict):
     """pairs with the same text as both predictions, correct or not"""
     different: float
     stderr: float | None
-    """of `all`, over the pairs"""
+    """standard error of `all`, over the pairs"""
 
 
 def vqa_pair_accuracy(

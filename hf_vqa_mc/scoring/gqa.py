@@ -30,7 +30,7 @@ class GqaScore(TypedDict):
 
     accuracy: float
     stderr: float | None
-    """of the accuracy, clustered by image"""
+    """standard error of the accuracy, clustered by image"""
     binary: float | None
     open: float | None
     """binary and open: accuracy of the questions whose structural type is not, or is, query"""

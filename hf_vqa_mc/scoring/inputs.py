@@ -26,7 +26,7 @@ class Input:
     help: str
     read: Callable[[Path, "Annotations"], Any]
     what: str = ""
-    """the file holds, for messages"""
+    """content of the file, for messages"""
     required: bool = False
     """whether the scheme needs it"""
     complement: str = ""

@@ -185,7 +185,7 @@ class Scheme:
     title: str
     """title of its table; may name keys of the result, and ``{gold}``, the kind's right answer"""
     columns: tuple[str, ...] = ()
-    """its arguments that hold one value per question; the others are options"""
+    """arguments of ``function`` with one value per question; the others are options"""
     features: tuple[tuple[Any, Any], ...] = (("string", "string"),)
     """types of a prediction and a reference for ``evaluate``"""
     joined_by_id: bool = False
@@ -210,7 +210,7 @@ class Scheme:
     run: Callable[[Matched], Result] | None = None
     """scores a predictions file; by default `call`"""
     show: Callable[[Result, Matched], Table] | None = None
-    """its table without the title; by default all scores"""
+    """the table without its title; by default all scores"""
     official: Callable[[Matched, Result | None], dict[str, Any]] | None = None
     """content of official files by name; the result is None if the scheme was not run"""
 

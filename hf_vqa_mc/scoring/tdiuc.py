@@ -34,7 +34,7 @@ class TdiucMpt(TypedDict):
     accuracy: float
     """over all questions"""
     stderr: float | None
-    """of the accuracy"""
+    """standard error of the accuracy"""
     arithmetic_mpt: float
     harmonic_mpt: float
     arithmetic_nmpt: float

@@ -56,7 +56,7 @@ class OpenEnded:
     name: str
     """name of the config, such as ``gqa_balanced``"""
     word: str
-    """its name among the variants, such as ``balanced``"""
+    """name among the variants, such as ``balanced``"""
     description: str
     """one or two sentences about its rows"""
     schema: pa.Schema
@@ -118,7 +118,7 @@ class Source:
     default_folder: Callable[[], Path] | None = None
     """folder of its files and images, if an installed package brings them"""
     open_ended: tuple[OpenEnded, ...] = ()
-    """its configs next to the multiple-choice variants"""
+    """configs next to the multiple-choice variants"""
     has_triplets: Callable[[Files], bool] = lambda files: True
     """whether the files hold what ``read`` needs; matters only for sources with open-ended configs"""
     scored_as_published: bool = False

@@ -36,7 +36,7 @@ class Probe:
     name: str
     """unique; settings in braces are filled in: ``language model {language_model}``"""
     sees: Sees
-    """its inputs"""
+    """inputs of the strategy"""
     sentence: str
     """continues "A strategy that ...": ``picks the longest choice``"""
     run: "Callable[[Context], Prediction | None]"

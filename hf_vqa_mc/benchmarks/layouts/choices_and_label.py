@@ -35,7 +35,7 @@ class ChoicesAndLabel(Layout):
 
     choices: ChoiceForm
     label: str
-    """the column"""
+    """the column of labels"""
     label_form: LabelForm
     also: tuple[tuple[str, LabelForm], ...] = ()
     """additional label columns, such as the choice's text next to its letter"""

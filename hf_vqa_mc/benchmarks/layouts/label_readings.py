@@ -41,7 +41,7 @@ class Reading:
     """A label column interpreted in a form that fits all rows."""
 
     label: str
-    """the column"""
+    """the column of labels"""
     form: LabelForm
     labels: NDArray[np.int64]
     """(rows,) index of the correct choice"""

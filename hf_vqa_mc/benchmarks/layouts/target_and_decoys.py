@@ -26,7 +26,7 @@ class TargetAndDecoys(Layout):
     ordered: ClassVar[bool] = False
 
     target: str
-    """the column"""
+    """the column of targets"""
     decoys: ChoiceForm
 
     @classmethod

@@ -159,7 +159,7 @@ def own_ontology() -> Ontology:
 
 
 def with_numbers_of_one_kind(nouns: Mapping[str, Noun]) -> dict[str, Noun]:
-    """The nouns without singulars and plurals that name something else: glasses are not the plural of glass."""
+    """Remove singulars and plurals that name another kind: glasses are not the plural of glass."""
 
     def of_kind(other: str, noun: Noun) -> str:
         return other if other in nouns and nouns[other].kind == noun.kind else ""

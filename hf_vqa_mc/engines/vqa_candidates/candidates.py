@@ -53,7 +53,7 @@ def vqa_candidates(
     letter would give them away. Otherwise they are unchanged.
 
     Args:
-        triplets: a table ``schema.TRIPLETS``; what it has in ``orig_decoys`` is replaced.
+        triplets: a table ``schema.TRIPLETS``; its ``orig_decoys`` are replaced.
         plausible: question_id to answers given without the image, see `read_plausible`; questions may be missing.
         pool: source of similar and random questions: the whole dataset or the question's own split.
         seed: random seed.

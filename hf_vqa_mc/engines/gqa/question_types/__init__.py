@@ -24,7 +24,7 @@ class QuestionType(NamedTuple):
 
     name: str
     structural: str
-    semantic: str  # as GQA's files spell it; they have attr for what compares, Table 3 has object
+    semantic: str  # as in GQA's files, which have attr for comparisons where Table 3 has object
     most: int  # questions about one image; GQA has 200 about one (22,669,678 of 113,018 images, Sect. 4.1)
     ask: Callable[[ImageContext, SeededRng], Iterator[Draft]]
 
