@@ -45,7 +45,7 @@ def possibly_correct(
     - SAME: the official VQA evaluation normalises target and decoy to the same answer.
     - NAMED: it normalises the decoy to an answer of an annotator.
     - WUP: the phrase similarity of target and decoy (Chao et al. 2018, eq. 4), of their first MOST_WORDS words, is at
-      least WUP_THRESHOLD (as of two and three).
+      least WUP_THRESHOLD (for example, two and three).
     - GENERAL: one of them, in any sense, is a WordNet hypernym of the most frequent sense of the other (dog, animal).
     - VECTORS: the cosine of their average word vectors is at least NEAR.
 

@@ -145,7 +145,7 @@ class Gain:
 
 
 def gains(shortcuts: Sequence[Shortcut], chance: NDArray[np.float64], clusters: NDArray[np.integer]) -> list[Gain]:
-    """Estimate the gains of all shortcuts of an audit, largest first; arguments as of `estimate`."""
+    """Estimate the gains of all shortcuts of an audit, largest first; for the arguments see `estimate`."""
     found = [estimate(one.scores, chance, clusters, one.inflation) for one in shortcuts]
     tested = [index for index, one in enumerate(shortcuts) if one.sees.is_shortcut]
     adjusted = dict(zip(tested, holm([found[index].p for index in tested]), strict=True))

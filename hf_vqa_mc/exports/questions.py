@@ -201,7 +201,7 @@ def other_columns(benchmark: Benchmark) -> OtherColumns:
 
 
 def _is_file(kind: pa.DataType) -> bool:
-    """Whether cells of this type are files, as of images."""
+    """Whether cells of this type are files, such as images."""
     if pa.types.is_struct(kind):
         return bool(kind.get_field_index("bytes") >= 0)
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

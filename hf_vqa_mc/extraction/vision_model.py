@@ -142,7 +142,7 @@ class VisionModel(Backbone):
 
 
 def middle(image: Image.Image, side: int, share: float, resample: Image.Resampling) -> Image.Image:
-    """The centre crop of ``side`` pixels and ``share`` of the shorter side, as of transformers' ConvNeXT processor."""
+    """The centre crop of ``side`` pixels and ``share`` of the shorter side, as in transformers' ConvNeXT processor."""
     shorter, longer = sorted(image.size)
     short = int(side / share)
     long = int(short * longer / shorter)

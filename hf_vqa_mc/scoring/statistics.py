@@ -63,7 +63,7 @@ def mean_by(scores: NDArray[np.float64], groups: Sequence[str] | None) -> dict[s
 
 
 def numbered(values: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """The different values in order, and each value's index among them.
+    """The distinct values, sorted, and the index of each value among them.
 
     >>> numbered(["b", "a", "b"])
     (['a', 'b'], array([1, 0, 1]))

@@ -42,7 +42,7 @@ class TdiucMpt(TypedDict):
     harmonic_nmpt: float
     per_type: dict[str, float]
     per_type_normalized: dict[str, float]
-    """mean over the type's different right answers of the accuracy on the questions with that answer"""
+    """mean over the type's distinct right answers of the accuracy on the questions with that answer"""
     n_per_type: dict[str, int]
     accuracy_also_absurd: float | None
     per_question: list[float] | None
@@ -160,7 +160,7 @@ def _golds(columns: Questions, answer_vocabulary: Collection[str] | None, unknow
 
 
 def _normalized(scores: NDArray[np.float64], types: NDArray[np.int64], golds: Sequence[Gold]) -> NDArray[np.float64]:
-    """For each type the mean, over its different right answers, of the answer's accuracy: float64 (types,)."""
+    """For each type the mean, over its distinct right answers, of the answer's accuracy: float64 (types,)."""
     indices: dict[Gold, int] = {}
     answers = np.array([indices.setdefault(gold, len(indices)) for gold in golds], np.int64)
     pairs, pair_of_question = np.unique(types * len(indices) + answers, return_inverse=True)

@@ -104,7 +104,7 @@ class Reading:
 
 
 def repeated(hashes: "array[int]") -> set[int]:
-    """The values that occur more than once: of equal ids, rarely of different ones."""
+    """The hashes that occur more than once: of equal ids, rarely of different ones."""
     ordered = np.sort(np.frombuffer(hashes, np.int64))
     return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
 

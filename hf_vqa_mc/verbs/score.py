@@ -144,7 +144,7 @@ class ScoreResult(Result):
         return scores
 
     def tables(self) -> "list[Table]":
-        """One per scheme."""
+        """The tables, one per scheme."""
         from hf_vqa_mc.scoring import SCHEMES
 
         return [SCHEMES[name].table(result, self.matched) for name, result in self.results.items()]

@@ -97,7 +97,7 @@ def answer_prior(rows: Rows, folds: Folds) -> Values:
 
 
 def question_answer_prior(rows: Rows, folds: Folds) -> Values:
-    """Pick by eq. 2 counted among questions with the same beginning; arguments and result as of `answer_prior`.
+    """Pick by eq. 2 counted among questions with the same beginning; for the arguments see `answer_prior`.
 
     P_0 is eq. 2 over all questions; P_n counts only questions with the same first n words (up to `MOST_WORDS`), with
     P_n-1 as a prior of the weight of one row::

@@ -63,7 +63,7 @@ def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) ->
 
 
 def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  arrays
-    """Classify each choice by its features; arguments and result as of `logistic_regression`."""
+    """Classify each choice by its features; for arguments and result see `logistic_regression`."""
     from sklearn.ensemble import RandomForestClassifier
 
     forest = RandomForestClassifier(

@@ -20,7 +20,7 @@ LAYOUTS: Listing[type[Layout]] = Listing("layout", ChoicesAndLabel, TargetAndDec
 
 
 def find_layout(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> Layout:
-    """The first listed layout that fits a split; arguments as of `Layout.find`.
+    """The first listed layout that fits a split; for the arguments see `Layout.find`.
 
     Raises:
         InputError: none fits (HiddenLabels: no row has a label), or two interpretations disagree.
