@@ -29,7 +29,7 @@ from hf_vqa_mc.version import __version__
 
 
 @dataclass(frozen=True)
-class Ingredients:
+class VariantInputs:
     """The arguments of ``variants.build_variants``."""
 
     triplets: pa.Table
@@ -41,7 +41,7 @@ class Ingredients:
     """statistics of generated ``orig`` decoys"""
 
 
-def made_with(made: Ingredients | None, decoys: str) -> dict[str, Any]:
+def made_with(made: VariantInputs | None, decoys: str) -> dict[str, Any]:
     """Settings and versions for the dataset card, the same on every machine; None for open-ended configs alone."""
     vectors = made.vectors if made else None
     return {
@@ -114,8 +114,8 @@ def check_source(source: Source, settings: DecoySettings) -> None:
 
 def gather(
     opened: OpenedSource, variants: Sequence[str] | None, settings: DecoySettings, progress: Progress
-) -> Ingredients:
-    """Read the ingredients of multiple-choice variants; None for all variants that the source can have.
+) -> VariantInputs:
+    """Read the inputs of multiple-choice variants; None for all variants that the source can have.
 
     Raises:
         InputError: a file cannot be used, the source cannot have a variant, or required word vectors are not named.
@@ -157,7 +157,7 @@ def gather(
         progress("training word vectors", 0, 1)
         vectors = load_word_vectors(CORPUS, partial(sentences, triplets), method.seed)
         progress("training word vectors", 1, 1)
-    return Ingredients(triplets, tuple(variants or possible), vectors, method, orig_made)
+    return VariantInputs(triplets, tuple(variants or possible), vectors, method, orig_made)
 
 
 def sentences(triplets: pa.Table) -> Iterator[list[str]]:

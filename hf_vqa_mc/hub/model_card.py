@@ -59,7 +59,7 @@ SHARE = Value("a number from 0 to 1", lambda value: _is_number(value) and 0 <= v
 ANYTHING = Value("anything", lambda value: True)
 
 EACH = "*"
-"""Any other field."""
+"""Key for the type of all other fields."""
 _RESULT = {
     "accuracy": SHARE, "stderr": SHARE, "chance": SHARE, "questions": COUNT,
     "chosen_kinds": {EACH: SHARE}, "offered_kinds": {EACH: SHARE}, "per_question_type": {EACH: SHARE},

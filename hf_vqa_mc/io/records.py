@@ -18,7 +18,7 @@ _Value = TypeVar("_Value")
 
 
 def read_records(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator["Records"]:
-    """Iterate over batches of a JSON file's records; for the arguments see `list_items`; InputError if there are none."""
+    """Iterate over batches of a JSON file's records; arguments: see `list_items`. InputError if there are none."""
     first, location = 0, _name(file)
     for rows in list_items(file, key, others):
         yield Records(rows, _locations(f"{location}, {key or 'record'}", first))

@@ -32,7 +32,7 @@ class Input:
     complement: str = ""
     """another input without which it has no use"""
     kinds: tuple[str, ...] = ()
-    """names of the kinds of annotations that it is for; any without"""
+    """names of the kinds of annotations that it applies to; empty for all"""
     option: str = ""
     """name of the option, such as ``questions_file``, if it differs"""
 

@@ -31,7 +31,7 @@ class Group(NamedTuple):
     """A group of scores."""
 
     label: str
-    """"" for those of all questions"""
+    """question type; "" for all questions"""
     lines: list[Line]
 
 

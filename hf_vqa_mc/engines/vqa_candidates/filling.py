@@ -12,7 +12,7 @@ from hf_vqa_mc.decoys.rng import below, draw
 PLAUSIBLE, POPULAR, RANDOM = 0, 1, 2
 KINDS = ("plausible", "popular", "random")
 _MOST_DRAWS = 200
-"""After this many draws the rest is taken from the distinct answers, in cyclic order from a random one."""
+"""Maximum number of random draws; then the distinct answers are taken in cyclic order from a random one."""
 GIVEN_REASONS = ("the correct answer", "repeated", "another human answer", "more than wanted")
 """Reasons why an answer of a plausible file is not taken, as `_add` numbers them; other human answers are taken."""
 
