@@ -12,9 +12,9 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 
 MOST_LETTERS = 400
-"""Characters of a choice that are compared."""
+"""Maximum number of characters of a choice that are compared."""
 MOST_WORDS = 400
-"""Words of a choice and of a question that are compared."""
+"""Maximum number of words of a choice and of a question that are compared."""
 IDENTICAL = 1_000_000
 """Similarity of a text to itself; similarities are integers, so that equal sums are exactly equal."""
 

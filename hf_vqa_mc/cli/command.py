@@ -101,7 +101,7 @@ def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
     else:
         names = [spec.flag] if spec.flag else []
         if kind is bool and default is False:
-            names = [flag_of(one)]  # no --no-X for what is off
+            names = [flag_of(one)]  # no --no-X for flags that are off by default
         displayed = default not in (MISSING, None, (), {}) and kind is not bool
         declared = typer.Option(*names, help=spec.help, show_default=displayed, rich_help_panel=spec.panel or None)
     if required:

@@ -41,7 +41,7 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
     cache_file_name: str | None
 
     def _info(self) -> evaluate.MetricInfo:
-        """What the metric is and takes; the rows themselves are kept as text."""
+        """Description, arguments and features of the metric; the rows themselves are stored as text."""
         description, _, sections = inspect.cleandoc(self.scheme.function.__doc__ or "").partition("\n\nArgs:\n")
         arguments = sections.partition("\n\nRaises:")[0]
         results = getattr(inspect.signature(self.scheme.function).return_annotation, "__annotations__", {})

@@ -98,7 +98,7 @@ def _picked(columns: Questions, row: int, size: int, ks: dict[str, int]) -> int:
 
 
 def _ranks(scores: Sequence[Sequence[float]], picked: Sequence[int]) -> NDArray[np.int64]:
-    """How many candidates come before the picked one: int64 (questions,)."""
+    """Number of candidates ranked before the picked one: int64 (questions,)."""
     rows = zip(scores, picked, strict=True)
     return np.array([sum(one > row[at] for one in row) + list(row[:at]).count(row[at]) for row, at in rows], np.int64)
 

@@ -137,7 +137,7 @@ def types_of(types: Records, name: str) -> list[str]:
 
 
 def check_balanced(records: Records) -> None:
-    """Raise InputError unless all are balanced questions, as in the file's name."""
+    """Raise InputError unless all are balanced questions, as the file's name states."""
     records.booleans("isBalanced")
     records.checked("isBalanced", bool, "true, as the file is of balanced questions")
 

@@ -141,7 +141,7 @@ def _synset_score(synset: int, other: int, scores: WordScores) -> float:
 
 @reading
 def least_common_subsumer(synset: int, other: int, scores: WordScores) -> tuple[int, int]:
-    """The common ancestor that NLTK chooses: the deepest by min_depth, of equally deep ones ``synset``, else by name.
+    """The common ancestor that NLTK chooses: the deepest by min_depth; if tied, ``synset``, else the first name.
 
     Returns:
         Its indices in scores.ancestors, in the row of ``synset`` and in that of ``other``; (-1, -1) if there is none.

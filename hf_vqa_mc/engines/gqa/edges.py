@@ -61,7 +61,7 @@ def clean_relations(
 ) -> dict[str, set[tuple[str, str]]]:
     """(Relation, object) by subject: those of the file and implied ones, without inconsistent ones.
 
-    ``things``: the normalised objects; ``same``: duplicates to those.
+    ``things``: the normalised objects; ``same``: duplicate objects to the kept ones.
     """
     edges: set[Edge] = set()
     problems["relation: of an object that is not there"] += raw.lost

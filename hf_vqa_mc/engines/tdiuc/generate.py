@@ -58,7 +58,7 @@ def generate(
     settings = settings or TdiucSettings()
     check_generated_folder(output, ENGINE)
     images, made = Images(settings.seed), Made()
-    mentioned: dict[int, set[str]] = {}  # objects that other annotation of an image than COCO's mentions
+    mentioned: dict[int, set[str]] = {}  # objects mentioned by annotations other than COCO's
     coco = CocoAnnotations(images)
     files = coco_files(inputs.coco)
     for number, file in enumerate(files):
