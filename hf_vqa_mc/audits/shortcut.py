@@ -62,7 +62,7 @@ class Sees(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """How often a probe picks the target of each row."""
+    """The scores of a probe on each row."""
 
     scores: NDArray[np.float64] = field(repr=False)
     """(rows,): probability in [0, 1] that the target is picked; ties are broken at random"""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datasets import DatasetDict
 
 BUILT = "a folder that vqa-mc build wrote, or a dataset on the Hub"
-"""What a dataset's name must be, for messages."""
+"""Expected names of a dataset, for messages."""
 
 
 def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tuple[str, "DatasetDict"]:

@@ -77,7 +77,7 @@ def _shared_texts(sets: list[NDArray[np.int32]]) -> NDArray[np.int64]:
 
 
 def _neutrality(keys: NDArray[np.int32], n_keys: int) -> dict[str, Any]:
-    """How often the training split's targets are used as decoys there (Sect. 3.2), compared with chance.
+    """Frequency of the training split's targets as its decoys (Sect. 3.2), compared with chance.
 
     ``distance``, not in the paper, is the total variation distance between the frequencies of texts as targets and as
     decoys: 0 if they are equal, 1 if no target is ever a decoy.

@@ -117,7 +117,7 @@ def starts(lengths: list[int] | NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 class Reason(IntEnum):
-    """Why a candidate is rejected."""
+    """Reasons to reject a candidate."""
 
     SAME_TEXT = 0
     """it equals the target, or a decoy already taken of the same set"""
@@ -172,7 +172,7 @@ def too_similar(key: int, other: int, tables: FilterTables) -> bool:
 def reason_against(
     key: int, target: int, taken: NDArray[np.int32], n_taken: int, wup: bool, tables: FilterTables
 ) -> int:
-    """Why a candidate, by its key, cannot join a set, or ACCEPTED.
+    """The reason why a candidate, given by its key, cannot join a set; or ACCEPTED.
 
     ``taken[:n_taken]`` are the keys of the decoys already taken of the same set; ``wup`` switches on the WUP filters.
     """

@@ -16,7 +16,7 @@ _SIMILAR: Check = ("an integer from 1 to 2,147,483,647", lambda value: 1 <= valu
 
 @settings
 class Settings:
-    """How decoys are made (Chao et al. 2018).
+    """Parameters of the method (Chao et al. 2018).
 
     Raises:
         InputError: a value has the wrong type or is out of range; names the option.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class FeaturesResult(Result):
-    """What was extracted, and where it is."""
+    """The result of a feature extraction."""
 
     folder: Path
     """folder of the features: argument ``features`` of `train`"""

@@ -207,7 +207,7 @@ def _in_order(by_split: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def default_name(record: Record) -> str:
-    """What a repository with the checkpoint could be called.
+    """A suggested name for a repository with the checkpoint.
 
     >>> default_name({"model": "mlp-qa", "config": "cocoqa_iou_qou"})
     'NAMESPACE/vqa-mc-mlp-qa-cocoqa_iou_qou'

@@ -16,7 +16,7 @@ from hf_vqa_mc.scoring.questions import Questions, is_whole
 POINTING = ("question", "fullAnswer")
 """Annotations whose objects count; those of the short answer do not."""
 CELLS = 1 << 22
-"""Largest number of map values per batch, unless a single map has more."""
+"""Maximum number of map values per batch, unless a single map has more."""
 
 Region = tuple[float, float, float, float]
 """Left, top, right and bottom edge, in widths and heights of the image."""
@@ -48,7 +48,7 @@ def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping
         attention = _attention(columns, row, maps)
         size = len(attention)
         waiting[size].append((row, attention))
-        held[size] += attention.size * max(len(regions[row]), 1)  # each region takes the map once more
+        held[size] += attention.size * max(len(regions[row]), 1)  # one copy of the map per region
         if held[size] >= CELLS:
             score(size)
     for size in list(waiting):

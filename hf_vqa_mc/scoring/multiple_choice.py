@@ -90,7 +90,7 @@ def mc_accuracy(
 
 
 def _sizes(columns: Questions) -> NDArray[np.int64] | None:
-    """How many choices each question has, int64 (questions,); None if unknown."""
+    """Number of choices of each question, int64 (questions,); None if unknown."""
     counted: dict[str, NDArray[np.int64]] = {}
     for name, expected in (("choices", "a list of text"), ("choice_kinds", "a list of kinds")):
         if name not in columns:

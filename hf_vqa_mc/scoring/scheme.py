@@ -19,7 +19,7 @@ Reference = Literal["labels", "gold", "answers"]
 """Column of `Annotations` that a scheme compares predictions with."""
 
 DEFAULT_PROTOCOL = "2021"
-"""Which of VQA's official programs to follow."""
+"""The year of VQA's official program to follow."""
 
 _RECORD_FIELDS = {"gold": "answer", "image_ids": "imageId", "question_ids": "question_id"}
 """Columns that are fields of GQA's records."""

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 NARROW = 60
 """Terminal width up to which tables have no padding."""
 NAME_WIDTH = 8
-"""Smallest width to which names are folded."""
+"""Minimum width of folded names."""
 MOST_TYPES = 15
-"""Largest number of types in a table, most frequent first."""
+"""Maximum number of types in a table, most frequent first."""
 IN_JSON = "in --json/--output"
 
 

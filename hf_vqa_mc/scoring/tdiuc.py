@@ -23,7 +23,7 @@ UNKNOWN_GOLD = ("merge", "keep")
 Gold = str | tuple[str | None]
 """A gold answer; outside the vocabulary it is a tuple, which equals no prediction."""
 EPSILON = 1e-10
-"""What the authors' program adds to each type's percentage, so that a type at 0 has a harmonic mean."""
+"""Added by the authors' program to each type's percentage, so that the harmonic mean exists if a type has 0."""
 TAIL_BELOW = 1000
 """An answer seen fewer times than this is in TDIUC-Tail."""
 
@@ -126,7 +126,7 @@ def also_absurd(questions: Column, question_types: Column) -> list[bool]:
 
 
 def in_tail(references: Column, fewer_than: int = TAIL_BELOW) -> list[bool]:
-    """Which questions of a whole set make up TDIUC-Tail: those whose right answer is seen fewer than 1000 times.
+    """Mask of the questions of TDIUC-Tail: those whose right answer occurs fewer than 1000 times in the whole set.
 
     Raises:
         InputError: names the question and the field.

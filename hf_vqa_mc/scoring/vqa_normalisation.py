@@ -8,7 +8,7 @@ import re
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 """Removed punctuation; all other marks, including Unicode's, are kept."""
 PERIODS = 32
-"""Largest number of removed periods: the official call passes ``re.UNICODE``, which is 32, as the count."""
+"""Maximum number of removed periods: the official call passes ``re.UNICODE``, which is 32, as the count."""
 ARTICLES = {"a", "an", "the"}
 NUMBERS = {
     "none": "0",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     _Stream = io.BufferedReader["_Hashed"]
 
 BLOCK = 1 << 24
-"""Bytes of a file that are parsed together."""
+"""Number of bytes of a file parsed together."""
 LONGEST_LINE = 1 << 20
 """Bytes; the limit for a first line or a word of a vector file."""
 _ROWS_PER_BLOCK = 1 << 16

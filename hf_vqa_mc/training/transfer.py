@@ -187,7 +187,7 @@ def check_transfer_folder(path: Path) -> None:
 
 
 def _plan(inputs: Inputs, training: TrainingSettings | None, fine_tuning: TrainingSettings) -> dict[str, Any]:
-    """What the results depend on."""
+    """Everything that the results depend on."""
     plan = dict(inputs.identity)
     without = _NO_RECIPE
     for moment, settings in (("pretraining", training), ("fine-tuning", fine_tuning)):

@@ -41,7 +41,7 @@ class GenerateGqaResult(Result):
     statistics: Mapping[str, Any]  # as in the folder's ``statistics.json``
 
     def report(self) -> "Iterator[RenderableType]":
-        """Questions per type and split, what was left out, and the command that adds decoys."""
+        """Questions per type and split, omissions, and the command that adds decoys."""
         from rich.table import Table
 
         table = Table("questions", "all", "balanced")

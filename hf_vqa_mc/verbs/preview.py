@@ -89,7 +89,7 @@ class PreviewResult(Result):
         return preview_html(self.title, self.examples)
 
     def report(self) -> "Iterator[RenderableType]":
-        """What was written, and images that cannot be shown; if nothing was written, the questions as a table."""
+        """The written files, and images that cannot be shown; if nothing was written, the questions as a table."""
         from rich.table import Table
         from rich.text import Text
 

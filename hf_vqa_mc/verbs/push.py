@@ -53,7 +53,7 @@ class PushSettings:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PushResult(Result):
-    """What was sent, or would be."""
+    """The uploaded files, or in a dry run those to upload."""
 
     shipment: "Shipment"
     settings: PushSettings

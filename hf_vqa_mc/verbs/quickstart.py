@@ -256,7 +256,7 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
 
     found: dict[str, dict[str, Any]] = {model: {} for model in MODELS}
     suffix = f"-seed{settings.seed}" if settings.seed else ""
-    with contextlib.chdir(built.output.parent), contextlib.ExitStack() as after:  # a checkpoint's command works here
+    with contextlib.chdir(built.output.parent), contextlib.ExitStack() as after:  # as in its command
         after.callback(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)  # such small models are no faster with more
         dataset, runs = built.output.name, Path(f"{built.output.name}_runs")

@@ -130,7 +130,7 @@ class RemedyResult(Result):
         return self.remedied.to_datasets()
 
     def report(self) -> "Iterator[RenderableType]":
-        """What was changed, the table of shortcuts before and after, both verdicts, and the files."""
+        """The changes, the table of shortcuts before and after, both verdicts, and the files."""
         from hf_vqa_mc.remedies.remedied import in_words
 
         yield from in_words(self.statistics)
@@ -147,7 +147,7 @@ class RemedyResult(Result):
             yield f"config: {self.remedied.config} (was {self.benchmark.config})"
 
     def to_dict(self) -> dict[str, Any]:
-        """What was changed and both audits; fractions."""
+        """The changes and both audits; fractions."""
         audits = {"before": self.before.as_json(), "after": self.after.as_json()}
         return {"remedy": self.statistics, **audits, "written": [str(path) for path in self.written]}
 

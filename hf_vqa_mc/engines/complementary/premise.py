@@ -61,7 +61,7 @@ _BEFORE_A_NOUN = WORDS.known | WORDS.articles | WORDS.quantities | frozenset(SMA
 
 @dataclass
 class Known:
-    """What is known of images, by image_id."""
+    """Known facts about images, by image_id."""
 
     captions: dict[str, list[str]] = field(default_factory=dict)
     """the captions of each image"""

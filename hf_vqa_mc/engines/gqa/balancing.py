@@ -101,7 +101,7 @@ def out_of_order(counts: Ints, kept: Ints, starts: Ints, fewest: int) -> Ints:
 
 @njit(cache=True)
 def smoothed(counts: Ints, starts: Ints, bound: float, min_ratio: float, max_ratio: float, thin: float) -> Ints:
-    """How many questions of each answer are kept, group by group.
+    """The number of questions to keep of each answer, group by group.
 
     From the most to the least frequent answer, the answers so far (the head) are scaled down together until they hold
     at most ``bound`` times the questions of the others (the tail) and the last of them is at most ``max_ratio`` times

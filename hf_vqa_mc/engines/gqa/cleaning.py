@@ -102,7 +102,7 @@ def is_unknown(name: str, ontology: Ontology) -> bool:
 
 
 def other_mention(name: str) -> str:
-    """What else a name mentions: a chair, for "leg of a chair"; "" if nothing.
+    """The other object that a name mentions: a chair, for "leg of a chair"; "" if none.
 
     >>> other_mention("leg of a chair"), other_mention("chair leg")
     ('a chair', '')

@@ -45,7 +45,7 @@ _NEVER_ABSENT = UNANNOTATED.rarely_annotated | UNANNOTATED.wide_words
 
 @dataclass
 class _Image:
-    """What one image shows, and what was computed for it."""
+    """The objects of one image, and values computed for it."""
 
     graph: SceneGraph
     kinds: frozenset[str]  # of its objects

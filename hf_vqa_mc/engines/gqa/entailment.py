@@ -72,7 +72,7 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
 
 
 def _all_facts(statement: Statement) -> Iterable[Fact]:
-    """What a question states and presupposes; also facts about an object that only its answer mentions."""
+    """The facts that a question states and presupposes; also about an object that only its answer mentions."""
     yield from statement.facts
     for described, object_id in statement.references:
         yield ("only", described, object_id)
@@ -305,7 +305,7 @@ class _Implied:
                         yield number
 
     def _from_value(self, about: object, value: str, exclusive: bool) -> Iterator[int]:
-        """What a value implies: no other value of an exclusive type."""
+        """Facts implied by a value: the object has no other value of an exclusive type."""
         for wanted, number in self._about.get(about, ()):
             other, sign = str(wanted[-2]), wanted[-1]
             if value == other:

@@ -191,7 +191,7 @@ class Executor:
         return _exists(value), ids
 
     def _choose_relation(self, inputs: Inputs, name: str, one: str, other: str, side: str) -> Result:
-        """Which of two relations the input has with the only object of a name."""
+        """The one of two relations that the input has with the only object of a name."""
         results = [(*self._verify_relation(inputs, name, relation, side), relation) for relation in (one, other)]
         if {answer for answer, *_ in results} != {YES, NO}:
             return UNSETTLED

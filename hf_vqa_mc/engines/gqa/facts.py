@@ -39,7 +39,7 @@ Claim: TypeAlias = tuple[list[Fact], list[tuple[Fact, ...]]]  # Facts stated, an
 
 @dataclass(slots=True)
 class Statement:
-    """What a question with its answer states."""
+    """The facts that a question and its answer state."""
 
     references: list[tuple[Described, str]] = field(default_factory=list)
     """presupposed: the only object of a description"""
@@ -85,7 +85,7 @@ def described_facts(described: Described, object_id: str) -> list[Fact]:
 
 
 def read_question(question: Question, graph: SceneGraph, ontology: Ontology) -> Statement:
-    """What a question states and what settles it.
+    """The facts that a question states, and those that settle it.
 
     A question of an unknown form states only its references; one that refers to an object in two ways, neither of
     which implies the other, states nothing. Both are settled only by a question with the same program.
@@ -247,7 +247,7 @@ class _Reader:
         return [("common", several, answer), shared], [(shared,)]
 
     def _compared(self, step: Step, comparative: str, answer: str) -> Claim:
-        """Which of two it is, and its name, unless its reference states that."""
+        """The chosen object of two, and its name unless its reference states that."""
         kind, more, _ = COMPARATIVES[comparative]
         values = {key: self.graph.objects[key].values[kind] for key in map(self._only, step.inputs)}
         winner = next(key for key, of_one in values.items() if of_one == (more,))

@@ -35,7 +35,7 @@ PROMINENT = 0.1  # Objects that cover this fraction of the image may be called "
 NEAREST = 4  # How many of the nearest objects to the left and right may be used in references.
 
 Fact: TypeAlias = tuple[str, ...]
-"""What a reference mentions: (object,) itself, (object, "name"), (object, type), (subject, object)."""
+"""A fact that a reference mentions: (object,) itself, (object, "name"), (object, type), (subject, object)."""
 NO_FACTS: frozenset[Fact] = frozenset()
 NAMED = "name"
 _NO_SIDES = MENTIONS.background | MENTIONS.on_others

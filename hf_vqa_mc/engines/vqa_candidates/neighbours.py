@@ -20,7 +20,7 @@ from hf_vqa_mc.errors import InputError
 _BATCHES = 16
 """Passes between two progress reports."""
 _LONGEST = 2_000_000
-"""Largest squared length of word counts: products of three such numbers fit into 64 bits."""
+"""Maximum squared length of word counts: products of three such numbers fit into 64 bits."""
 NOBODY = -1
 
 
