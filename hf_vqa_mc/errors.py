@@ -17,7 +17,7 @@ class MissingExtra(ImportError):
 
 
 class CountMismatch(UserWarning):
-    """A source has another number of triplets than its publisher states."""
+    """The number of triplets of a source differs from the published one."""
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:

@@ -106,7 +106,7 @@ class VisionModel(Backbone):
         return array
 
     def _pooled(self, given: Any) -> torch.Tensor:  # noqa: ANN401  outputs of any model
-        """(batch, dim)."""
+        """One vector per image: (batch, dim)."""
         pooled, last = getattr(given, "pooler_output", None), given.last_hidden_state
         if self._pools and isinstance(pooled, torch.Tensor):
             return pooled.flatten(1)  # (batch, dim) or (batch, dim, 1, 1)
@@ -116,7 +116,7 @@ class VisionModel(Backbone):
         return tokens[:, 0] if tokens.shape[1] > self._patches(tokens.shape[1]) else tokens.mean(1)
 
     def _cells(self, last: torch.Tensor) -> torch.Tensor:
-        """(batch, cells, dim) in row-major order."""
+        """One vector per cell: (batch, cells, dim), in row-major order."""
         if last.ndim == 4:  # (batch, dim, height, width)
             return last.flatten(2).transpose(1, 2)
         return last[:, last.shape[1] - self._patches(last.shape[1]) :]  # class token and registers come first

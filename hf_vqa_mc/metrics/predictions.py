@@ -157,7 +157,7 @@ def _rows_of_file(path: Path) -> _Rows:
 
 
 def _format(path: Path) -> str:
-    """By the file name's ending; without a known one, parquet and json by the first bytes."""
+    """The format by the file extension; if that is unknown, Parquet and JSON are recognised by their first bytes."""
     with unpacked(path) as stream:
         name = str(getattr(stream, "name", "")) if isinstance(stream, zipfile.ZipExtFile) else path.name
         head = stream.read(16).lstrip(b"\xef\xbb\xbf \t\r\n")

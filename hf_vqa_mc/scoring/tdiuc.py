@@ -32,7 +32,7 @@ class TdiucMpt(TypedDict):
     """Fractions in [0, 1], but means of types may exceed 1 by EPSILON percent; None if a column is missing."""
 
     accuracy: float
-    """over all questions"""
+    """accuracy over all questions"""
     stderr: float | None
     """standard error of the accuracy"""
     arithmetic_mpt: float

@@ -83,17 +83,17 @@ class NounPhrase(NamedTuple):
 
     @property
     def be(self) -> str:
-        """Is or are."""
+        """The verb form "is" or "are"."""
         return "are" if self.plural else "is"
 
     @property
     def do(self) -> str:
-        """Does or do."""
+        """The verb form "does" or "do"."""
         return "do" if self.plural else "does"
 
     @property
     def have(self) -> str:
-        """Has or have."""
+        """The verb form "has" or "have"."""
         return "have" if self.plural else "has"
 
     @property
