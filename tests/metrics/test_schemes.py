@@ -268,7 +268,7 @@ BAD = {
     "choices": (
         "vqa",
         {"inputs": {"choices"}},
-        "--choices-file is not used by vqa_accuracy on VQA annotations; leave it",
+        "--choices-file is not used by vqa_accuracy on VQA annotations; remove it",
     ),
     "a key": (
         "gqa",
