@@ -130,7 +130,7 @@ def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 
 @reading_inline
 def _sift(cosines: NDArray[np.float64], first: NDArray[np.int32], size: int, cosine: float, question: int) -> None:
-    """Replace a heap's root, its worst group: the one with the smallest cosine, of equal ones the last question's."""
+    """Replace a heap's root, its worst group: the one with the smallest cosine; if tied, the last question's."""
     hole = 0
     while True:
         child = 2 * hole + 1

@@ -50,7 +50,7 @@ def check_audit_folder(folder: Path, option: str, data: Iterable[str | Path]) ->
     target = Path(os.path.realpath(folder))
     if target.is_symlink() or len(os.fsencode(target.name)) > MOST_BYTES:
         raise InputError(f"{option} {folder} is a broken link, or its name is too long; choose another folder")
-    check_folder(target.parent if folder.parent.name == AUDITS.name else target, option)  # AUDITS is created, too
+    check_folder(target.parent if folder.parent.name == AUDITS.name else target, option)  # AUDITS is also created
     for one in (Path(os.path.realpath(path)) for path in data if Path(path).exists()):
         inside = one.is_dir() and target.is_relative_to(one)
         if inside or one.is_relative_to(target):

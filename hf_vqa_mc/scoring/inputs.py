@@ -30,7 +30,7 @@ class Input:
     required: bool = False
     """whether the scheme needs it"""
     complement: str = ""
-    """another input without which it has no use"""
+    """another input that it requires"""
     kinds: tuple[str, ...] = ()
     """names of the kinds of annotations that it applies to; empty for all"""
     option: str = ""

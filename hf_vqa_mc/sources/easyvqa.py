@@ -64,6 +64,6 @@ EASYVQA = Source(
     image_numbering="easy-VQA",
     image_hint="They come with the package: pip install easy-vqa.",
     expected_counts={"train": 38_575, "test": 9_673},
-    default_word_vectors="corpus",  # its vocabulary is 27 words or so; nobody should download gigabytes for it
+    default_word_vectors="corpus",  # about 27 words do not justify a download of gigabytes
     default_folder=package_folder,
 )

@@ -45,7 +45,7 @@ class Reading:
         if not self.splits:
             for name, reason in self.not_read.items():
                 raise InputError(f"{config.name}: {name} cannot be read: {reason}; and no other file of it was found")
-            files.find(config.needs)  # raises, and says where to get it
+            files.find(config.needs)  # raises an InputError that names its source
             raise InputError(f"{config.name}: there is no {config.needs}")
         self.rows = dict.fromkeys(self.splits, 0)
         self._counts: Counts = {names: Counter() for names in config.together}

@@ -124,7 +124,7 @@ class Source:
     scored_as_published: bool = False
     """whether ``vqa-mc score`` reads its published annotation files"""
     image_numbering: str = ""
-    """whose ids its image_ids are, such as ``COCO``; datasets with the same one share images"""
+    """dataset that its image_ids come from, such as ``COCO``; sources with the same one share images"""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class SceneGraph:
     objects: Mapping[str, SceneObject]
     scene: Mapping[str, str] = field(default_factory=dict)
     """what is known of the whole image: ``weather``, ``location`` (indoors, outdoors), ``place``"""
-    unclear: frozenset[str] = frozenset()  # kinds that names of left-out objects mention: there may be some
+    unclear: frozenset[str] = frozenset()  # kinds mentioned by names of left-out objects: they may be present
     nameless: bool = False  # an object with an unknown name was left out: it may be of any category
 
     def related(self, subject: str, relation: str, target: str) -> bool:

@@ -94,7 +94,7 @@ class CocoAnnotations:
         self._boxes.extend(part.boxes)
 
     def __iter__(self) -> Iterator[CocoImage]:
-        """The images with objects in the order of their ids, their objects in the order of theirs."""
+        """The images that have objects, sorted by id, each with its objects sorted by id."""
         numbers = np.frombuffer(self._numbers, np.int64).reshape(-1, 4)
         boxes = np.frombuffer(self._boxes, np.float64).reshape(-1, 5)
         order = np.lexsort((numbers[:, 0], numbers[:, 1]))
