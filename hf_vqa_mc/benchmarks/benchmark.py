@@ -111,7 +111,7 @@ class Benchmark:
     """A multiple-choice benchmark."""
 
     dataset: str
-    """name given by the user; of an object in memory its own name, else ``dataset``"""
+    """name given by the user; for an object in memory its own name, else ``dataset``"""
     config: str | None
     evaluated: str
     """the evaluated split"""

@@ -21,7 +21,7 @@ class Opened:
     """All splits as raw tables."""
 
     name: str
-    """name given by the user; of an object in memory its own name"""
+    """name given by the user; for an object in memory its own name"""
     config: str | None
     tables: dict[str, pa.Table]
     """split name to all its columns"""

@@ -65,7 +65,7 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
             "predictions": prediction,
             "references": reference,
             **columns,
-        }  # evaluate.combine names them predictions
+        }  # evaluate.combine uses predictions
         self.add_batch(**{name: [value] for name, value in row.items() if value is not None})
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:  # noqa: ANN401

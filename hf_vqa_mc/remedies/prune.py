@@ -1,6 +1,6 @@
 """Remove the most biased rows of a benchmark, round by round.
 
-As iterative bias pruning of "train on the test set" stress tests (arXiv 2511.04655): probes are retrained after each
+This follows iterative bias pruning in "train on the test set" stress tests (arXiv 2511.04655): probes are retrained after each
 round, since a row's bias depends on the other rows.
 """
 

@@ -1,7 +1,7 @@
 """Word vectors by name: a file, a name of gensim-data, or ``corpus``; never guessed.
 
 gensim's own format, .kv (``KeyedVectors.save``), is a pickle, and unpickling can run any code. The reader resolves no
-class or function but the substitutes below: plain attributes of a ``KeyedVectors``, and arrays of plain numbers.
+class or function except the substitutes below: plain attributes of a ``KeyedVectors``, and arrays of plain numbers.
 """
 
 import codecs
