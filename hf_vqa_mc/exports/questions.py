@@ -67,7 +67,7 @@ class Questions:
     question_ids: list[str]
     questions: list[str]
     choices: list[list[str]]
-    """at least two texts a row, none empty"""
+    """at least two choices per row, none empty"""
     labels: list[int] | None
     """indices of the correct choices; None if hidden"""
     types: list[str]

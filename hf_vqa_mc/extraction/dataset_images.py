@@ -36,7 +36,7 @@ class DatasetImages:
     """where images are searched, for messages"""
     source: ImageSource
     image_ids: list[str]
-    """distinct, in the order of the questions"""
+    """distinct image ids, in the order of the questions"""
 
     @cached_property
     def missing(self) -> list[str]:

@@ -1,7 +1,7 @@
 """Remove the most biased rows of a benchmark, round by round.
 
-This follows iterative bias pruning in "train on the test set" stress tests (arXiv 2511.04655): probes are retrained after each
-round, since a row's bias depends on the other rows.
+This follows iterative bias pruning in "train on the test set" stress tests (arXiv 2511.04655): probes are retrained
+after each round, since a row's bias depends on the other rows.
 """
 
 from dataclasses import replace

@@ -70,7 +70,7 @@ class Splits:
     """A dataset's splits and their texts."""
 
     texts: list[str]
-    """distinct"""
+    """distinct texts"""
     splits: dict[str, Questions]
 
     def sha256(self) -> str:

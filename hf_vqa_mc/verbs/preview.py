@@ -106,7 +106,7 @@ class PreviewResult(Result):
         yield table
 
     def to_dict(self) -> dict[str, Any]:
-        """The questions without their images, why images cannot be shown, by question_id, and what was written."""
+        """The questions without their images, why images cannot be shown, by question_id, and the written files."""
         return {
             "title": self.title,
             "questions": self.to_pandas().to_dict("records"),

@@ -39,7 +39,7 @@ _INVERSES = {**RELATIONS.inverses, **{back: name for name, back in RELATIONS.inv
 
 
 class RelationTable(Mapping[str, RelationName]):
-    """All relations: those of the tables, which iteration yields, and participles with a preposition, derived by rule."""
+    """All relations: those of the tables, which iteration yields, and participles with prepositions, by rule."""
 
     def __init__(self) -> None:
         self._known = {
