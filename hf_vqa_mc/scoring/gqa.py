@@ -33,7 +33,7 @@ class GqaScore(TypedDict):
     """standard error of the accuracy, clustered by image"""
     binary: float | None
     open: float | None
-    """binary and open: accuracy of the questions whose structural type is not, or is, query"""
+    """accuracy of the questions of structural type query; ``binary`` is that of all others"""
     per_structural_type: dict[str, float]
     per_semantic_type: dict[str, float]
     per_detailed_type: dict[str, float]
@@ -116,7 +116,7 @@ def gqa_score(
 
 
 def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questions:
-    """The balanced questions' records and predictions, one column a field, None where a record lacks it."""
+    """The balanced questions' records and predictions, one column per field, None where a record lacks it."""
     ids, rows = [], []
     for question_id, record in records.items():
         if not isinstance(record, RECORD):

@@ -45,7 +45,7 @@ def wups(
         per_question: also give each question's scores.
 
     Returns:
-        Fractions in [0, 1]: ``wups@0.9``, ``wups@0.0`` (one a threshold) and ``accuracy``; under ``stderr`` and
+        Fractions in [0, 1]: ``wups@0.9``, ``wups@0.0`` (one per threshold) and ``accuracy``; under ``stderr`` and
         ``per_question`` the same keys with standard errors (None for a single cluster) and lists of scores
         (``per_question`` is None unless asked for).
 

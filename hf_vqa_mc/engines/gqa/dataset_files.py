@@ -99,7 +99,7 @@ _TYPE_CODES = {
     for name, kind in get_type_hints(QuestionTable).items()
     if get_origin(kind) is np.ndarray
 }
-"""Column to its array's type code: 40 bytes a question."""
+"""Column to its array's type code: 40 bytes per question."""
 
 
 class QuestionStore(AbstractContextManager["QuestionStore"]):

@@ -118,7 +118,7 @@ def _ask_of_genome(
 def _ask_of_coco(
     coco: CocoAnnotations, mentioned: dict[int, set[str]], settings: TdiucSettings, made: Made, progress: Progress
 ) -> dict[int, frozenset[str]]:
-    """Ask all that COCO's annotation allows; return the objects that each image provably lacks."""
+    """Add all questions that COCO's annotation allows; return the objects that each image provably lacks."""
     absent = {}
     shared: dict[frozenset[str], frozenset[str]] = {}
     for number, image in enumerate(coco, 1):
