@@ -136,7 +136,7 @@ def test_indices_out_of_range_are_rejected(rows, row_indices, message):
     st.booleans(),
 )
 @settings(deadline=None)
-def test_blocks_of_units_give_what_torch_gives_with_the_same_coins(seed, dropout, count, hidden, repeated):
+def test_blocks_of_units_give_the_result_of_torch_with_the_same_dropout_mask(seed, dropout, count, hidden, repeated):
     torch.manual_seed(seed)
     head = CandidateHead(hidden, dropout)
     torch.nn.init.uniform_(head.norm.weight, 0.5, 1.5)

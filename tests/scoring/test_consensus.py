@@ -124,7 +124,7 @@ def test_all_fields_of_records_are_compared():
     assert scores(["red"], [[*sure, *[{"answer": "blue"}] * 6]]) == pytest.approx([(4 * 2 / 3 + 6) / 10])
 
 
-def test_a_repeated_answer_id_makes_twins_only_of_equal_answers():
+def test_records_with_a_repeated_answer_id_are_equal_only_if_their_answers_are():
     answers = [{"answer": text, "answer_id": 1} for text in ["red"] * 5 + ["blue"] * 5]
     assert scores(["red"], [answers]) == pytest.approx([0.5])
 

@@ -114,7 +114,7 @@ def test_a_question_whether_something_is_there_takes_nothing_for_granted(questio
         ("?", []),
     ],
 )
-def test_what_a_question_speaks_of_as_known_is_taken_for_granted(question, needed):
+def test_what_a_question_refers_to_as_known_is_presupposed(question, needed):
     assert presupposed(question) == tuple(needed)
 
 
