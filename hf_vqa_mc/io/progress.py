@@ -10,7 +10,7 @@ from typing import Any
 Progress = Callable[[str, int, int], None]
 """Called with (step, done, total)."""
 
-REFRESH_SECONDS = 0.1
+REFRESH_SECONDS = 0.5
 """Minimum time between updates of a bar."""
 
 
