@@ -58,7 +58,9 @@ def image_vectors(
     for split in splits:
         found = image_descriptors(split, progress)
         if found is None or not found.images:
-            reason = split.images_missing or f"{split.location} has no images"
+            reason = (
+                split.images_missing or f"no column of {split.location} is recognised as images; name it with --image"
+            )
             if found is not None:
                 what = f"none of the {found.broken:,} images of {split.location}"
                 reason = f"{what} can be read; they are broken or too large"

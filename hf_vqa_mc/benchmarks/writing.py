@@ -270,10 +270,9 @@ def _folder_card(
     MetadataConfigs({config: loading, **others}).to_dataset_card_data(data)
     name = benchmark.path.name if benchmark.path else benchmark.dataset
     name, layout = (re.sub(r"[^\w.,;/ -]", "", text) for text in (name, benchmark.layout.description))
-    originals = {split: benchmark.splits[split].original for split in tables}
-    pruned = all(
-        table.num_rows < originals[split].num_rows or table.equals(originals[split]) for split, table in tables.items()
-    )
+    pairs = [(table, benchmark.splits[split].original) for split, table in tables.items()]
+    fewer = any(table.num_rows < original.num_rows for table, original in pairs)
+    pruned = fewer or all(table is original for table, original in pairs)
     what = "pruned" if pruned else "choices replaced"
     rest = "The remaining rows are unchanged." if pruned else "All columns except choices and labels are unchanged."
     origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")

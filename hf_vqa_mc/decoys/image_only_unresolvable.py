@@ -14,7 +14,7 @@ IMAGE_ONLY_UNRESOLVABLE = ChoiceKind(
     fits="they fit the image",
     card="**IoU**, image only unresolvable: correct answers to *other questions about the same image*. They all fit "
     "the image;\n  one has to read the question.",
-    shortage="its images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
+    shortage="the images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
     methods=(
         Method(name="iou", label="IoU", take="hf_vqa_mc.decoys.drawn_targets:take_iou_decoys", column="iou_decoys"),
     ),

@@ -42,9 +42,14 @@ def read_rows(
         config, splits = load_splits(dataset, config, ACCEPTED)
         location, about = f"{dataset}, {config}", {"dataset": dataset, "config": config}
     else:
-        splits = dataset if isinstance(dataset, Mapping) else {str(dataset.split or "rows"): dataset}
+        splits = dataset if isinstance(dataset, Mapping) else {str(getattr(dataset, "split", None) or "rows"): dataset}
         location, about = "dataset", {"dataset": "dataset", "config": str(config)}
     chosen = chosen_split(list(splits), split, location)
+    if not hasattr(splits[chosen], "select_columns"):
+        raise InputError(
+            f"dataset is a {type(splits[chosen]).__name__}; expected a path, a name on the Hub, a Dataset or a "
+            "DatasetDict (of a benchmark: datasets.Dataset(hf_vqa_mc.read_benchmark(FILE).test.rows))"
+        )
     rows, location, about = splits[chosen], f"{location}, {chosen}", {**about, "split": chosen}
     source = open_ended_source(rows.column_names)
     if source is None:
@@ -70,8 +75,11 @@ def _arrow(rows: Any, names: Iterable[str]) -> pa.Table:  # noqa: ANN401  a Data
 
 
 def _multiple_choice(rows: Any, location: str, about: Mapping[str, str]) -> Annotations:  # noqa: ANN401  a Dataset
-    known = {name: kind for name, kind in COLUMNS.items() if name in rows.column_names or name in REQUIRED}
-    table = checked_rows(_arrow(rows, [name for name in known if name in rows.column_names]), location, known)
+    table = _arrow(rows, [name for name in COLUMNS if name in rows.column_names])
+    if "choice_kinds" in table.column_names and table["choice_kinds"].type == pa.list_(pa.string()):
+        table = table.drop_columns("choice_kinds")  # of a benchmark as read_benchmark gives it: names, or empty
+    known = {name: kind for name, kind in COLUMNS.items() if name in table.column_names or name in REQUIRED}
+    table = checked_rows(table, location, known)
     columns: dict[str, list[Any]] = table.to_pydict()
     ids, choices, labels = (columns[name] for name in REQUIRED)
     answers = columns.get("answers")

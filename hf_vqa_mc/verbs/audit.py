@@ -152,7 +152,7 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
 
 
 def remedy_command(settings: BenchmarkOptions, benchmark: "Benchmark", name: Callable[[str], str] = str) -> str:
-    """The ``vqa-mc remedy`` command for an audited benchmark, quoted for a shell; "" for an object in memory.
+    """The ``vqa-mc remedy`` command for the whole benchmark, quoted for a shell; "" for an object in memory.
 
     Args:
         settings: how the benchmark was read.
@@ -168,7 +168,7 @@ def remedy_command(settings: BenchmarkOptions, benchmark: "Benchmark", name: Cal
     parts = ["vqa-mc", "remedy"]
     for one in fields(BenchmarkOptions):
         value = getattr(settings, one.name)
-        if value is not None and spec_of(one).cli:
+        if value is not None and spec_of(one).cli and one.name != "limit":
             text = ",".join(value) if isinstance(value, tuple) else str(value)
             flags = [flag_of(one)] if one.kw_only else []
             parts += [*flags, name(text) if one.name in ("dataset", "images") else text]

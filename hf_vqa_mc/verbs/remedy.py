@@ -31,7 +31,7 @@ def _no_output(given: Mapping[str, Any]) -> Path:
 
 def _report_folder(given: Mapping[str, Any]) -> Path:
     folder = default_folder(given)
-    return folder.with_name(f"{folder.name}-remedied")
+    return folder.with_name(f"{folder.name}-before-after")
 
 
 @settings
@@ -94,7 +94,7 @@ class RemedySettings(BenchmarkOptions):
         panel=AUDITING,
     )
     report: Path | None = option(
-        "Folder for the report of both audits; by default vqa_mc_audit/NAME-remedied.",
+        "Folder for the report of both audits; by default vqa_mc_audit/NAME-before-after.",
         default=None,
         panel=AUDITING,
         cli_default=_report_folder,

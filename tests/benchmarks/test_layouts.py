@@ -2,6 +2,7 @@
 
 import csv
 import json
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +49,14 @@ def test_a_target_separate_from_its_decoys_comes_first(shape, tmp_path):
     assert split.rows["choices"].to_pylist() == [[t, *d] for t, d in zip(TARGETS, DECOYS, strict=True)]
     assert split.rows["label"].to_pylist() == [0] * 4
     assert not split.ordered
+
+
+@pytest.mark.parametrize("shape", ALL)
+def test_a_benchmark_is_sent_to_other_processes(shape, tmp_path):
+    benchmark = read(tmp_path, table(shape))
+    sent = pickle.loads(pickle.dumps(benchmark))
+    assert sent.layout == benchmark.layout
+    assert sent.test.rows.equals(benchmark.test.rows)
 
 
 KINDS = {

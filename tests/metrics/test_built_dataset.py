@@ -1,9 +1,11 @@
 """Which config and split of a built folder are scored, and what their rows must hold."""
 
+import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hf_vqa_mc.benchmarks import read_benchmark
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.image_files import find_images
 from hf_vqa_mc.errors import InputError
@@ -15,8 +17,6 @@ ROWS = {"train": 30, "validation": 10, "test": 20}
 
 @pytest.fixture(autouse=True)
 def _own_cache(monkeypatch, tmp_path):
-    import datasets
-
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
 
 
@@ -71,6 +71,13 @@ def test_rows_come_as_they_are(tmp_path):
 def test_a_folder_without_a_dataset_is_rejected(tmp_path):
     with pytest.raises(InputError, match="expected a dataset folder of vqa-mc build"):
         read_annotations(str(tmp_path))
+
+
+def test_the_rows_of_a_benchmark_are_annotations_a_data_frame_is_not(tmp_path):
+    read = read_benchmark(made(tmp_path, "iou"), "made_iou").test.rows
+    assert read_annotations(datasets.Dataset(read)).choices == read["choices"].to_pylist()
+    with pytest.raises(InputError, match="dataset is a DataFrame; expected a path, a name on the Hub, a Dataset or"):
+        read_annotations(read.to_pandas())
 
 
 def test_of_a_folder_around_datasets_these_are_named(tmp_path):

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -33,9 +34,9 @@ class LabelForm:
     """description of one label, for messages"""
     short: str
     """description of labels in one or two words"""
-    read: Read
+    read: Read = field(compare=False, repr=False)
     """(rows,): position of the correct choice among the row's cells, or UNKNOWN, from labels as text"""
-    write: Write
+    write: Write = field(compare=False, repr=False)
     """the new label of a row, from the current one and the index, the text and the name (in row or column, None if
     undefined) of the correct choice"""
     first: int | None = None
@@ -44,18 +45,17 @@ class LabelForm:
 
 def by_index(first: int) -> LabelForm:
     """The choice's index, from 0 or 1."""
+    read, write = partial(_read_indices, first), partial(_write_index, first)
+    return LabelForm(f"the index of a choice, from {first}", f"numbers from {first}", read, write, first)
 
-    def read(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-        numbers = integers(column)
-        return np.where(numbers == NO_NUMBER, UNKNOWN, numbers - first)
 
-    return LabelForm(
-        f"the index of a choice, from {first}",
-        f"numbers from {first}",
-        read,
-        lambda old, index, choice, name: str(index + first),
-        first,
-    )
+def _read_indices(first: int, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    numbers = integers(column)
+    return np.where(numbers == NO_NUMBER, UNKNOWN, numbers - first)
+
+
+def _write_index(first: int, old: str, index: int, choice: str, name: str | None) -> str:
+    return str(index + first)
 
 
 def _read_letters(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
@@ -98,21 +98,23 @@ def _write_marked(old: str, index: int, choice: str, name: str | None) -> str:
     return f"{before}{_write_letter(letter, index, choice, name)}{after}{choice}"
 
 
+def _write_name(old: str, index: int, choice: str, name: str | None) -> str:
+    return old if name is None else name
+
+
+def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    return cells.first(pc.equal(cells.texts, column.take(pa.array(cells.rows))))
+
+
+def _write_text(old: str, index: int, choice: str, name: str | None) -> str:
+    return choice
+
+
 BY_LETTER = LabelForm("a choice's letter", "letters", _read_letters, _write_letter)
 """A letter, possibly in brackets: A is the first choice."""
-BY_NAME = LabelForm(
-    "the name of a choice",
-    "names of choices",
-    _read_names,
-    lambda old, index, choice, name: old if name is None else name,
-)
+BY_NAME = LabelForm("the name of a choice", "names of choices", _read_names, _write_name)
 """The choice's name in the row, or that of its column."""
-BY_TEXT = LabelForm(
-    "the text of a choice",
-    "texts of choices",
-    lambda column, cells: cells.first(pc.equal(cells.texts, column.take(pa.array(cells.rows)))),
-    lambda old, index, choice, name: choice,
-)
+BY_TEXT = LabelForm("the text of a choice", "texts of choices", _read_texts, _write_text)
 """The choice's text; the first of equal ones."""
 BY_LETTER_AND_TEXT = LabelForm("a choice's letter and text", "letters with texts", _read_marked, _write_marked)
 """Such as "B. blue" or "(B) blue"."""
