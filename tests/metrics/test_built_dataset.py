@@ -158,7 +158,7 @@ def test_a_name_that_the_hub_does_not_know_is_an_input_error(monkeypatch):
     ("name", "kind", "values"),
     [
         ("answers", pa.int64(), [1]),
-        ("choice_kinds", pa.list_(pa.string()), [["target"]]),
+        ("choice_kinds", pa.list_(pa.float64()), [[0.5]]),
         ("question_type", pa.float64(), [0.5]),
         ("image_id", pa.bool_(), [True]),
     ],
