@@ -2,7 +2,7 @@
 
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +62,14 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         """The main table, followed by the lines of the report."""
-        lines = [part for part in self.report() if isinstance(part, str) and part]
-        paragraphs = "".join(f"<p>{escape(line)}</p>" for line in lines)
-        return f"{self.to_pandas().to_html(index=False, max_rows=HTML_ROWS, float_format='{:.4g}'.format)}{paragraphs}"
+        lines = [part for part in self.report() if isinstance(part, str)]
+        table: str = self.to_pandas().to_html(index=False, max_rows=HTML_ROWS, float_format="{:.4g}".format)
+        return table + in_html(lines)
+
+
+def in_html(parts: "Iterable[RenderableType]", table: str = "") -> str:
+    """A report for notebooks: its lines as paragraphs, with the HTML ``table`` in place of its table."""
+    from rich.table import Table
+
+    found = (table if isinstance(part, Table) else f"<p>{escape(str(part).strip())}</p>" for part in parts if part)
+    return "".join(found)

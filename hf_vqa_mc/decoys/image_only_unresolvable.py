@@ -11,7 +11,7 @@ IMAGE_ONLY_UNRESOLVABLE = ChoiceKind(
     colour="#2d66b1",
     dark_colour="#7fb0f0",
     definition="correct answers to other questions about the same image",
-    fits="they fit the image",
+    caption="answers to other questions about the image",
     card="**IoU**, image only unresolvable: correct answers to *other questions about the same image*. They all fit "
     "the image;\n  one has to read the question.",
     shortage="the images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",

@@ -11,7 +11,7 @@ QUESTION_ONLY_UNRESOLVABLE = ChoiceKind(
     colour="#8a4fb0",
     dark_colour="#c79be6",
     definition="correct answers to similar questions about other images",
-    fits="they fit the question",
+    caption="answers to similar questions",
     card="**QoU**, question only unresolvable: correct answers to *similar questions about other images*. They all "
     "fit the\n  question; one has to look at the image.",
     shortage="too few questions are similar, or their words have no vectors. A pool or other word vectors may help.",

@@ -96,7 +96,7 @@ class Example:
 
 def kind_legends() -> dict[str, str]:
     """The headings of the groups of choices, in the order of the paper's Figure 2 (decoys first)."""
-    legends = {name: ": ".join(filter(None, [kind.legend, kind.fits])) for name, kind in CHOICE_KINDS.items()}
+    legends = {name: ": ".join(filter(None, [kind.legend, kind.caption])) for name, kind in CHOICE_KINDS.items()}
     target = legends.pop(TARGET.name)
     return {**legends, "": "decoys", "fallback": "fallbacks: no such decoy was found", TARGET.name: target}
 

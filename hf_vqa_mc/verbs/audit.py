@@ -1,7 +1,7 @@
 """``hf_vqa_mc.audit`` and ``vqa-mc audit``: which shortcuts solve a multiple-choice benchmark."""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from html import escape
 from pathlib import Path
@@ -12,7 +12,7 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import flag_of, option, settings, spec_of, subset, verb
-from hf_vqa_mc.result import Result
+from hf_vqa_mc.result import Result, in_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,17 +110,12 @@ class AuditResult(Result):
         return pd.DataFrame([gain.as_json() for gain in self.audit.gains])
 
     def _repr_html_(self) -> str:
-        """The verdict, and each shortcut with a bar of its gain over random guessing and its 95% interval."""
-        figures = self.audit.as_json()
+        """The report, with a bar of each shortcut's gain over random guessing in its table."""
         widest = max([0.01, *(one.estimate.high for one in self.audit.gains)])
-        lines = [figures["verdict"], figures["caveat"], ambiguity(figures)]
-        return (
-            f"<p><b>{escape(self.audit.benchmark.test.location)}</b>: {figures['rows']:,} rows, "
-            f"chance {100 * figures['chance']:.1f}%</p>"
-            "<table><thead><tr><th>shortcut<th>sees<th>accuracy<th>gain<th>95% interval<th></tr></thead><tbody>"
-            f"{''.join(_html_row(gain, widest) for gain in self.audit.gains)}</tbody></table>"
-            f"<p>{escape(TABLE_NOTE)}</p>{''.join(f'<p>{escape(line)}</p>' for line in lines if line)}"
-        )
+        rows = [_html_row(gain, _cells(gain, short=False), _bar(gain, widest)) for gain in self.audit.gains]
+        chance = f"{_LEFT}chance{_LEFT}{_RIGHT}{_chance(self.audit)}"
+        headings = ("shortcut", "sees", "accuracy", "gain", "95% interval", "")
+        return in_html(self.report(), _html_table(headings, [*rows, f"<tr>{chance}<td><td><td></tr>"]))
 
     def save(self, path: str | Path, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
@@ -202,22 +197,49 @@ def shortcut_table(audits: "list[Audit]") -> "Table":
     found = [{gain.shortcut.name: gain for gain in done.gains} for done in audits]
     for name in dict.fromkeys(name for gains in found for name in gains):
         table.add_row(Text(name), *(cell for gains in found for cell in _cells(gains.get(name), two)))
-    cells = [f"{100 * float(done.rows.chance.mean()):.1f}" for done in audits]
-    table.add_row("chance", *(cell for text in cells for cell in ([text, ""] if two else [text, "", ""])))
+    rest = [""] if two else ["", ""]
+    table.add_row("chance", *(cell for done in audits for cell in (_chance(done), *rest)))
     return table
 
 
-def _html_row(gain: "Gain", widest: float) -> str:
-    """A row of a notebook's table; the bar is pale unless the gain is significant."""
-    name, sees = escape(gain.shortcut.name), gain.shortcut.sees
+_LEFT, _RIGHT = '<td style="text-align:left">', '<td style="text-align:right">'
+
+
+def change_table(before: "Audit", after: "Audit") -> str:
+    """The HTML table of a remedy: accuracy and gain of each shortcut before and after, and the change of the gain."""
+    found = [{gain.shortcut.name: gain for gain in done.gains} for done in (before, after)]
+    rows = []
+    for name in dict.fromkeys([*found[0], *found[1]]):
+        pair = [gains[name] for gains in found if name in gains]
+        shown = [_cells(gains.get(name), short=True) for gains in found]
+        change = f"{100 * (pair[1].estimate.gain - pair[0].estimate.gain):+.1f}" if len(pair) == 2 else ""
+        figures = [*(f"{one} ({gain.strip()})" if one else "" for one, gain in shown), change]
+        rows.append(_html_row(pair[0], figures, title=" / ".join(gain.sentence for gain in pair)))
+    chances = "".join(f"{_RIGHT}{_chance(done)}" for done in (before, after))
+    headings = ("shortcut", "sees", "accuracy (gain) before", "accuracy (gain) after", "change of gain")
+    return _html_table(headings, [*rows, f"<tr>{_LEFT}chance{_LEFT}{chances}<td></tr>"])
+
+
+def _html_table(headings: Iterable[str], rows: Iterable[str]) -> str:
+    return f"<table><thead><tr><th>{'<th>'.join(headings)}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _html_row(gain: "Gain", figures: Iterable[str], rest: str = "", title: str = "") -> str:
+    sees, cells = gain.shortcut.sees, "".join(f"{_RIGHT}{cell}" for cell in figures)
+    dot = f'<span style="color:{sees.colour}">&#9679;</span>'
+    names = f"{_LEFT}{escape(gain.shortcut.name)}{_LEFT}{dot} {escape(sees.label)}"
+    return f'<tr title="{escape(title or gain.sentence)}">{names}{cells}{rest}</tr>'
+
+
+def _bar(gain: "Gain", widest: float) -> str:
+    """A cell with a bar, which is pale unless the gain is significant."""
     width, opacity = 180 * max(gain.estimate.gain, 0.0) / widest, 1 if gain.alarm else 0.35
-    bar = f"height:10px;width:{width:.0f}px;background:{sees.colour};opacity:{opacity}"
-    cells = "".join(f'<td style="text-align:right">{cell}' for cell in _cells(gain, short=False))
-    return (
-        f'<tr title="{escape(gain.sentence)}"><td style="text-align:left">{name}<td style="text-align:left">'
-        f'<span style="color:{sees.colour}">&#9679;</span> {escape(sees.label)}{cells}'
-        f'<td style="text-align:left;min-width:190px"><div style="{bar}"></div></tr>'
-    )
+    bar = f"height:10px;width:{width:.0f}px;background:{gain.shortcut.sees.colour};opacity:{opacity}"
+    return f'<td style="text-align:left;min-width:190px"><div style="{bar}"></div>'
+
+
+def _chance(done: "Audit") -> str:
+    return f"{100 * float(done.rows.chance.mean()):.1f}"
 
 
 def _cells(gain: "Gain | None", short: bool) -> list[str]:

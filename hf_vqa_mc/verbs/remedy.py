@@ -11,8 +11,8 @@ from hf_vqa_mc.benchmarks.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import AT_LEAST_ONE, FRACTION, POSITIVE, SEED, check_options, option, settings, verb
-from hf_vqa_mc.result import Result
-from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, default_folder, shortcut_table
+from hf_vqa_mc.result import Result, in_html
+from hf_vqa_mc.verbs.audit import TABLE_NOTE, ambiguity, change_table, default_folder, shortcut_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,6 +162,9 @@ class RemedyResult(Result):
         }
         joined = pd.concat([table.add_suffix(f"_{moment}") for moment, table in tables.items()], axis=1)
         return joined.reset_index()
+
+    def _repr_html_(self) -> str:
+        return in_html(self.report(), change_table(self.before, self.after))
 
     def save(self, path: str | Path) -> list[Path]:
         """Write the remedied benchmark to a file of its kind, or a folder that ``load_dataset`` reads."""

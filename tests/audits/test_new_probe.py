@@ -1,5 +1,6 @@
 """A probe from outside the package is audited, reported and compared with ``--fail-above`` without further edits."""
 
+import html
 import json
 
 import numpy as np
@@ -72,6 +73,9 @@ def test_it_is_audited_shown_and_fails_above_a_limit(probes, benchmark, tmp_path
     assert (table.loc[COUNTED, "inputs"], table.loc[FITTED, "inputs"]) == ("question", "choices")
     assert FITTED in repr(result)
     assert FITTED in result._repr_html_()
+    shown = [line.strip() for line in result.report() if isinstance(line, str) and line]
+    assert any(line.startswith("columns: ") for line in shown)
+    assert all(f"<p>{html.escape(line)}</p>" in result._repr_html_() for line in shown)
     page = (tmp_path / "found" / "report.html").read_text("utf-8")
     assert FITTED in page
     assert "A strategy that prefers answers with an a is correct in" in page

@@ -1,12 +1,15 @@
 """``vqa-mc remedy`` and ``hf_vqa_mc.remedy``: what they change, report and write, and their exit codes."""
 
+import html
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app
+from hf_vqa_mc.remedies.remedied import in_words
 from tests.cli.test_audit import lines
 
 
@@ -109,6 +112,10 @@ def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_wri
     assert table.loc["longest choice", "accuracy_before"] == 1
     assert not table.loc["choice A", "alarm_after"]
     assert "longest choice" in repr(result)
+    page = result._repr_html_()
+    assert re.search(r">longest choice<.*?>100\.0 \(\+50\.0!\)<.*?>[+-][\d.]+</tr>", page)
+    assert all(f"<p>{html.escape(line)}</p>" in page for line in in_words(result.statistics))
+    assert "Before: " in page and "After: " in page
     assert list(tmp_path.iterdir()) == []
     assert vm.audit(result.dataset, probes=False).to_dict()["rows"] == 80
     files = result.save(tmp_path / "remedied")

@@ -39,7 +39,7 @@ LONGEST = ChoiceKind(
     colour="#123456",
     dark_colour="#fedcba",
     definition="the longest correct answers of the dataset",
-    fits="they are long",
+    caption="they are long",
     card="**Longest**: the longest correct answers of the dataset.",
     methods=(Method(name="longest", label="longest", take=take_longest, size="n_random"),),
 )

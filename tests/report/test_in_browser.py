@@ -120,7 +120,10 @@ def test_before_and_after_are_in_one_card(opened):
     browser = opened("two")
     assert browser.count("#cards .card:first-child .sides > div") == 2
     labels = browser.run("return [...document.querySelectorAll('#kinds span')].map((one) => one.textContent)")
-    assert labels == ["IoU decoys: they fit the image", "QoU decoys: they fit the question"]
+    assert labels == [
+        "IoU decoys: answers to other questions about the image",
+        "QoU decoys: answers to similar questions",
+    ]
 
 
 @pytest.mark.slow

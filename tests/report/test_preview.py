@@ -41,7 +41,8 @@ def test_fallbacks_have_a_heading_of_their_own():
     text = Elements(page([FALLBACKS])).text
     assert "QoU decoys" not in text
     labels = "A a fallback for a QoU decoy D d fallback for an IoU decoy correct answer B b"
-    assert f"IoU decoys: they fit the image C c ✗ model’s pick fallbacks: no such decoy was found {labels}" in text
+    assert f"fallbacks: no such decoy was found {labels}" in text
+    assert "IoU decoys: answers to other questions about the image C c ✗ model’s pick fallbacks" in text
 
 
 def test_fallbacks_are_marked_in_the_picture():
@@ -54,7 +55,8 @@ def test_fallbacks_are_marked_in_the_picture():
 
 def test_the_page_shows_sets_by_their_names_and_marks_the_pick():
     text = Elements(page([EXAMPLE])).text
-    assert "Why? IoU decoys: they fit the image C c ✗ model’s pick D d QoU decoys: they fit the question A a" in text
+    assert "Why? IoU decoys: answers to other questions about the image C c ✗ model’s pick D d QoU decoys" in text
+    assert "QoU decoys: answers to similar questions A a" in text
     assert "correct answer B b" in text
     assert "model accuracy 0% (0 of 1)" in text
 

@@ -167,6 +167,11 @@ def test_before_and_after_are_shown_side_by_side():
         assert len(bars) > len(audits.SHORTCUTS)
         assert f"{side} the remedy" in page.text
     assert "Ambiguous decoys 2.1% before · of 116,844 decoys" in page.text
+    assert "accuracy 50.4% +1.3 after · accuracy 15.6% answer prior (eq. 2)" in page.text  # the same: one name
+    after = audits.audit(0.05, 1 / 7)
+    after["shortcuts"] = [row for row in after["shortcuts"] if row["name"] != "answer prior (eq. 2)"]
+    of_each = "accuracy 50.4% answer prior (eq. 2) +0.9 after · accuracy 15.2% logistic regression: choices alone"
+    assert of_each in Elements(report_html(audits.audit(), [], after, [])).text
 
 
 def test_a_shortcut_run_on_one_side_only_is_shown():
