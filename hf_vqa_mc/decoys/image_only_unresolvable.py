@@ -12,8 +12,8 @@ IMAGE_ONLY_UNRESOLVABLE = ChoiceKind(
     dark_colour="#7fb0f0",
     definition="correct answers to other questions about the same image",
     caption="answers to other questions about the image",
-    card="**IoU**, image only unresolvable: correct answers to *other questions about the same image*. They all fit "
-    "the image;\n  one has to read the question.",
+    card="**IoU**, image only unresolvable: correct answers to *other questions about the same image*. To "
+    "reject\n  them, one has to read the question.",
     shortage="the images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
     methods=(
         Method(name="iou", label="IoU", take="hf_vqa_mc.decoys.drawn_targets:take_iou_decoys", column="iou_decoys"),

@@ -12,8 +12,8 @@ QUESTION_ONLY_UNRESOLVABLE = ChoiceKind(
     dark_colour="#c79be6",
     definition="correct answers to similar questions about other images",
     caption="answers to similar questions",
-    card="**QoU**, question only unresolvable: correct answers to *similar questions about other images*. They all "
-    "fit the\n  question; one has to look at the image.",
+    card="**QoU**, question only unresolvable: correct answers to *similar questions about other images*. To "
+    "reject\n  them, one has to look at the image.",
     shortage="too few questions are similar, or their words have no vectors. A pool or other word vectors may help.",
     methods=(
         Method(
