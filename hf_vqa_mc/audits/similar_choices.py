@@ -3,8 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows, Vocabulary
@@ -18,7 +16,7 @@ MOST_WORDS = 400
 IDENTICAL = 1_000_000
 """Similarity of a text to itself; similarities are integers, so that equal sums are exactly equal."""
 
-_SPACE = 32
+_SPACE, _HYPHEN, _APOSTROPHES = 32, 45, (39, 0x2019)
 
 
 class Letters(NamedTuple):
@@ -27,8 +25,6 @@ class Letters(NamedTuple):
     codes: NDArray[np.unsignedinteger]
     starts: NDArray[np.int64]
     """(keys + 1,)"""
-    joined: NDArray[np.int32]
-    """(keys,): number of each text without spaces, hyphens and apostrophes; MISSING if nothing is left"""
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> "Letters":
@@ -40,10 +36,7 @@ class Letters(NamedTuple):
             if joined.isascii()
             else np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
         )
-        without = pc.replace_substring_regex(pa.array(short, pa.large_string()), "[ '’-]", "").dictionary_encode()
-        numbers = without.indices.to_numpy()
-        numbers = np.where(numbers == pc.index(without.dictionary, "").as_py(), MISSING, numbers)
-        return cls(codes, starts(np.fromiter(map(len, short), np.int64, len(short))), numbers)
+        return cls(codes, starts(np.fromiter(map(len, short), np.int64, len(short))))
 
 
 def trigram_similarity(rows: Rows, letters: Letters) -> NDArray[np.float64]:
@@ -168,8 +161,7 @@ def _containing(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.bool_]:
                     second = letters.codes[letters.starts[b] : letters.starts[b + 1]]
                     if len(first) > len(second):
                         first, second = second, first
-                    same = letters.joined[a] != MISSING and letters.joined[a] == letters.joined[b]
-                    found[row] = same or _has_words_of(second, first)
+                    found[row] = _has_words_of(second, first) or _same_but_for_joints(first, second)
     return found
 
 
@@ -188,3 +180,24 @@ def _has_words_of(text: NDArray[np.unsignedinteger], part: NDArray[np.unsignedin
         if same == len(part):
             return True
     return False
+
+
+@njit(cache=True)
+def _same_but_for_joints(one: NDArray[np.unsignedinteger], other: NDArray[np.unsignedinteger]) -> bool:
+    """Whether two texts are equal except for spaces, hyphens and apostrophes."""
+    i, j, n = 0, 0, 0
+    while True:
+        while i < len(one) and _is_joint(one[i]):
+            i += 1
+        while j < len(other) and _is_joint(other[j]):
+            j += 1
+        if i == len(one) or j == len(other):
+            return n > 0 and i == len(one) and j == len(other)
+        if one[i] != other[j]:
+            return False
+        i, j, n = i + 1, j + 1, n + 1
+
+
+@njit(cache=True)
+def _is_joint(letter: int) -> bool:
+    return letter == _SPACE or letter == _HYPHEN or letter in _APOSTROPHES
