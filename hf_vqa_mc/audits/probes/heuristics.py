@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.probes.probe import Context, Probe
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction, Sees
-from hf_vqa_mc.audits.similar_choices import trigram_similarity, words_in_question
+from hf_vqa_mc.audits.similar_choices import words_in_question
 from hf_vqa_mc.dataset.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
 from hf_vqa_mc.decoys.candidates import MISSING
 
@@ -55,7 +55,7 @@ def _frequencies(context: Context) -> Values:
 
 
 def _trigram_similarity(context: Context) -> Values:
-    return trigram_similarity(context.rows, context.letters)
+    return context.trigram_similarity
 
 
 def _heuristic(

@@ -15,7 +15,7 @@ from hf_vqa_mc.audits.probes.features import Features
 from hf_vqa_mc.audits.rows import Rows, ShuffledRows, number_rows, shuffle
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, Sees, Shortcut, picked
-from hf_vqa_mc.audits.similar_choices import Letters
+from hf_vqa_mc.audits.similar_choices import Letters, trigram_similarity
 from hf_vqa_mc.benchmarks.benchmark import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 
@@ -80,9 +80,9 @@ class Context:
         return folds_of(self.split, self.rows)
 
     @cached_property
-    def letters(self) -> Letters:
-        """The letters of all comparable texts."""
-        return Letters.of(self.rows.vocabulary)
+    def trigram_similarity(self) -> Values:
+        """(rows, choices): see `trigram_similarity`; two heuristics use it."""
+        return trigram_similarity(self.rows, Letters.of(self.rows.vocabulary))
 
     @cached_property
     def deadline(self) -> float:
