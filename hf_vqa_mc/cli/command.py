@@ -133,8 +133,8 @@ def _settings(verb: Verb, file: Path | None, given: Mapping[str, Any]) -> Any:  
         values[name] = _pairs(known[name], value) if get_origin(inner_type(known[name])) in (dict, Mapping) else value
     defaults = {name: spec_of(one).cli_default for name, one in known.items() if values.get(name) is None}
     missing = [known[name] for name, default in defaults.items() if default is None and name not in values]
-    if named := [flag_of(one) for one in missing if default_of(one) is MISSING]:
-        raise InputError(f"{', '.join(named)}: missing; expected a value")
+    if named := [f"{flag_of(one)} ({spec_of(one).help})" for one in missing if default_of(one) is MISSING]:
+        raise InputError(f"missing: {', '.join(named)}")
     for name, default in defaults.items():
         if default is not None:
             values[name] = default(values) if callable(default) else default

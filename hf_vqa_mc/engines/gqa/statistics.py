@@ -34,7 +34,7 @@ def dataset_statistics(
         "balanced": _part(table, selected.kept, splits),
         "selection": {
             "removed": dict(selected.removed),
-            "brought_back_to_keep_order": selected.restored,
+            "restored_to_keep_order": selected.restored,
             "groups_beyond_their_bound": dict(selected.beyond),
         },
         "entropy": {

@@ -34,9 +34,9 @@ def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) ->
         if at == len(kept):
             kept.append(one)
         elif kept[at].answer == one.answer:
-            left_out[f"{one.question_type}: asked before of the image"] += 1
+            left_out[f"{one.question_type}: duplicate question on the image"] += 1
         else:
-            left_out[f"{one.question_type}: asked before of the image, with another answer"] += 1
+            left_out[f"{one.question_type}: duplicate question with another answer"] += 1
             if kept[at].origin == one.origin:
                 ambiguous.add(at)
     for at in ambiguous:

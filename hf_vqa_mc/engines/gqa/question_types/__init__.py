@@ -89,7 +89,7 @@ def _asked(kind: QuestionType, image: ImageContext, texts: set[str]) -> Iterator
         if (question := image.question(kind.name, draft, rng)) is None:
             continue
         if question.question.text in texts or question.program in programs:
-            image.left_out["asked before"] += 1
+            image.left_out["duplicate question"] += 1
             continue
         texts.add(question.question.text)
         programs.add(question.program)
