@@ -175,7 +175,7 @@ def test_a_wrong_settings_file_is_named(tmp_path, content, message):
 
 def test_what_is_required_may_come_from_the_file_only():
     done, _ = typed("--coats", "2")
-    assert str(done.exception) .startswith("missing: THING (")
+    assert str(done.exception).startswith("missing: THING (")
 
 
 def test_help_shows_examples_defaults_and_panels():

@@ -1,8 +1,6 @@
 """Image descriptors without any model: downscaled pixel values and a colour histogram."""
 
-import io
 import os
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,14 +14,12 @@ from hf_vqa_mc.audits.shortcut import NotRun
 from hf_vqa_mc.benchmarks.benchmark import Images, Split
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.pictures import known_formats
+from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress, silent
 
 SIDE, LEVELS = 8, 4
 """Side of the downscaled image in pixels, and histogram bins per colour channel."""
 DIMENSIONS = 3 * SIDE**2 + LEVELS**3
-MOST_PIXELS = 50_000_000
-"""Larger images are not read; this many pixels take 150 MB."""
 AT_ONCE = 256
 
 Vectors = NDArray[np.float32]
@@ -98,8 +94,7 @@ def image_descriptors(split: Split, progress: Progress = silent, most: int = 20_
     chosen = np.sort(order[:most])
     found = np.full((len(numbers), DIMENSIONS), np.nan, np.float32)
     images = split.images
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PIL warns about unusual files that it reads
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for first in range(0, len(chosen), AT_ONCE):
             block = chosen[first : first + AT_ONCE]
             described = pool.map(lambda row: _described(images, int(row)), rows[block])
@@ -119,14 +114,11 @@ def _described(images: Images, row: int) -> NDArray[np.float32] | None:
         content = images.read(row)
         if content is None:
             return None
-        with Image.open(io.BytesIO(content), formats=known_formats()) as stored:
-            if stored.width * stored.height > MOST_PIXELS:
-                return None
-            stored.draft("RGB", (8 * SIDE, 8 * SIDE))  # a JPEG is decoded no larger than needed
+        with opened_picture(content, side=8 * SIDE) as stored:  # a JPEG is decoded no larger than needed
             image = stored.convert("RGB")
-        small = np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BOX), np.float32) / 127.5 - 1
-        colours = np.asarray(image.resize((8 * SIDE, 8 * SIDE), Image.Resampling.BOX), np.int64) * LEVELS // 256
-    except Exception:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others, images.read InputError
+            small = np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BOX), np.float32) / 127.5 - 1
+            colours = np.asarray(image.resize((8 * SIDE, 8 * SIDE), Image.Resampling.BOX), np.int64) * LEVELS // 256
+    except (BrokenImage, InputError, OSError):
         return None
     bin_ = colours @ np.array([LEVELS**2, LEVELS, 1])
     histogram = np.sqrt(np.bincount(bin_.ravel(), minlength=LEVELS**3) / bin_.size)

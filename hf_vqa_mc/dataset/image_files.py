@@ -2,7 +2,6 @@
 
 import os
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from hf_vqa_mc.errors import InputError, listed
+from hf_vqa_mc.io.inside import Inside
+from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, read_picture
 from hf_vqa_mc.io.progress import Progress, silent
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
@@ -34,7 +35,7 @@ class ImageFiles:
     def stored(self, image_ids: Sequence[str]) -> pa.StructArray:
         """Bytes and names of files, as ``datasets.Image`` stores them."""
         files = [self.paths[image_id] for image_id in image_ids]
-        return pa.array([{"bytes": file.read_bytes(), "path": file.name} for file in files], _STORED)
+        return pa.array([{"bytes": read_picture(file), "path": file.name} for file in files], _STORED)
 
     def rows(self, start: int, stop: int) -> pa.Table:
         """Rows (image_id, image) of the images config."""
@@ -53,13 +54,14 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     """
     if not directory.is_dir():
         raise InputError(f"images {directory}: no such folder")
-    by_name, by_number = listed_files(directory)
+    by_name, by_number, outside = listed_files(directory)
     names = dict(zip(triplets["image_id"].to_pylist(), triplets["image_file"].to_pylist(), strict=True))
     found = {
         image_id: candidate_files(image_id, name, directory, by_name, by_number) for image_id, name in names.items()
     }
     called = {image_id: f"{name or 'a file'} (image_id {image_id!r})" for image_id, name in names.items()}
-    _refuse("missing", directory, [called[i] for i, files in found.items() if not files], len(found))
+    missing = [called[i] for i, files in found.items() if not files]
+    _refuse("missing", directory, missing, len(found), leading_out(directory, outside))
     twice = [f"{called[i]}: {files[0]} and {files[1]}" for i, files in found.items() if len(files) > 1]
     _refuse("found twice", directory, twice, len(found))
     paths = {image_id: files[0] for image_id, files in found.items()}
@@ -67,19 +69,38 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     return ImageFiles(paths, {image_id: path.stat().st_size for image_id, path in paths.items()})
 
 
-def listed_files(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list[Path]]]:
-    """The image files below a folder by name, and by the number at the end of the name."""
-    by_name, by_number = defaultdict(list), defaultdict(list)
+def listed_files(directory: Path) -> tuple[dict[str, list[Path]], dict[int, list[Path]], list[Path]]:
+    """The image files below a folder by name, and by the number at the end of the name; and links that lead out."""
+    by_name, by_number, outside = defaultdict(list), defaultdict(list), []
+    inside, seen = Inside(directory), set()
     for folder, folders, files in os.walk(directory, followlinks=True):
+        here, real = Path(folder), os.path.realpath(folder)
+        if real in seen or inside.path(real) is None:
+            outside += [here] if real not in seen else []
+            folders.clear()
+            continue
+        seen.add(real)
         folders.sort()
-        for name in sorted(files):
-            path = Path(folder, name)
+        for path in (here / name for name in sorted(files)):
             if path.suffix.lower() not in IMAGE_SUFFIXES:
                 continue
-            by_name[name].append(path)
+            if path.is_symlink() and inside.path(path.absolute()) is None:
+                outside.append(path)
+                continue
+            by_name[path.name].append(path)
             if number := _LAST_NUMBER.search(path.stem):
                 by_number[int(number[1])].append(path)
-    return by_name, by_number
+    return by_name, by_number, outside
+
+
+def leading_out(directory: Path, outside: list[Path]) -> str:
+    """A sentence about links of an image folder that are not followed, to be appended; "" if there are none."""
+    if not outside:
+        return ""
+    return (
+        f"; {len(outside)} links are not followed, since they lead out of {directory}: "
+        f"{listed(list(map(str, outside)), NAMED)}"
+    )
 
 
 def candidate_files(
@@ -99,8 +120,7 @@ def candidate_files(
 def _unreadable(paths: list[Path], progress: Progress) -> list[str]:
     """Files that cannot be decoded; JPEGs are decoded at an eighth of their size, which reads them completely."""
     wrong: list[str] = []
-    with warnings.catch_warnings(), ThreadPoolExecutor() as threads:
-        warnings.simplefilter("ignore")  # PIL warns of files that it can read
+    with ThreadPoolExecutor() as threads:
         for done, error in enumerate(threads.map(_reading_error, paths), 1):
             wrong += [error] if error else []
             progress("images", done, len(paths))
@@ -108,20 +128,16 @@ def _unreadable(paths: list[Path], progress: Progress) -> list[str]:
 
 
 def _reading_error(path: Path) -> str:
-    from PIL import Image
-
     try:
-        with Image.open(path) as image:
-            image.draft("RGB", (image.width // 8, image.height // 8))
-            image.load()
-    except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
+        with opened_picture(path, side=1):
+            return ""
+    except BrokenImage as error:
         return f"{path} ({error})"
-    return ""
 
 
-def _refuse(what: str, directory: Path, wrong: list[str], total: int) -> None:
+def _refuse(what: str, directory: Path, wrong: list[str], total: int, more: str = "") -> None:
     if wrong:
         raise InputError(
             f"images {directory}: {len(wrong)} of {total} {what}: {listed(wrong, NAMED, '; ')}. Expected the "
-            "publisher's image files under their own names, each once, in that folder or below it"
+            f"publisher's image files under their own names, each once, in that folder or below it{more}"
         )

@@ -22,6 +22,7 @@ from fsspec.spec import AbstractFileSystem
 from hf_vqa_mc.dataset.image_files import NAMED
 from hf_vqa_mc.dataset.inventory import read_inventory
 from hf_vqa_mc.errors import InputError, listed
+from hf_vqa_mc.io.inside import check_links
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
@@ -48,6 +49,7 @@ class StoredImages:
 
     Raises:
         FileNotFoundError: there are no parquet files in it.
+        InputError: a file is a link that leads out of the dataset.
     """
 
     def __init__(self, folder: str) -> None:
@@ -56,6 +58,8 @@ class StoredImages:
         if not names:
             raise FileNotFoundError(f"no images in {folder}")
         local = "file" in file_system.protocol
+        if local:
+            check_links(Path(root).resolve().parent, names)
         self._files = [pq.ParquetFile(name if local else file_system.open(name), memory_map=local) for name in names]
         self._positions: dict[str, tuple[int, int, int]] = {}
         for number, file in enumerate(self._files):
@@ -77,11 +81,21 @@ class StoredImages:
         number, group, row = self._positions[image_id]
         with self._lock:
             images = self._group(number, group)
-        stored: bytes = images[row]["bytes"].as_py()
+        stored: bytes | None = images[row]["bytes"].as_py()
+        if stored is None:
+            raise FileNotFoundError(f"no content of the image with image_id {image_id!r}")
         return stored
 
     def _read_group(self, number: int, group: int) -> pa.ChunkedArray:
         return self._files[number].read_row_group(group, columns=["image.bytes"])["image"]
+
+
+_known_here: set[str] = set()
+
+
+def is_known_here(folder: str) -> bool:
+    """Whether `with_images` of this process wrote addresses of this folder."""
+    return folder in _known_here
 
 
 def stored_images(folder: str) -> StoredImages:
@@ -146,6 +160,7 @@ def with_images(ds: Rows, images: str | Path | None = None) -> Rows:
 def _with_addresses(ds: Any, folder: str, stored: StoredImages) -> Any:  # noqa: ANN401  mypy cannot narrow Rows
     from datasets import Dataset, Features, Image
 
+    _known_here.add(folder)
     features = None if ds.features is None else Features({**ds.features, "image": Image()})
     if not isinstance(ds, Dataset):
 
@@ -204,11 +219,20 @@ def _images_config(config: str, where: str) -> str:
 
 def origin(ds: Any) -> str | None:  # noqa: ANN401  any of Rows
     """The Hub repository from which rows were loaded, else the built folder of that name in the current directory."""
-    name = ds.info.dataset_name or "vqa_mc"
+    if (repository := hub_repository(ds)) is not None:
+        return repository
+    name = Path(ds.info.dataset_name or "vqa_mc")
+    is_here = name.parent == Path() and read_inventory(name)  # a name from others must not lead elsewhere
+    return str(name.absolute()) if is_here else None
+
+
+def hub_repository(ds: Any) -> str | None:  # noqa: ANN401  any of Rows
+    """The Hub repository from which rows were loaded, if any."""
     for repository in getattr(ds, "_token_per_repo_id", None) or ():  # set by datasets for streamed rows
         return str(repository)
+    name = ds.info.dataset_name or "vqa_mc"
     for file in getattr(ds, "cache_files", ()):  # .../<namespace>___<name>/<config>/<version>/<hash>/<file>
         for part in Path(file["filename"]).parts:
             if part.endswith(f"___{name}"):
                 return part.replace("___", "/")
-    return str(Path(name).absolute()) if read_inventory(Path(name)) else None
+    return None

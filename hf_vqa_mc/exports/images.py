@@ -3,50 +3,58 @@
 import base64
 import io
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.exports.questions import Questions
 from hf_vqa_mc.io.atomic_file import in_plain_words
+from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress
 
 FEWEST_BYTES = 49
 """Fewer bytes give at most 64 base64 characters, which VLMEvalKit parses as the index of another row."""
 SUFFIXES = {"JPEG": "jpg", "PNG": "png", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tif"}
 """Formats that are copied unchanged; others are converted to PNG."""
+NAMED = 5
+"""Number of broken images that an error names."""
 
 
-def exported_image(questions: Questions, image: int) -> tuple[bytes, str] | None:
-    """The bytes of an image file, by its index, and its suffix; None if the row has no image.
+def exported_images(questions: Questions, step: str, progress: Progress) -> Iterator[tuple[bytes, str] | None]:
+    """The bytes of each image file, and its suffix; None if the row has no image. Each file is decoded to check it.
 
     Raises:
-        InputError: it cannot be read or is not an image.
+        InputError: images cannot be read, are damaged or no images; after the last, with their number.
     """
-    from PIL import Image
-
-    content = questions.source.read(questions.image_rows[image]) if questions.source else None
-    if content is None:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about large images: only the header is read
-            with Image.open(io.BytesIO(content)) as opened:
-                suffix = SUFFIXES.get(opened.format or "")
-                if suffix and len(content) >= FEWEST_BYTES:
-                    return content, suffix
-                kept = io.BytesIO()
-                opened.convert("RGB").save(kept, "PNG")
-                return kept.getvalue(), "png"
-    except Exception as error:  # PIL raises many types
-        where = questions.where(questions.image_rows[image])
+    broken, total = [], len(questions.image_rows)
+    for image, row in enumerate(questions.image_rows):
+        try:
+            content = questions.source.read(row) if questions.source else None
+            found = _exported(content) if content is not None else None
+        except (BrokenImage, InputError) as error:
+            broken.append(f"question_id {shown(questions.question_ids[row])} ({error})")
+            found = None
+        yield found
+        progress(step, image + 1, total)
+    if broken:
         raise InputError(
-            f"{where}: its image cannot be opened ({type(error).__name__}); fix it or remove it"
-        ) from error
+            f"{questions.location}: {len(broken):,} of {total:,} images cannot be opened: "
+            f"{listed(broken, NAMED, '; ')}; fix them or remove their rows"
+        )
+
+
+def _exported(content: bytes) -> tuple[bytes, str]:
+    with opened_picture(content, side=1) as opened:
+        suffix = SUFFIXES.get(opened.format or "")
+    if suffix and len(content) >= FEWEST_BYTES:
+        return content, suffix
+    with opened_picture(content) as opened:
+        converted = io.BytesIO()
+        opened.convert("RGB").save(converted, "PNG")
+    return converted.getvalue(), "png"
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ def base64_images(questions: Questions, folder: Path, progress: Progress) -> Ite
     """The images of an export, each read once into an unnamed temporary file in this folder.
 
     Raises:
-        InputError: an image cannot be opened.
+        InputError: images cannot be opened.
         OSError: the disk is full or not writable.
     """
     with in_plain_words(folder):
@@ -79,11 +87,9 @@ def base64_images(questions: Questions, folder: Path, progress: Progress) -> Ite
     with file:
         images = Base64Images(file, {})
         with in_plain_words(folder):
-            for image in range(len(questions.image_rows)):
-                found = exported_image(questions, image)
+            for image, found in enumerate(exported_images(questions, "reading images", progress)):
                 if found is not None:
                     text = base64.b64encode(found[0])
                     images.spans[image] = file.seek(0, 2), len(text)
                     file.write(text)
-                progress("reading images", image + 1, len(questions.image_rows))
         yield images

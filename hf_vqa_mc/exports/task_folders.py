@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
 from hf_vqa_mc.exports.harness_files import harness_file
-from hf_vqa_mc.exports.images import exported_image
+from hf_vqa_mc.exports.images import exported_images
 from hf_vqa_mc.exports.questions import Questions, check_lettered, question_table
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.progress import Progress
@@ -144,15 +144,13 @@ def write_lmms_eval(questions: Questions, output: Path, progress: Progress) -> E
 
 def _write_images(questions: Questions, tree: Path, progress: Progress) -> list[str]:
     """Write the images; return the file name of each, "" if it is missing."""
-    files, total = [], len(questions.image_rows)
+    files = []
     (tree / "images").mkdir()
-    for image in range(total):
-        found = exported_image(questions, image)
+    for image, found in enumerate(exported_images(questions, "writing images", progress)):
         name = f"images/{image:06d}.{found[1]}" if found else ""
         if found:
             (tree / name).write_bytes(found[0])
         files.append(name)
-        progress("writing images", image + 1, total)
     return files
 
 

@@ -13,6 +13,7 @@ from hf_vqa_mc.dataset.image_files import candidate_files, listed_files
 from hf_vqa_mc.dataset.loading import load_splits
 from hf_vqa_mc.dataset.stored_images import StoredImages, images_folder
 from hf_vqa_mc.errors import InputError, listed
+from hf_vqa_mc.io.pictures import read_picture
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -79,7 +80,7 @@ class FolderImages:
     """
 
     def __init__(self, directory: Path, image_ids: list[str]) -> None:
-        by_name, by_number = listed_files(directory)
+        by_name, by_number, self.outside = listed_files(directory)
         by_stem: dict[str, list[Path]] = defaultdict(list)
         for paths in by_name.values():
             for path in paths:
@@ -104,7 +105,7 @@ class FolderImages:
 
     def read(self, image_id: str) -> bytes:
         """The content of the image file."""
-        return self._paths[image_id].read_bytes()
+        return read_picture(self._paths[image_id])
 
 
 class RowImages:

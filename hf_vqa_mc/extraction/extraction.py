@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -15,9 +14,10 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, file_name
 from hf_vqa_mc.extraction.dataset_images import DatasetImages, find_images
-from hf_vqa_mc.extraction.pictures import BrokenImage, decoded
+from hf_vqa_mc.extraction.pictures import decoded
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
 from hf_vqa_mc.extraction.vision_model import find_backbone
+from hf_vqa_mc.io.pictures import BrokenImage
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.result import Result
@@ -109,9 +109,7 @@ def extract_features(
     store = FeatureStore(output / model.kind.folder_name, model.kind)
     where = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
     done = FeaturesResult(store.folder / file_name(f"{where}-{config}"), model.kind, missing=found.missing)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module=r"PIL\.")  # PIL warns about unusual files that it reads
-        _encode(found, model, store, done, batch_size, workers or os.cpu_count() or 1, progress)
+    _encode(found, model, store, done, batch_size, workers or os.cpu_count() or 1, progress)
     if done.broken and not skip_missing:
         raise _unusable(found, [], done.broken)
     if not done.images:
@@ -147,8 +145,8 @@ def _encode(
     def read(image_id: str) -> _Image:
         try:
             content = found.source.read(image_id)
-        except OSError as error:
-            return _Image(image_id, error=error.strerror or str(error))
+        except (OSError, InputError) as error:
+            return _Image(image_id, error=getattr(error, "strerror", None) or str(error))
         image_hash = sha256(content).digest()
         if image_hash in store.locations or image_hash in taken:
             return _Image(image_id, image_hash)

@@ -2,18 +2,15 @@
 
 import base64
 import io
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.extraction.pictures import known_formats
+from hf_vqa_mc.io.pictures import BrokenImage, HugeImage, opened_picture
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 LONGEST_SIDE = 320
 """Pixels."""
-MOST_PIXELS = 64_000_000
-"""Larger images are not decoded, which limits memory."""
 BROKEN, HUGE = "the image cannot be read", "the image is too large to be shown"
 
 
@@ -42,20 +39,14 @@ def small_image(content: bytes, longest: int) -> "Image | str":
     """An image file as a small upright RGB picture on white; or the reason why it cannot be shown."""
     from PIL import Image, ImageOps
 
-    known = known_formats()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PIL warns about unusual files that it reads
-        try:
-            with Image.open(io.BytesIO(content), formats=known) as image:
-                if image.width * image.height > MOST_PIXELS:
-                    return HUGE
-                image.draft("RGB", (2 * longest, 2 * longest))
-                upright = ImageOps.exif_transpose(image)
-                upright.thumbnail((longest, longest))
-                coloured = upright.convert("RGBA")
-        except Image.DecompressionBombError:
-            return HUGE
-        except Exception:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
-            return BROKEN
+    try:
+        with opened_picture(content, side=2 * longest) as image:
+            upright = ImageOps.exif_transpose(image)
+            upright.thumbnail((longest, longest))
+            coloured = upright.convert("RGBA")
+    except HugeImage:
+        return HUGE
+    except BrokenImage:
+        return BROKEN
     paper = Image.new("RGBA", coloured.size, "white")
     return Image.alpha_composite(paper, coloured).convert("RGB")  # without the file's metadata

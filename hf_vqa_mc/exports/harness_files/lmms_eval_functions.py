@@ -11,6 +11,8 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 LETTERS = string.ascii_uppercase
+FORMATS = ("BMP", "GIF", "JPEG", "MPO", "PNG", "TIFF", "WEBP")
+"""Formats of the exported images; no other is opened."""
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _LETTER = re.compile(r"\W*([A-Za-z])\W*")
@@ -24,7 +26,7 @@ def image(doc: dict[str, Any]) -> list[Any]:
 
     if not doc["image_file"]:
         return []
-    with Image.open(FOLDER / doc["image_file"]) as opened:
+    with Image.open(FOLDER / doc["image_file"], formats=FORMATS) as opened:
         return [opened.convert("RGB")]
 
 

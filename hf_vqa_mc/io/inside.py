@@ -1,0 +1,61 @@
+"""Whether files lie inside folders once links are resolved."""
+
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from hf_vqa_mc.errors import InputError
+
+
+class Inside:
+    """Folders with all that lies inside them; links are resolved, and what they lead to must lie inside as well.
+
+    Args:
+        folders: existing folders. Of a snapshot in the cache of the Hub, the files to which its links lead count, too.
+        hidden: whether hidden files and files in hidden folders, such as ``.ssh``, are inside.
+    """
+
+    def __init__(self, *folders: Path, hidden: bool = True) -> None:
+        self._hidden = hidden
+        self.folders = tuple(path.absolute() for path in folders)
+        real = [path.resolve() for path in self.folders]
+        blobs = [
+            repository / "blobs"
+            for path in real
+            for snapshots, repository in zip(path.parents, path.parents[1:], strict=False)
+            if snapshots.name == "snapshots" and (repository / "blobs").is_dir()
+        ]
+        self._roots = tuple(str(path).rstrip(os.sep) + os.sep for path in (*real, *blobs))
+        self._real_folder = lru_cache(4096)(os.path.realpath)
+
+    def path(self, name: str | Path) -> Path | None:
+        """The real path of a name, absolute or in the first of the folders where it exists; None if it is outside."""
+        candidates = [self._real(os.path.join(folder, name)) for folder in self.folders]  # noqa: PTH118  absolute
+        inside = [path for path in candidates if self._holds(path)]
+        found = next((path for path in inside if os.path.exists(path)), None)  # noqa: PTH110
+        if found is None and len(inside) < len(candidates):
+            return None
+        return Path(found or inside[0]) if inside else None
+
+    def _real(self, path: str) -> str:
+        """The path without links; faster than ``realpath`` for many files in one folder."""
+        folder, name = os.path.split(path)
+        if name in ("", os.curdir, os.pardir):
+            return os.path.realpath(path)
+        path = os.path.join(self._real_folder(folder), name)  # noqa: PTH118
+        return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114
+
+    def _holds(self, path: str) -> bool:
+        return any(
+            f"{path}{os.sep}".startswith(root) and (self._hidden or f"{os.sep}." not in f"{os.sep}{path[len(root) :]}")
+            for root in self._roots
+        )
+
+
+def check_links(folder: Path, files: Iterable[str]) -> None:
+    """Raise InputError if a file of a dataset is a link that leads out of the dataset's folder."""
+    inside = Inside(folder)
+    for file in files:
+        if os.path.realpath(file) != os.path.abspath(file) and inside.path(file) is None:  # noqa: PTH100
+            raise InputError(f"{file}: leads out of {folder}; copy the file into the folder to read it")

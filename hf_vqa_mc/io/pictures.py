@@ -1,0 +1,122 @@
+"""Opening of image files, which may come from anyone; the only module that calls PIL's decoders."""
+
+import io
+import stat
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hf_vqa_mc.errors import InputError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "MPO", "PNG", "PPM", "TIFF", "WEBP")
+"""Formats decoded in this process; for others, such as EPS, PIL would start another program."""
+MOST_PIXELS = 64_000_000
+"""Images with more pixels are not decoded; this many take 192 MB."""
+MOST_BYTES = 500_000_000
+"""Larger image files are not read."""
+
+
+class BrokenImage(ValueError):
+    """An image file that cannot be decoded; the message is the reason."""
+
+
+class UnknownFormat(BrokenImage):
+    """A file that is not an image in one of `FORMATS`."""
+
+
+class HugeImage(BrokenImage):
+    """An image with more than `MOST_PIXELS` pixels."""
+
+
+@contextmanager
+def opened_picture(file: bytes | Path, side: int | None = None) -> Iterator["Image"]:
+    """The first frame of an image file, fully decoded; a truncated file is an error. Thread-safe.
+
+    Args:
+        file: its content or its path.
+        side: decode a JPEG at the smallest scale (1, 1/2, 1/4 or 1/8) whose sides have at least this many pixels;
+            all of the file is read nevertheless.
+
+    Raises:
+        BrokenImage: it is not an image in one of `FORMATS`, it is damaged, or the body fails to convert it.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        source = io.BytesIO(file if isinstance(file, bytes) else read_picture(file))
+        with _no_warnings, Image.open(source, formats=_known_formats()) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise HugeImage(f"{image.width:,} x {image.height:,} pixels, more than {MOST_PIXELS:,}")
+            if side is not None:
+                image.draft("RGB", (side, side))
+            image.load()
+            yield image
+    except (BrokenImage, InputError):
+        raise
+    except Image.DecompressionBombError as error:
+        raise HugeImage(f"more than {MOST_PIXELS:,} pixels") from error
+    except UnidentifiedImageError as error:
+        raise UnknownFormat("not a readable image") from error
+    except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
+        raise BrokenImage(str(error) or type(error).__name__) from error
+
+
+def is_picture(content: bytes) -> bool:
+    """Whether content begins as an image file in one of `FORMATS`; it is not decoded."""
+    from PIL import Image
+
+    try:
+        with _no_warnings, Image.open(io.BytesIO(content), formats=_known_formats()):
+            return True
+    except Exception:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
+        return False
+
+
+def read_picture(path: Path) -> bytes:
+    """The content of an image file; raises OSError if it is not a regular file, or larger than `MOST_BYTES`."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError("not a regular file")  # such as a named pipe, which would never end
+    if found.st_size > MOST_BYTES:
+        raise OSError(f"larger than {MOST_BYTES:,} bytes")
+    return path.read_bytes()
+
+
+@lru_cache(maxsize=1)
+def _known_formats() -> list[str]:
+    """The `FORMATS` that this PIL supports."""
+    from PIL import Image
+
+    Image.init()
+    return [name for name in FORMATS if name in Image.OPEN]
+
+
+class _NoWarnings:
+    """Hides PIL's warnings about unusual files while any thread decodes; `warnings.catch_warnings` is per process."""
+
+    def __init__(self) -> None:
+        self._lock, self._depth = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._depth += 1
+            if self._depth == 1:
+                self._before = warnings.catch_warnings()
+                self._before.__enter__()
+                warnings.simplefilter("ignore")
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._before.__exit__(None, None, None)
+
+
+_no_warnings = _NoWarnings()

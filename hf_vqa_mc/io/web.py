@@ -1,0 +1,146 @@
+"""Fetching of files at addresses that others name: http and https, public hosts, with limits of size and time."""
+
+import http.client
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from hf_vqa_mc.version import __version__
+
+MOST_BYTES = 50_000_000
+"""Larger answers are refused."""
+TIMEOUT = 30.0
+"""Seconds without data after which a request fails."""
+LONGEST = 120.0
+"""Seconds after which a request fails even if it makes progress."""
+AT_ONCE = 8
+"""Maximum number of simultaneous requests."""
+
+_slots = threading.BoundedSemaphore(AT_ONCE)
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64 (RFC 6052): an IPv4 address, possibly a private one
+
+
+def is_web_address(name: str) -> bool:
+    """Whether a name is an http or https address."""
+    return name[:8].lower().startswith(("http://", "https://"))
+
+
+def fetch(address: str, *, given_by_user: bool = False) -> bytes:
+    """The content at an http or https address.
+
+    The host, and that of each redirection, must be public: its address is checked when it is connected to, so a name
+    that resolves differently the next time gains nothing. Proxies and credentials are not used.
+
+    Args:
+        address: may come from anyone.
+        given_by_user: whether the user gave the address; then its own host may be private, such as localhost.
+
+    Raises:
+        ConnectionError: it cannot be fetched, its host is not public, or it is too large or too slow.
+    """
+    try:
+        private = urlsplit(address).hostname if given_by_user else None
+        request = urllib.request.Request(address, headers={"User-Agent": f"hf_vqa_mc/{__version__}"})
+        with _slots, _opener(private).open(request, timeout=TIMEOUT) as answer:
+            return _limited(answer)
+    except (OSError, ValueError, http.client.HTTPException) as error:  # HTTPError and URLError are OSErrors
+        reason = error.reason if type(error) is urllib.error.URLError else error
+        raise ConnectionError(str(reason)) from error
+
+
+def _limited(answer: Any) -> bytes:  # noqa: ANN401  urllib's response
+    """The body of an answer within `MOST_BYTES` and `LONGEST`."""
+    parts, size, end = [], 0, time.monotonic() + LONGEST
+    while part := answer.read1(1 << 20):
+        parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            raise OSError(f"larger than {MOST_BYTES:,} bytes")
+        if time.monotonic() > end:
+            raise OSError(f"not complete after {LONGEST:.0f} seconds")
+    if answer.length:
+        raise OSError(f"it broke off {answer.length:,} bytes before the end")
+    return b"".join(parts)
+
+
+def _opener(private: str | None) -> urllib.request.OpenerDirector:
+    """Opens http and https only, also after redirections; not ftp, file or data."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        _Web(private),
+        urllib.request.HTTPRedirectHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.UnknownHandler(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+class _Connection(http.client.HTTPConnection):
+    """A connection to a public host, or to the host ``private``."""
+
+    def __init__(self, host: str, *, private: str | None, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(host, **options)
+        self._private = private
+
+    def connect(self) -> None:
+        self.sock = _connected(self.host, self.port, self.timeout, private=self.host.lower() == self._private)
+
+
+class _SecureConnection(_Connection):
+    default_port = http.client.HTTPS_PORT
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+
+
+class _Web(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    def __init__(self, private: str | None) -> None:
+        super().__init__()
+        self._private = private
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_Connection, private=self._private), req)
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_SecureConnection, private=self._private), req)
+
+
+def _connected(host: str, port: int, timeout: float | None, private: bool) -> socket.socket:
+    """A connection to the first address of a host that answers; raises OSError if one of them is not public."""
+    failed: OSError | None = None
+    for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        if not private and not is_public(str(address[0])):
+            raise OSError(f"{host} ({address[0]}) is not a public host")
+        connection = socket.socket(family, kind, protocol)
+        try:
+            connection.settimeout(timeout)
+            connection.connect(address)
+            return connection
+        except OSError as error:
+            connection.close()
+            failed = error
+    raise failed or OSError(f"{host} has no address")
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is public: not private, loopback, link-local, reserved or multicast.
+
+    >>> is_public("93.184.216.34"), is_public("169.254.169.254"), is_public("::ffff:127.0.0.1")
+    (True, False, False)
+    """
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address):
+        if found in _TRANSLATED or found.teredo:
+            return False
+        found = found.ipv4_mapped or found.sixtofour or found
+    return found.is_global and not found.is_multicast
