@@ -1,8 +1,10 @@
 """Run an audit, and give its result as JSON."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,12 @@ from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.gains import Gain, gains, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
-from hf_vqa_mc.audits.rows import Rows, number_rows
+from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, NotRun, Sees, Shortcut
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
 
@@ -29,6 +31,7 @@ MIN_TYPE_ROWS, MAX_TYPES = 30, 40
 MAX_QUESTION_IDS = 20
 """Question ids listed for a finding."""
 CALIBRATION_BINS, BIAS_BINS = 10, 20
+_TEXTS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,13 +56,13 @@ class Audit:
     def probabilities(self) -> NDArray[np.float64] | None:
         """Mean P(target) of the probes with question and choices but no image, (rows, choices); None without any.
 
-        The target is in column 0.
+        The target is in column 0. NaN in rows that were not evaluated.
         """
         return mean_probabilities([gain.shortcut for gain in self.gains], Sees.QUESTION)
 
     @property
     def bias(self) -> NDArray[np.float64] | None:
-        """(rows,): P(target) that `probabilities` gives the target."""
+        """(rows,): P(target) that `probabilities` gives the target, NaN in rows that were not evaluated."""
         return None if self.probabilities is None else self.probabilities[:, 0]
 
     @cached_property
@@ -73,16 +76,24 @@ class Audit:
         return found
 
     def picked_blind(self, rows: Sequence[int]) -> dict[int, int]:
-        """Row to the index of the choice that the probes with question and choices pick."""
+        """Row to the index of the choice that the probes with question and choices pick, for evaluated rows."""
         if self.probabilities is None:
             return {}
-        best = self.probabilities[rows].argmax(axis=1)
-        return dict(zip(rows, self.rows.positions[rows, best].tolist(), strict=True))
+        evaluated = [row for row in rows if np.isfinite(self.probabilities[row, 0])]
+        best = self.probabilities[evaluated].argmax(axis=1)
+        return dict(zip(evaluated, self.rows.positions[evaluated, best].tolist(), strict=True))
+
+    @property
+    def sampled(self) -> str:
+        """The sentence about the sample that trained probes are evaluated on; "" if it is all rows."""
+        few = {gain.estimate.rows for gain in self.gains if gain.estimate.rows < len(self.rows)}
+        sample = " or ".join(f"{rows:,}" for rows in sorted(few))
+        return f"Trained probes are evaluated on a random {sample} of {len(self.rows):,} rows." if few else ""
 
     def as_json(self) -> dict[str, Any]:
         """All figures as fractions, as in audit.json."""
         split, chance = self.benchmark.test, float(self.rows.chance.mean())
-        images, decoys = set(split.rows["image_id"].to_pylist()) - {""}, int(self.rows.valid[:, 1:].sum())
+        images, decoys = set(split.rows["image_id"].unique().to_pylist()) - {""}, int(self.rows.valid[:, 1:].sum())
         return {
             "version": __version__,
             "dataset": self.benchmark.dataset,
@@ -121,7 +132,7 @@ class Audit:
 
     def _caveat(self) -> str:
         """The limits of the figures, "" if there are none."""
-        sentences = [*filter(None, [self.benchmark.unread])]
+        sentences = [*filter(None, [self.benchmark.unread, self.sampled])]
         if self.benchmark.train is None:
             sentences.append(
                 "There is no training split, so probes are fitted on other rows of this split. Only a model that has "
@@ -137,12 +148,13 @@ class Audit:
 
     def _per_type(self) -> list[dict[str, Any]]:
         """For each question type, the gain of the strongest shortcut of each set of inputs."""
-        types = self.benchmark.test.rows["question_type"].to_pylist()
+        types = self.benchmark.test.rows["question_type"].combine_chunks().dictionary_encode()
         best: dict[Sees, Shortcut] = {}
         for gain in self.gains:
             if gain.shortcut.sees.is_shortcut:
                 best.setdefault(gain.shortcut.sees, gain.shortcut)
-        names, of_type = np.unique(np.array(types, object).astype(str), return_inverse=True)
+        names, of_type = np.unique(np.array(types.dictionary, object).astype(str), return_inverse=True)
+        of_type = of_type[types.indices.to_numpy()]
         counts = np.bincount(of_type)
         listed = []
         for number in np.argsort(-counts, kind="stable")[:MAX_TYPES]:
@@ -151,6 +163,7 @@ class Audit:
             some = of_type == number
             chance = self.rows.chance[some]
             parts = [replace(shortcut, scores=shortcut.scores[some]) for shortcut in best.values()]
+            parts = [part for part in parts if part.evaluated.any()]
             found = {
                 gain.shortcut.name: {name: getattr(gain.estimate, name) for name in ("gain", "low", "high")}
                 for gain in gains(parts, chance, self.benchmark.test.clusters[some])
@@ -173,8 +186,10 @@ def calibration(probabilities: NDArray[np.float64]) -> list[dict[str, float]]:
         probabilities: (rows, choices), the target in column 0, padded with 0.
 
     Returns:
-        For each non-empty tenth of [0, 1]: mean ``confidence``, ``accuracy``, and number of ``rows``.
+        For each non-empty tenth of [0, 1]: mean ``confidence``, ``accuracy``, and number of ``rows``. Rows of NaN do
+        not count.
     """
+    probabilities = probabilities[np.isfinite(probabilities[:, 0])]
     confidence = probabilities.max(axis=1)
     best = probabilities >= confidence[:, None] - TIED
     right = best[:, 0] / best.sum(axis=1)
@@ -185,6 +200,7 @@ def calibration(probabilities: NDArray[np.float64]) -> list[dict[str, float]]:
 
 
 def _histogram(bias: NDArray[np.float64]) -> dict[str, Any]:
+    bias = bias[np.isfinite(bias)]
     counts, ends = np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0))
     bins = zip(ends[:-1].tolist(), ends[1:].tolist(), counts.tolist(), strict=True)
     histogram = [{"from": low, "to": high, "rows": count} for low, high, count in bins]
@@ -205,27 +221,31 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     Raises:
         InputError: the word vectors, features or language model cannot be used.
     """
-    settings = settings or ProbeSettings()
+    settings, started = settings or ProbeSettings(), time.monotonic()
+    benchmark = without_wide_rows(benchmark)
     split = benchmark.test
     vectors = None
     if settings.word_vectors is not None:
         vectors = load_word_vectors(settings.word_vectors, lambda: _sentences(split), settings.seed)
-    progress("counting", 0, 3)
+    progress("counting", 0, 4)
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
     rows, train = numbered[split.name], benchmark.train
-    progress("counting", 1, 3)
+    progress("counting", 1, 4)
     found = findings(benchmark.splits, numbered, split.name)
-    progress("counting", 2, 3)
+    progress("counting", 2, 4)
     ambiguous = possibly_correct(rows, split.rows["answers"].combine_chunks(), vectors)
-    progress("counting", 3, 3)
-    context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress)
+    progress("counting", 3, 4)
+    predictive = predictive_texts(rows, clusters=split.clusters)
+    progress("counting", 4, 4)
+    context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
     by_gain = gains(shortcuts, rows.chance, split.clusters)
-    predictive = predictive_texts(rows, clusters=split.clusters)
     return Audit(benchmark, rows, by_gain, found, ambiguous, predictive, not_run)
 
 
 def _sentences(split: Split) -> Iterator[list[str]]:
     """The words of each question and its choices, to train word vectors."""
-    texts = zip(split.rows["question"].to_pylist(), split.rows["choices"].to_pylist(), strict=True)
-    return ([*words(question), *(word for choice in choices for word in words(choice))] for question, choices in texts)
+    for batch in split.rows.select(["question", "choices"]).to_batches(max_chunksize=_TEXTS_AT_ONCE):
+        of_choices, sizes = word_lists(batch["choices"].flatten()), batch["choices"].value_lengths().to_pylist()
+        for question, size in zip(word_lists(batch["question"]), sizes, strict=True):
+            yield [*question, *chain.from_iterable(islice(of_choices, size))]

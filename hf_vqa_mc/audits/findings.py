@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from hf_vqa_mc.audits.gains import ALARM_LEVEL
-from hf_vqa_mc.audits.probes.choice_columns import READ, word_matrix
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.similar_choices import Letters, containing, words_in_question
 from hf_vqa_mc.benchmarks.benchmark import Split
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.many_texts import texts_of
 
 MIN_ROWS = 20
 """Minimum number of rows that present a text; at least a fifth of it must be expected targets, and as many decoys."""
@@ -206,28 +205,28 @@ def predictive_texts(
         ("target" or "decoy").
     """
     images = np.arange(len(rows)) if clusters is None else clusters
-    used, number = np.unique(rows.texts[rows.valid], return_inverse=True)
-    texts = [rows.vocabulary.choices[text] for text in used]
-    keys, key = np.unique(rows.vocabulary.keys[used], return_inverse=True)
-    key_texts = [rows.vocabulary.key_texts[one] for one in keys]
-    one_key = sparse.csr_matrix((np.ones(len(key)), (np.arange(len(key)), key)))
-    has_word, word_of = word_matrix(words(text[:READ]) for text in texts)
+    worded, n_keys = rows.vocabulary.worded, len(rows.vocabulary.key_texts)
+    tokens, starts = np.array(worded.tokens[: worded.starts[n_keys]]), worded.starts[: n_keys + 1]
+    has_word = sparse.csr_matrix((np.ones(len(tokens)), tokens, starts), shape=(n_keys, len(worded.words)))
+    has_word.sum_duplicates()
+    has_word.data[:] = 1
     return {
-        "words": _significant(rows, number, has_word.astype(np.float64), word_of, images, most),
-        "choices": _significant(rows, number, one_key, key_texts, images, most),
+        "words": _significant(rows, has_word, texts_of(worded.words), images, most),
+        "choices": _significant(rows, sparse.eye_array(n_keys, format="csr"), rows.vocabulary.key_texts, images, most),
     }
 
 
 def _significant(
     rows: Rows,
-    number: NDArray[np.int64],
     has: Any,  # noqa: ANN401  a sparse matrix
     names: Sequence[str],
     images: NDArray[np.integer],
     most: int,
 ) -> list[dict[str, Any]]:
-    """The significant names; ``has`` is (texts, names), ``number`` (choices,) the text index of each choice."""
-    row = rows.valid.nonzero()[0]
+    """The significant names; ``has`` (keys, names) is 1 where a comparable text has a name, such as a word."""
+    row, number = rows.valid.nonzero()[0], rows.keys[rows.valid]
+    often = np.flatnonzero(np.bincount(number, minlength=has.shape[0]) @ has >= MIN_ROWS)
+    has, names = sparse.csr_matrix(has)[:, often], [names[name] for name in often.tolist()]
     member = sparse.csr_matrix((rows.chance[row], (row, np.arange(len(row)))))
     share = sparse.csr_matrix(member @ has[number])  # of the row's choices, (rows, names)
     first = np.flatnonzero(np.diff(row, prepend=-1))  # the target is the first of each row

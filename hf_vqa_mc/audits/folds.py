@@ -1,5 +1,6 @@
 """Training and test rows of the probes: the training split and the audited split, or folds of the audited rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +18,10 @@ LARGEST = 0.5
 """Maximum size of a group of connected rows, as a fraction of a fold; above it the next of `SHARED_BY` is tried."""
 COUNTED = 10
 """Maximum number of rows for counts, as a multiple of the rows that models are fitted on: counting is fast."""
+EVALUATED = 20_000
+"""Maximum number of rows that models are evaluated on."""
+ENOUGH = 0.8
+"""No further fold is evaluated after this fraction of EVALUATED."""
 
 
 def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
@@ -75,28 +80,43 @@ class Part:
 
 
 def parts_of(
-    folds: NDArray[np.integer], train_folds: NDArray[np.integer] | None, most: int, rng: np.random.Generator
+    folds: NDArray[np.integer],
+    train_folds: NDArray[np.integer] | None,
+    most: int,
+    rng: np.random.Generator,
+    evaluated: int | None = EVALUATED,
 ) -> list[Part]:
-    """The fits of a probe: one with a training split, else one per fold.
+    """The fits of a probe: one with a training split, else one per fold, as many as are needed for the sample.
 
-    Indices of training rows follow those of the audited rows. ``folds`` are (audited rows,), ``train_folds`` (training
-    rows,); a model is fitted on at most ``most`` rows.
+    Args:
+        folds: (audited rows,).
+        train_folds: (training rows,), whose indices follow those of the audited rows; None without a training split.
+        most: maximum number of rows that a model is fitted on.
+        rng: draws the samples.
+        evaluated: size of the random sample of audited rows that models are evaluated on; None for all rows.
     """
     every = np.arange(len(folds))
     if train_folds is not None:
         sides = [(np.arange(len(train_folds)) + len(folds), train_folds, every)]
     else:
         sides = [(every[folds != fold], folds[folds != fold], every[folds == fold]) for fold in np.unique(folds)]
-    parts = []
+    parts: list[Part] = []
+    wanted = evaluated if evaluated is not None and len(folds) > evaluated else None
     for known, inner, test in sides:
-        if not len(known):
+        if not len(known) or (wanted and sum(len(part.test) for part in parts) >= ENOUGH * wanted):
             continue
         kept = _sample(len(known), COUNTED * most, rng)
         distinct, number = np.unique(inner[kept], return_inverse=True)
         if len(distinct) < 2:
             number = np.arange(len(kept)) % FOLDS
-        parts.append(Part(known[kept], number.astype(np.int64), _sample(len(kept), most, rng), test))
+        tested = test if wanted is None else test[_sample(len(test), wanted, rng)]
+        parts.append(Part(known[kept], number.astype(np.int64), _sample(len(kept), most, rng), tested))
     return parts
+
+
+def used_rows(parts: Sequence[Part]) -> NDArray[np.int64]:
+    """All rows of some parts, ascending."""
+    return np.unique(np.concatenate([rows for part in parts for rows in (part.counted, part.test)]))
 
 
 def _sample(rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -32,6 +32,8 @@ class Estimate:
     """upper end"""
     p: float
     """one-sided p-value against chance"""
+    rows: int
+    """number of rows that it was evaluated on"""
 
 
 def estimate(
@@ -69,7 +71,7 @@ def estimate(
         by_chance = float(stats.beta.cdf(expected, hits, misses + 1))  # binomial: at least as many hits
         p = max(float(stats.t.sf((accuracy - expected) / spread, freedom)), by_chance)
     low, high = max(low, 0.0), min(high, 1.0)
-    return Estimate(accuracy, accuracy - expected, float(low - expected), float(high - expected), p)
+    return Estimate(accuracy, accuracy - expected, float(low - expected), float(high - expected), p, len(scores))
 
 
 def _effective_rows(
@@ -120,8 +122,9 @@ class Gain:
     @property
     def sentence(self) -> str:
         """The result as a sentence."""
-        found = self.estimate
-        text = f"A strategy that {self.shortcut.sentence} is correct in {100 * found.accuracy:.1f}% of the rows"
+        found, of = self.estimate, len(self.shortcut.scores)
+        rows = "the rows" if found.rows == of else f"a random {found.rows:,} of the {of:,} rows"
+        text = f"A strategy that {self.shortcut.sentence} is correct in {100 * found.accuracy:.1f}% of {rows}"
         interval = f"95% interval {_signed(found.low)} to {_signed(found.high)}"
         points = f"{abs(100 * found.gain):.1f} points {'above' if found.gain >= 0 else 'below'} chance ({interval})"
         if not self.shortcut.sees.is_shortcut or self.alarm:
@@ -146,7 +149,11 @@ class Gain:
 
 def gains(shortcuts: Sequence[Shortcut], chance: NDArray[np.float64], clusters: NDArray[np.integer]) -> list[Gain]:
     """Estimate the gains of all shortcuts of an audit, largest first; for the arguments see `estimate`."""
-    found = [estimate(one.scores, chance, clusters, one.inflation) for one in shortcuts]
+    masks = [one.evaluated for one in shortcuts]
+    found = [
+        estimate(one.scores[some], chance[some], clusters[some], one.inflation)
+        for one, some in zip(shortcuts, masks, strict=True)
+    ]
     tested = [index for index, one in enumerate(shortcuts) if one.sees.is_shortcut]
     adjusted = dict(zip(tested, holm([found[index].p for index in tested]), strict=True))
     every = [Gain(one, found[index], adjusted.get(index, 1.0)) for index, one in enumerate(shortcuts)]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -26,17 +27,17 @@ Vectors = NDArray[np.float32]
 
 
 def image_vectors(
-    splits: Sequence[Split], features: Path | None, progress: Progress = silent
+    splits: Sequence[tuple[Split, NDArray[np.integer]]], features: Path | None, progress: Progress = silent
 ) -> tuple[Vectors | None, list[NotRun]]:
-    """Image vectors of the rows of splits, and the missing images with the reasons.
+    """Image vectors of some rows of splits, and the missing images with the reasons.
 
     Args:
-        splits: of a benchmark.
+        splits: of a benchmark, each with the indices of the rows.
         features: folder of ``vqa-mc features``; by default `image_descriptors` are computed.
         progress: called with (step, done, total).
 
     Returns:
-        float32 (rows of all splits, dimensions), or None if a split has no readable images; and the missing images.
+        float32 (these rows of all splits, dimensions), or None if a split has no readable image; the missing images.
 
     Raises:
         InputError: the features cannot be used.
@@ -49,10 +50,11 @@ def image_vectors(
             raise InputError(
                 f"--features {features}: expected one vector per image; run vqa-mc features without --grid"
             )
-        return np.concatenate([stored.take(split.rows["image_id"].to_pylist()) for split in splits]), []
+        ids = [split.rows["image_id"].take(pa.array(rows)).to_pylist() for split, rows in splits]
+        return np.concatenate([stored.take(one) for one in ids]), []
     vectors, missing = [], []
-    for split in splits:
-        found = image_descriptors(split, progress)
+    for split, rows in splits:
+        found = image_descriptors(split, progress, of_rows=rows)
         if found is None or not found.images:
             reason = (
                 split.images_missing or f"no column of {split.location} is recognised as images; name it with --image"
@@ -81,18 +83,22 @@ class Described(NamedTuple):
     """number of images that were not sampled"""
 
 
-def image_descriptors(split: Split, progress: Progress = silent, most: int = 20_000) -> Described | None:
-    """Describe at most ``most`` images of a split, sampled by a hash of their ids: each once, in threads.
+def image_descriptors(
+    split: Split, progress: Progress = silent, most: int = 20_000, of_rows: NDArray[np.integer] | None = None
+) -> Described | None:
+    """Describe at most ``most`` images of some rows (by default all), sampled by a hash of their ids, in threads.
 
     None if the split's images are not available.
     """
     if split.images is None:
         return None
-    numbers, rows = np.unique(split.clusters, return_index=True)
-    ids = split.rows["image_id"].take(rows).to_pylist()
+    of_rows = np.arange(split.rows.num_rows) if of_rows is None else of_rows
+    _, first_of, image = np.unique(split.clusters[of_rows], return_index=True, return_inverse=True)
+    rows = of_rows[first_of]
+    ids = split.rows["image_id"].take(pa.array(rows)).to_pylist()
     order = np.argsort(text_hashes(ids), kind="stable")
     chosen = np.sort(order[:most])
-    found = np.full((len(numbers), DIMENSIONS), np.nan, np.float32)
+    found = np.full((len(rows), DIMENSIONS), np.nan, np.float32)
     images = split.images
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for first in range(0, len(chosen), AT_ONCE):
@@ -105,7 +111,7 @@ def image_descriptors(split: Split, progress: Progress = silent, most: int = 20_
     read = ~np.isnan(found[:, 0])
     found[~read] = found[read].mean(axis=0) if read.any() else 0.0
     n_read = int(read.sum())
-    return Described(found[split.clusters], n_read, len(chosen) - n_read, len(numbers) - len(chosen))
+    return Described(found[image], n_read, len(chosen) - n_read, len(rows) - len(chosen))
 
 
 def _described(images: Images, row: int) -> NDArray[np.float32] | None:

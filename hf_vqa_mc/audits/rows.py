@@ -10,10 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hf_vqa_mc.benchmarks.benchmark import Benchmark
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.schema import checked_rows
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 
+PADDING, LEAST_CELLS = 10, 10_000_000
+"""Maximum size of the matrix (rows, choices) of a split, relative to its choices and in cells, the larger of both."""
 MOST_WORDS = 40
 """Maximum length of a question's beginning, which limits memory if one question is very long."""
 
@@ -176,6 +179,20 @@ def shuffle(rows: Rows, choices: int, rng: np.random.Generator) -> ShuffledRows:
     order = np.argsort(np.where(texts == MISSING, 2.0, rng.random(texts.shape)), axis=1, kind="stable")
     texts, own = (np.take_along_axis(array, order, axis=1) for array in (texts, own))
     return ShuffledRows(texts, own, rows.questions, rows.vocabulary, (order == 0).argmax(axis=1), order)
+
+
+def without_wide_rows(benchmark: Benchmark) -> Benchmark:
+    """The benchmark without the few rows that have very many choices, by which matrices (rows, choices) would grow."""
+    splits, left_out = dict(benchmark.splits), dict(benchmark.left_out)
+    for name, split in benchmark.splits.items():
+        sizes = pc.list_value_length(split.rows["choices"]).to_numpy()
+        most = max(PADDING * int(sizes.sum()), LEAST_CELLS) // max(len(sizes), 1)
+        few = np.flatnonzero(sizes <= most)
+        if len(few) < len(sizes):
+            splits[name] = split.take(few)
+            wide = f"{len(sizes) - len(few):,} of {len(sizes):,} rows, of up to {int(sizes.max()):,} choices"
+            left_out[f"{name} (rows with more than {most:,} choices)"] = wide
+    return replace(benchmark, splits=splits, left_out=left_out)
 
 
 def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:

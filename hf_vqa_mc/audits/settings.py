@@ -25,7 +25,10 @@ class ProbeSettings:
         "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=PROBES
     )
     time_limit: float = option(
-        "Time limit in seconds; no probe starts training after it.", default=600.0, check=POSITIVE, panel=PROBES
+        "Time limit in seconds for the whole audit; after it, no probe is trained on another fold.",
+        default=600.0,
+        check=POSITIVE,
+        panel=PROBES,
     )
     word_vectors: str | None = option(
         "Word vectors to find decoys similar to the target, and for --mlps: word2vec, GloVe or .kv file, gensim-data "

@@ -65,20 +65,26 @@ class Prediction:
     """The scores of a probe on each row."""
 
     scores: NDArray[np.float64] = field(repr=False)
-    """(rows,): probability in [0, 1] that the target is picked; ties are broken at random"""
+    """(rows,): probability in [0, 1] that the target is picked, ties broken at random; NaN if not evaluated"""
     probabilities: NDArray[np.float64] | None = field(default=None, repr=False)
-    """(rows, choices): P(target) of each choice, the target in column 0; None where unknown"""
+    """(rows, choices): P(target) of each choice, the target in column 0, NaN if not evaluated; None where unknown"""
     folds: int = 0
-    """number of cross-validation folds of the audited rows; 0 if it was not fitted on audited rows"""
+    """number of evaluated folds of the audited rows; 0 if it was not fitted on audited rows"""
+
+    @property
+    def evaluated(self) -> NDArray[np.bool_]:
+        """(rows,): mask of the evaluated rows."""
+        return ~np.isnan(self.scores)
 
     @property
     def inflation(self) -> float:
         """Factor of the standard error, since the training sets of different folds overlap.
 
         Nadeau and Bengio 2003, Inference for the Generalization Error, eq. 9: the variance of a mean over K folds is
-        multiplied by 1 + K * (test rows / training rows) = 1 + K / (K - 1).
+        multiplied by 1 + K * (test rows / training rows), here 1 + K / (FOLDS - 1). One fold is held out, as a test
+        split is.
         """
-        return float(np.sqrt(1 + self.folds / (self.folds - 1))) if self.folds > 1 else 1.0
+        return float(np.sqrt(1 + self.folds / (FOLDS - 1))) if self.folds > 1 else 1.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,6 +13,8 @@ MOST_LETTERS = 400
 """Maximum number of characters of a choice that are compared."""
 MOST_WORDS = 400
 """Maximum number of words of a choice and of a question that are compared."""
+MOST_CHOICES = 100
+"""Maximum number of choices of a row that are compared pairwise."""
 IDENTICAL = 1_000_000
 """Similarity of a text to itself; similarities are integers, so that equal sums are exactly equal."""
 
@@ -43,7 +45,8 @@ def trigram_similarity(rows: Rows, letters: Letters) -> NDArray[np.float64]:
     """Similarity of each choice to the other choices of its row: Jaccard index of their character trigrams.
 
     Returns:
-        float64 (rows, choices): the sum over the other choices, integers in units of 1 / IDENTICAL.
+        float64 (rows, choices): the sum over the other choices, integers in units of 1 / IDENTICAL; 0 in rows with
+        more than MOST_CHOICES.
     """
     return _trigram_similarity(rows.keys, letters)
 
@@ -59,7 +62,7 @@ def containing(rows: Rows, letters: Letters) -> NDArray[np.bool_]:
     """Whether a choice of a row contains another, bool (rows,).
 
     Either as whole words ("red", "red and white"), or as the same text except spaces, hyphens and apostrophes ("pony
-    tail", "ponytail"). Choices with the same comparable text do not count.
+    tail", "ponytail"). Choices with the same comparable text, or after the first MOST_CHOICES of a row, do not count.
     """
     return _containing(rows.keys, letters)
 
@@ -69,6 +72,8 @@ def _trigram_similarity(keys: NDArray[np.int32], letters: Letters) -> NDArray[np
     sums, counts = np.zeros(keys.shape), np.zeros(keys.shape[1], np.int64)
     trigrams = np.empty((keys.shape[1], MOST_LETTERS), np.uint64)
     for row in range(len(keys)):
+        if keys.shape[1] > MOST_CHOICES and keys[row, MOST_CHOICES] != MISSING:
+            continue
         for column in range(keys.shape[1]):
             if keys[row, column] != MISSING:
                 counts[column] = _fill_trigrams(keys[row, column], letters, trigrams[column])
@@ -153,7 +158,7 @@ def _shares(
 def _containing(keys: NDArray[np.int32], letters: Letters) -> NDArray[np.bool_]:
     found = np.zeros(len(keys), np.bool_)
     for row in range(len(keys)):
-        for one in range(keys.shape[1]):
+        for one in range(min(keys.shape[1], MOST_CHOICES)):
             for other in range(one):
                 a, b = keys[row, one], keys[row, other]
                 if a != MISSING and b != MISSING and a != b and not found[row]:

@@ -23,9 +23,11 @@ from hf_vqa_mc.options import subset
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.open_ended import Reading, distinct_images
 from hf_vqa_mc.sources.source import OpenedSource, OpenEnded, Source, open_source
-from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.version import __version__
+
+_TEXTS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -162,8 +164,9 @@ def gather(
 
 def sentences(triplets: pa.Table) -> Iterator[list[str]]:
     """The dataset's own text: tokens of each question and its answer."""
-    texts = zip(triplets["question"].to_pylist(), triplets["target"].to_pylist(), strict=True)
-    return ([*words(question), *words(target)] for question, target in texts)
+    for batch in triplets.select(["question", "target"]).to_batches(max_chunksize=_TEXTS_AT_ONCE):
+        questions, targets = (word_lists(batch[name]) for name in ("question", "target"))
+        yield from (question + target for question, target in zip(questions, targets, strict=True))
 
 
 def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:

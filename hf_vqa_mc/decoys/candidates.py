@@ -7,14 +7,14 @@ text keys: a build calls them hundreds of millions of times.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.text.normalisation import comparable, squeezed, words
+from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, squeezed_texts, texts_of
 from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.wu_palmer import reading_inline
 
@@ -51,11 +51,9 @@ class NumberedTexts:
         together = pa.chunked_array(columns, pa.string()).dictionary_encode().combine_chunks()
         if isinstance(together, pa.ChunkedArray):
             together = together.chunk(0)
-        texts = together.dictionary.to_pylist()
-        numbers: dict[str, int] = {}
-        keys = (numbers.setdefault(comparable(text), len(numbers)) for text in texts)
+        keys = comparable_texts(together.dictionary)[0].dictionary_encode()
         ends = np.cumsum([len(column) for column in columns])
-        found = cls(texts, np.fromiter(keys, np.int32, len(texts)), list(numbers))
+        found = cls(texts_of(together.dictionary), np.array(keys.indices), texts_of(keys.dictionary))
         return found, np.split(np.array(together.indices), ends[:-1])  # writable, as kernels are compiled for
 
     def most_frequent(self, given: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -90,17 +88,14 @@ class Candidates(NumberedTexts):
     @classmethod
     def of(cls, found: NumberedTexts, wup_threshold: float, reject_at_threshold: bool) -> "Candidates":
         """Numbered texts with the filters' tables."""
-        phrases = [words(text) for text in found.key_texts]
-        vocabulary = {
-            word: number for number, word in enumerate(dict.fromkeys(w for phrase in phrases for w in phrase))
-        }
-        letters = [squeezed(text).encode() for text in found.key_texts]
+        tokens, token_starts, vocabulary = numbered_words(*comparable_texts(found.key_texts))
+        letters = squeezed_texts(found.key_texts)
         tables = FilterTables(
-            letters=np.frombuffer(b"".join(letters), np.uint8),
-            letter_starts=starts([len(part) for part in letters]),
-            tokens=np.array([vocabulary[word] for word in chain.from_iterable(phrases)], np.int32),
-            token_starts=starts([len(phrase) for phrase in phrases]),
-            scores=word_scores(list(vocabulary), wup_threshold),
+            letters=np.frombuffer("".join(texts_of(letters)).encode(), np.uint8),
+            letter_starts=starts(pc.binary_length(letters).to_numpy()),
+            tokens=np.array(tokens),
+            token_starts=token_starts,
+            scores=word_scores(texts_of(vocabulary), wup_threshold),
             threshold=wup_threshold,
             reject_at_threshold=reject_at_threshold,
         )

@@ -13,7 +13,7 @@ from hf_vqa_mc.decoys import methods
 from hf_vqa_mc.decoys.candidates import MISSING, Candidates, NumberedTexts, starts
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.text.normalisation import comparable
+from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 N_FREQUENT = 10
@@ -82,7 +82,7 @@ class Material:
                 keys=candidates.keys,
                 hashes=text_hashes(table["question_id"].to_pylist()),
                 images=table["image_id"].combine_chunks().dictionary_encode().indices.to_numpy(),
-                questions=_numbered(table["question"].to_pylist())
+                questions=_numbered(table["question"])
                 if skip_same_question
                 else np.arange(table.num_rows, dtype=np.int32),
             ),
@@ -124,8 +124,9 @@ class Material:
         return np.where(texts == MISSING, MISSING, self.candidates.keys[texts]).astype(np.int32)
 
 
-def _numbered(questions: list[str]) -> NDArray[np.int32]:
-    """Equal numbers for equivalent questions; those without words have a number each."""
-    numbers: dict[str, int] = {}
-    names = (comparable(question) or f"\0{position}" for position, question in enumerate(questions))
-    return np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int32, len(questions))
+def _numbered(questions: pa.ChunkedArray) -> NDArray[np.int32]:
+    """Equal numbers for equivalent questions; empty ones have a number each."""
+    texts = comparable_texts(questions.combine_chunks())[0]
+    positions = pa.array([f"\0{position}" for position in range(len(texts))], pa.large_string())
+    names = pc.if_else(pc.equal(texts, ""), positions, texts)
+    return np.array(names.dictionary_encode().indices)

@@ -1,19 +1,20 @@
-"""Progress of long steps on stderr: bars on a terminal and in a notebook, one line per finished step in logs."""
+"""Progress of long steps on stderr: bars on a terminal and in a notebook, lines with the rate in logs."""
 
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-
-from hf_vqa_mc.io.redaction import redacted
 
 Progress = Callable[[str, int, int], None]
 """Called with (step, done, total)."""
 
 REFRESH_SECONDS = 0.5
 """Minimum time between updates of a bar."""
+LINE_SECONDS = 10.0
+"""Minimum time between lines about unfinished steps in logs."""
 
 
 def is_first_process() -> bool:
@@ -43,7 +44,7 @@ def interactive_progress() -> Iterator[Progress]:
 
 @contextmanager
 def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
-    """Progress of commands: bars on a terminal, a line per finished step elsewhere, and log records; none if quiet."""
+    """Progress of commands: bars on a terminal, lines elsewhere, and log records; none if quiet."""
     if quiet:
         yield silent
         return
@@ -61,7 +62,7 @@ def _log_lines() -> Iterator[None]:
     from tqdm import tqdm
 
     logger, handler = logging.getLogger("hf_vqa_mc"), logging.Handler()
-    handler.emit = lambda record: tqdm.write(redacted(record.getMessage()), file=sys.stderr)  # type: ignore[method-assign]
+    handler.emit = lambda record: tqdm.write(record.getMessage(), file=sys.stderr)  # type: ignore[method-assign]
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -97,12 +98,24 @@ def progress_bars(tqdm: Any = None, least: int = 1) -> Iterator[Progress]:  # no
 
 
 def _lines() -> Progress:
-    """One line per finished step, for logs."""
+    """A line per finished step, and for long steps one with done, total and rate every LINE_SECONDS, for logs."""
     finished: set[str] = set()
+    started: dict[str, tuple[float, int]] = {}
+    last = time.monotonic()
 
     def progress(step: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        start, first = started.setdefault(step, (now, done))
         if done >= total and step not in finished:
             finished.add(step)
-            sys.stderr.write(f"{step}{f' ({total:,})' if total > 1 else ''}\n")
+            line = f"{step}{f' ({total:,})' if total > 1 else ''}"
+        elif done < total and now - last >= LINE_SECONDS:
+            rate = f", {(done - first) / (now - start):,.3g}/s" if done > first else ""
+            line = f"{step}: {done:,} of {total:,}{rate}"
+        else:
+            return
+        last = now
+        sys.stderr.write(f"{line}\n")
 
     return progress

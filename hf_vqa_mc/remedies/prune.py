@@ -17,7 +17,7 @@ from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import Sees
 from hf_vqa_mc.benchmarks import Benchmark, Split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.remedies.remedied import Remedied
 
 MOST_PRUNED = 0.5
@@ -48,7 +48,8 @@ def prune(
     rounds: list[dict[str, Any]] = []
     most_rounds = int(MOST_PRUNED / ROUND) + 1
     for _ in range(most_rounds):
-        strongest, bias = _strongest(_with(benchmark, split.take(kept)), most_rows, seed)
+        of_round = prefixed(progress, f"round {len(rounds) + 1}")
+        strongest, bias = _strongest(_with(benchmark, split.take(kept)), most_rows, seed, of_round)
         rounds.append({"rows": len(kept), "gain": strongest.gain, "low": strongest.low, "high": strongest.high})
         progress("pruning", len(rounds), most_rounds)
         if strongest.gain <= to_gain or len(rounds) == most_rounds:
@@ -67,9 +68,12 @@ def _with(benchmark: Benchmark, split: Split) -> Benchmark:
     return replace(benchmark, splits={**benchmark.splits, benchmark.evaluated: split})
 
 
-def _strongest(benchmark: Benchmark, most_rows: int, seed: int) -> tuple[Estimate, NDArray[np.float64]]:
+def _strongest(
+    benchmark: Benchmark, most_rows: int, seed: int, progress: Progress
+) -> tuple[Estimate, NDArray[np.float64]]:
     """The gain of the strongest blind probe, and the bias of each row: P(target) according to the blind probes."""
-    context = Context.of(benchmark, ProbeSettings(probe_rows=most_rows, seed=seed, time_limit=UNLIMITED))
+    context = Context.of(benchmark, ProbeSettings(probe_rows=most_rows, seed=seed, time_limit=UNLIMITED), progress)
+    context.evaluated = None
     blind = [one for one in PROBES.values() if one.setting == "probes" and not one.sees.image]
     found, _ = run_probes(context, blind)
     chance, clusters = context.rows.chance, context.split.clusters

@@ -1,6 +1,7 @@
 """The files of an audit: the report, all figures as JSON, and the scores of each row."""
 
 import io
+import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +15,6 @@ from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import check_folder, write_bytes, write_json
-from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
@@ -66,7 +66,7 @@ def _is_audit(folder: Path) -> bool:
     if any(path.name not in names or not path.is_file() or path.is_symlink() for path in paths):
         return False
     try:
-        figures = read_json(folder / FIGURES)
+        figures = json.loads((folder / FIGURES).read_text("utf-8"))
     except (OSError, ValueError):
         return False
     two = {"before", "after"}
@@ -134,10 +134,10 @@ def _row_scores(done: Audit) -> bytes:
     """A Parquet file: id, bias, number of possibly correct decoys, and score of each shortcut, for each row."""
     columns: dict[str, pa.Array] = {"question_id": done.benchmark.test.rows["question_id"].combine_chunks()}
     if done.bias is not None:
-        columns["bias"] = pa.array(done.bias, pa.float32())
+        columns["bias"] = pa.array(done.bias, pa.float32(), from_pandas=True)
     columns["ambiguous_decoys"] = pa.array(done.possibly_correct.sum(axis=1), pa.int16())
     for gain in sorted(done.gains, key=lambda one: one.shortcut.name):
-        columns[gain.shortcut.name] = pa.array(gain.shortcut.scores, pa.float32())
+        columns[gain.shortcut.name] = pa.array(gain.shortcut.scores, pa.float32(), from_pandas=True)
     content = io.BytesIO()
     parquet.write_table(pa.table(columns), content)
     return content.getvalue()

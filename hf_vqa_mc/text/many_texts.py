@@ -1,6 +1,7 @@
 """`comparable` of millions of texts: compiled for ASCII, in Python for others."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, comparable, words
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, comparable, squeezed, words
 
 _BATCH = 1 << 16
 """texts; the output buffer takes up to five times their memory"""
@@ -70,6 +71,30 @@ def numbered_words(
     starts = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(pc.list_value_length(lists).to_numpy(), out=starts[1:])
     return encoded.indices.to_numpy(), starts, encoded.dictionary
+
+
+def word_lists(texts: pa.Array) -> Iterator[list[str]]:
+    """The words of each text, see `normalisation.words`; no nulls.
+
+    >>> list(word_lists(pa.array(["The cat's toy", "?"])))
+    [['the', 'cat', 'toy'], []]
+    """
+    numbers, starts, distinct = numbered_words(*comparable_texts(texts))
+    every = np.array(texts_of(distinct), object)[numbers].tolist()
+    return (every[first:end] for first, end in pairwise(starts.tolist()))
+
+
+def squeezed_texts(texts: Sequence[str] | pa.Array) -> pa.Array:
+    """See `normalisation.squeezed`; no nulls.
+
+    >>> squeezed_texts(["Pony tail", "T-shirt", "? -"]).to_pylist()
+    ['ponytail', 'tshirt', '?']
+    """
+    folded, has_words = comparable_texts(texts)
+    short = pc.replace_substring_regex(folded, "[ '’-]", "")
+    wordless = pa.array(~has_words)
+    slow = pa.array([squeezed(text) for text in texts_of(folded.filter(wordless))], pa.large_string())
+    return pc.replace_with_mask(short, wordless, slow)
 
 
 def texts_of(array: pa.Array) -> list[str]:

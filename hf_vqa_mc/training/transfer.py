@@ -19,7 +19,6 @@ from typing import Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import check_folder, write_json
-from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.image_overlap import ImageData, overlap, read_image_data, unlisted
@@ -216,7 +215,7 @@ def _check_plan(output: Path, plan: Mapping[str, Any]) -> None:
 
 def _read(path: Path, remedy: str) -> dict[str, Any]:
     try:
-        found = read_json(path)
+        found = json.loads(path.read_text("utf-8"))
     except ValueError:
         found = None
     if not isinstance(found, dict):

@@ -84,7 +84,7 @@ class AuditResult(Result):
         figures = self.audit.as_json()
         yield f"{self.audit.benchmark.test.location}: {figures['rows']:,} rows"
         yield shortcut_table([self.audit])
-        yield TABLE_NOTE
+        yield f"{TABLE_NOTE} {self.audit.sampled}".rstrip()
         if figures["read_as"]:
             yield f"columns: {figures['read_as']}"
         lines = [figures["verdict"], figures["caveat"], *(finding["sentence"] for finding in figures["findings"])]

@@ -88,7 +88,7 @@ class RemedySettings(BenchmarkOptions):
         "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=AUDITING
     )
     time_limit: float = option(
-        "Time limit in seconds per audit; no probe starts training after it.",
+        "Time limit in seconds per audit; after it, no probe is trained on another fold.",
         default=600.0,
         check=POSITIVE,
         panel=AUDITING,
@@ -137,7 +137,7 @@ class RemedyResult(Result):
         yield from filter(None, [self.benchmark.unread])
         yield ""
         yield shortcut_table([self.before, self.after])
-        yield TABLE_NOTE
+        yield " ".join(filter(None, [TABLE_NOTE, self.before.sampled]))
         for moment, audit in (("Before", self.before.as_json()), ("After", self.after.as_json())):
             yield f"\n{moment}: {audit['verdict']} {ambiguity(audit)}"
         yield ""

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hf_vqa_mc.audits.rows import ShuffledRows
+from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 
 READ = 400
@@ -28,16 +30,16 @@ Columns = dict[str, NDArray[np.float32]]
 """Feature name to values (choices,), in the order of ``ShuffledRows.valid.nonzero()``."""
 
 
-def own_columns(rows: ShuffledRows, ordered: bool) -> Columns:
-    """Features of the choices alone, of their frequencies in all rows, and of their positions.
+def own_columns(rows: ShuffledRows, ordered: bool, presented: NDArray[np.int64]) -> Columns:
+    """Features of the choices alone, of their frequencies, and of their positions.
 
-    Positions are included only if ``ordered``: the benchmark defines the order of choices.
+    Positions are included only if ``ordered``: the benchmark defines the order of choices. ``presented`` (keys,) is
+    the frequency of each comparable text in all rows.
     """
     valid = rows.valid
     used, number = np.unique(rows.texts[valid], return_inverse=True)
     texts = [rows.vocabulary.choices[text] for text in used]
     columns = {name: values[number] for name, values in _of_texts(texts).items()}
-    presented = np.bincount(rows.keys[valid])
     shared = {
         "trigrams shared": _shared_with_others(_trigrams(texts), number, rows),
         "words shared": _shared_with_others(word_matrix(words(text[:READ]) for text in texts)[0], number, rows),
@@ -50,8 +52,8 @@ def own_columns(rows: ShuffledRows, ordered: bool) -> Columns:
     return columns
 
 
-def question_columns(rows: ShuffledRows) -> Columns:
-    """Features of question and choice together."""
+def question_columns(rows: ShuffledRows, own: Columns) -> Columns:
+    """Features of question and choice together; ``own`` is from `own_columns`."""
     valid = rows.valid
     row = valid.nonzero()[0]
     used, number = np.unique(rows.texts[valid], return_inverse=True)
@@ -68,9 +70,8 @@ def question_columns(rows: ShuffledRows) -> Columns:
     columns |= compared("share of its words in the question", common / size, rows)
     for name, values in _stacked([_of_question(one) for one in question_words]).items():
         columns[name] = values[question][row]
-    kinds = _of_texts([rows.vocabulary.choices[text] for text in used])
     for asks, kind in (("asks how many", "number"), ("asks yes or no", "yes or no")):
-        columns[f"{kind} where it {asks}"] = columns[asks] * kinds[kind][number]
+        columns[f"{kind} where it {asks}"] = columns[asks] * own[kind]
     return columns
 
 
@@ -81,21 +82,29 @@ def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Colu
         Its rank in [0, 1] (ties have the mean rank), and indicators of the highest and of the lowest value, divided by
         the number of ties.
     """
-    valid = rows.valid
-    values = np.full(valid.shape, np.nan)
-    values[valid] = column
-    below, same = np.zeros(valid.shape), np.zeros(valid.shape)
-    for index in range(valid.shape[1]):
-        below += values[:, index, None] < values
-        same += values[:, index, None] == values
-    others = np.maximum(rows.sizes[:, None] - 1, 1)
-    highest, lowest = below + same == rows.sizes[:, None], below == 0
+    below, same = np.zeros(len(column)), np.zeros(len(column))
+    _count_in_rows(column, starts(rows.sizes), below, same)
+    sizes = np.repeat(rows.sizes, rows.sizes)
     found = {
-        f"rank of {name}": (below + (same - 1) / 2) / others,
-        f"highest {name}": highest / np.maximum(same, 1),
-        f"lowest {name}": lowest / np.maximum(same, 1),
+        f"rank of {name}": (below + (same - 1) / 2) / np.maximum(sizes - 1, 1),
+        f"highest {name}": (below + same == sizes) / same,
+        f"lowest {name}": (below == 0) / same,
     }
-    return {name: one[valid].astype(np.float32) for name, one in found.items()}
+    return {name: one.astype(np.float32) for name, one in found.items()}
+
+
+@njit(cache=True)
+def _count_in_rows(
+    values: NDArray[np.float32], row_starts: NDArray[np.int64], below: NDArray[np.float64], same: NDArray[np.float64]
+) -> None:
+    """Write how many choices of its row have a lower value than a choice, and how many the same value."""
+    for row in range(len(row_starts) - 1):
+        first, last = row_starts[row], row_starts[row + 1]
+        ascending = np.sort(values[first:last])
+        for choice in range(first, last):
+            low = np.searchsorted(ascending, values[choice])
+            below[choice] = low
+            same[choice] = np.searchsorted(ascending, values[choice], side="right") - low
 
 
 def word_matrix(texts: Iterable[Sequence[str]]) -> tuple[Any, list[str]]:

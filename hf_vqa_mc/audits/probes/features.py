@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hf_vqa_mc.audits.folds import Part
+from hf_vqa_mc.audits.folds import Part, used_rows
 from hf_vqa_mc.audits.probes.choice_columns import Columns, compared, own_columns, question_columns
 from hf_vqa_mc.audits.probes.text_crosses import ImageGroups, TextCrosses, image_groups
 from hf_vqa_mc.audits.rows import ShuffledRows
@@ -117,12 +117,13 @@ SEEN_IN = 2
 
 
 class Features:
-    """Features of all rows of an audit; those that need no labels are computed once.
+    """Features of the rows of some parts; those that need no labels are computed once.
 
     Args:
         rows: audited and training rows.
+        parts: the fits.
         ordered: whether the order of the choices is the benchmark's own.
-        vectors: returns image vectors float32 (rows, dimensions); called if a probe sees images.
+        vectors: returns image vectors float32 (`used_rows` of the parts, dimensions); called if a probe sees images.
         seed: for the clusters of images.
         least: see `CrossFittedCounts.least`.
     """
@@ -130,6 +131,7 @@ class Features:
     def __init__(
         self,
         rows: ShuffledRows,
+        parts: Sequence[Part],
         ordered: bool,
         vectors: Callable[[], NDArray[np.float32] | None] = lambda: None,
         seed: int = 0,
@@ -137,7 +139,10 @@ class Features:
     ) -> None:
         self._rows, self._ordered, self._vectors, self._seed, self._least = rows, ordered, vectors, seed, least
         self._crosses: dict[Sees, TextCrosses] = {}
-        self._row = rows.valid.nonzero()[0]
+        self._used = used_rows(parts)
+        self._modelled = np.unique(np.concatenate([part for one in parts for part in (one.train, one.test)]))
+        self._some = rows.take(self._modelled)
+        self._row = self._modelled[self._some.valid.nonzero()[0]]
 
     def of(self, sees: Sees, part: Part, *, sparse: bool) -> tuple[Any, Any]:
         """Features of a part's training and test rows.
@@ -149,7 +154,9 @@ class Features:
         plain = self._own | (self._with_question if sees.question else {})
         both = []
         for rows, of_rows in zip((part.train, part.test), counted, strict=True):
-            choices = np.isin(np.arange(len(self._rows)), rows)[self._row]  # the rows of a part are ascending
+            chosen = np.zeros(len(self._rows), np.bool_)
+            chosen[rows] = True
+            choices = chosen[self._row]  # the rows of a part are ascending
             dense = np.column_stack([*(column[choices] for column in plain.values()), *of_rows.values()])
             # The order of summation changes the last digits, at which trees would split.
             both.append(np.round(dense.astype(np.float64), 6).astype(np.float32))
@@ -162,9 +169,10 @@ class Features:
         spread = np.sqrt(np.mean((dense[0] - means[row]) ** 2, axis=0))
         kept = spread > 1e-6  # features shared by all choices of a row cancel out in the linear model
         if sees not in self._crosses:
-            image = self._image if sees.image else None
-            self._crosses[sees] = TextCrosses(self._rows, sees.question, self._ordered, image)
-        found = [self._crosses[sees].matrix(rows) for rows in (part.train, part.test)]
+            image = self._image.take(self._modelled) if sees.image else None
+            self._crosses[sees] = TextCrosses(self._some, sees.question, self._ordered, image)
+        crosses = self._crosses[sees]
+        found = [crosses.matrix(np.searchsorted(self._modelled, rows)) for rows in (part.train, part.test)]
         often = np.flatnonzero(np.bincount(found[0].indices, minlength=found[0].shape[1]) >= SEEN_IN)
         train, test = (
             sparse.hstack([sparse.csr_matrix(one[:, kept] / spread[kept]), words[:, often]], format="csr")
@@ -174,18 +182,18 @@ class Features:
 
     @cached_property
     def _own(self) -> Columns:
-        return own_columns(self._rows, self._ordered)
+        return own_columns(self._some, self._ordered, np.bincount(self._rows.keys[self._rows.valid]))
 
     @cached_property
     def _with_question(self) -> Columns:
-        return question_columns(self._rows)
+        return question_columns(self._some, self._own)
 
     @cached_property
     def _image(self) -> ImageGroups:
         vectors = self._vectors()
         if vectors is None:
             raise ValueError("no image vectors were given")
-        return image_groups(vectors, self._seed)
+        return image_groups(vectors, self._seed).spread(self._used, len(self._rows))
 
     def _counted(self, sees: Sees, part: Part) -> tuple[Columns, Columns]:
         """Features counted from labels, of the training and of the test rows."""

@@ -9,7 +9,6 @@ import numpy as np
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped
 from hf_vqa_mc.audits.shortcut import Prediction, Sees
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.hub_folder import first_line
 
 BATCH_SIZE = 32
 READ = 2000
@@ -38,7 +37,7 @@ def predict(
         ConnectionError: the Hub cannot be reached, and the model is not in the cache.
         Skipped: the time limit is exceeded.
     """
-    rows, name = context.rows, context.settings.language_model or ""
+    rows, name = context.rows.take(context.tested), context.settings.language_model or ""
     context.progress(f"loading {name}", 0, 1)
     tokenizer, model = _load(name, device)
     context.progress(f"loading {name}", 1, 1)
@@ -62,7 +61,7 @@ def predict(
         context.progress("language model", min(first + batch_size, len(order)), len(order))
     values = np.full(rows.valid.shape, -np.inf)
     values[rows.valid] = (found / np.array([max(len(choice), 1) for choice in choices]))[number.ravel()]
-    return context.pick(values)
+    return context.on_tested(values)
 
 
 def _tokens(tokenizer: Any, model: Any, prompt: str, choice: str) -> tuple[list[int], int]:  # noqa: ANN401
@@ -109,11 +108,12 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
         tokenizer = tokenizers.from_pretrained(name)
         model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=dtype, use_safetensors=True)
     except (OSError, ValueError, KeyError) as error:
+        first_line = " ".join(str(error).strip().split("\n")[0].split())
         lost = "connect" in str(error).lower() or "offline" in str(error).lower()
         kind = ConnectionError if lost else InputError
         raise kind(
-            f"--language-model {name}: {first_line(error)}; expected a folder or a name on the Hub of a causal "
-            "language model with safetensors weights"
+            f"--language-model {name}: {first_line}; expected a folder or a name on the Hub of a causal language "
+            "model with safetensors weights"
         ) from error
     finally:
         if bars:

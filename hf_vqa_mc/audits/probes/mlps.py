@@ -42,7 +42,8 @@ def _log_odds(context: Context, model: str, part: Part, with_image: bool) -> NDA
         features = None
         if with_image and context.images[0] is not None:
             names = pa.concat_tables([train, test])["image_id"].to_pylist()
-            vectors = context.images[0][np.concatenate([part.train, part.test])]
+            of_rows = np.searchsorted(context.used, np.concatenate([part.train, part.test]))
+            vectors = context.images[0][of_rows]
             features = _write_features(folder / "features", dict(zip(names, vectors, strict=True)))
         logits = _trained_logits(folder, model, features, context)
     rows = context.shuffled.take(part.test)

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.folds import Part, folds_of, parts_of
+from hf_vqa_mc.audits.folds import EVALUATED, Part, folds_of, parts_of, used_rows
 from hf_vqa_mc.audits.image_descriptors import image_vectors
 from hf_vqa_mc.audits.probes.features import Features
 from hf_vqa_mc.audits.rows import Rows, ShuffledRows, number_rows, shuffle
@@ -61,6 +61,12 @@ class Context:
     """rows of ``train``, with the same vocabulary as ``rows``"""
     settings: ProbeSettings = ProbeSettings()  # noqa: RUF009  it is frozen
     progress: Progress = silent
+    started: float = field(default_factory=time.monotonic)
+    """value of `time.monotonic` at the start of the audit, and so of its time limit"""
+    evaluated: int | None = EVALUATED
+    """size of the random sample of rows that trained probes are evaluated on; None for all rows"""
+    running: str = ""
+    """name of the probe that runs, for progress"""
 
     @classmethod
     def of(cls, benchmark: Benchmark, settings: ProbeSettings, progress: Progress = silent) -> "Context":
@@ -84,16 +90,18 @@ class Context:
         """(rows, choices): see `trigram_similarity`; two heuristics use it."""
         return trigram_similarity(self.rows, Letters.of(self.rows.vocabulary))
 
-    @cached_property
+    @property
     def deadline(self) -> float:
-        """Value of `time.monotonic` at the time limit, which starts with the first probe."""
-        return time.monotonic() + self.settings.time_limit
+        """Value of `time.monotonic` at the time limit."""
+        return self.started + self.settings.time_limit
 
     @cached_property
     def images(self) -> tuple[NDArray[np.float32] | None, list[NotRun]]:
-        """float32 (rows, dimensions) of the audited rows, then the training rows; and which images are missing."""
-        splits = [self.split] + ([self.train] if self.train else [])
-        return image_vectors(splits, self.settings.features, self.progress)
+        """float32 (used rows, dimensions), and which images are missing."""
+        n = len(self.rows)
+        of_split = [(self.split, self.used[self.used < n])]
+        of_split += [(self.train, self.used[self.used >= n] - n)] if self.train else []
+        return image_vectors(of_split, self.settings.features, self.progress)
 
     @cached_property
     def _shuffled_and_parts(self) -> tuple[ShuffledRows, list[Part]]:
@@ -103,7 +111,7 @@ class Context:
         if train is not None and self.train is not None:
             rows = rows.followed_by(shuffle(train, choices, rng))
             train_folds = folds_of(self.train, train)
-        return rows, parts_of(self.folds, train_folds, self.settings.probe_rows, rng)
+        return rows, parts_of(self.folds, train_folds, self.settings.probe_rows, rng, self.evaluated)
 
     @property
     def shuffled(self) -> ShuffledRows:
@@ -116,14 +124,37 @@ class Context:
         return self._shuffled_and_parts[1]
 
     @cached_property
+    def used(self) -> NDArray[np.int64]:
+        """Rows that trained probes are fitted or evaluated on, as indices into ``shuffled``, ascending."""
+        return used_rows(self.parts) if self.parts else np.arange(len(self.shuffled))
+
+    @cached_property
+    def tested(self) -> NDArray[np.int64]:
+        """Rows that trained probes are evaluated on, ascending."""
+        if self.evaluated is None or len(self.rows) <= self.evaluated:
+            return np.arange(len(self.rows))
+        return np.sort(np.concatenate([part.test for part in self.parts]))
+
+    @cached_property
     def features(self) -> Features:
         """Features for small models."""
         least = LEAST_COUNTED if self.train_rows is None else 0
-        return Features(self.shuffled, self.split.ordered, lambda: self.images[0], self.settings.seed, least)
+        seed = self.settings.seed
+        return Features(self.shuffled, self.parts, self.split.ordered, lambda: self.images[0], seed, least)
 
     def pick(self, values: NDArray[Any]) -> Prediction:
         """Pick the highest value of each row; values are (rows, choices), the target in column 0."""
         return Prediction(picked(values, self.rows))
+
+    def on_tested(self, values: Values, probabilities: Values | None = None, folds: int = 0) -> Prediction:
+        """Pick the highest value of each row of ``tested``; arguments are (tested rows, choices), the target first."""
+        scores = np.full(len(self.rows), np.nan)
+        scores[self.tested] = picked(values, self.rows.take(self.tested))
+        everywhere = None
+        if probabilities is not None:
+            everywhere = np.full(self.rows.texts.shape, np.nan)
+            everywhere[self.tested] = probabilities
+        return Prediction(scores, everywhere, folds)
 
     def prefer(self, values: NDArray[Any]) -> Prediction | None:
         """As `pick`; None if all choices tie in all rows."""
@@ -143,17 +174,19 @@ class Context:
         """
         if not self.parts:
             raise Skipped("there is no training split, and too few images for cross-validation")
-        odds = np.full(self.shuffled.texts.shape, -np.inf)
+        own = self.shuffled.take(self.tested)
+        odds = np.full(own.texts.shape, -np.inf)
         for index, part in enumerate(self.parts):
             if time.monotonic() > self.deadline:
                 raise Skipped(f"the time limit was reached after {index} of {len(self.parts)} folds")
-            odds[part.test] = fit(part)
-        odds = np.where(self.shuffled.valid, odds, -np.inf)[: len(self.rows)]
+            self.progress(self.running, index, len(self.parts))
+            odds[np.searchsorted(self.tested, part.test)] = fit(part)
+        self.progress(self.running, len(self.parts), len(self.parts))
+        odds = np.where(own.valid, odds, -np.inf)
         shares = np.exp(odds - odds.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
-        own = self.shuffled.take(slice(len(self.rows)))
         probabilities = own.target_first(shares, self.rows.texts.shape[1])
-        return Prediction(picked(probabilities, self.rows), probabilities, self.n_folds)
+        return self.on_tested(probabilities, probabilities, len(self.parts) if self.n_folds else 0)
 
 
 def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut], list[NotRun]]:
@@ -170,14 +203,13 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
     wanted.sort(key=lambda one: one.cost)
     found: list[Shortcut] = []
     not_run: list[NotRun] = []
-    context.deadline  # noqa: B018  starts the time limit
     if any(one.sees.image for one in wanted):
         vectors, not_run = context.images
         not_run = list(not_run)
         wanted = [one for one in wanted if vectors is not None or not one.sees.image]
     for index, probe in enumerate(wanted):
         context.progress("probes", index, len(wanted))
-        name = probe.name.format_map(vars(settings))
+        context.running = name = probe.name.format_map(vars(settings))
         try:
             made = probe.run(context)
         except Skipped as reason:

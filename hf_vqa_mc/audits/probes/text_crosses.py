@@ -39,6 +39,17 @@ class ImageGroups:
     directions: NDArray[np.float32]
     """(rows, DIRECTIONS): principal components with unit variance, 0 without an image"""
 
+    def take(self, rows: NDArray[np.integer]) -> "ImageGroups":
+        """Those of some rows."""
+        return ImageGroups(self.clusters[rows], self.directions[rows])
+
+    def spread(self, rows: NDArray[np.integer], n_rows: int) -> "ImageGroups":
+        """Those of ``n_rows`` rows, of which only ``rows`` have images."""
+        clusters = np.full((n_rows, self.clusters.shape[1]), MISSING, np.int64)
+        directions = np.zeros((n_rows, DIRECTIONS), np.float32)
+        clusters[rows], directions[rows] = self.clusters, self.directions
+        return ImageGroups(clusters, directions)
+
 
 def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
     """Cluster images and compute principal components; vectors (rows, dimensions) are NaN in rows without an image."""
@@ -71,7 +82,7 @@ class TextCrosses:
     """Computes the sparse features of selected rows.
 
     Args:
-        rows: all rows of an audit.
+        rows: the rows that features are needed of.
         with_question: cross words with those of the question.
         ordered: also cross question and image with the position of the choice.
         image: cross words with the image.

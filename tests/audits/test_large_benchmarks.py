@@ -1,0 +1,129 @@
+"""Large benchmarks: trained probes are evaluated on a sample, wide rows are left out, and the time limit holds."""
+
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from hf_vqa_mc.audits import auditing, folds
+from hf_vqa_mc.audits.auditing import audit
+from hf_vqa_mc.audits.folds import parts_of
+from hf_vqa_mc.audits.probes import Context
+from hf_vqa_mc.audits.settings import ProbeSettings
+from hf_vqa_mc.benchmarks import Benchmark
+from hf_vqa_mc.report.audit_folder import write_audit
+from tests.audits.planted import context_of, planted, split_of
+
+
+def benchmark(test, train=None):
+    splits = {"test": split_of(test)} | ({} if train is None else {"train": split_of(train, "train")})
+    return Benchmark("planted", None, "test", splits, None, {})
+
+
+def evaluated_rows(parts):
+    return np.concatenate([part.test for part in parts])
+
+
+@pytest.mark.parametrize(("rows", "n_parts"), [(100, 5), (101, 4), (250, 2), (1000, 1)])
+def test_folds_are_evaluated_until_the_sample_is_large_enough(rows, n_parts):
+    parts = parts_of(np.arange(rows) % 5, None, 50, np.random.default_rng(0), evaluated=100)
+    assert len(parts) == n_parts
+    assert len(np.unique(evaluated_rows(parts))) == len(evaluated_rows(parts))
+    assert all(not np.isin(part.test, part.counted).any() for part in parts)
+
+
+def test_pruning_evaluates_all_rows():
+    assert (
+        len(evaluated_rows(parts_of(np.arange(1000) % 5, None, 50, np.random.default_rng(0), evaluated=None))) == 1000
+    )
+
+
+@pytest.fixture
+def sampled(monkeypatch):
+    """An audit whose trained probes are evaluated on 200 of 1,000 rows."""
+    monkeypatch.setattr(auditing, "Context", partial(Context, evaluated=200))
+    return audit(benchmark(planted("question cue", 0.6, 1000, 0)[0]), ProbeSettings(probe_rows=400))
+
+
+def test_the_sample_is_stated_wherever_its_figures_are(sampled, tmp_path):
+    figures = sampled.as_json()
+    trained = [one for one in figures["shortcuts"] if one["trained"]]
+    assert {one["rows"] for one in trained} == {200}
+    assert {one["rows"] for one in figures["shortcuts"] if not one["trained"]} == {1000}
+    assert all("of a random 200 of the 1,000 rows" in one["sentence"] for one in trained)
+    assert "Trained probes are evaluated on a random 200 of 1,000 rows." in figures["caveat"]
+    assert sum(one["rows"] for one in figures["calibration"]) == 200
+    assert sum(one["rows"] for one in figures["bias"]["histogram"]) == 200
+
+
+def test_rows_outside_the_sample_have_no_scores_in_the_files(sampled, tmp_path):
+    write_audit(tmp_path / "audit", sampled)
+    written = parquet.read_table(tmp_path / "audit" / "rows.parquet")
+    assert written["bias"].null_count == 800
+    assert written["longest choice"].null_count == 0
+    assert "of a random 200 of the 1,000 rows" in (tmp_path / "audit" / "report.html").read_text()
+
+
+def test_a_sample_finds_the_planted_shortcut_within_its_interval(sampled):
+    best = max(
+        (gain for gain in sampled.gains if gain.shortcut.trained and gain.shortcut.sees == "question"),
+        key=lambda gain: gain.estimate.gain,
+    )
+    truth = planted("question cue", 0.6, 1000, 0)[2]
+    assert best.alarm
+    assert best.estimate.low <= truth
+    assert best.estimate.gain > truth / 2
+
+
+def test_features_of_images_are_only_read_for_rows_that_are_used():
+    context = context_of(planted("none", 0.0, 300, 0)[0], planted("none", 0.0, 400, 1)[0], probe_rows=2)
+    assert len(context.used) == 300 + 2 * folds.COUNTED
+
+
+def test_the_time_limit_is_that_of_the_whole_audit(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(auditing.time, "monotonic", lambda: clock[0])
+
+    def slow(step, done, total):
+        clock[0] += 100.0 * (step == "counting")
+
+    done = audit(benchmark(planted("none", 0.0, 100, 0)[0]), ProbeSettings(time_limit=300.0), slow)
+    assert not any(gain.shortcut.trained for gain in done.gains)
+    assert {one.reason for one in done.not_run if "images" not in one.name} == {
+        "the time limit was reached after 0 of 5 folds"
+    }
+
+
+def test_trained_probes_report_progress_by_fold():
+    steps = []
+    audit(benchmark(planted("none", 0.0, 100, 0)[0]), ProbeSettings(), lambda *step: steps.append(step))
+    name = "logistic regression: choices alone"
+    assert [done for step, done, _ in steps if step == name] == [0, 1, 2, 3, 4, 5]
+
+
+def with_wide_row(rows, choices):
+    table = planted("none", 0.0, rows, 0)[0]
+    cells = table["choices"].to_pylist()
+    cells[7] = [f"text {number}" for number in range(choices)]
+    label = table["label"].to_numpy().copy()
+    label[7] = 0
+    table = table.set_column(table.schema.get_field_index("choices"), "choices", pa.array(cells))
+    return table.set_column(table.schema.get_field_index("label"), "label", pa.array(label))
+
+
+def test_a_row_whose_choices_would_fill_a_huge_matrix_is_left_out_and_counted():
+    done = audit(benchmark(with_wide_row(1000, 20_000)), ProbeSettings(probes=False))
+    assert len(done.rows) == 999
+    assert done.rows.texts.shape == (999, 4)
+    assert done.as_json()["skipped_splits"] == {
+        "test (rows with more than 10,000 choices)": "1 of 1,000 rows, of up to 20,000 choices"
+    }
+
+
+def test_a_wide_row_of_a_small_benchmark_is_audited():
+    done = audit(benchmark(with_wide_row(60, 1500)), ProbeSettings())
+    assert done.rows.texts.shape == (60, 1500)
+    assert done.as_json()["skipped_splits"] == {}
+    assert all(0 <= gain.estimate.accuracy <= 1 for gain in done.gains)
