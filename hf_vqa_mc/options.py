@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Union, cast, dataclass_transform, get_args, get_origin
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.io.packed import reading
 from hf_vqa_mc.io.progress import Progress, interactive_progress
 
 P = ParamSpec("P")
@@ -205,6 +206,25 @@ def read_settings_file(file: Path, settings: type, flag: str = "--settings") -> 
     return found
 
 
+@settings
+class ReadOptions:
+    """Options of every verb that reads files; `verb` applies them."""
+
+    max_unpacked: float | None = option(
+        "Limit in GB of the content of a compressed or Parquet file; by default 64 and, above 0.064, 50 times the "
+        "file's size.",
+        default=None,
+        check=POSITIVE,
+        panel="Running",
+    )
+
+
+def arguments(settings: ReadOptions) -> dict[str, Any]:
+    """The settings of a verb as arguments of a function, without `ReadOptions`."""
+    applied = {one.name for one in fields(ReadOptions)}
+    return {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in applied}
+
+
 @dataclass(frozen=True, eq=False)
 class Verb:
     """A verb of Python and the command line."""
@@ -246,14 +266,18 @@ def verb(
     """
 
     def decorated(run: Callable[[S, Progress], R]) -> PublicFunction[P, R]:
+        def limited(made: S, progress: Progress) -> R:
+            with reading(getattr(made, "max_unpacked", None), progress):
+                return run(made, progress)
+
         @wraps(run)
         def function(*args: P.args, **kwargs: P.kwargs) -> R:
             check_former_names(declared.settings, kwargs)
             made = settings(*args, **kwargs)
             with interactive_progress() as progress:
-                return run(made, progress)
+                return limited(made, progress)
 
-        declared = Verb(run.__name__, settings, run, examples, settings_file)  # type: ignore[arg-type]
+        declared = Verb(run.__name__, settings, limited, examples, settings_file)  # type: ignore[arg-type]
         arguments = [f"    {one.name}: {spec_of(one).help}" for one in fields(declared.settings)]
         sections = (inspect.getdoc(run) or "").partition("\n\n")[2]
         function.__doc__ = "\n\n".join(filter(None, [declared.summary, "\n".join(["Args:", *arguments]), sections]))

@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,9 @@ import pyarrow.parquet as pq
 from hf_vqa_mc.benchmarks.cells import as_text, is_text
 from hf_vqa_mc.benchmarks.columns import named
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import json_lines
+from hf_vqa_mc.io.json_stream import json_lines, parsed
 from hf_vqa_mc.io.packed import unpacked
+from hf_vqa_mc.io.parquet import check_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,10 +104,10 @@ def json_content(path: Path) -> tuple[Any, str | None]:
     """
     try:
         content = _content(path)
-        value = json.loads(content.decode(json.detect_encoding(content)))
+        value = parsed(content)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: not JSON ({error}); if it has one value per line, name it .jsonl") from error
     lists = {None: value, **(value if isinstance(value, dict) else {})}
     keys = [
@@ -119,9 +121,10 @@ def json_content(path: Path) -> tuple[Any, str | None]:
 
 
 def _parquet(path: Path) -> pa.Table:
-    if path.name.lower().endswith(PACKINGS):
-        return pq.read_table(pa.BufferReader(_content(path)))
-    return pq.read_table(path, partitioning=None)
+    packed = path.name.lower().endswith(PACKINGS)
+    source = pa.py_buffer(_content(path)) if packed else path
+    check_parquet(source, str(path), path.stat().st_size)
+    return pq.read_table(pa.BufferReader(source) if packed else source, partitioning=None)
 
 
 def _csv(path: Path) -> pa.Table:
@@ -154,18 +157,19 @@ def _check_utf8(content: bytes, path: Path) -> None:
 
 
 def _json_lines(path: Path) -> pa.Table:
-    records = {}
+    records, numbers = [], array("q")
     for number, record in json_lines(path):
         if not isinstance(record, dict):
             raise InputError(f"{path}, line {number}: expected a record ({{...}}), found a {type(record).__name__}")
-        records[f"line {number}"] = record
-    return _table_of(path, records)
+        records.append(record)
+        numbers.append(number)
+    return _table_of(path, records, lambda row: f"line {numbers[row]}")
 
 
 def _json(path: Path) -> pa.Table:
     value, key = json_content(path)
     records = value if key is None else value[key]
-    return _table_of(path, {f"record {number}": record for number, record in enumerate(records)})
+    return _table_of(path, records, "record {}".format)
 
 
 READERS = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv, "tsv": _csv}
@@ -173,19 +177,19 @@ READERS = {"parquet": _parquet, "jsonl": _json_lines, "json": _json, "csv": _csv
 EXPECTED = f"a file (.{', .'.join(READERS)}; plain or .gz), a folder that load_dataset reads, or a dataset on the Hub"
 
 
-def _table_of(path: Path, records: Mapping[str, dict[str, Any]]) -> pa.Table:
-    """Records by location as a table; columns of mixed types become JSON text."""
-    names = dict.fromkeys(name for record in records.values() for name in record)
+def _table_of(path: Path, records: Sequence[dict[str, Any]], location: Callable[[int], str]) -> pa.Table:
+    """Records as a table; columns of mixed types become JSON text. ``location`` gives a record's, for messages."""
+    names = dict.fromkeys(name for record in records for name in record)
     try:
-        return _table({name: _column([record.get(name) for record in records.values()], name) for name in names})
+        return _table({name: _column([record.get(name) for record in records], name) for name in names})
     except UnicodeEncodeError as error:
-        for location, record in records.items():
+        for row, record in enumerate(records):
             try:
                 json.dumps(record, ensure_ascii=False).encode()
             except UnicodeEncodeError as inner:
                 half = shown(inner.object[inner.start])
                 raise InputError(
-                    f"{path}, {location}: {half} is an unpaired surrogate, not UTF-8 text; fix the text "
+                    f"{path}, {location(row)}: {half} is an unpaired surrogate, not UTF-8 text; fix the text "
                     "and write the file again"
                 ) from error
         raise

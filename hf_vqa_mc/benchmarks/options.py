@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings
+from hf_vqa_mc.options import AT_LEAST_ONE, ReadOptions, check_options, option, settings
 
 if TYPE_CHECKING:
     import datasets
@@ -20,7 +20,7 @@ OPTIONS = "name the columns with --question, --choices (one, or several), --labe
 
 
 @settings
-class BenchmarkOptions:
+class BenchmarkOptions(ReadOptions):
     """Read the splits of a multiple-choice benchmark in any common layout.
 
     Columns that are not named are detected by name and content; an ambiguous layout is an error.

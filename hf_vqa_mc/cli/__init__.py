@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
+from traceback import extract_tb
 from typing import Annotated, Any
 
 import typer
@@ -15,10 +17,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.io.redaction import redacted
 from hf_vqa_mc.verbs import VERBS
 
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: success; environment error (disk, network); invalid input; Ctrl-C. 3 is for `Result.exit_code`."""
+LESS_MEMORY = "close other programs, or read less of the data (many commands have --limit)"
+"""What to do without enough memory."""
 REMOVED = {
     ("quickstart", "--no-train"): "models are trained only with --train",
     ("quickstart", "--ties"): "equally similar questions are always in random order; see vqa-mc build --ties",
@@ -132,10 +137,22 @@ def with_exit_code(run: Callable[..., int]) -> Callable[..., None]:
             code = _print_error((error.strerror or str(error) or type(error).__name__) + path, ENVIRONMENT)
         except KeyboardInterrupt:
             code = _print_error("interrupted", INTERRUPTED)
+        except MemoryError as error:
+            code = _print_error(f"out of memory{f' ({error})' if str(error) else ''}: {LESS_MEMORY}", ENVIRONMENT)
+        except Exception as error:  # a fault of ours: also one line, which names the code
+            code = _print_error(_fault(error), ENVIRONMENT)
         if code != OK:
             raise typer.Exit(code)
 
     return wrapped
+
+
+def _fault(error: Exception) -> str:
+    """An unexpected error in one line, with the last lines of this package that it passed."""
+    package = Path(__file__).parents[1]
+    frames = [one for one in extract_tb(error.__traceback__) if Path(one.filename).is_relative_to(package)]
+    passed = ", ".join(f"{Path(one.filename).relative_to(package)}:{one.lineno}" for one in frames[:0:-1][:3])
+    return f"unexpected {type(error).__name__}: {error} (at {passed}); please report this message"
 
 
 def _print_error(message: str, code: int) -> int:
@@ -144,4 +161,4 @@ def _print_error(message: str, code: int) -> int:
 
 
 def _print_line(text: str) -> None:
-    print(f"vqa-mc: {text}", file=sys.stderr)  # noqa: T201  this is the command line
+    print(f"vqa-mc: {redacted(text)}", file=sys.stderr)  # noqa: T201  this is the command line

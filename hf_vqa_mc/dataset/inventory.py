@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import read_json
 
 INVENTORY = "statistics.json"
 PREVIEW = "preview.png"
@@ -35,7 +36,7 @@ Inventory = dict[str, Any]
 def read_inventory(folder: Path) -> Inventory | None:
     """The inventory of a folder, None if vqa-mc build did not write it; raises InputError for a newer layout."""
     try:
-        inventory = json.loads((folder / INVENTORY).read_text("utf-8"))
+        inventory = read_json(folder / INVENTORY)
     except (OSError, ValueError):
         return None
     if not isinstance(inventory, dict) or inventory.get("written_by") != WRITTEN_BY:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hf_vqa_mc.dataset.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import first_line
+from hf_vqa_mc.io.parquet import check_folder
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     dataset = dataset if Path(dataset).name else str(Path(dataset).resolve())  # load_dataset rejects "."
     if "/" not in dataset and not Path(dataset).is_dir():
         raise InputError(f"{dataset} is not a local folder; expected {expected} (NAMESPACE/NAME)")
+    if Path(dataset).is_dir():
+        check_folder(Path(dataset))
     with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
         config = _config(dataset, config, [str(name) for name in get_dataset_config_names(dataset)])
         return config, load_dataset(dataset, config)
@@ -74,6 +77,10 @@ def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
             f"{dataset} is not a local folder and cannot be loaded from the Hub: {first_line(error)}"
         ) from error
     except (DatasetsError, FileNotFoundError, HFValidationError, ValueError) as error:
+        raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from error
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # of damaged files and cards, such as deeply nested metadata
         raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from error
 
 

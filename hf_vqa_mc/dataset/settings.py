@@ -5,7 +5,7 @@ from typing import Literal
 
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import AT_LEAST_ONE, option, settings
+from hf_vqa_mc.options import AT_LEAST_ONE, ReadOptions, option, settings
 from hf_vqa_mc.sources import SOURCES
 
 IMAGES, RUNNING = "Images", "Running"
@@ -46,7 +46,7 @@ class DecoySettings(Settings):
 
 
 @settings
-class BuildSettings(DecoySettings):
+class BuildSettings(DecoySettings, ReadOptions):
     """Build a source's multiple-choice variants and open-ended configs into a folder that load_dataset reads.
 
     Open-ended configs, the publisher's complete records, need no word vectors.

@@ -1,7 +1,6 @@
 """Declaration of harnesses; atomic writing of exports, which replace only earlier exports."""
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from hf_vqa_mc.exports.questions import Questions
 from hf_vqa_mc.io.atomic_file import check_folder, in_plain_words
 from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
@@ -55,7 +55,7 @@ def record(harness: str, questions: int, hidden: bool, files: list[str]) -> dict
 def read_record(path: Path) -> dict[str, Any] | None:
     """The record of an earlier export; None if an export did not write the file."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = read_json(path)
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and found.get("written_by") == WRITTEN_BY else None

@@ -25,6 +25,7 @@ from safetensors.torch import save
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import FeatureKind
 from hf_vqa_mc.io.atomic_file import in_plain_words, write_bytes
+from hf_vqa_mc.io.json_stream import parsed, read_json
 
 SHARD_IMAGES, SHARD_BYTES, SHARD_SECONDS = 4096, 256 << 20, 60.0
 """A file is written when one of these is reached; a killed process loses at most a minute of work."""
@@ -174,7 +175,7 @@ def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], ab
 def _read_index(folder: Path) -> dict[str, Any]:
     path = folder / INDEX
     try:
-        index: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        index: dict[str, Any] = read_json(path)
     except (FileNotFoundError, NotADirectoryError):
         inside = sorted(str(found.parent) for found in [*folder.glob(f"*/{INDEX}"), *folder.glob(f"*/*/{INDEX}")])
         near = f"; did you mean {' or '.join(inside)}?" if inside else "; create one with vqa-mc features"
@@ -189,7 +190,7 @@ def _opened(path: Path, kind: FeatureKind) -> tuple[torch.Tensor, list[bytes]]:
     damaged = f"{path} is damaged; remove it and run vqa-mc features again"
     try:
         with safe_open(path, "pt") as file:
-            stored = FeatureKind.from_json(json.loads(file.metadata()[_KIND]), str(path))
+            stored = FeatureKind.from_json(parsed(file.metadata()[_KIND]), str(path))
             features, hashes = file.get_tensor(_FEATURES), file.get_tensor(_HASHES)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(damaged) from error

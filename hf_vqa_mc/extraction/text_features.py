@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from hf_vqa_mc.errors import InputError, listed, shown, unknown_name
 from hf_vqa_mc.io.atomic_file import write_bytes
+from hf_vqa_mc.io.json_stream import parsed
 from hf_vqa_mc.text.normalisation import words as words_of
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors
 
@@ -194,7 +195,7 @@ class TextFeatures:
         path = folder / WORDS_FILE
         try:
             with safe_open(path, "np") as file:
-                about = json.loads(file.metadata()[_ABOUT])
+                about = parsed(file.metadata()[_ABOUT])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}
             if not isinstance(about, dict):
                 raise TypeError(f"about is {shown(about)}")

@@ -17,6 +17,7 @@ from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, methods
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.hub.markdown import block, code, link, one_line, plain
 from hf_vqa_mc.hub.shipment import check_name
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.schema import SPLITS
 
@@ -88,10 +89,10 @@ def read_record(folder: Path) -> Record:
     """Read a checkpoint's ``training.json``; raises InputError unless it is complete and valid."""
     path = folder / RECORD
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = read_json(path)
     except FileNotFoundError:
         raise InputError(f"{folder}: {RECORD} is missing; give a checkpoint that vqa-mc train wrote") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise InputError(f"{path} is not valid JSON; train again or use another checkpoint") from None
     if not isinstance(found, dict) or found.get("written_by") != WRITTEN_BY:
         raise InputError(f"{path}: vqa-mc train did not write this file; give a checkpoint that it wrote")

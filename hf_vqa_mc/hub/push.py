@@ -15,6 +15,7 @@ from hf_vqa_mc.dataset.inventory import INVENTORY, read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.dataset_folder import outdated_files
 from hf_vqa_mc.hub.shipment import Shipment
+from hf_vqa_mc.io.redaction import redacted
 from hf_vqa_mc.version import __version__
 
 if TYPE_CHECKING:
@@ -214,4 +215,4 @@ def _short(error: BaseException) -> str:
 
 
 def _tidy(message: str) -> str:
-    return _QUERY.sub("?...", " ".join(message.split())).rstrip(".")[:200]
+    return _QUERY.sub("?...", " ".join(redacted(message).split())).rstrip(".")[:200]

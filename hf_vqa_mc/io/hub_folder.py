@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.redaction import redacted
 
 
 def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_hub: Any) -> Path:  # noqa: ANN401
@@ -37,5 +38,5 @@ def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_h
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message."""
-    return (str(error) or type(error).__name__).strip().split("\n")[0].rstrip(".")
+    """The first line of an error's message, without tokens."""
+    return redacted((str(error) or type(error).__name__).strip().split("\n")[0].rstrip("."))

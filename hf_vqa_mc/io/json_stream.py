@@ -6,8 +6,11 @@ questions) as long as ``json.JSONDecoder.raw_decode`` on a window, and it reject
 
 import codecs
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from hf_vqa_mc.errors import InputError
@@ -18,13 +21,39 @@ CHUNK = 1 << 20
 BATCH = 1 << 16
 """Characters of records per batch; larger batches are slower because of Python's garbage collector."""
 
+DEEPEST = 200
+"""Maximum depth of nested lists and objects; deeper ones would exceed Python's stack where they are used."""
+
 _SPACE = " \t\n\r"
+_SPACES = re.compile(r"[ \t\n\r]*")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_NESTING = {"[": 1, "{": 1, "]": -1, "}": -1}
 _IN_NUMBER = "0123456789+-.eE"
 # A value cut by the end of a chunk fails at most this many characters before it ("-Infinity", "\\uXXXX"), or as a
 # string without an end; any other failure is the file's.
 _CUT = 16
 
 _Value = TypeVar("_Value")
+
+
+def parsed(text: str | bytes) -> Any:  # noqa: ANN401  any json value
+    """The value of a JSON text; raises ValueError if it is not JSON, or nested deeper than ``DEEPEST``."""
+    text = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
+    check_depth(text)
+    return json.loads(text)
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401  any json value
+    """The value of a small JSON file in UTF-8; raises OSError, and ValueError as `parsed`."""
+    return parsed(path.read_text("utf-8"))
+
+
+def check_depth(text: str, start: int = 0, end: int | None = None) -> None:
+    """Raise ValueError if lists and objects in a JSON text are nested deeper than ``DEEPEST``."""
+    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST:
+        marks = (_NESTING.get(mark, 0) for mark in _STRING.sub("", text[start:end]))
+        if max(accumulate(marks)) > DEEPEST:
+            raise ValueError(f"lists and objects are nested deeper than {DEEPEST} levels")
 
 
 def list_items(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator[list[Any]]:
@@ -91,13 +120,13 @@ def json_lines(file: File) -> Iterator[tuple[int, Any]]:
         for number, line in enumerate(text_lines(stream, location), 1):
             if line.strip():
                 try:
-                    value = json.loads(line)
+                    value = parsed(line)
                 except json.JSONDecodeError as error:
                     raise InputError(
                         f"{location}, line {number}: not JSON at character {error.pos}: {error.msg}; expected one "
                         "object per line (write truncated files again)"
                     ) from None
-                except (ValueError, RecursionError) as error:
+                except ValueError as error:
                     raise InputError(
                         f"{location}, line {number}: {error}; expected one JSON object per line"
                     ) from None
@@ -137,10 +166,10 @@ class _Text:
     def peek(self) -> str:
         """The next non-space character, or "" at the end of the file."""
         while True:
-            while self._at < len(self._window):
-                if self._window[self._at] not in _SPACE:
-                    return self._window[self._at]
-                self._at += 1
+            if match := _SPACES.match(self._window, self._at):
+                self._at = match.end()
+            if self._at < len(self._window):
+                return self._window[self._at]
             if self._ended:
                 return ""
             self._read_on(CHUNK)
@@ -222,6 +251,10 @@ class _Text:
             else:
                 following = self._window[end : end + 1]
                 if self._ended or (following and following not in _IN_NUMBER):  # "1." may become 1.5 in the next chunk
+                    try:
+                        check_depth(self._window, self._at, end)
+                    except ValueError as error:
+                        raise self._malformed(f"{error} in {what}") from None
                     self._at = end
                     return value
             self._read_on(size)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from hf_vqa_mc.io.redaction import redacted
+
 Progress = Callable[[str, int, int], None]
 """Called with (step, done, total)."""
 
@@ -62,7 +64,7 @@ def _log_lines() -> Iterator[None]:
     from tqdm import tqdm
 
     logger, handler = logging.getLogger("hf_vqa_mc"), logging.Handler()
-    handler.emit = lambda record: tqdm.write(record.getMessage(), file=sys.stderr)  # type: ignore[method-assign]
+    handler.emit = lambda record: tqdm.write(redacted(record.getMessage()), file=sys.stderr)  # type: ignore[method-assign]
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -1,9 +1,7 @@
 """A model's predictions, one per question: json, json lines, csv or parquet, plain or packed, or Python objects."""
 
 import csv
-import json
 import re
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items
+from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items, parsed
 from hf_vqa_mc.io.packed import opened, text_lines, unpacked
 from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.scoring.official import FORMATS, PACKED
@@ -159,8 +157,7 @@ def _rows_of_file(path: Path) -> _Rows:
 def _format(path: Path) -> str:
     """The format by the file extension; if that is unknown, Parquet and JSON are recognised by their first bytes."""
     with unpacked(path) as stream:
-        name = str(getattr(stream, "name", "")) if isinstance(stream, zipfile.ZipExtFile) else path.name
-        head = stream.read(16).lstrip(b"\xef\xbb\xbf \t\r\n")
+        name, head = stream.name, stream.read(16).lstrip(b"\xef\xbb\xbf \t\r\n")
     suffixes = [suffix for suffix in (found.lower() for found in Path(name).suffixes) if suffix not in PACKED]
     if suffixes and suffixes[-1] in FORMATS:
         return FORMATS[suffixes[-1]]
@@ -177,7 +174,7 @@ def _is_lines(head: str) -> bool:
     """Whether another object follows on the next line: JSON lines without their file extension."""
     first, _, following = head.partition("\n")
     try:
-        return following.lstrip()[:1] == "{" and isinstance(json.loads(first), dict)
+        return following.lstrip()[:1] == "{" and isinstance(parsed(first), dict)
     except ValueError:
         return False
 
@@ -241,8 +238,13 @@ def _parquet_rows(path: Path) -> Iterator[Records]:
     import pyarrow as pa
     from pyarrow import parquet
 
+    from hf_vqa_mc.io.parquet import check_parquet
+
     try:
-        with unpacked(path) as stream, parquet.ParquetFile(pa.BufferReader(stream.read())) as file:
+        with unpacked(path) as stream:
+            content = pa.py_buffer(stream.read())
+        check_parquet(content, str(path), path.stat().st_size)
+        with parquet.ParquetFile(pa.BufferReader(content)) as file:
             rows = (row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
             yield from _batches(rows, lambda row: f"{path}, row {row}")
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

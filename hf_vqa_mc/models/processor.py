@@ -1,6 +1,5 @@
 """The processor: images, questions and choices to a model's tensors; part of every checkpoint."""
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -21,6 +20,7 @@ from hf_vqa_mc.extraction.text_features import NewWords, TextFeatures
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic_file import write_json
 from hf_vqa_mc.io.hub_folder import hub_folder
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.models.model import IMAGE_INPUTS, QUESTION_INPUTS
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
@@ -235,7 +235,7 @@ def checkpoint_folder(name: str | Path, **of_hub: Any) -> Path:  # noqa: ANN401 
 def _stored(folder: Path) -> VqaMcProcessor:
     path = folder / PROCESSOR_CONFIG
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = read_json(path)
         inputs, image_features = list(map(str, about["inputs"])), about["image_features"]
         word_vectors = about["word_vectors"]
     except FileNotFoundError:

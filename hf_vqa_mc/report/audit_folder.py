@@ -1,7 +1,6 @@
 """The files of an audit: the report, all figures as JSON, and the scores of each row."""
 
 import io
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import check_folder, write_bytes, write_json
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.report.examples import Example, examples_of
 from hf_vqa_mc.report.report import report_html
@@ -66,7 +66,7 @@ def _is_audit(folder: Path) -> bool:
     if any(path.name not in names or not path.is_file() or path.is_symlink() for path in paths):
         return False
     try:
-        figures = json.loads((folder / FIGURES).read_text("utf-8"))
+        figures = read_json(folder / FIGURES)
     except (OSError, ValueError):
         return False
     two = {"before", "after"}

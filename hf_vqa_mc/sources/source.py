@@ -1,6 +1,5 @@
 """Sources: their declarations, their files, published or written by ``vqa-mc generate``, and their triplets."""
 
-import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.errors import CountMismatch, InputError
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.schema import SPLITS, check_triplets
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.download import Downloads
@@ -194,7 +194,7 @@ def read_triplets(name: str, data_dir: Path | None = None, *, released_decoys: b
 def generated_by(folder: Path) -> dict[str, Any] | None:
     """The statistics of a generated folder, with ``engine`` and ``version``; None if no engine of ours wrote it."""
     try:
-        found = json.loads((folder / STATISTICS).read_text(encoding="utf-8"))
+        found = read_json(folder / STATISTICS)
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and isinstance(found.get("engine"), str) else None

@@ -15,6 +15,7 @@ from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.vision_model import quiet
 from hf_vqa_mc.io.atomic_file import write_json
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
@@ -253,7 +254,7 @@ class _Run:
         folder, material = self.settings.output / BEST, self.material
         model, _ = load_checkpoint(folder)
         try:
-            before = json.loads((folder / RECORD).read_text("utf-8"))
+            before = read_json(folder / RECORD)
             results = dict(before["results"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise damaged(folder, error) from error

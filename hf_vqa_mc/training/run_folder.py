@@ -28,6 +28,7 @@ from hf_vqa_mc.dataset.inventory import WRITTEN_BY
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic_file import in_plain_words, umask, write_bytes
 from hf_vqa_mc.io.atomic_folder import FolderKind, new_folder, remove_leftovers
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.models.processor import checkpoint_folder
 from hf_vqa_mc.training.material import made_with
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -88,7 +89,7 @@ class RunFolder:
         if not folder.is_dir():
             return None
         try:
-            state = State(**json.loads((folder / STATE).read_text("utf-8")))
+            state = State(**read_json(folder / STATE))
             if not isinstance(state.settings, dict) or not isinstance(state.curve, list):
                 raise ValueError(f"{STATE} is not valid")
             return state, load_file(folder / TENSORS)
@@ -204,7 +205,7 @@ def config_of(checkpoint: str) -> str | None:
     """The config that a checkpoint was trained on, None if unknown; raises InputError if there is no checkpoint."""
     path = checkpoint_folder(checkpoint) / RECORD
     try:
-        config = json.loads(path.read_text("utf-8")).get("config")
+        config = read_json(path).get("config")
     except (OSError, ValueError, AttributeError):
         return None
     return config if isinstance(config, str) else None

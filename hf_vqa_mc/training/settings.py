@@ -3,13 +3,23 @@
 import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.options import POSITIVE, Check, check_options, default_of, flag_of, option, settings
+from hf_vqa_mc.options import (
+    POSITIVE,
+    Check,
+    ReadOptions,
+    arguments,
+    check_options,
+    default_of,
+    flag_of,
+    option,
+    settings,
+)
 
 RATES = {"sgd": 0.1, "rmsprop": 4e-4, "adam": 1e-3}
 """Default learning rates: sgd's tuned on held-out images of COCO-QA, rmsprop's of Lu et al. 2016, adam's of torch."""
@@ -29,7 +39,7 @@ _RISING: Check = (
 
 
 @settings
-class TrainingSettings:
+class TrainingSettings(ReadOptions):
     """Train a model, validate it on schedule, keep the best checkpoint and test it once.
 
     The same call resumes an interrupted run from its last validation. The recipe is that of Chao et al. 2018
@@ -128,7 +138,7 @@ class TrainingSettings:
 
     def as_json(self) -> dict[str, Any]:
         """All settings as JSON values, with the effective learning rate."""
-        given = asdict(self) | {"learning_rate": self.rate}
+        given = arguments(self) | {"learning_rate": self.rate}
         return {
             name: list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
             for name, value in given.items()

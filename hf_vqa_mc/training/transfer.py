@@ -19,6 +19,7 @@ from typing import Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import file_name
 from hf_vqa_mc.io.atomic_file import check_folder, write_json
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.image_overlap import ImageData, overlap, read_image_data, unlisted
@@ -215,7 +216,7 @@ def _check_plan(output: Path, plan: Mapping[str, Any]) -> None:
 
 def _read(path: Path, remedy: str) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = read_json(path)
     except ValueError:
         found = None
     if not isinstance(found, dict):

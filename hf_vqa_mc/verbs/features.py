@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, ReadOptions, arguments, option, settings, verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.extraction.backbones import Backbone
@@ -14,7 +14,7 @@ RUNNING = "Running"
 
 
 @settings
-class FeaturesSettings:
+class FeaturesSettings(ReadOptions):
     """Compute the image features of a dataset once, for training to read.
 
     Runs on the GPU (in bfloat16) if there is one. After an interruption, the same call computes only what is missing.
@@ -66,4 +66,4 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
     """
     from hf_vqa_mc.extraction.extraction import extract_features
 
-    return extract_features(**vars(settings), progress=progress)
+    return extract_features(**arguments(settings), progress=progress)

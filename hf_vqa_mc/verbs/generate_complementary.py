@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import SEED, check_options, option, settings, verb
+from hf_vqa_mc.options import SEED, ReadOptions, check_options, option, settings, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _ANSWERS = ("target", "answer", "multiple_choice_answer")
 
 
 @settings
-class GenerateComplementarySettings:
+class GenerateComplementarySettings(ReadOptions):
     """Find similar images with a different answer, as for VQA2: candidates for annotators to choose from.
 
     One record per question: candidate images, sorted by the probability of a different answer; their distances; that

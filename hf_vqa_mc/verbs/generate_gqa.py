@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, settings, subset, verb
+from hf_vqa_mc.options import ReadOptions, option, settings, subset, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @settings
-class GenerateGqaSettings(GqaSettings):
+class GenerateGqaSettings(GqaSettings, ReadOptions):
     """Generate questions from scene graphs: with programs, references, entailment and balanced answers.
 
     Then `vqa-mc build gqa --data-dir OUTPUT --word-vectors corpus` gives each question decoys.

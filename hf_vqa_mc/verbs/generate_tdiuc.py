@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, settings, subset, verb
+from hf_vqa_mc.options import ReadOptions, option, settings, subset, verb
 from hf_vqa_mc.result import Result
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @settings
-class GenerateTdiucSettings(TdiucSettings, TdiucInputs):
+class GenerateTdiucSettings(TdiucSettings, TdiucInputs, ReadOptions):
     """Generate TDIUC's twelve types of questions from annotations of your own images.
 
     What COCO's files do not annotate is taken as absent: they must be complete for the images they list. Questions on

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, settings, verb
+from hf_vqa_mc.options import ReadOptions, arguments, option, settings, verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.training.evaluation import PredictResult
@@ -19,7 +19,7 @@ def default_output(given: Mapping[str, Any]) -> Path:
 
 
 @settings
-class PredictSettings:
+class PredictSettings(ReadOptions):
     """Answer the questions of a dataset with a trained model.
 
     With several processes (torchrun or accelerate launch, -m hf_vqa_mc predict ...), each scores a share.
@@ -57,4 +57,4 @@ def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
     """
     from hf_vqa_mc.training.evaluation import predict as predict_split
 
-    return predict_split(**vars(settings), progress=progress)
+    return predict_split(**arguments(settings), progress=progress)

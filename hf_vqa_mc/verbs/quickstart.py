@@ -1,7 +1,6 @@
 """``hf_vqa_mc.quickstart`` and ``vqa-mc quickstart``: the main job on a small real dataset, offline."""
 
 import contextlib
-import json
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import AT_LEAST_ONE, SEED, option, settings, verb
 from hf_vqa_mc.result import Result
@@ -289,7 +289,7 @@ def _check_same_rows(run: Path, dataset: str, config: str) -> None:
     from hf_vqa_mc.training.run_folder import BEST, RECORD
 
     try:
-        trained_on = json.loads((run / BEST / RECORD).read_text("utf-8"))["made_with"]
+        trained_on = read_json(run / BEST / RECORD)["made_with"]
     except FileNotFoundError:
         return
     except (ValueError, KeyError, TypeError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, settings, verb
+from hf_vqa_mc.options import ReadOptions, check_options, option, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.scoring import OF_PREDICTIONS
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, ATTENTIONS, CHOICES, PAIRS, QUESTIONS, SCENE_GRAPHS
@@ -31,7 +31,7 @@ PREDICTIONS = (
 
 
 @settings
-class ScoreSettings:
+class ScoreSettings(ReadOptions):
     """Score a model's predictions exactly as the dataset's official program does.
 
     Rows with answers of several annotators (vqa, vqa2) get consensus accuracy; other rows get the accuracy of choosing

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_former_names, option, read_settings_file, settings, verb
+from hf_vqa_mc.options import ReadOptions, check_former_names, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Result
 from hf_vqa_mc.training.settings import EPOCHS, TrainingSettings
 
@@ -20,7 +20,7 @@ DATA, RECIPES = "Datasets", "Recipes"
 
 
 @settings
-class TransferSettings:
+class TransferSettings(ReadOptions):
     """Pretrain a model, test it on other datasets, fine-tune it on each, and test again (Chao et al. 2018, Table 6).
 
     The same call resumes an interrupted transfer. All configs, features and word vectors are checked first.

@@ -9,6 +9,7 @@ import numpy as np
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped
 from hf_vqa_mc.audits.shortcut import Prediction, Sees
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.hub_folder import first_line
 
 BATCH_SIZE = 32
 READ = 2000
@@ -108,12 +109,11 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
         tokenizer = tokenizers.from_pretrained(name)
         model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=dtype, use_safetensors=True)
     except (OSError, ValueError, KeyError) as error:
-        first_line = " ".join(str(error).strip().split("\n")[0].split())
         lost = "connect" in str(error).lower() or "offline" in str(error).lower()
         kind = ConnectionError if lost else InputError
         raise kind(
-            f"--language-model {name}: {first_line}; expected a folder or a name on the Hub of a causal language "
-            "model with safetensors weights"
+            f"--language-model {name}: {first_line(error)}; expected a folder or a name on the Hub of a causal "
+            "language model with safetensors weights"
         ) from error
     finally:
         if bars:

@@ -1,0 +1,63 @@
+"""A small Parquet file that decodes to gigabytes is refused before it is decoded."""
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io import packed
+from hf_vqa_mc.io.packed import reading
+from hf_vqa_mc.io.parquet import check_parquet
+from hf_vqa_mc.metrics.predictions import read_predictions
+
+ROWS = 5000
+LONG = "x" * 1000
+COLUMNS = {
+    "a text": pa.array([LONG] * ROWS),
+    "lists of texts": pa.array([[LONG]] * ROWS),
+    "records": pa.array([{"path": LONG}] * ROWS),
+    "bytes": pa.array([LONG.encode()] * ROWS),
+    "numbers": pa.array(range(ROWS)).take(pa.array([0] * 300 * ROWS)),
+    "zeros": pa.array([b"\0" * 5_000_000]),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_what_decodes_to_more_than_the_limit_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": COLUMNS[name]}), path, compression="zstd")
+    size = path.stat().st_size
+    assert size < 20_000
+    check_parquet(path, "x", size)
+    monkeypatch.setattr(packed, "FREE", 4_000_000)
+    with pytest.raises(InputError, match=r"x: refused, its 0\.0 MB unpack to more than 0\.004 GB"):
+        check_parquet(path, "x", size)
+    with reading(1):
+        check_parquet(path, "x", size)
+
+
+def test_every_reader_of_parquet_refuses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, path = tmp_path / "folder", tmp_path / "x.parquet"
+    pq.write_table(pa.table({"question_id": range(ROWS), "answer": COLUMNS["a text"]}), path)
+    (tmp_path / "x.parquet.gz").write_bytes(gzip.compress(path.read_bytes()))
+    folder.mkdir()
+    (folder / "test.parquet").write_bytes(path.read_bytes())
+    monkeypatch.setattr(packed, "FREE", 1_000_000)
+    for one in (path, tmp_path / "x.parquet.gz", folder):
+        with pytest.raises(InputError, match=r"refused, its 0\.0 MB unpack to more"):
+            vm.read_benchmark(one)
+    with pytest.raises(InputError, match=r"refused, its 0\.0 MB unpack to more"):
+        read_predictions(path)
+
+
+def test_a_packed_file_in_a_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed, "FREE", 1_000_000)
+    (tmp_path / "test.csv.gz").write_bytes(gzip.compress(b"question,answer\n" + b"a,b\n" * 1_000_000))
+    with pytest.raises(InputError, match=r"test\.csv\.gz: refused"):
+        vm.read_benchmark(tmp_path)
